@@ -105,12 +105,16 @@ def hpd(name: str, components: int, rate: float, label: str = "", **settings: An
         settings: of `HPDFixed` and `HPDGen`, beyond these.
     """
 
-    def method(most: int) -> HPDFixed | HPDGen:
-        # One device for all: another one gives other last digits.
-        return HPD[name](components=min(components, most), learning_rate=rate, device=Device.CPU, **settings)
-
     note = f"{components:,} components, rate {rate:g}, chosen in HP0 on other noise; {RULE}"
-    return Competitor(label=label or name, method=method, note=note)
+    return Competitor(
+        label=label or name, method=lambda most: mixture(name, components, rate, most, **settings), note=note
+    )
+
+
+def mixture(name: str, components: int, rate: float, most: int, **settings: Any) -> HPDFixed | HPDGen:
+    """Make the method of HPD of this name, with `most` components at most."""
+    # One device for all: another one gives other last digits.
+    return HPD[name](components=min(components, most), learning_rate=rate, device=Device.CPU, **settings)
 
 
 HPD_FIXED = hpd("HPD-Fixed", *CHOSEN["HPD-Fixed"])
@@ -136,7 +140,7 @@ MARGINALS = Competitor(
 )
 PERSONS = Competitor(
     label="persons alone",
-    method=lambda most: PersonsAlone(HPD_FIXED.method(most), k=K_WAY),
+    method=lambda most: PersonsAlone(mixture("HPD-Fixed", *CHOSEN["HPD-Fixed"], most), k=K_WAY),
     note="baseline of ours: persons by HPD-Fixed, put into households at random; rounds as HPD-Fixed",
 )
 

@@ -9,6 +9,7 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Scale
 from pgsr.experiments.engine.verdicts import Verdict
 from pgsr.experiments.liu2022.arms import (
+    CHOSEN,
     CONVERGED,
     HPD_FIXED,
     HPD_GEN,
@@ -17,6 +18,7 @@ from pgsr.experiments.liu2022.arms import (
     PERSONS,
     PRINTED,
     Competitor,
+    hpd,
     query_grid,
     scales,
     synthesis_memory,
@@ -36,9 +38,7 @@ WHOLE = Competitor(
     note="at most 100 components; finds its rounds itself; attributes and sizes of households are public and exact",
 )
 OWN_NOISE = replace(
-    HPD_GEN,
-    label="HPD-Gen, own noise",
-    method=lambda most: replace(HPD_GEN.method(most), noise=NoiseScale.OWN),
+    hpd("HPD-Gen", *CHOSEN["HPD-Gen"], "HPD-Gen, own noise", noise=NoiseScale.OWN),
     note="as HPD-Gen, but queries of persons get the noise of their own sensitivity; not in the paper",
 )
 AIM_SIZE = 1
