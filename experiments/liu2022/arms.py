@@ -67,7 +67,7 @@ SEARCHED_COMPONENTS = (50, 400, 1_000)
 SEARCHED_RATES: Mapping[str, tuple[float, ...]] = {"HPD-Fixed": (0.03, 0.1), "HPD-Gen": (0.0001, 0.001)}
 """The settings that experiment HP0 tries, as many of one method as of the other."""
 
-CHOSEN: Mapping[str, tuple[int, float]] = {"HPD-Fixed": (1_000, 0.1), "HPD-Gen": (1_000, 0.001)}
+CHOSEN: Mapping[str, tuple[int, float]] = {"HPD-Fixed": (1_000, 0.03), "HPD-Gen": (400, 0.0001)}
 """The components and the rate with the smallest largest errors there, which all other experiments use."""
 
 LARGEST_TABLE = 10_000_000
@@ -104,7 +104,6 @@ def hpd(name: str, components: int, rate: float, label: str = "", **settings: An
         label: of the arm; the name, if none is given.
         settings: of `HPDFixed` and `HPDGen`, beyond these.
     """
-
     note = f"{components:,} components, rate {rate:g}, chosen in HP0 on other noise; {RULE}"
     return Competitor(
         label=label or name, method=lambda most: mixture(name, components, rate, most, **settings), note=note
