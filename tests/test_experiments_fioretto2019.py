@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from smoke_cells import smoke_cells
 
-from pgsr import CountOfCounts, Estimate, Hierarchy, View
+from pgsr import CountOfCounts, Estimate, Hierarchy, Result, Status, View
 from pgsr.datasets import taxi_like
 from pgsr.datasets.taxi_like import GROUPS, PICKUPS, SHARES, ZONES
 from pgsr.errors import DataError
@@ -36,10 +36,11 @@ from pgsr.experiments.fioretto2019.arms import (
 )
 from pgsr.experiments.fioretto2019.data import CENSUS, FLIGHTS, KUO_TAXI, TAXI, TAXI_DENSE, TAXI_SMALL
 from pgsr.experiments.fioretto2019.runtime_by_epsilon import half_width, sampled
-from pgsr.experiments.fioretto2019.runtime_by_size import ANSWER, LATE, REFUSED, SKIPPED, climb, up_to
+from pgsr.experiments.fioretto2019.runtime_by_size import ANSWER, LATE, REFUSED, SKIPPED, climb, outcome_of, up_to
 from pgsr.experiments.fioretto2019.saturation import half_of_largest, smaller_unless_saturated
 from pgsr.experiments.ours import every_release, exact_optima
 from pgsr.experiments.registry import find
+from pgsr.method import Seconds
 
 pytestmark = pytest.mark.slow
 
@@ -126,6 +127,15 @@ def test_a_climb_skips_what_is_larger_than_a_timeout():
     assert "N = 5" in record["reasons"][1]
 
 
+def test_a_solver_that_its_time_limit_stopped_is_late_even_where_we_prove_its_point_optimal():
+    def outcome(status: Status, seconds: float, by_solver: bool = True) -> str:
+        return outcome_of(Result(status, seconds=Seconds(solve=seconds)), 60.0, by_solver)
+
+    assert outcome(Status.OPTIMAL, 59.98) == outcome(Status.FEASIBLE, 3.0) == outcome(Status.TIMED_OUT, 3.0) == LATE
+    assert outcome(Status.OPTIMAL, 59.0) == outcome(Status.OPTIMAL, 59.98, by_solver=False) == ANSWER
+    assert outcome(Status.TOO_LARGE, 0.0) == outcome(Status.NOT_INSTALLED, 0.0) == REFUSED
+
+
 def test_errors_of_two_epsilons_are_compared_replicate_by_replicate():
     """Both have the noise of the same bits, so that a replicate with large errors has them at either epsilon."""
     rows = [
@@ -152,6 +162,25 @@ def test_survival_is_judged_in_every_replicate_and_at_the_largest_size():
     assert found(hard, [LATE] * 5) is found(soft, [ANSWER] * 5) is Finding.HOLDS
     assert found(hard, [LATE] + [ANSWER] * 4) is found(soft, [LATE] + [ANSWER] * 4) is Finding.FAILS
     assert found(soft, [REFUSED] * 5) is found(hard, [REFUSED] * 5) is Finding.NOT_JUDGED
+
+
+def test_a_shorter_time_limit_than_the_papers_decides_what_was_answered_in_it():
+    """What is late within a minute may be answered within the paper's half hour; what is answered is answered."""
+    hard, soft = runtime_by_size.EXACT_H.label, runtime_by_size.RELAXED_H.label
+
+    def cause(arm: str, last: list[str], limit: float = 60.0) -> Cause:
+        rows = [
+            {"data": "d", "epsilon": 1.0, "arm": arm, "replicate": r, "limit": limit, "sizes": [5, 50],
+             "outcomes": [ANSWER, outcome], "step_seconds": [1.0, 2.0], "reasons": ["", ""]}
+            for r, outcome in enumerate(last)
+        ]  # fmt: skip
+        (verdict,) = [v for v in runtime_by_size.verdicts(pd.DataFrame(rows)) if v.claim.startswith(arm)]
+        return verdict.cause
+
+    mixed = [LATE] + [ANSWER] * 4
+    assert cause(soft, [ANSWER] * 5) is cause(hard, [ANSWER] * 5) is cause(hard, mixed) is Cause.CLAIM
+    assert cause(hard, [LATE] * 5) is cause(soft, mixed) is Cause.PROFILE
+    assert cause(hard, [LATE] * 5, 1800.0) is cause(soft, mixed, 1800.0) is Cause.CLAIM
 
 
 def test_run_times_are_paired_by_replicate_and_repeat():

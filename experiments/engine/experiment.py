@@ -52,7 +52,7 @@ class Profile(StrEnum):
     """The amount of an experiment that runs.
 
     SMOKE: seconds, generated data, to see that everything works. QUICK: minutes, shows the effects. PAPER: the sizes
-    and numbers of replicates of the paper. REDUCED: up to two hours, decides the claims of an experiment whose profile
+    and numbers of replicates of the paper. REDUCED: up to two hours, decides claims of an experiment whose profile
     PAPER takes hours or days; others need none.
     """
 

@@ -2,7 +2,8 @@
 
 Taxi data without groups larger than N, as the paper's Synthetic: dropping is how this benchmark is built, before any
 privacy is claimed, and no part of a mechanism. The paper does not say which epsilon it took; here it is 1, and 0.1
-besides in profile `paper`.
+besides in profile `paper`. The paper gives every solve 30 minutes. Profile `reduced` gives one minute: what is answered
+in that is answered in 30 minutes, too, so those verdicts are about the paper's claim; what is late may come with more.
 
 One cell climbs through all N of a mechanism, because what timed out at some N is not run at a larger one: it is
 recorded as skipped. So a timeout is a result, drawn at the limit with a cross.
@@ -15,7 +16,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from pgsr import CountOfCounts, Problem
+from pgsr import CountOfCounts, Problem, Result, Status
 from pgsr.algorithms import CostTables
 from pgsr.comparison import ANSWERED, SOLVER_SHARE
 from pgsr.drawing import Look, finish, head, legend_below, log_labels, new_figure
@@ -59,16 +60,26 @@ def climb(trial: Trial) -> Record:
             outcome, spent, reason = SKIPPED, None, f"timed out at N = {late} already"
         else:
             result = released(replace(trial, truth=up_to(trial.truth, n), time_limit=limit / SOLVER_SHARE))
-            status, spent, reason = result.status.name, result.seconds.total, result.reason
-            outcome = ANSWER if result.status in ANSWERED else LATE if status == "TIMED_OUT" else REFUSED
-            # Branch and bound hands over its best point when time is up, without a proof: late as well.
-            if isinstance(trial.arm.post, SolverModel) and outcome == ANSWER:
-                outcome = LATE if status == "FEASIBLE" or spent >= limit else ANSWER
-            spent = {ANSWER: spent, LATE: limit}.get(outcome)
+            outcome, reason = outcome_of(result, limit, isinstance(trial.arm.post, SolverModel)), result.reason
+            spent = {ANSWER: result.seconds.total, LATE: limit}.get(outcome)
         outcomes.append(outcome)
         seconds.append(spent)
         reasons.append(reason)
     return {"status": "MEASURED", "sizes": sizes, "outcomes": outcomes, "reasons": reasons, "step_seconds": seconds}
+
+
+def outcome_of(result: Result, limit: float, by_solver: bool) -> str:
+    """Tell whether a step of a climb is an answer, late or refused.
+
+    Branch and bound hands over its best point when its time is up. That is late, even where our exact test proves that
+    point optimal: the solver did not. It stops a little before the limit, which includes our formulation and rounding.
+    """
+    if result.status is Status.TIMED_OUT:
+        return LATE
+    if result.status not in ANSWERED:
+        return REFUSED
+    stopped = result.status is Status.FEASIBLE or result.seconds.total >= 0.99 * limit
+    return LATE if by_solver and stopped else ANSWER
 
 
 def up_to(truth: CountOfCounts, largest: int) -> CountOfCounts:
@@ -175,14 +186,16 @@ def _survival(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
             without = next((s for s in of if s["outcome"] == REFUSED), None)
             if late is None and without is not None:
                 found = not_judged(f"no answer at N = {without['N']}: {without['reason']}")
-            cause = Cause.OURS if label == M_H_DP.label else _within(float(of[0]["limit"]))
+            settled = timed_out != replicates if label in _HARD else not timed_out
+            cause = Cause.OURS if label == M_H_DP.label else _within(float(of[0]["limit"]), settled)
             yield Verdict(f"{label} {claim}", f"{data}, epsilon {epsilon:g}", found, words, cause)
 
 
 def _against(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
     """Compare the printed dynamic program with ours, the relaxation and branch and bound, at the largest common N."""
     for data, epsilon in dict.fromkeys((s["data"], s["epsilon"]) for s in steps):
-        part = [s for s in steps if (s["data"], s["epsilon"], s["outcome"]) == (data, epsilon, ANSWER)]
+        whole = [s for s in steps if (s["data"], s["epsilon"]) == (data, epsilon)]
+        part, largest = [s for s in whole if s["outcome"] == ANSWER], max(s["N"] for s in whole)
         for slow, fast in (*pairwise((OP.label, TABLES.label, M_H_DP.label)), (RELAXED_C.label, M_C_DP.label),
                            (EXACT_H.label, TABLES.label), (RELAXED_H.label, TABLES.label)):  # fmt: skip
             common = {s["N"] for s in part if s["arm"] == slow} & {s["N"] for s in part if s["arm"] == fast}
@@ -193,13 +206,16 @@ def _against(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
                 found = compared([runs[0][r] - runs[1][r] for r in sorted(runs[0].keys() & runs[1].keys())])
                 times = [fmean(run.values()) for run in runs]
                 words = f"at N = {n}: {times[0]:.3g} s against {times[1]:.3g} s, x {number(times[0] / times[1])}"
-                cause = Cause.OURS if fast == M_H_DP.label else _within(float(part[0]["limit"]))
+                cause = Cause.OURS if fast == M_H_DP.label else _within(float(part[0]["limit"]), n == largest)
                 yield Verdict(f"{fast} is faster than {slow}", f"{data}, epsilon {epsilon:g}", found, words, cause)
 
 
-def _within(limit: float) -> Cause:
-    """Give the paper's claim to its own time limit; a shorter one is too small a profile."""
-    return Cause.CLAIM if limit >= PAPERS_LIMIT else Cause.PROFILE
+def _within(limit: float, settled: bool) -> Cause:
+    """Give the paper's claim to its own time limit, and to a shorter one if `settled`: more time would change nothing.
+
+    Otherwise a shorter limit is too small a profile.
+    """
+    return Cause.CLAIM if settled or limit >= PAPERS_LIMIT else Cause.PROFILE
 
 
 def _licence(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
@@ -254,7 +270,7 @@ EXPERIMENT = Experiment(
     profiles={
         Profile.SMOKE: Scale((TAXI_SMALL,), (Fraction(1),), replicates=1, **_grid(2, (2, 3))),
         Profile.QUICK: Scale((TAXI_2014, KUO_TAXI), (Fraction(1),), replicates=1, **_grid(6, (5, 10, 20, 30, 40, 50))),
-        Profile.REDUCED: Scale((KUO_TAXI,), (Fraction(1),), replicates=1, **_grid(PAPERS_LIMIT, (5, 50))),
+        Profile.REDUCED: Scale((KUO_TAXI,), (Fraction(1),), replicates=5, **_grid(60, range(5, 51, 5))),
         Profile.PAPER: Scale(
             (TAXI_2014, KUO_TAXI), (Fraction(1, 10), Fraction(1)), replicates=5, **_grid(PAPERS_LIMIT, range(5, 51, 5))
         ),
