@@ -59,7 +59,7 @@ class CumulativeFlow(GatedMethod):
         >>> result.certificate.feasible, int(result.estimate.values[0, -1])
         (True, 6)
 
-    Source: the problem, Fioretto and Van Hentenryck 2019, section 8; the method is new here. Shown by
+    Extends: M_c of Fioretto and Van Hentenryck 2019, section 8, by cheapest flows from the root down. Shown by
     `tests/test_models_cumulative_flow.py`.
     """
 

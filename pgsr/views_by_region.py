@@ -18,7 +18,9 @@ has a = 1, b = 0 and kappa about 1/3: its errors are 5 % above those of the bett
 sets and regions, where those of Hc alone are 74 % above and those of Hg alone 47 %.
 `tests/test_core_views_by_region.py` holds the rule to a bound on such stand-ins.
 
-Source: the rate, Zhang 2002, Risk bounds in isotonic regression; the views, Kuo et al. 2018, section 4.
+Extends: the views of Kuo et al. 2018, section 4, to a choice by region.
+
+Source of the rate: Zhang 2002, Risk bounds in isotonic regression.
 """
 
 from collections.abc import Sequence

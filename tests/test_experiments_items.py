@@ -13,22 +13,23 @@ from pgsr.experiments.engine.printed import Absent, Claim, Printed, StandsFor
 from pgsr.experiments.fioretto2019.data import TAXI
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report import markdown
-from pgsr.experiments.report.items import Kind, State, all_items, counted, item_blocks
+from pgsr.experiments.report.items import BEYOND, Kind, State, _declared, all_items, beyond, counted, item_blocks
 
 TESTS = Path(__file__).parent
 PAGE = TESTS.parent / "docs" / "items.md"
 ITEMS = all_items(EXPERIMENTS)
+OTHERS = beyond(EXPERIMENTS)
 PAPERS = list(dict.fromkeys(each.paper for each in EXPERIMENTS if each.paper is not None))
 
 
 def test_the_page_in_docs_is_of_today(tmp_path):
     """After a new method, claim or experiment: python -m pgsr.experiments items --out docs/items.md."""
-    assert PAGE.read_text("utf-8") == markdown.render(item_blocks(ITEMS), tmp_path)
+    assert PAGE.read_text("utf-8") == markdown.render(item_blocks(ITEMS, OTHERS), tmp_path)
 
 
 def test_whatever_is_named_exists():
-    for item in ITEMS:
-        if item.kind is Kind.METHOD:
+    for item in [*ITEMS, *OTHERS]:
+        if item.kind in (Kind.METHOD, Kind.THEOREM):
             module, found = item.where, None
             while found is None:
                 try:
@@ -38,7 +39,7 @@ def test_whatever_is_named_exists():
             for name in item.where.removeprefix(module).split(".")[1:]:
                 found = getattr(found, name)
         elif item.kind is not Kind.DATA and item.where:
-            assert find(item.where.removeprefix("experiment ")).paper is not None
+            assert (find(item.where.removeprefix("experiment ")).paper is None) == (item.paper == BEYOND)
         for file, test in re.findall(r"(test_\w+\.py)(?:::(\w+))?", item.why):
             assert (TESTS / file).is_file(), item
             assert f"def {test}" in (TESTS / file).read_text("utf-8") if test else True, item
@@ -49,12 +50,13 @@ def test_nothing_that_is_declared_is_left_out():
     root, declaring = TESTS.parent, set()
     for path in [*(root / "pgsr").rglob("*.py"), *(root / "models").rglob("*.py")]:
         if "experiments" not in path.relative_to(root).parts and re.search(
-            r"^\s*Source[^:\n]*:(?:[^\n]|\n(?!\s*\n))*?(?:Kuo et al\. 2018|Van Hentenryck\s+2019|Liu & Wu 2022)",
+            r"^\s*(?:Source|Extends)[^:\n]*:(?:[^\n]|\n(?!\s*\n))*?"
+            r"(?:Kuo et al\. 2018|Van\s+Hentenryck\s+2019|Liu & Wu 2022)",
             path.read_text("utf-8"),
             re.MULTILINE,
         ):
             declaring.add(path.stem)
-    methods = [item.where for item in ITEMS if item.kind is Kind.METHOD]
+    methods = [item.where for item in [*ITEMS, *OTHERS] if item.kind is Kind.METHOD]
     assert len(declaring) > 40
     assert not [stem for stem in declaring if not any(stem in where.split(".") for where in methods)]
     for paper in PAPERS:
@@ -67,13 +69,44 @@ def test_nothing_that_is_declared_is_left_out():
         assert {item.why for item in own} >= {absent.why for absent in paper.absent}
 
 
+def test_what_is_ours_is_no_item_of_a_paper():
+    """What a paper has not is counted for none, however near to its methods it is."""
+    assert {item.paper for item in OTHERS} == {BEYOND}
+    assert {item.paper for item in ITEMS} == {paper.name for paper in PAPERS}
+    ours = {item.where for item in OTHERS}
+    assert not ours & {item.where for item in ITEMS}
+    for name in ("TwoStage", "Posterior", "RegionTotalsProjection", "EntityTotalsProjection", "LevelMatching"):
+        assert any(where.endswith(f".{name}") for where in ours), name
+    assert {item.where for item in OTHERS if item.kind is Kind.EXPERIMENT} == {
+        f"experiment {each.id}" for each in EXPERIMENTS if each.paper is None
+    }
+    for item in ITEMS:
+        assert "new here" not in item.source, item
+
+
+def test_a_docstring_declares_a_source_a_theorem_or_what_it_extends():
+    one, other = "test_isotonic.py::test_equals_brute_force", "test_cost_tables.py::test_equals_brute_force"
+    words = (
+        f"Count groups. Fast.\n\nSource: Nobody 1999, section 2; Hay et al. 2010. Shown by `tests/{one}`.\n\n"
+        f"Theorem 7 of Nobody 1999: it ends in\nO(n). Shown by `tests/{other}`.\n\nExtends: `Count` of Nobody."
+    )
+    method, theorem, more = _declared(["Nobody 1999"], "pgsr.count", words, [])
+    assert (method.kind, method.source, method.what) == (Kind.METHOD, "section 2", "Count groups")
+    assert (theorem.kind, theorem.source, theorem.what) == (Kind.THEOREM, "Theorem 7", "it ends in O(n)")
+    assert (theorem.state, theorem.why) == (State.YES, other)
+    assert (more.paper, more.source, more.state) == (BEYOND, "`Count` of Nobody", State.YES)
+    (unshown,) = _declared(["Nobody 1999"], "pgsr.count", "Count.\n\nTheorem 7 of Nobody 1999: it ends.", [])
+    assert unshown.state is State.NO
+
+
 def test_what_does_not_work_says_why():
     assert len({(item.paper, item.kind, item.source, item.what, item.where) for item in ITEMS}) == len(ITEMS)
-    for item in ITEMS:
+    for item in [*ITEMS, *OTHERS]:
         assert item.what
         assert item.source
         assert item.why, item
-    assert not [item for item in ITEMS if item.kind is Kind.METHOD and item.state is State.NO], "no test names it"
+    shown = [item for item in [*ITEMS, *OTHERS] if item.kind in (Kind.METHOD, Kind.THEOREM)]
+    assert not [item for item in shown if item.state is State.NO], "no test names it"
     totals = [{name: int(value) for name, value in row.items() if name != "paper"} for row in counted(ITEMS)]
     assert all(row.pop("items") == sum(row.values()) for row in totals)
 

@@ -22,7 +22,7 @@ from pgsr.experiments.engine.experiment import ExperimentError
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report import markdown
-from pgsr.experiments.report.items import all_items, counted, item_blocks
+from pgsr.experiments.report.items import all_items, beyond, counted, item_blocks
 from pgsr.release import Kind
 
 
@@ -140,10 +140,10 @@ def bench_nation(
 def items(
     out: Annotated[Path, typer.Option(help="File for the page (Markdown).")] = Path("results/items.md"),
 ) -> None:
-    """List the papers' methods, tables, claims, numbers and data sets, where each lives, and whether it works."""
+    """List the papers' methods, theorems, tables, claims, numbers and data sets, where each lives, and if it works."""
     found = all_items(EXPERIMENTS)
     writable(out.parent)
-    out.write_text(markdown.render(item_blocks(found), out.parent / "figures"), encoding="utf-8")
+    out.write_text(markdown.render(item_blocks(found, beyond(EXPERIMENTS)), out.parent / "figures"), encoding="utf-8")
     print_frame(console_for_tables(), pd.DataFrame(counted(found)), f"{len(found):,} items of the papers")
     console_for_tables().print(f"page   {out}", highlight=False)
 

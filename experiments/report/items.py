@@ -1,8 +1,11 @@
 """The items of the papers: every method, table, claim, number and data set of theirs, and where each lives here.
 
 Nothing is listed by hand. Methods and definitions declare their source in docstrings ("Source: Kuo et al. 2018, section
-4.1."), experiments declare the part of a paper that they reproduce, and `published` of every paper declares claims,
-printed numbers and what is absent. Modules are read, not imported, so no solver is needed.
+4.1."), and theorems what shows them ("Theorem 2 of Fioretto and Van Hentenryck 2019: every table is convex. Shown by
+..."); experiments declare the part of a paper that they reproduce, and `published` of every paper declares claims,
+printed numbers and what is absent. What goes beyond the papers declares what it extends ("Extends: `TwoStage`, to sizes
+per level."), and is no item of theirs: it has a list of its own, with the experiments of no paper. Modules are read,
+not imported, so no solver is needed.
 """
 
 import ast
@@ -22,15 +25,20 @@ from pgsr.experiments.report.blocks import Block, Bullets, Code, Heading, Table,
 ROOTS = {"pgsr": Path(pgsr.__file__).resolve().parent, "pgsr.models": Path(pgsr.models.__file__).resolve().parent}
 TESTS = ROOTS["pgsr"].parent / "tests"
 
+BEYOND = "Beyond the papers"
+"""What stands for the paper's name in items that are in none."""
+
 
 class Kind(StrEnum):
     """What an item is."""
 
     METHOD = "method or definition"
+    THEOREM = "theorem"
     TABLE = "table, figure or section"
     CLAIM = "claim"
     NUMBER = "printed numbers"
     DATA = "data set"
+    EXPERIMENT = "experiment"
 
 
 class State(StrEnum):
@@ -47,12 +55,12 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Item:
-    """A checkable part of a paper.
+    """A checkable part of a paper, or a part of this project that is in none.
 
     Attributes:
-        paper: its name, as "Kuo et al. 2018".
+        paper: its name, as "Kuo et al. 2018"; or `BEYOND`.
         kind: what it is.
-        source: where in the paper.
+        source: where in the paper; or what it extends.
         what: in a few words.
         where: where it lives here: dotted names, or an experiment.
         state: whether it works.
@@ -71,7 +79,7 @@ class Item:
 def all_items(experiments: Sequence[Experiment]) -> list[Item]:
     """List the items of all papers behind these experiments, paper by paper."""
     papers = list(dict.fromkeys(each.paper for each in experiments if each.paper is not None))
-    of_methods = list(_methods([paper.name for paper in papers]))
+    of_methods = [item for item in _methods([paper.name for paper in papers]) if item.paper != BEYOND]
     found: list[Item] = []
     for paper in papers:
         own = [each for each in experiments if each.paper == paper]
@@ -79,6 +87,16 @@ def all_items(experiments: Sequence[Experiment]) -> list[Item]:
         found += [*_tables(paper, own), *_claims(paper, own), *_numbers(paper, own), *_data(paper, own)]
         found += [Item(paper.name, Kind.TABLE, a.source, a.what, "", State.NO, a.why) for a in paper.absent]
     return found
+
+
+def beyond(experiments: Sequence[Experiment]) -> list[Item]:
+    """List what extends the papers' methods and is in none of them, and the experiments of no paper."""
+    found = [item for item in _methods([]) if item.paper == BEYOND]
+    own = [each for each in experiments if each.paper is None]
+    return found + [
+        Item(BEYOND, Kind.EXPERIMENT, each.part or "of no paper", each.title, f"experiment {each.id}", State.YES, why)
+        for each, why in zip(own, map(_profiles, own), strict=True)
+    ]
 
 
 def counted(items: Iterable[Item]) -> list[dict[str, str]]:
@@ -92,13 +110,13 @@ def counted(items: Iterable[Item]) -> list[dict[str, str]]:
     ]
 
 
-def item_blocks(items: Sequence[Item]) -> list[Block]:
-    """Compose the page."""
+def item_blocks(items: Sequence[Item], others: Sequence[Item]) -> list[Block]:
+    """Compose the page of the papers' items, and of those beyond the papers."""
     states = Counter(item.state for item in items)
     blocks: list[Block] = [
         Heading(1, "The items of the three papers, and where each lives"),
         text(
-            f"{len(items):,} methods, tables, claims, numbers and data sets: {states[State.YES]:,} work, "
+            f"{len(items):,} methods, theorems, tables, claims, numbers and data sets: {states[State.YES]:,} work, "
             f"{states[State.OTHER_DATA]:,} work on data that stand in for the papers', {states[State.NO]:,} do not, "
             "each with the reason. The page is made by ",
             Code("python -m pgsr.experiments items --out docs/items.md"),
@@ -108,16 +126,21 @@ def item_blocks(items: Sequence[Item]) -> list[Block]:
         Bullets(tuple(f"{row['paper']}: {row['items']} items, {_in_words(row)}" for row in counted(items))),
     ]
     for paper in dict.fromkeys(item.paper for item in items):
-        blocks.append(Heading(2, paper))
-        for kind in Kind:
-            own = [item for item in items if (item.paper, item.kind) == (paper, kind)]
-            if own:
-                rows = tuple(
-                    (_quoted(item.what), item.source, _code(item.where), str(item.state), item.why) for item in own
-                )
-                heads = ("item", "in the paper", "here", "works", "shown by, or why not")
-                blocks.append(Table(f"{paper}: {kind} ({len(own):,})", heads, (("", rows),)))
-    return blocks
+        blocks += [Heading(2, paper), *_by_kind([item for item in items if item.paper == paper], "in the paper")]
+    said = f"{len(others):,} methods that extend those of the papers, and experiments; none is counted above."
+    return [*blocks, Heading(2, BEYOND), text(said), *_by_kind(others, "extends")]
+
+
+def _by_kind(items: Sequence[Item], source: str) -> Iterator[Block]:
+    """Make a table per kind of item; `source` heads the column that says where an item is from."""
+    for kind in Kind:
+        own = [item for item in items if item.kind is kind]
+        if own:
+            rows = tuple(
+                (_quoted(item.what), _quoted(item.source), _code(item.where), str(item.state), item.why) for item in own
+            )
+            heads = ("item", source, "here", "works", "shown by, or why not")
+            yield Table(f"{own[0].paper}: {kind} ({len(own):,})", heads, (("", rows),))
 
 
 def _in_words(row: dict[str, str]) -> str:
@@ -136,7 +159,7 @@ def _quoted(words: str) -> tuple[str | Code, ...]:
 
 
 def _methods(papers: Sequence[str]) -> Iterator[Item]:
-    """List what declares a paper as its source in a docstring."""
+    """List what declares in a docstring a paper as its source, a theorem of one, or what it extends."""
     tests = [path.read_text("utf-8") for path in TESTS.glob("test_*.py")]
     for package, root in ROOTS.items():
         for path in sorted(root.rglob("*.py")):
@@ -159,16 +182,45 @@ def _docstrings(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _declared(papers: Sequence[str], name: str, words: str, tests: Sequence[str]) -> Iterator[Item]:
-    for found in re.finditer(r"^Source[^:\n]*:(.*?)(?:\n\s*\n|\Z)", words, re.MULTILINE | re.DOTALL):
-        source = " ".join(found[1].split()).replace("Liu & Wu", "Liu and Wu")
+    what = _sentences(words.partition("\n\n")[0].replace("\n", " "))[0].rstrip(":")
+    for label, said in _paragraphs(words):
+        shown = _shown(name, words, tests)
+        state, why = (State.YES, shown) if shown else (State.NO, "no test names it")
+        if label.startswith("Extends"):
+            yield Item(BEYOND, Kind.METHOD, _sentences(said)[0], what, name, state, why)
         for paper in papers:
-            parts = [part.strip() for part in re.split(r";|(?<! al)\. |\.$", source) if paper in part]
-            if parts:
-                shown = _shown(name, words, tests)
-                state = State.YES if shown else State.NO
-                part = "; ".join(parts).replace(f"{paper}, ", "")
-                what = words.partition("\n\n")[0].replace("\n", " ").partition(". ")[0].rstrip(".:")
-                yield Item(paper, Kind.METHOD, part, what, name, state, shown or "no test names it")
+            parts = [part for each in _sentences(said) for part in each.split("; ") if paper in part]
+            if label.startswith("Source") and parts:
+                yield Item(paper, Kind.METHOD, "; ".join(parts).replace(f"{paper}, ", ""), what, name, state, why)
+            if label.endswith(f" of {paper}"):
+                named = _named_tests(said)
+                state, why = (State.YES, named) if named else (State.NO, "no test names it")
+                yield Item(paper, Kind.THEOREM, label.split(" of ")[0], _sentences(said)[0], name, state, why)
+
+
+def _paragraphs(words: str) -> Iterator[tuple[str, str]]:
+    """List the paragraphs of a docstring that declare something, as what stands before the colon and what after.
+
+    Example:
+        >>> list(_paragraphs("Count.\\n\\nSource: Liu & Wu 2022,\\nsection 3.\\n\\nTheorem 9 of Nobody: it ends."))
+        [('Source', 'Liu and Wu 2022, section 3.'), ('Theorem 9 of Nobody', 'it ends.')]
+    """
+    for found in re.finditer(r"^((?:Source|Extends|Theorem \d+ of)[^:\n]*):(.*?)(?=\n\s*\n|\Z)", words, _EACH_LINE):
+        label, said = (" ".join(part.split()).replace("Liu & Wu", "Liu and Wu") for part in found.groups())
+        yield label, said
+
+
+_EACH_LINE = re.MULTILINE | re.DOTALL
+
+
+def _sentences(words: str) -> list[str]:
+    """Split at full stops, but not after "et al".
+
+    Example:
+        >>> _sentences("Matching of Kuo et al. 2018. Shown by a test.")
+        ['Matching of Kuo et al. 2018', 'Shown by a test']
+    """
+    return re.split(r"(?<! al)\. ", words.removesuffix("."))
 
 
 def _shown(name: str, words: str, tests: Sequence[str]) -> str:
@@ -176,15 +228,18 @@ def _shown(name: str, words: str, tests: Sequence[str]) -> str:
 
     Which files use it is not told: the page would change with every new test.
     """
-    named = dict.fromkeys(re.findall(r"tests/(test_\w+\.py(?:::\w+)?)", words))
-    if named:
-        return ", ".join(named)
+    if named := _named_tests(words):
+        return named
     if any(_uses(code, name) for code in tests):
         return "tests that use it"
     package = ".".join(name.split(".")[:-2])
     if "." in package and any(package in code for code in tests):
         return "tests that use its package"
     return "its example" if ">>>" in words else ""
+
+
+def _named_tests(words: str) -> str:
+    return ", ".join(dict.fromkeys(re.findall(r"tests/(test_\w+\.py(?:::\w+)?)", words)))
 
 
 def _uses(code: str, name: str) -> bool:
@@ -203,9 +258,12 @@ def _uses(code: str, name: str) -> bool:
 
 def _tables(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
     for each in experiments:
-        why = f"profiles {', '.join(profile for profile in each.profiles if profile is not Profile.SMOKE)}"
         state = State.OTHER_DATA if _stands_in(each) else State.YES
-        yield Item(paper.name, Kind.TABLE, each.part, each.title, f"experiment {each.id}", state, why)
+        yield Item(paper.name, Kind.TABLE, each.part, each.title, f"experiment {each.id}", state, _profiles(each))
+
+
+def _profiles(experiment: Experiment) -> str:
+    return f"profiles {', '.join(profile for profile in experiment.profiles if profile is not Profile.SMOKE)}"
 
 
 def _claims(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:

@@ -53,8 +53,8 @@ class TwoStage:
         >>> TwoStage().apply(noisy).estimate.counts().counts.sum(axis=1)
         array([24, 10, 14])
 
-    Source: new here, no paper has it; step 1 is H_c of Kuo et al. 2018, section 4.3, with the middle of its optima,
-    step 2 the relaxed M_c of Fioretto and Van Hentenryck 2019, section 8, on fitted instead of noisy values. Shown by
+    Extends: H_c of Kuo et al. 2018, section 4.3, by the middle of its optima, and the relaxed M_c of Fioretto and Van
+    Hentenryck 2019, section 8, to fitted instead of noisy values. Shown by
     `tests/test_algorithms_two_stage.py`.
     """
 
@@ -148,7 +148,7 @@ class MidpointBottomUp:
         >>> MidpointBottomUp().apply(noise.measure(truth, Seeded("demo"))).status
         <Status.FEASIBLE: 'feasible, not proved optimal'>
 
-    Source: bottom-up after Kuo et al. 2018, slides; the midpoint and the rounding at the end are new here. Shown by
+    Extends: bottom-up of Kuo et al. 2018, slides, by the midpoint and one rounding at the end. Shown by
     `tests/test_algorithms_two_stage.py`.
     """
 

@@ -54,9 +54,10 @@ def taxi_like(max_size: int = GROUPS, groups: int = GROUPS, pickups: int | None 
 
     Complexity: O(groups), and the table.
 
-    Source:
-        Numbers of groups, individuals and sizes: Fioretto and Van Hentenryck 2019, table of data sets. Zones by
-        borough: the taxi zone lookup table of the New York City Taxi and Limousine Commission.
+    Extends: the numbers of groups, individuals and sizes in the table of data sets of Fioretto and Van Hentenryck 2019,
+    by generated pickups and places.
+
+    Source of the zones by borough: the taxi zone lookup table of the New York City Taxi and Limousine Commission.
     """
     max_size = whole_number("max_size", max_size, least=1)
     groups = whole_number("groups", groups, least=1)

@@ -90,7 +90,7 @@ def referrals(n_groups: int, max_size: int = 12, seed: int = 0) -> Population:
     Raises:
         SynthesisError: a number below 1.
 
-    Source: Liu & Wu 2022, section 5, for the role these data play there.
+    Extends: the data of Liu & Wu 2022, section 5, by generated ones in the role of those that are confidential.
 
     Example:
         >>> referrals(100, seed=1).sizes.min()

@@ -31,7 +31,8 @@ def by_public_totals(measurement: Measurement) -> PostProcess:
     Raises:
         ProblemError: counts, or views that differ, without the totals of regions.
 
-    Source: Kuo et al. 2018, section 5; Fioretto and Van Hentenryck 2019, section 8.
+    Extends: the methods of Kuo et al. 2018, section 5, and Fioretto and Van Hentenryck 2019, section 8, by a rule that
+    tells which of them fits.
     """
     views = measurement.view if isinstance(measurement.view, tuple) else (measurement.view,)
     if View.COUNTS not in views and measurement.public is not Totals.ROOT:
@@ -112,7 +113,7 @@ class ChosenByStatistic:
         >>> chosen.release(truth, Seeded("demo")).reason
         'chosen by noisy distinct sizes = 3: Matching() on cumulative'
 
-    Source: the honest form of the algorithm selection of Kuo et al. 2018.
+    Extends: the algorithm selection of Kuo et al. 2018, to a choice by one noisy statistic, so that one candidate runs.
     """
 
     candidates: Sequence[Mechanism]

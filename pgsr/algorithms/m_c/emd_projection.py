@@ -90,8 +90,9 @@ class EmdProjection(GatedMethod):
         >>> result.status
         <Status.OPTIMAL: 'proved optimal'>
 
-    Source: the problem, Fioretto and Van Hentenryck 2019, section 8, with the norm of Kuo et al. 2018, section 4.3.
-    Proximal points: Rockafellar 1976. Shown equal to HiGHS by `tests/test_m_c_emd_projection.py::test_equals_highs`.
+    Extends: the relaxed M_c of Fioretto and Van Hentenryck 2019, section 8, to the norm of Kuo et al. 2018, section
+    4.3, by proximal points (Rockafellar 1976). Shown equal to HiGHS by
+    `tests/test_m_c_emd_projection.py::test_equals_highs`.
     """
 
     rounds: int = _ROUNDS

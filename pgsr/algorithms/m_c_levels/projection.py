@@ -62,7 +62,8 @@ class CumulativeLevelProjection:
         >>> [table.round(3).tolist() for table in result.tables], round(result.objective, 6)
         ([[[1.667, 5.5, 5.5]], [[1.333], [0.333]]], 1.833333)
 
-    Shown equal to an interior-point solver by `tests/test_m_c_levels.py::test_equals_clarabel`.
+    Extends: the relaxed M_c of Fioretto and Van Hentenryck 2019, section 8, to sizes per level. Shown equal to an
+    interior-point solver by `tests/test_m_c_levels.py::test_equals_clarabel`.
     """
 
     tolerance: float = ENOUGH

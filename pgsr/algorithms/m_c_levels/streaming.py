@@ -83,7 +83,8 @@ class StreamedLevelRelease:
 
     Memory: about 60 bytes per cell of the parts in work.
 
-    Shown by `tests/test_m_c_levels_streaming.py::test_equals_the_whole_where_order_does_not_matter`.
+    Extends: `LevelTwoStage` and `LevelPosterior`, to one part in memory at a time. Shown by
+    `tests/test_m_c_levels_streaming.py::test_equals_the_whole_where_order_does_not_matter`.
     """
 
     method: Alone

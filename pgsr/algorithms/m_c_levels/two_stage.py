@@ -44,7 +44,7 @@ class LevelTwoStage:
         >>> [table.tolist() for table in LevelTwoStage().apply(noisy).counts.tables]
         [[[2, 29, 9, 20]], [[1, 19, 10], [1, 10, 19]]]
 
-    Source: new here, as `TwoStage`. Shown by `tests/test_m_c_levels.py`.
+    Extends: `TwoStage`, to sizes per level. Shown by `tests/test_m_c_levels.py`.
     """
 
     projection: CumulativeLevelProjection = field(default_factory=CumulativeLevelProjection)

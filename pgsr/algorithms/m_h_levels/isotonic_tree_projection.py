@@ -39,7 +39,7 @@ class LevelIsotonicTreeProjection:
         >>> result.optimal, [int(table.sum()) for table in result.counts.tables]
         (True, [60, 60])
 
-    Source: Fioretto and Van Hentenryck 2019, section 8, algorithm 1; sizes per level are new here. Shown by
+    Extends: algorithm 1 of Fioretto and Van Hentenryck 2019, section 8, to sizes per level. Shown by
     `tests/test_m_h_levels_isotonic.py::test_both_steps_equal_brute_force`.
     """
 

@@ -61,7 +61,8 @@ class LevelTreeProjection:
         >>> result.optimal, [table.tolist() for table in result.counts.tables]
         (True, [[[6, 0, 0, 3]], [[6, 3], [0, 0]]])
 
-    Shown equal to exhaustive search by `tests/test_m_h_levels.py::test_equals_brute_force`.
+    Extends: M_H of Fioretto and Van Hentenryck 2019, section 5, to sizes per level. Shown equal to exhaustive search by
+    `tests/test_m_h_levels.py::test_equals_brute_force`.
     """
 
     def supports(self, measurement: MeasurementByLevel) -> str | None:

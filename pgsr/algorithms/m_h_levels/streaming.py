@@ -256,7 +256,8 @@ class StreamedLevelTreeProjection:
 
     Memory: about 150 bytes per cell that is worth looking at, 30 per cell of the parts in work.
 
-    Shown equal to `LevelTreeProjection` by `tests/test_m_h_levels_streaming.py::test_equals_the_whole`.
+    Extends: `LevelTreeProjection`, to one part in memory at a time. Shown equal to it by
+    `tests/test_m_h_levels_streaming.py::test_equals_the_whole`.
     """
 
     engine: Mapper = field(default_factory=Engine)

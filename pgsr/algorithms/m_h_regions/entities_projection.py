@@ -51,8 +51,8 @@ class EntityTotalsProjection(GatedMethod):
         >>> (result.estimate.values @ [0, 1, 2, 3]).round(9)
         array([11.,  5.,  6.])
 
-    Source: M_H of Fioretto and Van Hentenryck 2019, section 5; numbers of groups and of entities side by side as in
-    the statistics of Kuo et al. 2018, section 6. Shown equal to an interior-point solver by
+    Extends: M_H of Fioretto and Van Hentenryck 2019, section 5, by the numbers of groups and of entities of every
+    region, side by side as in the statistics of Kuo et al. 2018, section 6. Shown equal to an interior-point solver by
     `tests/test_m_h_regions_entities.py::test_relaxation_equals_clarabel`.
     """
 

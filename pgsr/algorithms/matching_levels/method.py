@@ -52,7 +52,7 @@ class LevelMatching:
         >>> [table.sum(axis=1).tolist() for table in LevelMatching().apply(noisy).counts.tables]
         [[60], [30, 30]]
 
-    Source: Kuo et al. 2018, section 5 and algorithms 1 and 2; sizes per level are new here. Shown by
+    Extends: algorithms 1 and 2 of Kuo et al. 2018, section 5, to sizes per level. Shown by
     `tests/test_matching_levels.py`.
     """
 

@@ -83,8 +83,8 @@ class Posterior:
         >>> Posterior().apply(noisy).estimate.counts().counts.sum(axis=1)
         array([24, 10, 14])
 
-    Source: new here; `pgsr.algorithms.posterior` derives it. Step 2 is the relaxed M_c of Fioretto and Van Hentenryck
-    2019, section 8, on posterior means instead of noisy values. Shown by `tests/test_posterior_method.py`.
+    Extends: the relaxed M_c of Fioretto and Van Hentenryck 2019, section 8, to posterior means instead of noisy values,
+    which `pgsr.algorithms.posterior` derives. Shown by `tests/test_posterior_method.py`.
     """
 
     rounds: int = 3

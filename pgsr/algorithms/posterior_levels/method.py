@@ -59,7 +59,7 @@ class LevelPosterior:
         >>> [table.tolist() for table in LevelPosterior().apply(noisy).counts.tables]
         [[[2, 29, 9, 20]], [[1, 19, 10], [1, 10, 19]]]
 
-    Source: new here, as `Posterior`. Shown by `tests/test_posterior_levels.py`.
+    Extends: `Posterior`, to sizes per level. Shown by `tests/test_posterior_levels.py`.
     """
 
     rounds: int = 3
