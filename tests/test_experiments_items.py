@@ -131,7 +131,7 @@ def test_states_follow_from_declarations():
             (Kind.TABLE, base.title): of_claim,
             (Kind.CLAIM, "judged"): of_claim,
             (Kind.CLAIM, "never judged"): State.NO,
-            (Kind.NUMBER, "1 number of Taxi"): State.NO,
+            (Kind.NUMBER, "1 number of Taxi: 1"): State.NO,
             (Kind.DATA, "Taxi"): of_data,
             (Kind.TABLE, "a"): State.NO,
         }

@@ -76,6 +76,28 @@ def test_the_description_tells_duration_days_and_what_failed(tmp_path):
     assert "](figures/results/K9.png)" in words
 
 
+def test_the_page_says_per_paper_what_is_not_here_and_why(tmp_path):
+    """Not published at all, published in a smaller profile, declared absent, a number beside nothing, other data."""
+    store = Store(tmp_path / "results")
+    stored("K9", store)
+    publish(find("K9"), SMOKE, store, tmp_path)
+    page = markdown.render(results_blocks(EXPERIMENTS, tmp_path), tmp_path)
+    absent = page.partition("## What of the papers is not here")[2].partition("## K9")[0]
+    for paper in {each.paper for each in EXPERIMENTS if each.paper is not None}:
+        own = absent.partition(f"**{paper.name}: what is not here**")[2].partition("**\n")[0].replace("\\_", "_")
+        assert own
+        for each in EXPERIMENTS:
+            assert (f"run {each.id} --profile paper`" in own) == (each.paper == paper)
+        assert paper.absent
+        assert all(each.why in own for each in paper.absent)
+    assert f"here in the smaller profile smoke, {len(find('K9').tasks(SMOKE))} cells" in absent
+    assert "1 number of Taxi: 143,540,889" in absent
+    assert "the data AFST" in absent
+    assert "the data Taxi | data sets | the paper's own" not in absent
+    whole = (DOCS / "results.md").read_text("utf-8").partition("## What of the papers is not here")[2]
+    assert "run K9 --profile paper` makes" not in whole, "published at the paper's size"
+
+
 def test_parts_and_results_of_other_sources_are_not_published(tmp_path):
     store = Store(tmp_path / "results")
     with pytest.raises(ExperimentError, match="K9 lacks all cells of profile smoke"):

@@ -104,13 +104,19 @@ ABSENT = (
     Absent(
         "greedy matching, within a factor of 2 of the cheapest",
         "section 5, compared by its running time",
-        "not built: the exact matching by sorting is simpler and faster, and no matching costs less",
+        "not built: it looks at all pairs of a group of the parent and one of the children, 130 billion for the taxi "
+        "data, where algorithm 2 sorts the groups alone, and no matching costs less than its",
     ),
     Absent(
         "Laplace noise, on private numbers of groups and on the scores of algorithm selection",
         "section 3 (footnote) and section 6",
         "the double geometric law of the same epsilon takes its place: drawn exactly, in integers, its variance is "
         "less than that of Laplace noise rounded to integers, by 11 % at scale 1 and 1.4 % at scale 3",
+    ),
+    Absent(
+        "the numbers behind figures 1 and 4 to 6",
+        "figures 1 and 4 to 6",
+        "the figures print none, so what the text says of them is judged, and no number of theirs",
     ),
 )
 """What the paper has and this project lacks."""

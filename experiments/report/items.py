@@ -21,6 +21,7 @@ import pgsr.models
 from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile
 from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
 from pgsr.experiments.report.blocks import Block, Bullets, Code, Heading, Table, text
+from pgsr.experiments.report.content import as_printed
 
 ROOTS = {"pgsr": Path(pgsr.__file__).resolve().parent, "pgsr.models": Path(pgsr.models.__file__).resolve().parent}
 TESTS = ROOTS["pgsr"].parent / "tests"
@@ -295,7 +296,10 @@ def _numbers(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
             "; ".join(dict.fromkeys(each.remark for each in all_of if each.remark)) or "nothing stands beside them"
         )
         state = State.YES if own else State.OTHER_DATA if other else State.NO
-        what = f"{len(numbers):,} number{'s' * (len(numbers) > 1)} of {data}"
+        several = len(numbers) > 1
+        what = (
+            f"{len(numbers):,} numbers of {data}" if several else f"1 number of {data}: {as_printed(numbers[0].value)}"
+        )
         why = "compared with ours on the paper's own data" if own else reasons
         yield Item(paper.name, Kind.NUMBER, source, what, f"experiment {identity}", state, why)
 
@@ -310,7 +314,7 @@ def _data(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
         nearest = min(ours.values(), key=lambda of: (not of.is_the_papers, not of.by_recipe))
         state = State.YES if nearest.is_the_papers else State.OTHER_DATA
         why = "the paper's own" if nearest.is_the_papers else nearest.why_other
-        yield Item(paper.name, Kind.DATA, "data sets", name, ", ".join(ours), state, why)
+        yield Item(paper.name, Kind.DATA, "data sets", name, "; ".join(ours), state, why)
 
 
 def _stands_in(experiment: Experiment) -> bool:

@@ -1,14 +1,15 @@
-"""The page of published results, docs/results.md: per experiment its figure, its verdicts, and where they come from."""
+"""The page of published results, docs/results.md: what of the papers is absent; per experiment figure and verdicts."""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgsr.experiments.engine.experiment import Experiment, Profile
 from pgsr.experiments.engine.verdicts import Finding
-from pgsr.experiments.report.blocks import Block, Code, Heading, Link, Shown, table, text
+from pgsr.experiments.report.blocks import Block, Cell, Code, Heading, Link, Shown, table, text
+from pgsr.experiments.report.items import Item, Kind, State, all_items
 from pgsr.experiments.report.publication import Publication, published
 
 if TYPE_CHECKING:
@@ -44,9 +45,53 @@ def results_blocks(experiments: Sequence[Experiment], folder: Path) -> list[Bloc
     ]  # fmt: skip
     heads = ("experiment", "title", "of", "cells", "replicates", "processor")
     blocks.append(table("What is published", heads, rows, numbers=(3, 4, 5)))
+    blocks += _absent(experiments, {experiment.id: about for experiment, about, _ in found})
     for experiment, about, frame in found:
         blocks += _experiment(experiment, about, frame)
     return blocks
+
+
+def _absent(experiments: Sequence[Experiment], found: Mapping[str, Publication]) -> Iterator[Block]:
+    """List per paper the tables and figures without results here, what no experiment makes, and data of others."""
+    yield Heading(2, "What of the papers is not here")
+    yield text(
+        "A table or figure is missing here if nobody has run it at the paper's size yet, or if it cannot be made; a "
+        "number, if nothing can be set beside it; data, if they were not published, so that others stand in for them. "
+        "Everything else of the papers, and where it lives: ",
+        Link("the items of the papers", "items.md"),
+        ".",
+    )
+    items = all_items(experiments)
+    for paper in dict.fromkeys(each.paper for each in experiments if each.paper is not None):
+        unpublished = [_without_results(e, found.get(e.id)) for e in experiments if e.paper == paper]
+        own = [_reason(item) for item in items if item.paper == paper.name]
+        rows = [row for row in [*unpublished, *own] if row]
+        yield table(f"{paper.name}: what is not here", ("what", "in the paper", "why"), rows)
+
+
+def _without_results(experiment: Experiment, about: Publication | None) -> tuple[Cell, ...]:
+    """Say that an experiment has no results here, or not those of the paper's size; empty if it has."""
+    again = "python -m pgsr.experiments run"
+    if about is None:
+        why: Cell = ("its results are not kept here; ", Code(f"{again} {experiment.id} --profile paper"), " makes them")
+    elif about.profile != Profile.PAPER:
+        why = (
+            f"here in the smaller profile {about.profile}, {about.planned:,} cells; the paper's sizes are "
+            f"{len(experiment.tasks(Profile.PAPER)):,}: ",
+            Code(f"{again} {experiment.id} --profile paper"),
+        )
+    else:
+        return ()
+    return f"{experiment.title} ({experiment.id})", experiment.part, why
+
+
+def _reason(item: Item) -> tuple[Cell, ...]:
+    """Say why an item of a paper is absent, or which data stand in for its data; empty if it is here."""
+    if item.state is State.NO:
+        return item.what, item.source, item.why
+    if item.kind is Kind.DATA and item.state is State.OTHER_DATA:
+        return f"the data {item.what}", item.source, f"{item.why}; in their place: {item.where}"
+    return ()
 
 
 def results_figures(experiments: Sequence[Experiment], folder: Path) -> "Iterator[tuple[str, Figure]]":
