@@ -140,7 +140,7 @@ def test_errors_of_two_epsilons_are_compared_replicate_by_replicate():
     """Both have the noise of the same bits, so that a replicate with large errors has them at either epsilon."""
     rows = [
         LevelError("d", False, epsilon, "an arm", (), 0, {r: 1000.0 * r + less + 0.1 * (r % 2) for r in range(5)})
-        for epsilon, less in ((0.1, 10.0), (1.0, 0.0))
+        for epsilon, less in ((0.1, 100.0), (1.0, 0.0))
     ]
     (verdict,) = error_by_epsilon._falls(LevelErrors(rows))
     assert verdict.finding is Finding.HOLDS
@@ -188,8 +188,8 @@ def test_run_times_are_paired_by_replicate_and_repeat():
     slow, fast = runtime_by_epsilon.RELAXED_H.label, runtime_by_epsilon.TABLES_H.label
     rows = [
         {"data": "d", "epsilon": epsilon, "arm": arm, "replicate": r, "factor": 2.0, "solver_sizes": 100,
-         "run_seconds": [100.0 * r + 10 * repeat + more + 0.1 * (r % 2) for repeat in range(2)]}
-        for epsilon, arm, more in ((0.1, slow, 2.0), (0.1, fast, 1.0), (1.0, fast, 0.0))
+         "table_sizes": 10, "run_seconds": [100.0 * r + 10 * repeat + more + 0.1 * (r % 2) for repeat in range(2)]}
+        for epsilon, arm, more in ((0.1, slow, 40.0), (0.1, fast, 20.0), (1.0, fast, 0.0))
         for r in range(6)
         if r or (epsilon == 0.1 and arm == slow)
     ]  # fmt: skip
@@ -200,9 +200,26 @@ def test_run_times_are_paired_by_replicate_and_repeat():
     assert [found[claim].judgement.replicates for claim in wanted] == [11, 10]
 
 
+@pytest.mark.parametrize(
+    ("solver_sizes", "table_sizes", "cause"),
+    [(100, 10, Cause.SOLVER), (99, 10, Cause.PROFILE), (100, 9, Cause.PROFILE)],
+)
+def test_no_extrapolated_time_counts_for_or_against_the_paper(solver_sizes, table_sizes, cause):
+    """Too few sizes of either kind are too small a profile; enough of both are still extrapolated."""
+    rows = [
+        {"data": "d", "epsilon": epsilon, "arm": arm.label, "replicate": r, "factor": 2.0, "run_seconds": [1.0 + r],
+         "solver_sizes": solver_sizes, "table_sizes": table_sizes}
+        for epsilon in (0.1, 1.0) for arm in runtime_by_epsilon.ARMS for r in range(5)
+    ]  # fmt: skip
+    found = runtime_by_epsilon.verdicts(pd.DataFrame(rows))
+    assert {v.cause for v in found} == {cause, Cause.READING, Cause.OURS}
+    exact = [v for v in found if v.claim == fioretto.CLAIMS["figure 9b"] and "ours" in v.words]
+    assert {v.cause for v in exact} == {Cause.READING}
+
+
 def test_times_of_the_headline_are_paired_by_replicate():
     rows = [
-        {"data": "d", "arm": arm, "N": 50, "replicate": r, "status": "OPTIMAL", "formulate_seconds": times * 10.0**r,
+        {"data": "d", "arm": arm, "N": 50, "replicate": r, "status": "OPTIMAL", "formulate_seconds": times * (1 + r),
          "solve_seconds": 0.0, "round_seconds": 0.001 * r}
         for arm, times in ((headline.SOLVER.label, 12.0), (headline.M_C_DP.label, 1.0))
         for r in range(6)
@@ -211,6 +228,8 @@ def test_times_of_the_headline_are_paired_by_replicate():
     (verdict,) = headline._times(headline._seconds(pd.DataFrame(rows)))
     assert verdict.finding is Finding.HOLDS
     assert verdict.judgement.replicates == 5
+    assert verdict.cause is Cause.SOLVER
+    assert {n: str(headline._at(n)) for n in (200, 1_000)} == {200: "alternative reading", 1_000: "paper's claim"}
 
 
 def test_restrictions_of_the_benchmarks():

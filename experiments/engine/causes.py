@@ -14,12 +14,13 @@ class Cause(StrEnum):
     """What a verdict says something about; `meaning` has the sentence that the report shows.
 
     CLAIM and NUMBER are the paper's own words and numbers, tested as it states them. READING is either of them, read or
-    run in another way. STAND_IN and PROFILE say why a test is not one of the paper yet. OURS is no paper's.
+    run in another way. STAND_IN, SOLVER and PROFILE say why a test is not one of the paper yet. OURS is no paper's.
     """
 
     CLAIM = "paper's claim"
     NUMBER = "printed number"
     STAND_IN = "stand-in data"
+    SOLVER = "other solver or extrapolated"
     PROFILE = "profile too small"
     READING = "alternative reading"
     OURS = "our own claim"
@@ -35,6 +36,8 @@ _MEANING = {
     Cause.NUMBER: "a number that a paper prints, tested on its own data or against arithmetic; a failure is a fact "
     "about the print",
     Cause.STAND_IN: "a claim or number of a paper, on data that stand in for the paper's; a failure refutes nothing",
+    Cause.SOLVER: "a claim of a paper on running times, with another solver in place of the paper's, or with times of "
+    "a part of the sizes extrapolated to all; a failure refutes nothing",
     Cause.PROFILE: "fewer replicates, less time, smaller models or less data than the test needs; a larger profile "
     "decides",
     Cause.READING: "a claim or number of a paper, read or run in another way than the paper states it, to find out "

@@ -37,10 +37,6 @@ class LevelError:
         n = len(self.values)
         return stdev(self.values.values()) / n**0.5 if n > 1 else 0.0
 
-    def less(self, other: "LevelError") -> list[float]:
-        """Subtract another error from this one, for the replicates that both have: they share their noise."""
-        return [self.values[r] - other.values[r] for r in sorted(self.values.keys() & other.values.keys())]
-
 
 @dataclass(frozen=True)
 class LevelErrors:

@@ -8,7 +8,7 @@ from rich.table import Table
 
 STATUS_STYLES = {
     "OPTIMAL": "green", "FEASIBLE": "blue", "RELAXED": "yellow",
-    "holds": "green", "fails": "red", "undecided": "yellow",
+    "holds": "green", "fails": "red", "undecided": "yellow", "no material difference": "blue",
 }  # fmt: skip
 _NUMBER = re.compile(r"-?|(< )?[-+]?[\d,.]+(e[-+]?\d+)?( (s|ms|MB)|/\d+( r)?)?")
 """A number, with its unit or what it is out of, or what stands for none."""

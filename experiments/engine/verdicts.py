@@ -1,13 +1,14 @@
-"""The verdicts of results on a claim or a printed number: the test, its outcome, and the number of replicates."""
+"""The verdicts of results on a claim or a printed number: the test, its outcome, its effect, and the replicates."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgsr.experiments.engine.causes import Cause
+from pgsr.experiments.engine.effects import MATERIAL, Effect, Side, independent, paired, quantile
 from pgsr.experiments.engine.summary import LevelError
 
 if TYPE_CHECKING:
@@ -16,15 +17,20 @@ if TYPE_CHECKING:
 FEWEST = 5
 """The number of replicates below which no random quantity is judged."""
 
-LEVEL = 0.05
-"""The level of every test, two-sided."""
+Values = Mapping[Any, float]
+"""Errors, or seconds, by replicate."""
 
 
 class Finding(StrEnum):
-    """The outcome of a test: HOLDS, FAILS or UNDECIDED; NOT_JUDGED where no test can be made."""
+    """The outcome of a test; NOT_JUDGED where no test can be made.
+
+    IMMATERIAL and UNDECIDED are two answers: of the one the data say that any difference is too small to matter
+    (`Effect.immaterial`), of the other they say too little.
+    """
 
     HOLDS = "holds"
     FAILS = "fails"
+    IMMATERIAL = "no material difference"
     UNDECIDED = "undecided"
     NOT_JUDGED = "not judged"
 
@@ -37,11 +43,13 @@ class Judgement:
         finding: the outcome.
         test: how it was found, or why it was not.
         replicates: independent draws of the noise behind it; None where nothing is random.
+        effect: the ratio of the two errors, or of ours and a printed number; None where nothing is compared.
     """
 
     finding: Finding
     test: str
     replicates: int | None = None
+    effect: Effect | None = None
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,8 @@ class Verdict:
         """What the verdict says something about.
 
         Example:
-            >>> few = Verdict("M_c^dp is the most accurate", "flights", compared([1.0, 1.1]), "", Cause.CLAIM)
+            >>> two = compared({0: 1.0, 1: 1.1}, 0.9)
+            >>> few = Verdict("M_c^dp is the most accurate", "flights", two, "", Cause.CLAIM)
             >>> few.cause
             <Cause.PROFILE: 'profile too small'>
         """
@@ -79,19 +88,38 @@ class Verdict:
         return Cause.PROFILE if n is not None and n < FEWEST else self.declared
 
 
-def compared(difference: Sequence[float]) -> Judgement:
-    """Test whether a quantity is above 0, by Student's t over independent replicates.
+def compared(larger: Values | float, smaller: Values | float, times: float = 1.0) -> Judgement:
+    """Test whether a quantity is above `times` another one, by the paired t-test over the replicates that both have.
+
+    Where a claim names no factor, a difference of less than `MATERIAL` does not make it hold, nor fail.
+
+    Args:
+        larger, smaller: by replicate, where both share their noise; or a number to compare with.
+        times: the factor that the claim names.
 
     Example:
-        >>> compared([1.0, 1.1, 0.9, 1.2, 1.0]).finding, compared([1.0, 1.1]).test
-        (<Finding.HOLDS: 'holds'>, 'too few replicates: 2 of 5')
+        >>> ours, theirs = {0: 2.0, 1: 2.1, 2: 1.9, 3: 2.2, 4: 2.0}, {0: 1.0, 1: 1.1, 2: 0.9, 3: 1.1, 4: 1.1}
+        >>> found = compared(ours, theirs)
+        >>> str(found.finding), str(found.effect), str(compared(ours, theirs, times=5).finding)
+        ('holds', '1.962 [1.838, 2.11]', 'fails')
     """
-    values = np.asarray(difference, float)
-    if len(values) < FEWEST:
-        return _too_few(len(values))
-    mean, half = values.mean(), half_width(values)
-    finding = Finding.HOLDS if mean > half else Finding.FAILS if mean < -half else Finding.UNDECIDED
-    return Judgement(finding, "t-test of the paired difference, 5 %", len(values))
+    over, under = _pairs(larger, smaller)
+    if len(over) < FEWEST:
+        return _too_few(len(over))
+    return _ordered(Effect(*paired(over, under), limit=times), "paired t-test, 5 %", len(over))
+
+
+def at_most(this: Values | float, other: Values | float, times: float) -> Judgement:
+    """Test whether a quantity is at most `times` another one, by the same test.
+
+    Example:
+        >>> at_most({r: 1.05 + r / 1000 for r in range(5)}, 1.0, times=1.1).finding
+        <Finding.HOLDS: 'holds'>
+    """
+    over, under = _pairs(this, other)
+    if len(over) < FEWEST:
+        return _too_few(len(over))
+    return _ordered(Effect(*paired(over, under), Side.AT_MOST, times), "paired t-test, 5 %", len(over))
 
 
 def separated(larger: Iterable[float], smaller: Iterable[float]) -> Judgement:
@@ -101,37 +129,34 @@ def separated(larger: Iterable[float], smaller: Iterable[float]) -> Judgement:
         >>> separated([3.0, 3.1, 2.9, 3.0, 3.2], [1.0, 1.2, 0.9, 1.1, 1.0]).finding
         <Finding.HOLDS: 'holds'>
     """
-    one, two = np.asarray([*larger], float), np.asarray([*smaller], float)
-    if min(len(one), len(two)) < FEWEST:
-        return _too_few(min(len(one), len(two)))
-    parts = np.array([x.var(ddof=1) / len(x) for x in (one, two)])
-    weights = np.array([len(one) - 1, len(two) - 1])
-    whole = parts.sum()
-    degrees = whole**2 / (parts**2 / weights).sum() if whole else weights.sum()
-    far, half = one.mean() - two.mean(), _quantile(degrees) * whole**0.5
-    finding = Finding.HOLDS if far > half else Finding.FAILS if far < -half else Finding.UNDECIDED
-    return Judgement(finding, "Welch's t-test of two means, 5 %", min(len(one), len(two)))
+    one, two = [*larger], [*smaller]
+    n = min(len(one), len(two))
+    return _too_few(n) if n < FEWEST else _ordered(Effect(*independent(one, two)), "Welch's t-test, 5 %", n)
 
 
 def agrees(values: Iterable[float], printed: float, tolerance: float = 0.0) -> Judgement:
     """Test whether a printed number is compatible with the mean of our replicates.
 
     It holds if the printed number lies within t standard errors of our mean, widened by `tolerance` of itself. The
-    papers print no standard errors, so theirs counts as 0.
+    papers print no standard errors, so theirs counts as 0. The effect is ours over the printed number.
 
     Example:
-        >>> agrees([9.0, 12.0, 10.0, 11.0, 9.5], 10.5).test
-        'printed number within 2.78 standard errors of our mean'
+        >>> found = agrees([9.0, 12.0, 10.0, 11.0, 9.5], 10.5)
+        >>> found.test, str(found.effect)
+        ('printed number within 2.78 standard errors of our mean', '0.9810 [0.839, 1.123]')
         >>> agrees([9.0, 12.0, 10.0, 11.0, 9.5], 20).finding
         <Finding.FAILS: 'fails'>
     """
     ours = np.asarray([*values], float)
     if len(ours) < FEWEST:
         return _too_few(len(ours))
-    near = abs(ours.mean() - printed) <= half_width(ours) + tolerance * abs(printed)
+    mean, half = float(ours.mean()), half_width(ours)
+    near = abs(mean - printed) <= half + tolerance * abs(printed)
     wider = f", or {100 * tolerance:.0f} % beyond" if tolerance else ""
-    test = f"printed number within {_quantile(len(ours) - 1):.2f} standard errors of our mean{wider}"
-    return Judgement(Finding.HOLDS if near else Finding.FAILS, test, len(ours))
+    test = f"printed number within {quantile(len(ours) - 1):.2f} standard errors of our mean{wider}"
+    low, high = max(0.0, mean - half), mean + half
+    effect = Effect(mean / printed, low / printed, high / printed, Side.ABOUT) if printed else None
+    return Judgement(Finding.HOLDS if near else Finding.FAILS, test, len(ours), effect)
 
 
 def exactly(holds: bool, test: str) -> Judgement:
@@ -158,7 +183,7 @@ def smaller(this: LevelError | None, *others: LevelError | None) -> Judgement:
     """
     if this is None or not any(others):
         return not_judged("no results of one side")
-    return worst(missing() if other is None else compared(other.less(this)) for other in others)
+    return worst(missing() if other is None else compared(other.values, this.values) for other in others)
 
 
 def missing() -> Judgement:
@@ -167,40 +192,57 @@ def missing() -> Judgement:
 
 
 def worst(judgements: Iterable[Judgement]) -> Judgement:
-    """Return the worst of several judgements, which decides where all claims must hold.
+    """Return the worst of several judgements, which decides where all claims must hold; of equal ones the closest.
 
     Example:
         >>> worst([exactly(True, "counted"), not_judged("no results")]).finding
         <Finding.NOT_JUDGED: 'not judged'>
     """
-    order = (Finding.FAILS, Finding.UNDECIDED, Finding.NOT_JUDGED, Finding.HOLDS)
-    return min(judgements, key=lambda each: order.index(each.finding), default=not_judged("no results"))
+    order = (Finding.FAILS, Finding.IMMATERIAL, Finding.UNDECIDED, Finding.NOT_JUDGED, Finding.HOLDS)
+
+    def rank(each: Judgement) -> tuple[int, float]:
+        return order.index(each.finding), each.effect.support if each.effect else float("inf")
+
+    return min(judgements, key=rank, default=not_judged("no results"))
 
 
 def half_width(values: Sequence[float] | np.ndarray) -> float:
     """Compute half the width of the 95 % confidence interval of a mean: t standard errors, and 0 for a single value."""
     n = len(values)
-    return float(_quantile(n - 1) * np.std(values, ddof=1) / n**0.5) if n > 1 else 0.0
+    return float(quantile(n - 1) * np.std(values, ddof=1) / n**0.5) if n > 1 else 0.0
 
 
 def verdict_frame(verdicts: Sequence[Verdict]) -> "pd.DataFrame":
-    """Make a data frame of the verdicts, one row per verdict."""
+    """Make a data frame of the verdicts, one row per verdict; without the column of effects where there are none."""
     import pandas as pd
 
     rows = [
-        {"claim": v.claim, "data": v.data, "verdict": str(v.finding), "cause": str(v.cause), "figures": v.words}
-        | {"by": by(v.judgement)}
+        {"claim": v.claim, "data": v.data, "verdict": str(v.finding), "cause": str(v.cause)}
+        | {"effect": effect_words(v.judgement), "figures": v.words, "by": by(v.judgement)}
         for v in verdicts
     ]
-    return pd.DataFrame(rows)
+    frame = pd.DataFrame(rows)
+    return frame if any(v.judgement.effect for v in verdicts) else frame.drop(columns="effect", errors="ignore")
+
+
+def effect_words(judgement: Judgement) -> str:
+    """Write the effect and what the claim needs; "" where there is none.
+
+    Example:
+        >>> ours = {r: 1.05 + r / 1000 for r in range(5)}
+        >>> effect_words(at_most(ours, 1.0, times=1.1)), effect_words(exactly(True, "counted"))
+        ('1.052 [1.050, 1.054], at most 1.1 needed', '')
+    """
+    effect = judgement.effect
+    return "" if effect is None else f"{effect}, {effect.needed} needed"
 
 
 def by(judgement: Judgement) -> str:
     """Name the test and the number of replicates.
 
     Example:
-        >>> by(compared([1.0, 1.1, 0.9, 1.2, 1.0])), by(exactly(True, "counted"))
-        ('t-test of the paired difference, 5 %, 5 replicates', 'exact: counted')
+        >>> by(compared({0: 1.0, 1: 1.1, 2: 0.9, 3: 1.2, 4: 1.0}, 0.5)), by(exactly(True, "counted"))
+        ('paired t-test, 5 %, 5 replicates', 'exact: counted')
     """
     n = judgement.replicates
     return (
@@ -208,12 +250,24 @@ def by(judgement: Judgement) -> str:
     )
 
 
+def _pairs(one: Values | float, two: Values | float) -> tuple[list[float], list[float]]:
+    """Put side by side what both have; a number stands beside every replicate of the other."""
+    if not isinstance(one, Mapping):
+        one = dict.fromkeys(two if isinstance(two, Mapping) else (), one)
+    if not isinstance(two, Mapping):
+        two = dict.fromkeys(one, two)
+    both = sorted(one.keys() & two.keys())
+    return [one[key] for key in both], [two[key] for key in both]
+
+
+def _ordered(effect: Effect, test: str, n: int) -> Judgement:
+    """Judge whether the ratio lies on its side of the limit: what every test of two errors is decided by."""
+    if effect.immaterial:
+        return Judgement(Finding.IMMATERIAL, f"{test}; less than {MATERIAL:.0%}", n, effect)
+    if not effect.apart:
+        return Judgement(Finding.UNDECIDED, test, n, effect)
+    return Judgement(Finding.HOLDS if effect.support > 1 else Finding.FAILS, test, n, effect)
+
+
 def _too_few(n: int) -> Judgement:
     return Judgement(Finding.NOT_JUDGED, f"too few replicates: {n} of {FEWEST}", n)
-
-
-def _quantile(degrees: float) -> float:
-    """Compute the two-sided quantile of Student's t at `LEVEL`, for so many degrees of freedom."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, 1 - LEVEL / 2))

@@ -121,7 +121,7 @@ def _falls(totals: LevelErrors) -> Iterator[Verdict]:
     for data, label in totals.values_of("data", "arm"):
         rows = sorted(totals.where(data=data, arm=label), key=lambda row: row.epsilon)
         for less, more in pairwise(rows):
-            found = compared(less.less(more))
+            found = compared(less.values, more.values)
             words = f"{with_error(less.values.values())} to {with_error(more.values.values())}"
             where = f"{data}, {label}, epsilon {less.epsilon:g} to {more.epsilon:g}"
             yield Verdict(fioretto.CLAIMS["figure 10d"], where, found, words, cause_on(data))

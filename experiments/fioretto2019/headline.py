@@ -23,7 +23,7 @@ from pgsr.experiments.engine.looks import PRINTED, arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
-from pgsr.experiments.engine.verdicts import Verdict, compared
+from pgsr.experiments.engine.verdicts import Verdict, at_most, compared
 from pgsr.experiments.engine.words import number, relation, with_error
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.fioretto2019.arms import (
@@ -129,11 +129,11 @@ def _times(seconds: dict[tuple[str, str, int], dict[int, float]]) -> Iterator[Ve
         fast = seconds.get((data, M_C_DP.label, n))
         if label != M_C_DP.label and fast:
             ratio = fmean(slow.values()) / fmean(fast.values())
-            found = compared([slow[r] / fast[r] - 10 for r in sorted(slow.keys() & fast.keys())])
+            found = compared(slow, fast, times=10)
             words = f"{with_error(slow.values())} s against {with_error(fast.values())} s: x {number(ratio)}"
             claim = f"M_c^dp is an order of magnitude faster than {label}"
-            # The paper ran a general solver, and at all sizes.
-            cause = Cause.READING if label == EXACT.label else _at(n)
+            # The paper ran its general solver, and at all sizes.
+            cause = {EXACT.label: Cause.READING, SOLVER.label: Cause.SOLVER}.get(label, _at(n))
             yield Verdict(claim, f"{data}, N = {n:,}", found, words, cause)
 
 
@@ -142,7 +142,7 @@ def _errors(errors: LevelErrors) -> Iterator[Verdict]:
     for row in sorted(errors.where(arm=M_C_DP.label), key=lambda row: row.parameters):
         other = errors.one(data=row.data, arm=EXACT.label, parameters=row.parameters)
         if other is not None:
-            found = compared([a - 10 * row.values[r] for r, a in other.values.items() if r in row.values])
+            found = compared(other.values, row.values, times=10)
             words = f"M_c^r {with_error(other.values.values())}, M_c^dp {with_error(row.values.values())} groups: "
             words += f"x {relation(other.mean, row.mean)}, printed x {printed:.0f} at N = 1,000"
             claim = "M_c^dp is an order of magnitude more accurate at the root than M_c^r"
@@ -151,8 +151,8 @@ def _errors(errors: LevelErrors) -> Iterator[Verdict]:
 
 
 def _at(n: int) -> Cause:
-    """Give the paper's claim to its own number of sizes; fewer are too small a profile."""
-    return Cause.CLAIM if n == CENSUS.max_size else Cause.PROFILE
+    """Give the paper's claim to its own number of sizes; at fewer, which no profile makes more, it is a reading."""
+    return Cause.CLAIM if n == CENSUS.max_size else Cause.READING
 
 
 def _same(errors: LevelErrors) -> Iterator[Verdict]:
@@ -161,7 +161,7 @@ def _same(errors: LevelErrors) -> Iterator[Verdict]:
         exact = errors.one(data=row.data, arm=EXACT.label, parameters=row.parameters)
         if exact is not None:
             both = sorted(row.values.keys() & exact.values.keys())
-            found = compared([SAME * exact.values[r] - abs(row.values[r] - exact.values[r]) for r in both])
+            found = at_most({r: abs(row.values[r] - exact.values[r]) for r in both}, exact.values, SAME)
             off = abs(row.mean / exact.mean - 1) if exact.mean else 0.0
             words = (
                 f"solver {number(row.mean)}, exact {number(exact.mean)} groups at the root: {100 * off:.2g} percent off"

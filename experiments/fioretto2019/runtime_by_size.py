@@ -203,7 +203,7 @@ def _against(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
                 n = max(common)
                 runs = [{s["replicate"]: s["seconds"] for s in part if (s["arm"], s["N"]) == (arm, n)}
                         for arm in (slow, fast)]  # fmt: skip
-                found = compared([runs[0][r] - runs[1][r] for r in sorted(runs[0].keys() & runs[1].keys())])
+                found = compared(runs[0], runs[1])
                 times = [fmean(run.values()) for run in runs]
                 words = f"at N = {n}: {times[0]:.3g} s against {times[1]:.3g} s, x {number(times[0] / times[1])}"
                 cause = Cause.OURS if fast == M_H_DP.label else _within(float(part[0]["limit"]), n == largest)

@@ -36,7 +36,7 @@ def smaller_unless_saturated(this: LevelError | None, *others: LevelError | None
     def one(other: LevelError | None) -> Judgement:
         if other is None:
             return missing()
-        return not_judged(SATURATED) if min(this.mean, other.mean) > most else compared(other.less(this))
+        return not_judged(SATURATED) if min(this.mean, other.mean) > most else compared(other.values, this.values)
 
     return worst(map(one, others))
 

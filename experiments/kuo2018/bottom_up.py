@@ -116,7 +116,7 @@ def _claims(errors: LevelErrors) -> Iterator[Verdict]:
             if bottom_up is None or hc is None:
                 continue
             claim = "bottom-up is better at the leaves" if level == last else "bottom-up is worse above the leaves"
-            found = compared(hc.less(bottom_up) if level == last else bottom_up.less(hc))
+            found = compared(hc.values, bottom_up.values) if level == last else compared(bottom_up.values, hc.values)
             words = f"bottom-up {_number(bottom_up.mean)}, Hc {_number(hc.mean)}"
             place = f"{data}, epsilon {epsilon:g}, {noise}, {level_name(level, last + 1)}"
             yield Verdict(claim, place, found, words, cause_on(data, _DECLARED[noise][0]))
@@ -130,7 +130,7 @@ def _artefact(errors: LevelErrors) -> Iterator[Verdict]:
         pairs = [(part.one(arm=shared, level=i), part.one(arm=independent, level=i)) for i in range(part.n_levels)]
         known = [(bad, good) for bad, good in pairs if bad is not None and good is not None]
         if known:
-            found = compared(known[0][0].less(known[0][1]))
+            found = compared(known[0][0].values, known[0][1].values)
             ratios = (f"{level_name(b.level, part.n_levels)} x {b.mean / g.mean:.2f}" for b, g in known)
             claim = "one seed for all regions inflates bottom-up at the root"
             yield Verdict(claim, f"{data}, epsilon {epsilon:g}", found, ", ".join(ratios), Cause.READING)

@@ -88,14 +88,8 @@ def ratio_of(ours: LevelError, other: LevelError) -> tuple[float, float] | None:
     return fmean(pairs), stdev(pairs) / len(pairs) ** 0.5 if len(pairs) > 1 else 0.0
 
 
-def ratio(ours: LevelError, other: LevelError) -> str:
-    """Write ours over the other, with a standard error."""
-    found = ratio_of(ours, other)
-    return "x ?" if found is None else f"x {found[0]:.2f} ± {found[1]:.2f}"
-
-
 def compared_words(name: str, ours: LevelError, other_name: str, other: LevelError) -> str:
-    return f"{name} {measured(ours)}, {other_name} {measured(other)}: {ratio(ours, other)}"
+    return f"{name} {measured(ours)}, {other_name} {measured(other)}"
 
 
 def printed_verdict(

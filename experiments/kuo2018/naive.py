@@ -111,10 +111,10 @@ def _worse(errors: LevelErrors) -> Iterator[Verdict]:
             if naive is None or hc is None:
                 continue
             # Two orders of magnitude are the least that "orders" can mean.
-            found = compared([naive.values[r] - 100 * hc.values[r] for r in sorted(naive.values.keys() & hc.values)])
+            found = compared(naive.values, hc.values, times=100)
             if not paper_name(data):
                 found = not_judged("no data set of the paper")
-            words = f"{compared_words('naive', naive, 'Hc', hc)}; holds from x 100"
+            words = compared_words("naive", naive, "Hc", hc)
             place = f"{data}, epsilon {epsilon:g}, K = {int(dict(free)['K']):,}, {arm.label}"
             yield Verdict(
                 kuo.NAIVE_IS_FAR_WORSE.words, place, found, words, cause_on(data, _read(arm, free, Cause.CLAIM))

@@ -100,7 +100,7 @@ def _better(errors: LevelErrors) -> Iterator[Verdict]:
             one, two = part.one(arm=better), part.one(arm=other)
             if one is not None and two is not None:
                 words = compared_words(better, one, other, two)
-                found, cause = compared(two.less(one)), cause_on(data, declared)
+                found, cause = compared(two.values, one.values), cause_on(data, declared)
                 yield Verdict(claim, f"{data}, epsilon {epsilon:g}", found, words, cause)
 
 
@@ -111,7 +111,7 @@ def _whole(whole: LevelErrors) -> Iterator[Verdict]:
         one = rows[ARMS[0].label]
         middle = rows[ARMS[1].label]
         if one is not None and middle is not None:
-            mostly = worst(compared([share - 0.5 for share in row.values.values()]) for row in (one, middle))
+            mostly = worst(compared(row.values, 0.5) for row in (one, middle))
             place, words = f"{data}, epsilon {epsilon:g}", f"whole values: {words}"
             yield Verdict(kuo.L1_IS_INTEGRAL.words, place, mostly, words, cause_on(data))
 

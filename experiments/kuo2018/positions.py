@@ -1,23 +1,21 @@
-"""The experiment K4: the positions at which Hg and Hc err (Kuo et al. 2018, figure 1).
+"""The experiment K4: the sizes at which Hg and Hc err (Kuo et al. 2018, figure 1).
 
-The earth mover's distance is a sum over ranks, |Hg[i] - estimate[i]|, and so can be shown group by group, from the
-smallest to the largest, for either method: against the rank, as the paper draws it, and, since the few largest groups
-are hidden there, against the rank from the largest on a logarithmic axis.
+The earth mover's distance is a sum over ranks, |Hg[i] - estimate[i]|, and so can be split by the true size of the group
+at every rank. The paper draws it by rank, where the few large groups vanish; here it is drawn by size.
 """
 
 from collections.abc import Iterator
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgsr.algorithms import NoConsistency
-from pgsr.drawing import Look, finish, head, new_figure, plain_number, short_number
+from pgsr.drawing import finish, head, legend_below, new_figure, short_number
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.release_record import Record
-from pgsr.experiments.engine.summary import LevelErrors, level_errors
+from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
@@ -36,139 +34,136 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BINS = 60
-"""Positions on either axis of the figure, as evenly as whole ranks allow."""
-
-MARKED = (10, 100, 1_000)
-"""The sizes that are marked in the figure."""
+CLASSES = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
+"""The smallest sizes of the classes that errors are added up by; the last one has no end."""
 
 
-def by_position(trial: Trial) -> Record:
-    """Measure the mean error per group by position, and its parts at small sizes and at the others.
+def by_size(trial: Trial) -> Record:
+    """Measure the error by size of the group, and its parts at small sizes and at the others.
 
-    Small sizes are the lower half of the sizes that occur; they hold most groups, in long runs of equal sizes. Ranks of
-    bins are those of their middle.
+    Small sizes are the lower half of the sizes that occur.
+
+    Returns:
+        levels: "emd", and "small", the part of it at small sizes.
+        largest small size, groups of small size: the limit, and the part of the groups below it.
+        half of the error up to: the smallest size up to which half of the error lies.
+        groups by size, error by size: sums over the groups of every class of `CLASSES`.
     """
     measurement = trial.noise.measure(trial.truth, trial.source)
     result = trial.mechanism.post_process(measurement, trial.time_limit)
     true = ranked(trial.truth.rows(0, 1)[0])
     error = np.abs(ranked(result.estimate.counts().rows(0, 1)[0]) - true)
-    ranks, from_largest = _binned(error, np.linspace(0, len(true), BINS, endpoint=False)), error[::-1]
-    of_largest = _binned(from_largest, np.append(0, np.geomspace(1, len(true), BINS, endpoint=False)))
     occurring = np.unique(true)
     largest_small = int(occurring[(len(occurring) - 1) // 2])
-    small = true <= largest_small
-    total = int(error.sum())
+    small, total, so_far = true <= largest_small, int(error.sum()), np.cumsum(error)
     return {
         "status": result.status.name,
         "reason": "",
         "levels": {"emd": [float(total)], "small": [float(error[small].sum() / max(1, total))]},
         "largest small size": largest_small,
         "groups of small size": float(small.mean()),
-        "rank": ranks[0],
-        "error": ranks[1],
-        "rank from largest": of_largest[0],
-        "error from largest": of_largest[1],
-        "groups": len(true),
-        "groups from size": [int((true >= size).sum()) for size in MARKED],
+        "half of the error up to": int(true[np.searchsorted(so_far, total / 2)]),
+        "groups by size": in_classes(true, np.ones(len(true))),
+        "error by size": in_classes(true, error),
     }
 
 
-def _binned(error: np.ndarray, edges: np.ndarray) -> tuple[list[float], list[float]]:
-    """Average errors between edges, rounded down to whole ranks: the ranks in the middle, and the means.
+def in_classes(sizes: np.ndarray, values: np.ndarray) -> list[float]:
+    """Add up values by class of size.
 
     Example:
-        >>> _binned(np.array([4.0, 2.0, 0.0, 6.0]), np.array([0.0, 0.5, 1.0, 2.0]))
-        ([1.0, 2.0, 3.5], [4.0, 2.0, 3.0])
+        >>> in_classes(np.array([1, 3, 4, 20_000]), np.array([2.0, 1.0, 4.0, 7.0]))[:5]
+        [0.0, 2.0, 0.0, 5.0, 0.0]
     """
-    starts = np.unique(edges.astype(int))
-    starts = starts[starts < len(error)]
-    stops = np.append(starts[1:], len(error))
-    return ((starts + stops + 1) / 2).tolist(), (np.add.reduceat(error, starts) / (stops - starts)).tolist()
+    at = np.searchsorted(CLASSES, sizes, side="right") - 1
+    return np.bincount(at, values, len(CLASSES)).tolist()
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw Hg above Hc, a column per data set: mean error per group by rank, then by rank from the largest."""
+    """Draw a panel per data set: the sum of errors by class of size, both methods side by side."""
     part: Any = frame[frame["epsilon"] == 1]
     names = sorted(part["data"].unique())
-    style = arm_looks([arm.label for arm in ARMS])
-    figure = new_figure(max(6.4, 3.4 * len(names)), 11.0)
-    panels = figure.subplots(2 * len(style), max(1, len(names)), squeeze=False, sharex="row", sharey="col")
-    rows = list(product(("", " from largest"), style))
-    for (row, (end, label)), (column, name) in product(enumerate(rows), enumerate(names)):
-        axes, of = panels[row][column], part[(part["data"] == name) & (part["arm"] == label)]
-        if not of.empty:
-            _panel(axes, of, end, style[label])
-            kind = "real data" if of.iloc[0]["real"] else "not real data"
-            below = "rank from the largest group, log" if end else "rank, as a part of all groups"
-            left = f"{label}: mean error per group\n(entities), log" if column == 0 else ""
-            finish(axes, below if label == rows[-1][1] else "", left, "" if row else f"{wrapped(name, 30)}\n({kind})")
-    for axes in panels.flat:
-        axes.set_ylim(bottom=0)
+    columns = min(2, max(1, len(names)))
+    figure = new_figure(max(6.4, 5.6 * columns), 1.2 + 3.2 * -(-len(names) // columns))
+    panels = figure.subplots(max(1, -(-len(names) // columns)), columns, squeeze=False).ravel()
+    for axes, name in zip(panels, names, strict=False):
+        _panel(axes, part[part["data"] == name])
+        kind = "real data" if part[part["data"] == name].iloc[0]["real"] else "not real data"
+        finish(axes, "true size of the group (entities)", "sum of errors (entities)", f"{wrapped(name, 40)} ({kind})")
+    for axes in panels[len(names) :]:
+        axes.set_visible(False)
+    legend_below(figure, panels)
     head(
         figure,
-        "K4 (figure 1): error by position, epsilon 1\nbands: one standard error of the mean; dotted: true sizes",
+        "K4 (figure 1): error by size, epsilon 1\nbars: one standard error; dotted: end of the small sizes, the lower "
+        "half of those that occur",
     )
     return figure
 
 
-def _panel(axes: "Axes", of: "pd.DataFrame", end: str, look: "Look") -> None:
-    """Draw the errors of one arm on one data set, by rank or by rank from the largest."""
+def _panel(axes: "Axes", of: "pd.DataFrame") -> None:
+    """Draw the classes in which groups lie, and the end of the small sizes."""
     first: Any = of.iloc[0]
-    errors = np.array(of[f"error{end}"].tolist())
-    mean, n = errors.mean(axis=0), len(errors)
-    spread = errors.std(axis=0, ddof=1) / n**0.5 if n > 1 else np.zeros_like(mean)
-    x = np.array(first[f"rank{end}"]) / (1 if end else first["groups"])
-    axes.plot(x, mean, linewidth=1.2, markersize=2.5, **look.marks)
-    axes.fill_between(x, mean - spread, mean + spread, color=look.colour, alpha=0.3, linewidth=0)
-    axes.set_yscale("symlog", linthresh=1e-3)
-    axes.yaxis.set_major_formatter(lambda value, _: plain_number(value))
-    if end:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
-        axes.set_xlim(x[-1] * 1.5, 0.7)
-        _mark_sizes(axes, first)
-    else:
-        axes.set_xlim(0, 1)
+    kept = [i for i, groups in enumerate(first["groups by size"]) if groups]
+    for shift, (label, look) in zip((-0.2, 0.2), arm_looks([arm.label for arm in ARMS]).items(), strict=True):
+        errors = np.array(of[of["arm"] == label]["error by size"].tolist())
+        if len(errors):
+            n = len(errors)
+            spread = errors.std(axis=0, ddof=1) / n**0.5 if n > 1 else np.zeros(len(CLASSES))
+            axes.bar(np.arange(len(kept)) + shift, errors.mean(axis=0)[kept], 0.4, yerr=spread[kept], color=look.colour,
+                     capsize=2, label=label)  # fmt: skip
+    axes.set_xticks(range(len(kept)), [class_name(i) for i in kept], rotation=60, fontsize="small")
+    axes.yaxis.set_major_formatter(lambda value, _: short_number(value))
+    last = first["largest small size"]
+    within = max(place for place, i in enumerate(kept) if CLASSES[i] <= last)
+    end = CLASSES[kept[within] + 1] if kept[within] + 1 < len(CLASSES) else last + 1
+    part = (last + 1 - CLASSES[kept[within]]) / (end - CLASSES[kept[within]])
+    axes.axvline(within - 0.5 + part, color="#555555", linewidth=0.8, linestyle=":")
+
+
+def class_name(i: int) -> str:
+    """Name a class by its sizes.
+
+    Example:
+        >>> class_name(0), class_name(3), class_name(14)
+        ('0', '3 to 4', '10,000 or more')
+    """
+    if i + 1 == len(CLASSES):
+        return f"{CLASSES[i]:,} or more"
+    last = CLASSES[i + 1] - 1
+    return f"{CLASSES[i]:,}" if last == CLASSES[i] else f"{CLASSES[i]:,} to {last:,}"
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge how much of the error is at small sizes."""
-    small = level_errors(frame, "small")
-    facts = {str(row["data"]): row for row in frame.to_dict("records")}
-    return list(_claims(small, facts))
+    """Judge how much of the error is at small sizes, and how much more of Hc's is at the others."""
+    return list(_claims(level_errors(frame, "small"), frame))
 
 
-def _claims(small: LevelErrors, facts: "dict[str, dict[Any, Any]]") -> Iterator[Verdict]:
+def _claims(small: LevelErrors, frame: "pd.DataFrame") -> Iterator[Verdict]:
     for data, epsilon in small.values_of("data", "epsilon"):
         hg, hc = (small.one(data=data, epsilon=epsilon, arm=arm.label) for arm in ARMS)
         if hg is None or hc is None:
             continue
-        place, fact = f"{data}, epsilon {epsilon:g}", facts[data]
-        parts = ", ".join(
-            f"{name} {100 * row.mean:.1f} ± {100 * row.standard_error:.1f} %" for name, row in (("Hg", hg), ("Hc", hc))
+        of: Any = frame[(frame["data"] == data) & (frame["epsilon"] == epsilon)]
+        half = of.groupby("arm")["half of the error up to"].mean()
+        parts = (
+            f"{row.arm} {100 * row.mean:.1f} ± {100 * row.standard_error:.1f} % (half of it up to size "
+            f"{half[row.arm]:,.0f})"
+            for row in (hg, hc)
         )
+        fact = of.iloc[0]
         words = (
             f"part of the error at the lower half of the sizes that occur, up to {int(fact['largest small size']):,}: "
-            f"{parts}; {100 * fact['groups of small size']:.1f} % of the groups are of these sizes"
+            f"{', '.join(parts)}; {100 * fact['groups of small size']:.1f} % of the groups are of these sizes"
         )
-        most, cause = compared([x - 0.5 for x in hg.values.values()]), cause_on(data)
-        yield Verdict(kuo.HG_ERRS_AT_SMALL_SIZES.words, place, most, words, cause)
-        yield Verdict(kuo.HC_ERRS_ELSEWHERE.words, place, compared(hg.less(hc)), words, cause)
+        place, cause = f"{data}, epsilon {epsilon:g}", cause_on(data)
+        yield Verdict(kuo.HG_ERRS_AT_SMALL_SIZES.words, place, compared(hg.values, 0.5), words, cause)
+        yield Verdict(kuo.HC_ERRS_ELSEWHERE.words, place, compared(_elsewhere(hc), _elsewhere(hg)), words, cause)
 
 
-def _mark_sizes(axes: "Axes", row: "pd.Series") -> None:
-    """Draw dotted lines where the true sizes reach powers of ten."""
-    last = row["rank from largest"][-1]
-    for size, n in zip(MARKED, row["groups from size"], strict=True):
-        # Labels of lines that nearly meet would cover each other.
-        if 0 < n < last / 1.6:
-            last = n
-            axes.axvline(n, color="#888888", linestyle=":", linewidth=0.8)
-            axes.annotate(
-                f"{size:,}", (n, 1), (2, -2), xycoords=("data", "axes fraction"), textcoords="offset points",
-                ha="left", va="top", fontsize="x-small", rotation=90,
-            )  # fmt: skip
+def _elsewhere(row: LevelError) -> dict[int, float]:
+    """Compute the part of the error at the other sizes."""
+    return {replicate: 1 - part for replicate, part in row.values.items()}
 
 
 ARMS = (Arm("Hg", per_level(HG), Fitted(NoConsistency)), Arm("Hc", per_level(HC), Fitted(NoConsistency)))
@@ -177,10 +172,10 @@ ROOTS = (TAXI_ROOT, HAWAIIAN_ROOT, WHITE_ROOT, SYNTHETIC_PART_ROOT)
 
 EXPERIMENT = Experiment(
     id="K4",
-    title="Error by position",
+    title="Error by size",
     paper=kuo.PAPER,
     part="figure 1",
-    question="At which groups, from the smallest to the largest, do Hg and Hc err?",
+    question="At which sizes of groups do Hg and Hc err?",
     arms=ARMS,
     profiles={
         Profile.SMOKE: Scale((SMALL_ROOT,), (ONE,), replicates=2, time_limit=60),
@@ -189,6 +184,6 @@ EXPERIMENT = Experiment(
     },
     plot=plot,
     verdicts=verdicts,
-    measure=by_position,
+    measure=by_size,
     memory=ranked_memory,
 )

@@ -1,9 +1,9 @@
 """The experiment K8b: all combinations of Hc and Hg, and a private choice among them (Kuo et al. 2018, section 6).
 
 The paper advises to run all combinations and select privately where that is affordable, and else Hc at every level. It
-counts eps + eps2 for k runs and a choice; the loss is k eps + eps2 (`pgsr.algorithms.ChosenByScore`). Honest choices
-here split one total. The printed accounting is run as well: it shows what the advice would gain if it were true, and
-its label names the real loss.
+counts eps + eps2 for k runs and a choice; the loss is k eps + eps2 (`pgsr.algorithms.ChosenByScore`). The paper's claim
+is judged with its own accounting, under which every run gets all but the choice's part of the total; the label names
+the real loss. That the choice pays with honest accounting, where the runs share one total, is judged by itself.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.release_record import Record, result_record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
-from pgsr.experiments.engine.verdicts import Verdict, compared, exactly
+from pgsr.experiments.engine.verdicts import Verdict, at_most, compared, exactly
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import HC, HG, ONE, TENTH, combinations, combined
 from pgsr.experiments.kuo2018.data import (
@@ -122,8 +122,8 @@ def _default(errors: LevelErrors) -> Iterator[Verdict]:
             if (other := errors.one(data=row.data, epsilon=row.epsilon, level=row.level, arm=label)) is not None
         ]  # fmt: skip
         best = min(others, key=lambda other: other.mean)
-        found = compared([1.1 * best.values[r] - row.values[r] for r in sorted(row.values.keys() & best.values)])
-        words = f"{compared_words('default', row, f'best ({best.arm})', best)}; holds to x 1.1"
+        found = at_most(row.values, best.values, 1.1)
+        words = compared_words("default", row, f"best ({best.arm})", best)
         yield Verdict(kuo.HC_IS_A_GOOD_DEFAULT.words, _place(row), found, words, cause_on(row.data))
 
 
@@ -132,7 +132,7 @@ def _sparse(errors: LevelErrors) -> Iterator[Verdict]:
         hg = errors.one(data=row.data, epsilon=row.epsilon, level=row.level, arm=combined((HG,) * LEVELS))
         if hg is not None and paper_name(row.data) == "Synthetic":
             words = compared_words("Hg", hg, "Hc", row)
-            found = compared(row.less(hg))
+            found = compared(row.values, hg.values)
             yield Verdict(kuo.HG_FOR_SPARSE_DATA.words, _place(row), found, words, cause_on(row.data))
 
 
@@ -144,11 +144,12 @@ def _choices(errors: LevelErrors, frame: "pd.DataFrame") -> Iterator[Verdict]:
                 continue
             chosen = ", ".join(f"{name} {n} times" for name, n in _choices_made(frame, row).items())
             words = f"{compared_words(label, row, 'default', default)}; chosen: {chosen}"
-            if label == PRINTED_ACCOUNT:
-                words += "; not a fair comparison"
-            claim, found = f"{kuo.SELECT_WHEN_AFFORDABLE.words}: {label}", compared(default.less(row))
-            # The paper's advice is to choose among all; other choices, and its accounting, are readings.
-            declared = Cause.CLAIM if label == CHOICES[1] else Cause.READING
+            as_printed = label == PRINTED_ACCOUNT
+            if as_printed:
+                words += "; the default loses 1 epsilon, the choice 7.3"
+            claim = f"{kuo.SELECT_WHEN_AFFORDABLE.words if as_printed else HONEST}: {label}"
+            declared = Cause.CLAIM if as_printed else Cause.READING
+            found = compared(default.values, row.values)
             yield Verdict(claim, _place(row), found, words, cause_on(row.data, declared))
 
 
@@ -222,6 +223,7 @@ def _memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
 DEFAULT = combined((HC,) * LEVELS)
 COMBINATIONS = tuple(combined(views) for views in combinations(LEVELS))
 PRINTED_ACCOUNT = "chosen among all, as printed (costs 7.3 epsilon)"
+HONEST = "private selection pays with honest accounting"
 
 CHOOSING = (
     _by_score("chosen among Hc and Hg by noisy error", [(HC,) * LEVELS, (HG,) * LEVELS]),

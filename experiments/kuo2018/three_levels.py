@@ -8,7 +8,7 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.summary import level_errors
-from pgsr.experiments.engine.verdicts import Finding, Judgement, Verdict, compared, worst
+from pgsr.experiments.engine.verdicts import Finding, Judgement, Verdict, at_most, compared, worst
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import (
     EPSILONS,
@@ -65,8 +65,8 @@ def _cost(frame: "pd.DataFrame") -> Iterator[Verdict]:
     for ours in consistent:
         other = alone.one(data=ours.data, epsilon=ours.epsilon, arm=ours.arm, level=ours.level)
         if other is not None:
-            found = compared([CHEAP * other.values[r] - ours.values[r] for r in sorted(ours.values)])
-            words = f"{compared_words('consistent', ours, 'alone', other)}; holds to x {CHEAP:g}"
+            found = at_most(ours.values, other.values, CHEAP)
+            words = compared_words("consistent", ours, "alone", other)
             place = f"{where(ours, 3)}, {ours.arm}"
             yield Verdict(kuo.CONSISTENCY_IS_CHEAP.words, place, found, words, cause_on(ours.data))
 
@@ -78,7 +78,7 @@ def _better(frame: "pd.DataFrame") -> Iterator[Verdict]:
         if hg is not None:
             words = compared_words("Hc", hc, "Hg", hg)
             claim = f"{kuo.HC_BETTER_OVERALL.words}, by level"
-            yield Verdict(claim, where(hc, 3), compared(hg.less(hc)), words, Cause.READING)
+            yield Verdict(claim, where(hc, 3), compared(hg.values, hc.values), words, Cause.READING)
 
 
 def _overall(frame: "pd.DataFrame") -> Iterator[Verdict]:

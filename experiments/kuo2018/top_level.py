@@ -78,7 +78,7 @@ def _better(errors: LevelErrors) -> Iterator[Verdict]:
             continue
         sparse = paper_name(data) == "Synthetic"
         claim = kuo.HG_IS_BETTER if sparse else kuo.HC_IS_BETTER
-        found = compared(hc.less(hg) if sparse else hg.less(hc))
+        found = compared(hc.values, hg.values) if sparse else compared(hg.values, hc.values)
         if not paper_name(data):
             found = not_judged("no data set of the paper")
         words = compared_words("Hc", hc, "Hg", hg)

@@ -11,7 +11,7 @@ from pgsr.algorithms import Matching
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.summary import level_errors
-from pgsr.experiments.engine.verdicts import Verdict, compared, not_judged
+from pgsr.experiments.engine.verdicts import Verdict, at_most, compared, not_judged
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import (
     EPSILONS,
@@ -70,9 +70,8 @@ def _as_good(frame: "pd.DataFrame") -> Iterator[Verdict]:
         line = reference.one(data=data, epsilon=epsilon, level=level, arm=best.arm)
         if line is None:
             continue
-        found = compared([COMPARABLE * line.values[r] - best.values[r] for r in sorted(best.values)])
-        words = compared_words(best.arm, best, OMNISCIENT, line)
-        place, words = where(best, errors.n_levels), f"{words}; holds to x {COMPARABLE:g}"
+        found = at_most(best.values, line.values, COMPARABLE)
+        place, words = where(best, errors.n_levels), compared_words(best.arm, best, OMNISCIENT, line)
         yield Verdict(kuo.AS_GOOD_AS_OMNISCIENT.words, place, found, words, cause_on(data))
 
 
@@ -84,9 +83,9 @@ def _none_dominates(frame: "pd.DataFrame") -> Iterator[Verdict]:
         if hc is None or hg is None:
             continue
         # The paper says which is better on White and Synthetic; elsewhere the figures speak for themselves.
-        better = {"Synthetic": hc.less(hg), "White": hg.less(hc)}.get(paper_name(data))
-        found = not_judged("no claim on this data set") if better is None else compared(better)
-        remark = "" if better is not None else f"; {'Hc' if hc.mean < hg.mean else 'Hg'} is better by {_less(hc, hg)}"
+        pair = {"Synthetic": (hc, hg), "White": (hg, hc)}.get(paper_name(data))
+        found = not_judged("no claim on this data set") if pair is None else compared(*(row.values for row in pair))
+        remark = "" if pair is not None else f"; {'Hc' if hc.mean < hg.mean else 'Hg'} is better by {_less(hc, hg)}"
         words = compared_words("Hc x Hc", hc, "Hg x Hg", hg) + remark
         yield Verdict(kuo.NONE_DOMINATES.words, where(hc, errors.n_levels), found, words, cause_on(data))
 

@@ -67,7 +67,7 @@ def _weighting(frame: "pd.DataFrame") -> Iterator[Verdict]:
         words = compared_words(WEIGHTED, ours, AVERAGE, other)
         if ours.data == TAXI_HALVES.name:
             words += "; a root with 2 children, the paper looked at 52 states only"
-        place, found = f"{where(ours, 2)}, {ours.arm}", compared(other.less(ours))
+        place, found = f"{where(ours, 2)}, {ours.arm}", compared(other.values, ours.values)
         yield Verdict(claim.words, place, found, words, _cause(ours.data))
 
 
@@ -82,7 +82,7 @@ def _worst(frame: "pd.DataFrame") -> Iterator[Verdict]:
         if len(rows) < len(ARMS):
             continue
         last = rows[-1]
-        beyond = [compared(last.less(row)) for row in rows[:-1]]
+        beyond = [compared(last.values, row.values) for row in rows[:-1]]
         expected = last.arm == ARMS[-1].label
         found = worst(beyond)
         if found.finding is Finding.HOLDS and not expected:

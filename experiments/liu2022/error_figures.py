@@ -9,7 +9,7 @@ from pgsr.experiments.engine.experiment import Arm
 from pgsr.experiments.engine.figures import epsilon_axis, error_axis
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
-from pgsr.experiments.engine.verdicts import Verdict, compared
+from pgsr.experiments.engine.verdicts import Verdict, at_most, compared
 from pgsr.experiments.liu2022.arms import ENOUGH_ROUNDS, PAPERS_COMPONENTS
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def smaller_than(
 ) -> Iterator[Verdict]:
     """Judge whether `this` arm has the smaller error, replicate by replicate, wherever both have one."""
     for ours, theirs, where in _pairs(found, this, other, **wanted):
-        judged = compared(theirs.less(ours))
+        judged = compared(theirs.values, ours.values)
         yield Verdict(claim, where, judged, _words(ours, theirs), cause_of(ours, declared))
 
 
@@ -80,8 +80,7 @@ def close(found: LevelErrors, claim: str, this: Arm, other: Arm, **wanted: objec
     """Judge whether the means of both arms differ by at most `CLOSE`."""
     for ours, theirs, where in _pairs(found, this, other, **wanted):
         low, high = sorted((ours, theirs), key=lambda row: row.mean)
-        both = sorted(low.values.keys() & high.values.keys())
-        near = compared([(1 + CLOSE) * low.values[r] - high.values[r] for r in both])
+        near = at_most(high.values, low.values, 1 + CLOSE)
         yield Verdict(f"{claim} (within {CLOSE:.0%})", where, near, _words(ours, theirs), cause_of(ours, Cause.CLAIM))
 
 

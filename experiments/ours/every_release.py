@@ -257,7 +257,7 @@ def _standing(errors: LevelErrors, arm: Arm) -> _Standing | None:
     for data, epsilon, level in places:
         part = errors.where(data=data, epsilon=epsilon, level=level)
         mine, others = part.one(arm=arm.label), [row for row in part if row.arm != arm.label]
-        judged.append(smaller(mine, *others))
+        judged.append(worst(_unbeaten(smaller(mine, other)) for other in others))
         where = f"{data}, epsilon {epsilon:g}, {level_name(level, errors.where(data=data).n_levels)}"
         ratios = [(ratio, f"{where}: {row.arm}") for row in others if (ratio := _ratio(mine, row)) is not None]
         largest += [max(ratios)] if ratios else []
@@ -265,6 +265,11 @@ def _standing(errors: LevelErrors, arm: Arm) -> _Standing | None:
         return None
     ratio, where = max(largest)
     return _Standing(arm, tuple(judged), ratio, where, len(places) - len(largest))
+
+
+def _unbeaten(judged: Judgement) -> Judgement:
+    """Count a difference from another arm that does not matter as no defeat."""
+    return replace(judged, finding=Finding.HOLDS) if judged.finding is Finding.IMMATERIAL else judged
 
 
 def _nowhere_beaten(standing: _Standing) -> Verdict:

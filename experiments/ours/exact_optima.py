@@ -139,7 +139,7 @@ def _objectives(frame: "pd.DataFrame") -> Iterator[Verdict]:
     """Judge whether M_c^dp has a larger objective than M_c, replicate by replicate with common noise."""
     for (data, epsilon, exact), ratios in _objective_ratios(frame).items():
         words = f"objective of {PAIRS[exact]} / {exact}: x {with_error(ratios)}"
-        found = compared([ratio - 1 for ratio in ratios])
+        found = compared(dict(enumerate(ratios)), 1.0)
         yield Verdict(
             f"{PAIRS[exact]} has a larger objective than {exact}", f"{data}, epsilon {epsilon:g}", found, words
         )
@@ -190,7 +190,7 @@ def _price(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
                     words = f"{instead} {with_error(dp.values.values())}, {label} {with_error(exact.values.values())}"
                     words += f": x {relation(dp.mean, exact.mean)}"
                     claim = f"{label} is nearer to the truth than {instead} ({title})"
-                    yield Verdict(claim, where, compared(dp.less(exact)), words)
+                    yield Verdict(claim, where, compared(dp.values, exact.values), words)
 
 
 def _best(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
@@ -206,7 +206,7 @@ def _best(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
                 words = ", ".join(f"{row.arm} {number(row.mean)}" for row in rows[:3])
                 where = f"{data}, epsilon {epsilon:g}, {level_name(level, part.n_levels)}"
                 claim = "a two-stage release has the smallest EMD"
-                yield Verdict(claim, where, compared(others[0].less(ours[0])), f"best three: {words}")
+                yield Verdict(claim, where, compared(others[0].values, ours[0].values), f"best three: {words}")
 
 
 def _totals(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
@@ -218,7 +218,7 @@ def _totals(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
         if pair[0] is not None and pair[1] is not None:
             words = f"root's total {number(pair[0].mean)}, every region's {number(pair[1].mean)}"
             claim = "public totals of all regions make M_c more accurate at the leaves"
-            yield Verdict(claim, f"{data}, epsilon {epsilon:g}", compared(pair[0].less(pair[1])), words)
+            yield Verdict(claim, f"{data}, epsilon {epsilon:g}", compared(pair[0].values, pair[1].values), words)
 
 
 _ALL = Scale(

@@ -10,11 +10,12 @@ from fractions import Fraction
 from pgsr.comparison import ANSWERED
 from pgsr.drawing import level_name
 from pgsr.experiments.engine.causes import Cause
+from pgsr.experiments.engine.effects import MATERIAL
 from pgsr.experiments.engine.experiment import Profile
 from pgsr.experiments.engine.printed import Printed
 from pgsr.experiments.engine.runner import Condition
 from pgsr.experiments.engine.store import Entry
-from pgsr.experiments.engine.verdicts import FEWEST, Finding, by
+from pgsr.experiments.engine.verdicts import FEWEST, Finding, by, effect_words
 from pgsr.experiments.report.blocks import (
     Block,
     Bullets,
@@ -29,6 +30,7 @@ from pgsr.experiments.report.blocks import (
     table,
     text,
 )  # fmt: skip
+from pgsr.experiments.report.claims import COUNTED, EFFECTS, by_claim
 from pgsr.experiments.report.environment import environment
 from pgsr.experiments.report.means import Mean
 from pgsr.experiments.report.sections import Section
@@ -93,7 +95,7 @@ def _by_cause(sections: Sequence[Section]) -> Iterator[Block]:
     if any(section.verdicts for section in sections):
         yield table(
             "Findings by cause: what each is about",
-            ("cause", *(str(finding) for finding in Finding), "meaning"),
+            ("cause", *COUNTED, "meaning"),
             rows,
             numbers=range(1, 1 + len(Finding)),
         )
@@ -136,9 +138,14 @@ def _how_to_read() -> Iterator[Block]:
         "deviation of a replicate, n the number of replicates. From a single replicate there is neither.",
         (Mark(Finding.HOLDS), " or ", Mark(Finding.FAILS), ": what is claimed, or its opposite, by the test that "
          "stands beside the verdict, with the number of replicates. Tests are at 5 %, two-sided, so of 40 true "
-         "claims one may fail by chance. ", Mark(Finding.UNDECIDED), ": the test tells neither. ",
+         "claims one may fail by chance. ", Mark(Finding.IMMATERIAL),
+         f": the errors differ by less than {MATERIAL:.0%}, where the claim names no factor. ",
+         Mark(Finding.UNDECIDED), ": the interval is too wide to say. ",
          Mark(Finding.NOT_JUDGED),
          f": fewer than {FEWEST} replicates, no results, or other data than the paper's."),
+        "The effect of a verdict is the ratio of two mean errors with its 95 % interval, Fieller's, and what the claim "
+        "needs it to be: above 1, the error that is said to be larger over the other; at most 1.1, say, where a claim "
+        "allows so much; about 1, ours over a printed number.",
         "The cause beside a verdict says whose word was tested, and is declared beside the claim, before any result. "
         f"Only findings with the cause \"{Cause.CLAIM}\" speak for or against a paper.",
         "A printed number stands beside ours where the experiment says that both measure the same. Ratio is ours over "
@@ -161,24 +168,21 @@ def _all_claims(sections: Sequence[Section]) -> Iterator[Block]:
     groups = []
     for section in sections:
         link = Link(section.experiment.id, f"#{section.anchor}")
-        by_claim: dict[tuple[str, Cause], Counter[Finding]] = {}
-        for verdict in section.verdicts:
-            by_claim.setdefault((verdict.claim, verdict.cause), Counter())[verdict.finding] += 1
         rows: list[tuple[Cell, ...]] = [
-            (link, claim, str(cause), *(f"{counts[finding]:,}" if counts[finding] else "" for finding in Finding))
-            for (claim, cause), counts in by_claim.items()
+            (link, claim, str(cause), *found.counts, *found.ratios)
+            for (claim, cause), found in by_claim(section.verdicts).items()
         ]
         if not rows:
-            rows = [(link, "no verdicts" if section.done else "not run", "", *("" for _ in Finding))]
+            rows = [(link, "no verdicts" if section.done else "not run", "", *("" for _ in (*COUNTED, *EFFECTS)))]
         groups += rows
     counts = _findings(sections)
-    groups.append(("all", "", "", *(f"{counts[finding]:,}" for finding in Finding)))
+    groups.append(("all", "", "", *(f"{counts[finding]:,}" for finding in Finding), *("" for _ in EFFECTS)))
     yield table(
         "Claims and printed numbers: on how many data sets, budgets and levels each holds. Identifiers lead to the "
         "experiments, which list every case.",
-        ("experiment", "claim", "cause", *(str(finding) for finding in Finding)),
+        ("experiment", "claim", "cause", *COUNTED, *EFFECTS),
         groups,
-        numbers=range(3, 3 + len(Finding)),
+        numbers=range(3, 2 + len((*COUNTED, *EFFECTS))),
     )
 
 
@@ -316,9 +320,10 @@ def _printed_row(each: Printed) -> tuple[str, ...]:
 def _verdicts(section: Section) -> Iterator[Table]:
     if section.verdicts:
         rows = [
-            (v.claim, v.data, Mark(str(v.finding)), str(v.cause), v.words, by(v.judgement)) for v in section.verdicts
+            (v.claim, v.data, Mark(str(v.finding)), str(v.cause), effect_words(v.judgement), v.words, by(v.judgement))
+            for v in section.verdicts
         ]
-        heads = ("claim", "where", "verdict", "cause", "figures", "by")
+        heads = ("claim", "where", "verdict", "cause", "effect", "figures", "by")
         yield table(f"{section.experiment.id}: verdicts", heads, rows)
 
 
@@ -363,8 +368,13 @@ def _findings(sections: Iterable[Section], cause: Cause | None = None) -> Counte
 
 
 def _plural(finding: Finding) -> str:
-    words = {Finding.HOLDS: "hold", Finding.FAILS: "fail", Finding.UNDECIDED: "are undecided"}
-    return words.get(finding, f"were {finding}")
+    return {
+        Finding.HOLDS: "hold",
+        Finding.FAILS: "fail",
+        Finding.IMMATERIAL: "show no material difference",
+        Finding.UNDECIDED: "are undecided",
+        Finding.NOT_JUDGED: "were not judged",
+    }[finding]
 
 
 def _sources(sections: Sequence[Section]) -> list[str]:

@@ -1,14 +1,13 @@
 """The page of published results, docs/results.md: what of the papers is absent; per experiment figure and verdicts."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgsr.experiments.engine.experiment import Experiment, Profile
-from pgsr.experiments.engine.verdicts import Finding
 from pgsr.experiments.report.blocks import Block, Cell, Code, Heading, Link, Shown, table, text
+from pgsr.experiments.report.claims import COUNTED, EFFECTS, by_claim
 from pgsr.experiments.report.items import Item, Kind, State, all_items
 from pgsr.experiments.report.publication import Publication, published
 
@@ -28,9 +27,9 @@ def results_blocks(experiments: Sequence[Experiment], folder: Path) -> list[Bloc
         text(
             "Every experiment below was run at the papers' sizes, or in the profile that is named with it, all its "
             "cells; where some have no result, it says why. Figures and verdicts are made from the file that is linked "
-            "beside them, one row per cell, by the code that also reports on results of your own. What a verdict and a "
-            "cause mean: ",
-            Link("read the results", "read_results.md"),
+            "beside them, one row per cell, by the code that also reports on results of your own. What a verdict, its "
+            "ratio and its cause mean: ",
+            Link("read the results", "read_results.md#verdicts"),
             "; what the runs take: ",
             Link("make the tables again", "reproduce.md"),
             ". The page is made by ",
@@ -104,15 +103,12 @@ def _experiment(experiment: Experiment, about: Publication, frame: "pd.DataFrame
     yield Heading(2, _title(experiment))
     yield text(f"{experiment.reproduces[0].upper()}{experiment.reproduces[1:]}. {experiment.question}")
     yield Shown(f"{FIGURES}/{experiment.id}.png", f"The figure of {experiment.id}, {experiment.title}")
-    counts: dict[tuple[str, str], Counter[Finding]] = {}
-    for verdict in experiment.verdicts(frame):
-        counts.setdefault((verdict.claim, str(verdict.cause)), Counter())[verdict.finding] += 1
     rows = [
-        (claim, cause, *(f"{found[finding]:,}" if found[finding] else "" for finding in Finding))
-        for (claim, cause), found in counts.items()
+        (claim, str(cause), *found.counts, *found.ratios)
+        for (claim, cause), found in by_claim(experiment.verdicts(frame)).items()
     ]
-    heads = ("claim", "about", *(str(finding) for finding in Finding))
-    yield table(f"{experiment.id}: verdicts", heads, rows, numbers=range(2, 2 + len(Finding)))
+    heads = ("claim", "about", *COUNTED, *EFFECTS)
+    yield table(f"{experiment.id}: verdicts", heads, rows, numbers=range(2, len(heads) - 1))
     first, last = about.computed
     without = "".join(f" {n:,} cells have no result: {reason}." for reason, n in about.without.items())
     yield text(

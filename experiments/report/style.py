@@ -32,7 +32,7 @@ th[scope=rowgroup] { font-weight: 600; background: var(--band); padding: .4rem .
 thead .number { white-space: normal; }
 .mark { font-weight: 600; white-space: nowrap; }
 .mark.holds { color: var(--holds); } .mark.fails { color: var(--fails); }
-.mark.undecided { color: var(--undecided); } .mark.not-judged { color: var(--open); }
+.mark.undecided { color: var(--undecided); } .mark.no-material-difference, .mark.not-judged { color: var(--open); }
 figure { margin: 1.5rem 0; }
 /* Figures are drawn on white, in the dark as well. */
 img { display: block; max-width: 100%; height: auto; background: #fff; padding: .5rem;

@@ -1,0 +1,135 @@
+"""Effects of verdicts: intervals of ratios against SciPy's tests of ratio by ratio, and when a difference matters."""
+
+from math import inf
+
+import numpy as np
+import pytest
+from instances import scale
+from scipy import stats
+
+from pgsr.experiments.engine.effects import MATERIAL, Effect, Side, independent, paired
+from pgsr.experiments.engine.verdicts import Finding, at_most, compared, separated, smaller, worst
+
+WIDE = 3
+"""Errors that vary by so many times their mean leave the sign of the lower mean open, and intervals without an end."""
+
+
+def errors(rng: np.random.Generator, n: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
+    """Draw errors that share a part of their noise, none below 0."""
+    common = rng.normal(size=n)
+    one, two = (np.abs(level * (1 + spread * (common + rng.normal(size=n)))) for level in rng.uniform(0.5, 2, 2))
+    return one, two
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.3, WIDE])
+def test_an_interval_holds_the_ratios_that_a_paired_test_does_not_reject(spread):
+    rng, unbounded = np.random.default_rng(8), 0
+    for _ in range(scale(30, 300)):
+        over, under = errors(rng, int(rng.integers(5, 12)), spread)
+        ratio, low, high = paired(over, under)
+        assert ratio == pytest.approx(over.mean() / under.mean())
+        assert low <= ratio <= high
+
+        def accepted(r: float, one=over, two=under) -> bool:
+            return bool(stats.ttest_rel(one, r * two).pvalue >= 0.05)
+
+        # Inside the interval everything is accepted, and at its ends the test begins to reject.
+        inside = np.linspace(low, min(high, 100 * ratio), 23)[1:-1]
+        assert all(map(accepted, inside))
+        if low > 0:
+            assert not accepted(low * (1 - 1e-6))
+        if high < inf:
+            assert not accepted(high * (1 + 1e-6))
+        unbounded += high == inf
+        assert (low <= 1 <= high) == accepted(1.0)
+    assert (unbounded > 0) == (spread == WIDE)
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.3])
+def test_an_interval_of_independent_samples_leaves_one_out_where_welch_rejects(spread):
+    rng, rejected = np.random.default_rng(9), []
+    for _ in range(scale(60, 600)):
+        over, under = errors(rng, 6, spread)
+        under = np.append(rng.permutation(under), under.mean())
+        ratio, low, high = independent(over, under)
+        assert low <= ratio <= high
+        rejected.append(stats.ttest_ind(over, under, equal_var=False).pvalue < 0.05)
+        assert (not low <= 1 <= high) == rejected[-1]
+    assert any(rejected)
+
+
+def test_small_exact_cases():
+    same = [2.0, 3.0, 4.0, 5.0, 6.0]
+    assert paired([3 * x for x in same], same) == pytest.approx((3, 3, 3))
+    assert independent([3.0] * 5, [1.0] * 6) == pytest.approx((3, 3, 3))
+    for ratio in (paired, independent):
+        assert ratio([0.0] * 5, [0.0] * 5) == (1, 1, 1)
+        assert ratio([1.0, 2, 1, 2, 1], [0.0] * 5) == (inf, inf, inf)
+        assert ratio([0, 0, 0, 0, 1.0], [0.0] * 5) == (inf, 0, inf)
+        assert ratio([0.0] * 5, [1.0, 2, 1, 2, 1]) == pytest.approx((0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "finding"),
+    [
+        (1.20, 1.40, Finding.HOLDS),
+        (1.01, 1.05, Finding.HOLDS),  # told from 1, and estimated beyond 2 %
+        (1.005, 1.03, Finding.IMMATERIAL),  # told from 1, and estimated below 2 %
+        (0.99, 1.01, Finding.IMMATERIAL),  # not told from 1, and all of the interval within 2 %
+        (0.97, 1.03, Finding.UNDECIDED),
+        (0.90, 2.30, Finding.UNDECIDED),
+        (0.972, 0.995, Finding.IMMATERIAL),
+        (0.95, 0.98, Finding.FAILS),
+    ],
+)
+def test_a_difference_matters_or_does_not_or_is_open(low, high, finding):
+    """Five values with this interval, compared with the number 1; the other way round, its ends are the inverse."""
+    middle, half = (low + high) / 2, (high - low) / 2
+    steps = np.array([-2, -1, 0, 1, 2]) * half / (stats.t.ppf(0.975, 4) * (2.5 / 5) ** 0.5)
+    values = dict(enumerate(middle + steps))
+    there, back = compared(values, 1.0), compared(1.0, values)
+    mirrored = {Finding.HOLDS: Finding.FAILS, Finding.FAILS: Finding.HOLDS}
+    assert (there.finding, back.finding) == (finding, mirrored.get(finding, finding))
+    for judged, wanted in ((there, (middle, low, high)), (back, (1 / middle, 1 / high, 1 / low))):
+        assert (judged.effect.ratio, judged.effect.low, judged.effect.high) == pytest.approx(wanted)
+
+
+def test_a_claim_that_names_a_factor_has_no_other_margin():
+    values = {r: 1.01 + r / 10_000 for r in range(5)}
+    assert compared(values, 1.0).finding is Finding.IMMATERIAL
+    assert compared(values, 1.0, times=1.005).finding is Finding.HOLDS
+    assert compared(values, 1.0, times=1.02).finding is Finding.FAILS
+    assert at_most(values, 1.0, times=1.02).finding is Finding.HOLDS
+    assert at_most(values, 1.0, times=1.005).finding is Finding.FAILS
+    assert at_most(values, 1.0, times=1.0102).finding is Finding.UNDECIDED
+    assert (compared(values, 1.0, times=10).effect.needed, at_most(values, 1.0, 1.1).effect.needed) == (
+        "above 10",
+        "at most 1.1",
+    )
+
+
+def test_only_replicates_of_both_count():
+    one, two = dict.fromkeys(range(8), 2.0), dict.fromkeys(range(3, 12), 1.0)
+    assert compared(one, two).replicates == 5
+    assert compared(one, dict.fromkeys(range(4, 12), 1.0)).finding is Finding.NOT_JUDGED
+    assert compared(one, 1.0).replicates == 8
+
+
+def test_the_worst_of_several_is_the_closest_of_the_worst_kind():
+    def against(factor: float):
+        return compared({r: factor + r / 1_000 for r in range(5)}, 1.0)
+
+    far, near, even, beaten = against(3), against(1.5), against(1), against(0.5)
+    assert worst([far, near]) is near
+    assert worst([far, even, near]) is even
+    assert worst([even, beaten, far]) is beaten
+    assert smaller(None).finding is Finding.NOT_JUDGED
+
+
+def test_equal_errors_do_not_differ_materially():
+    values = {r: 5.0 + r for r in range(5)}
+    for found in (compared(values, values), separated([4.0] * 5, [4.0] * 5)):
+        assert found.finding is Finding.IMMATERIAL
+        assert found.effect.ratio == 1
+    assert MATERIAL == 0.02
+    assert Effect(1.0, 1.0, 1.0, Side.AT_MOST, 1.1).support == pytest.approx(1.1)
