@@ -9,16 +9,18 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from instances import scale
 from smoke_cells import smoke_cells
 
 from pgsr import CountOfCounts, Hierarchy, metrics
-from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile, Scale, Task
+from pgsr.experiments.engine.causes import Cause
+from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile, Scale, Task, Trial
 from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.store import Entry, State, Store, to_frame
 from pgsr.experiments.engine.verdicts import Finding
-from pgsr.experiments.kuo2018 import data_statistics, norms, three_levels, weighting
+from pgsr.experiments.kuo2018 import data_statistics, norms, positions, selection, three_levels, weighting
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import HC, HG, combined
 from pgsr.experiments.kuo2018.data import TAXI, TAXI_HALVES, TAXI_ROOT, WHITE_STATES, is_the_papers, paper_name, part_of
@@ -133,8 +135,6 @@ def test_conditions_are_counted_apart_from_the_methods():
 
 def test_what_the_rejected_violate_is_judged_by_kind_and_hierarchy():
     """Of mean consistency all five hierarchies have fractions and four a negative count."""
-    import pandas as pd
-
     from pgsr.experiments.kuo2018.conditions import REJECTED, verdicts
 
     none = {f"violations_{kind}": 0 for kind in ("integrality", "sign", "consistency", "totals")}
@@ -146,6 +146,57 @@ def test_what_the_rejected_violate_is_judged_by_kind_and_hierarchy():
     found = {verdict.claim.split()[-1]: verdict for verdict in verdicts(pd.DataFrame(rows))}
     assert {kind: str(verdict.finding) for kind, verdict in found.items()} == {"integrality": "holds", "sign": "fails"}
     assert found["sign"].words == "4 of 5 hierarchies; in all: integrality 35, sign 7, consistency 0, totals 0"
+
+
+def test_errors_are_added_up_by_the_true_size_of_the_group():
+    """A cell of K4 against a loop over ranks, smallest group first."""
+    task = positions.EXPERIMENT.tasks(Profile.SMOKE)[0]
+    record, truth = task.compute(), task.data.truth()
+    trial = Trial(task.cell, task.arm, task.data, truth, positions.EXPERIMENT.seed, 60.0)
+    released = trial.mechanism.post_process(trial.noise.measure(truth, trial.source)).estimate.counts().counts[0]
+    ours, true = ([size for size, n in enumerate(row) for _ in range(n)] for row in (released, truth.counts[0]))
+    by_class = dict.fromkeys(positions.CLASSES, 0)
+    for estimate, size in zip(ours, true, strict=True):
+        by_class[max(first for first in positions.CLASSES if first <= size)] += abs(estimate - size)
+    assert record["error by size"] == list(by_class.values())
+    assert sum(record["groups by size"]) == truth.totals[0]
+    total = record["levels"]["emd"][0]
+    assert total == sum(by_class.values()) == metrics.emd(truth, CountOfCounts(truth.hierarchy, released[None]))[0] > 0
+    up_to = [sum(abs(e - s) for e, s in zip(ours, true, strict=True) if s <= size) for size in range(max(true) + 1)]
+    half = record["half of the error up to"]
+    assert up_to[half] >= total / 2 > (up_to[half - 1] if half else -1)
+    assert record["levels"]["small"][0] == pytest.approx(up_to[record["largest small size"]] / total)
+
+
+def test_where_the_errors_lie_is_judged_by_size():
+    """Of Hg's error three quarters are at small sizes, of Hc's a quarter; elsewhere it has three times as much."""
+    rows = [
+        {"data": "taxi, root", "real": True, "epsilon": 1.0, "arm": arm, "replicate": r,
+         "small_level0": part + r / 1000, "largest small size": 40, "groups of small size": 0.9,
+         "half of the error up to": 30}
+        for arm, part in (("Hg", 0.75), ("Hc", 0.25)) for r in range(5)
+    ]  # fmt: skip
+    most, elsewhere = positions.verdicts(pd.DataFrame(rows))
+    assert (most.finding, elsewhere.finding) == (Finding.HOLDS, Finding.HOLDS)
+    assert most.judgement.effect.ratio == pytest.approx(1.5, rel=0.01)
+    assert elsewhere.judgement.effect.ratio == pytest.approx(3, rel=0.01)
+    assert "up to 40: Hg 75.2" in most.words
+
+
+def test_the_papers_accounting_is_its_claim_and_honest_accounting_is_a_reading():
+    rows = [
+        {"data": TAXI.name, "real": True, "epsilon": 1.0, "arm": arm.label, "replicate": r, "loss": 1.0, "chosen": "x",
+         "emd_level0": (1.0 if arm.label == selection.PRINTED_ACCOUNT else 3.0) + r / 100 + i}
+        for i, arm in enumerate(selection.ARMS) for r in range(5)
+    ]  # fmt: skip
+    found = selection.verdicts(pd.DataFrame(rows))
+    pays = {v.claim: v.cause for v in found if "pays" in v.claim}
+    assert [claim for claim, cause in pays.items() if cause is Cause.CLAIM] == [
+        f"{kuo.SELECT_WHEN_AFFORDABLE.words}: {selection.PRINTED_ACCOUNT}"
+    ]
+    others = [claim for claim, cause in pays.items() if cause is Cause.READING]
+    assert len(others) == len(selection.CHOICES) - 1
+    assert all(claim.startswith(selection.HONEST) for claim in others)
 
 
 @needs_taxi

@@ -212,6 +212,17 @@ def test_nowhere_beaten_names_the_worst_place() -> None:
     assert part.words.endswith("nothing to compare at 2 places")
 
 
+def test_a_difference_that_does_not_matter_is_no_defeat() -> None:
+    """Within half a percent of another arm at the leaves: not beaten there; where both differ, the claim is another."""
+    errors = {("a", x2.POSTERIOR.label): (10.0, 5.01), ("a", x2.KUO.label): (20.0, 5.0)}
+    verdicts = x2.verdicts(frame(errors, replicates=30))
+    (posterior,) = found(verdicts, f"{x2.POSTERIOR.label} is nowhere")
+    assert posterior.finding is Finding.HOLDS
+    assert posterior.words.startswith("beaten at 0 of 2 judged places")
+    (nearer,) = found(verdicts, "the posterior at equal shares has a smaller EMD")
+    assert nearer.finding is Finding.IMMATERIAL
+
+
 def test_the_setting_that_is_nowhere_beaten_is_named() -> None:
     """One that is best everywhere holds; without any, the one whose largest ratio is smallest is named."""
     claim = "one setting"

@@ -48,6 +48,9 @@ DRAWN = [label for arm in FOUR for label in (arm.label, *(half.label for half in
 ASIDE = {label: (i - (len(DRAWN) - 1) / 2) * 0.14 for i, label in enumerate(DRAWN)}
 """Where each arm is drawn beside a level or an epsilon."""
 
+UNITS = {"cv_levels": "pairs of a size and a level", "cv_regions": "pairs of a size and a region"}
+"""What a violation can be, by the number that counts it; the paper does not say which it counts."""
+
 COMES_OUT = 0.2
 """Part of a printed total by which ours may miss: the data are made by the same recipe, and not the same."""
 
@@ -77,6 +80,7 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
         *_totals(totals, depth),
         *_by_level(errors),
         *_consistency(frame),
+        *_printed_violations(frame),
         *_printed(errors),
         *_by_noise(errors, totals),
         *_flat(errors),
@@ -168,6 +172,26 @@ def _consistency(frame: "pd.DataFrame") -> Iterator[Verdict]:
             right, min(replicates), "violations of relaxations, none of dynamic programs, in every replicate"
         )
         yield Verdict(fioretto.CLAIMS["table 1"], f"{data}, epsilon {epsilon:g}", found, "; ".join(words), Cause.CLAIM)
+
+
+def _printed_violations(frame: "pd.DataFrame") -> Iterator[Verdict]:
+    """Judge whether the printed numbers of violations of the relaxations come out, in either unit that they can have.
+
+    A relaxation solved exactly leaves counts of sizes without groups at 0, where nothing can be violated.
+    """
+    for metric, unit in UNITS.items():
+        counted = level_errors(frame, metric)
+        for p in fioretto.VIOLATIONS:
+            names = [name for name, paper in PAPER_NAMES.items() if paper == p.data]
+            for ours in (counted.one(data=name, epsilon=float(Fraction(p.epsilon)), arm=p.arm) for name in names):
+                if ours is not None and p.value:
+                    most = 2 * fioretto.SIZES[p.data]
+                    words = f"ours {with_error(ours.values.values())}, printed {number(p.value)}"
+                    words += f", of {most:,} pairs of a size and a level that three levels have"
+                    claim = f"printed #CV of {p.arm} comes out, counted as {unit}, within {COMES_OUT:.0%}"
+                    found = agrees(ours.values.values(), p.value, COMES_OUT)
+                    where = f"{ours.data}, epsilon {p.epsilon}"
+                    yield Verdict(claim, where, found, words, cause_on(ours.data, Cause.NUMBER))
 
 
 def _printed(errors: LevelErrors) -> Iterator[Verdict]:

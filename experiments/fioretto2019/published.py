@@ -39,6 +39,9 @@ VIOLATIONS = tuple(
 GROUPS = {"Taxi": 13_282, "Census": 117_630_445}
 """The numbers of groups, as the text of the paper prints them."""
 
+SIZES = {"Taxi": 13_282, "Census": 1_000}
+"""The numbers of sizes N."""
+
 LARGEST_ERROR = {data: 2 * groups for data, groups in GROUPS.items()}
 """L1 error of a level at most, if counts are non-negative and a level's add up to the number of groups."""
 

@@ -141,7 +141,8 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     """Judge the claims for the paper's algorithms (tables, a general solver) and for our exact ones."""
-    times, few = _times(frame), bool((frame[["solver_sizes", "table_sizes"]] < [ENOUGH_SIZES, ENOUGH_TABLES]).any(None))
+    ran = frame[["solver_sizes", "table_sizes"]].to_numpy()
+    times, few = _times(frame), bool((ran < [ENOUGH_SIZES, ENOUGH_TABLES]).any())
     return [*_pairs(times, few), *_epsilon(times, few)]
 
 

@@ -33,7 +33,7 @@ from pgsr.experiments.kuo2018.data import (
     cause_on,
     paper_name,
 )
-from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, ratio_of
+from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, ratio_of, variance_remark
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,7 +131,7 @@ def _sparse(errors: LevelErrors) -> Iterator[Verdict]:
     for row in errors.where(arm=DEFAULT):
         hg = errors.one(data=row.data, epsilon=row.epsilon, level=row.level, arm=combined((HG,) * LEVELS))
         if hg is not None and paper_name(row.data) == "Synthetic":
-            words = compared_words("Hg", hg, "Hc", row)
+            words = compared_words("Hg", hg, "Hc", row) + variance_remark(hg.arm)
             found = compared(row.values, hg.values)
             yield Verdict(kuo.HG_FOR_SPARSE_DATA.words, _place(row), found, words, cause_on(row.data))
 

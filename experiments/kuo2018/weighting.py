@@ -32,7 +32,14 @@ from pgsr.experiments.kuo2018.data import (
     WHITE_STATES,
     cause_on,
 )
-from pgsr.experiments.kuo2018.epsilon_figures import Line, compared_words, epsilon_panels, measured, where
+from pgsr.experiments.kuo2018.epsilon_figures import (
+    Line,
+    compared_words,
+    epsilon_panels,
+    measured,
+    variance_remark,
+    where,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +71,7 @@ def _weighting(frame: "pd.DataFrame") -> Iterator[Verdict]:
         if other is None:
             continue
         claim = kuo.WEIGHTING_HELPS_BELOW if ours.level else kuo.WEIGHTING_HELPS_AT_THE_TOP
-        words = compared_words(WEIGHTED, ours, AVERAGE, other)
+        words = compared_words(WEIGHTED, ours, AVERAGE, other) + variance_remark(ours.arm)
         if ours.data == TAXI_HALVES.name:
             words += "; a root with 2 children, the paper looked at 52 states only"
         place, found = f"{where(ours, 2)}, {ours.arm}", compared(other.values, ours.values)
