@@ -73,6 +73,7 @@ def test_the_description_tells_duration_days_and_what_failed(tmp_path):
     words = markdown.render(results_blocks([find("K9")], tmp_path), tmp_path)
     assert f"{len(entries)} of {len(entries) + 1} cells of profile smoke, at least 1 replicates, 18 s of one" in words
     assert "(results/K9.parquet)" in words
+    assert "| no material difference | undecided | not judged | smallest ratio | median | largest | needed |" in words
     assert "](figures/results/K9.png)" in words
 
 

@@ -177,7 +177,10 @@ def publish_(
     results: Annotated[Path, typer.Option(help="Folder of all results.")] = Path("results"),
     docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
 ) -> None:
-    """Write stored results to docs/results, and the page docs/results.md; without names, the page alone."""
+    """Write stored results to docs/results, and the page docs/results.md, judged anew; without names, the page alone.
+
+    The page needs no store: figures and verdicts are of today's code, on the cells that docs/results keeps.
+    """
     console, folder = console_for_tables(), writable(docs / "results")
     for experiment in [find(name) for name in names or ()]:
         found = publish(experiment, profile, Store(results), folder)

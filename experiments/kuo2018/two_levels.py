@@ -92,7 +92,7 @@ def _none_dominates(frame: "pd.DataFrame") -> Iterator[Verdict]:
             continue
         # The paper says which is better on White and Synthetic; elsewhere the figures speak for themselves.
         pair = {"Synthetic": (hc, hg), "White": (hg, hc)}.get(paper_name(data))
-        found = not_judged("no claim on this data set") if pair is None else compared(*(row.values for row in pair))
+        found = not_judged("no claim on this data set") if pair is None else compared(pair[0].values, pair[1].values)
         remark = "" if pair is not None else f"; {'Hc' if hc.mean < hg.mean else 'Hg'} is better by {_less(hc, hg)}"
         words = compared_words("Hc x Hc", hc, "Hg x Hg", hg) + remark + variance_remark(hg.arm)
         yield Verdict(kuo.NONE_DOMINATES.words, where(hc, errors.n_levels), found, words, cause_on(data))
