@@ -21,9 +21,6 @@ BARS = "error bars: one standard error of the mean"
 REPRODUCED = 0.05
 """Part of a printed number by which it may miss: which L1 optimum is taken moves errors by as much."""
 
-OTHER_VARIANCES = "Hg's variances count the groups of one rounded size together, not those of one block of the fit"
-"""How weighted merging here deviates from the paper; docs/errata.md says what it costs."""
-
 
 @dataclass(frozen=True)
 class Line:
@@ -93,11 +90,6 @@ def ratio_of(ours: LevelError, other: LevelError) -> tuple[float, float] | None:
 
 def compared_words(name: str, ours: LevelError, other_name: str, other: LevelError) -> str:
     return f"{name} {measured(ours)}, {other_name} {measured(other)}"
-
-
-def variance_remark(*arms: str) -> str:
-    """Say by what our variances of Hg differ from the paper's, where one of these arms has Hg."""
-    return f"; {OTHER_VARIANCES}" if any("Hg" in arm for arm in arms) else ""
 
 
 def printed_verdict(

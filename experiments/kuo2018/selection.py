@@ -23,7 +23,7 @@ from pgsr.experiments.engine.release_record import Record, result_record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, at_most, compared, exactly
 from pgsr.experiments.kuo2018 import published as kuo
-from pgsr.experiments.kuo2018.arms import HC, HG, ONE, TENTH, combinations, combined
+from pgsr.experiments.kuo2018.arms import HC, HG, ONE, TENTH, combinations, combined, note_on
 from pgsr.experiments.kuo2018.data import (
     CENSUS_STATES,
     HAWAIIAN_WEST,
@@ -33,7 +33,7 @@ from pgsr.experiments.kuo2018.data import (
     cause_on,
     paper_name,
 )
-from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, ratio_of, variance_remark
+from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, ratio_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,7 +131,7 @@ def _sparse(errors: LevelErrors) -> Iterator[Verdict]:
     for row in errors.where(arm=DEFAULT):
         hg = errors.one(data=row.data, epsilon=row.epsilon, level=row.level, arm=combined((HG,) * LEVELS))
         if hg is not None and paper_name(row.data) == "Synthetic":
-            words = compared_words("Hg", hg, "Hc", row) + variance_remark(hg.arm)
+            words = compared_words("Hg", hg, "Hc", row)
             found = compared(row.values, hg.values)
             yield Verdict(kuo.HG_FOR_SPARSE_DATA.words, _place(row), found, words, cause_on(row.data))
 
@@ -185,7 +185,9 @@ def _mechanism(fit: IsotonicFit, epsilon: Fraction, views: tuple[View, ...]) -> 
 
 
 def _single(views: tuple[View, ...]) -> Release:
-    return Release(label=combined(views), build=lambda fit, epsilon: _mechanism(fit, epsilon, views))
+    return Release(
+        label=combined(views), build=lambda fit, epsilon: _mechanism(fit, epsilon, views), note=note_on(*views)
+    )
 
 
 def _by_score(label: str, candidates: list[tuple[View, ...]], honest: bool = True) -> Release:

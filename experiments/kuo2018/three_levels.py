@@ -32,7 +32,7 @@ from pgsr.experiments.kuo2018.data import (
     cause_on,
     why_other,
 )
-from pgsr.experiments.kuo2018.epsilon_figures import Line, compared_words, epsilon_panels, variance_remark, where
+from pgsr.experiments.kuo2018.epsilon_figures import Line, compared_words, epsilon_panels, where
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ def _cost(frame: "pd.DataFrame") -> Iterator[Verdict]:
         other = alone.one(data=ours.data, epsilon=ours.epsilon, arm=ours.arm, level=ours.level)
         if other is not None:
             found = at_most(ours.values, other.values, CHEAP)
-            words = compared_words("consistent", ours, "alone", other) + variance_remark(ours.arm)
+            words = compared_words("consistent", ours, "alone", other)
             place = f"{where(ours, 3)}, {ours.arm}"
             yield Verdict(kuo.CONSISTENCY_IS_CHEAP.words, place, found, words, cause_on(ours.data))
 
@@ -76,7 +76,7 @@ def _better(frame: "pd.DataFrame") -> Iterator[Verdict]:
     for hc in errors.where(arm=ARMS[0].label):
         hg = errors.one(data=hc.data, epsilon=hc.epsilon, level=hc.level, arm=ARMS[1].label)
         if hg is not None:
-            words = compared_words("Hc", hc, "Hg", hg) + variance_remark(hg.arm)
+            words = compared_words("Hc", hc, "Hg", hg)
             claim = f"{kuo.HC_BETTER_OVERALL.words}, by level"
             yield Verdict(claim, where(hc, 3), compared(hg.values, hc.values), words, Cause.READING)
 

@@ -40,7 +40,6 @@ from pgsr.experiments.kuo2018.epsilon_figures import (
     compared_words,
     epsilon_panels,
     number,
-    variance_remark,
     where,
 )
 
@@ -79,7 +78,6 @@ def _as_good(frame: "pd.DataFrame") -> Iterator[Verdict]:
             continue
         found = at_most(best.values, line.values, COMPARABLE)
         place, words = where(best, errors.n_levels), compared_words(best.arm, best, OMNISCIENT, line)
-        words += variance_remark(best.arm)
         yield Verdict(kuo.AS_GOOD_AS_OMNISCIENT.words, place, found, words, cause_on(data))
 
 
@@ -94,7 +92,7 @@ def _none_dominates(frame: "pd.DataFrame") -> Iterator[Verdict]:
         pair = {"Synthetic": (hc, hg), "White": (hg, hc)}.get(paper_name(data))
         found = not_judged("no claim on this data set") if pair is None else compared(pair[0].values, pair[1].values)
         remark = "" if pair is not None else f"; {'Hc' if hc.mean < hg.mean else 'Hg'} is better by {_less(hc, hg)}"
-        words = compared_words("Hc x Hc", hc, "Hg x Hg", hg) + remark + variance_remark(hg.arm)
+        words = compared_words("Hc x Hc", hc, "Hg x Hg", hg) + remark
         yield Verdict(kuo.NONE_DOMINATES.words, where(hc, errors.n_levels), found, words, cause_on(data))
 
 

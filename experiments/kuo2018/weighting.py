@@ -37,7 +37,6 @@ from pgsr.experiments.kuo2018.epsilon_figures import (
     compared_words,
     epsilon_panels,
     measured,
-    variance_remark,
     where,
 )
 
@@ -71,7 +70,7 @@ def _weighting(frame: "pd.DataFrame") -> Iterator[Verdict]:
         if other is None:
             continue
         claim = kuo.WEIGHTING_HELPS_BELOW if ours.level else kuo.WEIGHTING_HELPS_AT_THE_TOP
-        words = compared_words(WEIGHTED, ours, AVERAGE, other) + variance_remark(ours.arm)
+        words = compared_words(WEIGHTED, ours, AVERAGE, other)
         if ours.data == TAXI_HALVES.name:
             words += "; a root with 2 children, the paper looked at 52 states only"
         place, found = f"{where(ours, 2)}, {ours.arm}", compared(other.values, ours.values)

@@ -11,7 +11,7 @@ from pgsr.comparison import ANSWERED
 from pgsr.drawing import level_name
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.effects import MATERIAL
-from pgsr.experiments.engine.experiment import Profile
+from pgsr.experiments.engine.experiment import Experiment, Profile
 from pgsr.experiments.engine.printed import Printed
 from pgsr.experiments.engine.runner import Condition
 from pgsr.experiments.engine.store import Entry
@@ -203,9 +203,7 @@ def _experiment(section: Section) -> Iterator[Block]:
         yield text(*_not_run(section))
     else:
         yield _data(section)
-        notes = tuple((arm.label, arm.note) for arm in experiment.arms if arm.note)
-        if notes:
-            yield Bullets(tuple(f"{label}: {note}" for label, note in notes))
+        yield from arm_notes(experiment)
         if section.drawing is not None:
             yield Picture(experiment.id, section.drawing.png, section.drawing.alt, f"Figure of {experiment.id}")
         yield from _means(section)
@@ -213,6 +211,16 @@ def _experiment(section: Section) -> Iterator[Block]:
     if section.unmatched:
         yield _unmatched(section)
     yield from _notes(section)
+
+
+def arm_notes(experiment: Experiment) -> Iterator[Bullets]:
+    """List what is to be known of arms, those with the same note together."""
+    noted: dict[str, list[str]] = {}
+    for arm in experiment.arms:
+        if arm.note:
+            noted.setdefault(arm.note, []).append(arm.label)
+    if noted:
+        yield Bullets(tuple(f"{'; '.join(labels)}: {note}" for note, labels in noted.items()))
 
 
 def _not_run(section: Section) -> Iterator[Part]:

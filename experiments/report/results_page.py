@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pgsr.experiments.engine.experiment import Experiment, Profile
 from pgsr.experiments.report.blocks import Block, Cell, Code, Heading, Link, Shown, table, text
 from pgsr.experiments.report.claims import COUNTED, EFFECTS, by_claim
+from pgsr.experiments.report.content import arm_notes
 from pgsr.experiments.report.items import Item, Kind, State, all_items
 from pgsr.experiments.report.publication import Publication, published
 
@@ -102,6 +103,7 @@ def results_figures(experiments: Sequence[Experiment], folder: Path) -> "Iterato
 def _experiment(experiment: Experiment, about: Publication, frame: "pd.DataFrame") -> Iterator[Block]:
     yield Heading(2, _title(experiment))
     yield text(f"{experiment.reproduces[0].upper()}{experiment.reproduces[1:]}. {experiment.question}")
+    yield from arm_notes(experiment)
     yield Shown(f"{FIGURES}/{experiment.id}.png", f"The figure of {experiment.id}, {experiment.title}")
     rows = [
         (claim, str(cause), *found.counts, *found.ratios)
