@@ -1,4 +1,4 @@
-"""Makes every notebook a test: it runs from top to bottom, and shows every figure that it makes."""
+"""Makes every notebook a test: it runs from top to bottom, and shows every figure that it makes, README.md too."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +56,7 @@ class Notebook(pytest.Item):
         for cell, after in zip(notebook.cells[1:], notebook.cells[2:], strict=False):
             if cell.cell_type == "code" and cell.source != TELL:
                 _require_pictures(cell, made=int(after.outputs[0].text))
+        _require_kept(self.path, sum(_pictures(cell) for cell in cells))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         from nbclient.exceptions import CellExecutionError
@@ -66,6 +67,18 @@ class Notebook(pytest.Item):
 
 
 def _require_pictures(cell: "NotebookNode", made: int) -> None:
-    pictures = sum("image/png" in output.get("data", {}) for output in cell.outputs)
+    pictures = _pictures(cell)
     if pictures < made:
         raise NotShownError(f"{made} figures were made and {pictures} are shown by the cell\n\n{cell.source}")
+
+
+def _pictures(cell: "NotebookNode") -> int:
+    return sum("image/png" in output.get("data", {}) for output in cell.get("outputs", []))
+
+
+def _require_kept(path: Path, pictures: int) -> None:
+    kept = (path.parent / "README.md").read_text("utf-8").count(f"notebooks/{path.stem}-")
+    if kept != pictures:
+        raise NotShownError(
+            f"{path.name} shows {pictures} figures and README.md has {kept} of them; run python docs/tools/tutorials.py"
+        )

@@ -1,7 +1,11 @@
 """Figures: an arm has one colour everywhere, axes have several labels, and what did not run has no place in them."""
 
 import re
+from collections import Counter
+from io import StringIO
+from xml.etree import ElementTree
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from smoke_cells import smoke_cells
@@ -15,6 +19,7 @@ from pgsr.experiments.engine.looks import ARM_LOOKS, CONDITIONS, arm_looks
 from pgsr.experiments.engine.store import Entry, State, to_frame
 from pgsr.experiments.fioretto2019 import runtime_by_size
 from pgsr.experiments.registry import EXPERIMENTS, find
+from pgsr.experiments.report.svg import smaller
 from pgsr.method import Seconds
 
 DRAWN = ("K2", "K3", "K5", "K6", "K8", "K8b", "K9", "PG3", "PG4")
@@ -129,6 +134,29 @@ def test_a_refused_solver_is_named_and_not_drawn():
     shown = [text.get_text() for text in figure.legends[0].get_texts()]
     assert "M_H, GSCIP" in shown
     assert not [label for label in shown if "Gurobi" in label]
+
+
+def test_a_small_svg_keeps_every_line_mark_and_word():
+    figure = new_figure(4, 3)
+    axes = figure.subplots()
+    axes.errorbar([1, 2, 3], [5, 6, 7], [1, 1, 9], fmt="o", capsize=2, label="<some & more>")
+    axes.set_yscale("log")  # the last bar ends below 0, outside the panel
+    axes.plot([1, 3], [2, 2])
+    axes.legend()
+    before = StringIO()
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(before, format="svg")
+    after = smaller(before.getvalue())
+    assert len(after) < 0.6 * len(before.getvalue())
+    trees = [ElementTree.fromstring(text) for text in (before.getvalue(), after)]
+    drawn = [Counter(re.findall("[MLCQz]", " ".join(node.get("d", "") for node in tree.iter()))) for tree in trees]
+    assert drawn[0] == drawn[1]
+    for kind in ("use", "text"):
+        found = [[node.text for node in tree.iter(f"{{http://www.w3.org/2000/svg}}{kind}")] for tree in trees]
+        assert found[0] == found[1] != []
+    ids = re.findall(r'\bid="(\w+)"', after)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r"#(\w+)[\")]", after)) == set(ids)
 
 
 def test_figures_display_themselves():

@@ -1,5 +1,6 @@
 """Published results: what is written says the same as the store, and the page of the documentation is of today."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from pgsr.experiments.engine.store import Entry, State, Store, to_frame
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report import markdown
 from pgsr.experiments.report.publication import publish, published
-from pgsr.experiments.report.results_page import results_blocks, results_figures
+from pgsr.experiments.report.results_page import BY_DATA, results_blocks, results_figures
+from pgsr.experiments.report.svg import write_svg
 
 pytestmark = pytest.mark.slow
 
@@ -53,11 +55,13 @@ def test_what_is_published_says_what_the_store_says(identity, tmp_path):
     whole = whole.set_index("key").loc[order].reset_index()
     assert experiment.verdicts(frame) == experiment.verdicts(whole)
     assert about.cells == about.planned == len(order) == len(frame)
-    ((name, figure),) = results_figures([experiment], tmp_path)
-    assert name == f"{identity}.png"
-    figure.savefig(tmp_path / "ours.png")
-    experiment.plot(whole).savefig(tmp_path / "theirs.png")
-    assert (tmp_path / "ours.png").read_bytes() == (tmp_path / "theirs.png").read_bytes()
+    ours, theirs = tmp_path / "ours.svg", tmp_path / "theirs.svg"
+    parts = [whole[whole["data"] == name] for name in whole["data"].unique()] if identity in BY_DATA else [whole]
+    for (name, figure), part in zip(results_figures([experiment], tmp_path), parts, strict=True):
+        assert re.fullmatch(rf"{identity}(-[a-z0-9-]+)?\.svg", name)
+        write_svg(figure, ours)
+        write_svg(experiment.plot(part), theirs)
+        assert ours.read_bytes() == theirs.read_bytes()
 
 
 def test_the_description_tells_duration_days_and_what_failed(tmp_path):
@@ -74,7 +78,7 @@ def test_the_description_tells_duration_days_and_what_failed(tmp_path):
     assert f"{len(entries)} of {len(entries) + 1} cells of profile smoke, at least 1 replicates, 18 s of one" in words
     assert "(results/K9.parquet)" in words
     assert "| no material difference | undecided | not judged | smallest ratio | median | largest | needed |" in words
-    assert "](figures/results/K9.png)" in words
+    assert "](figures/results/K9.svg)" in words
 
 
 def test_the_page_says_per_paper_what_is_not_here_and_why(tmp_path):
@@ -119,6 +123,22 @@ def test_the_command_writes_results_and_page(tmp_path):
     assert done.exit_code == 0, done.output
     assert {path.name for path in (tmp_path / "results").glob("K9.*")} == {"K9.parquet", "K9.json"}
     assert "K9: L1 against L2" in (tmp_path / "results.md").read_text("utf-8")
+    assert [path.name for path in (tmp_path / "figures" / "results").iterdir()] == ["K9.svg"]
+
+
+@pytest.mark.drawn(3, pool="published figures")
+@pytest.mark.parametrize("identity", [experiment.id for experiment, _, _ in published(EXPERIMENTS, DOCS / "results")])
+def test_the_figures_in_docs_are_of_today(identity, tmp_path):
+    """After a change of how they are drawn: python -m pgsr.experiments publish."""
+    for name, figure in results_figures([find(identity)], DOCS / "results"):
+        assert len(figure.axes) <= MOST_PANELS
+        assert figure.get_figwidth() <= WIDEST
+        write_svg(figure, tmp_path / name)
+        assert (tmp_path / name).read_bytes() == (DOCS / "figures" / "results" / name).read_bytes(), name
+
+
+MOST_PANELS, WIDEST = 16, 11.5
+"""Of a figure, so that it can be read at the width of a page; the width in inches."""
 
 
 def test_the_page_in_docs_is_of_today(tmp_path):

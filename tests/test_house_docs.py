@@ -16,12 +16,9 @@ from types import ModuleType
 
 import pytest
 
-from pgsr.experiments.registry import EXPERIMENTS
-from pgsr.experiments.report.publication import published
-
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-LINKED = [*PAGES, ROOT / "README.md"]
+LINKED = [*PAGES, ROOT / "README.md", ROOT / "notebooks" / "README.md"]
 
 FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -29,11 +26,8 @@ CODE = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]+/[\w.-]+\.(?:py|md|toml|json|ipynb)(?:::\w+)?")
 DOTTED = re.compile(r"pgsr(?:\.\w+)+")
 RUNNABLE = ("python", "sh", "toml")
-FIGURES = re.findall(
-    r'^    "([\w.]+\.png)": ', (ROOT / "docs" / "tools" / "figures.py").read_text("utf-8"), re.MULTILINE
-)
-FIGURES += [f"results/{experiment.id}.png" for experiment, _, _ in published(EXPERIMENTS, ROOT / "docs" / "results")]
-"""The figures that are drawn when the site is built."""
+PICTURE = re.compile(r"!\[[^\]]+\]\(([^)\s]+)\)")
+FIGURES = ROOT / "docs" / "figures"
 TABLES = ("README", "glossary", "compare", "choose_a_mechanism", "benchmarks", "house", "reproduce", "items", "results")
 """Pages of words and tables, which need no Python."""
 
@@ -175,13 +169,24 @@ def test_links_lead_somewhere(page):
         if re.match(r"[a-z]+:", target):
             continue
         name, _, anchor = target.partition("#")
-        if name in {f"figures/{figure}" for figure in FIGURES} and page in PAGES:
-            continue
         there = (page.parent / name).resolve() if name else page
         assert there.exists(), f"{page.name} links to {target}"
         assert there.is_relative_to(ROOT), f"{page.name} links out of the repository: {target}"
         if anchor:
             assert anchor in anchors(there.read_text("utf-8")), f"{page.name} links to {target}"
+
+
+def test_every_figure_is_kept_in_the_repository_and_shown():
+    """So that pages show them where they are read without a build, on a code host too; and they stay small."""
+    kept = set(FIGURES.rglob("*.*"))
+    told = subprocess.run(["git", "ls-files", "docs/figures"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if told.returncode == 0:
+        assert kept == {ROOT / line for line in told.stdout.splitlines()}
+    texts = {page: FENCE.sub("", page.read_text("utf-8")) for page in LINKED}
+    shown = {(page.parent / name).resolve() for page, text in texts.items() for name in PICTURE.findall(text)}
+    assert shown == kept
+    assert all(text.count("![") == len(PICTURE.findall(text)) for text in texts.values()), "a picture without words"
+    assert sum(path.stat().st_size for path in kept) < 2e6
 
 
 def anchors(page: str) -> set[str]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from instances import scale
 
 ROOT = Path(__file__).parent.parent
 NEEDED = ("mkdocs", "material", "mkdocstrings_handlers", "latex2mathml", "nbclient")
@@ -38,7 +37,7 @@ def built(folder: Path, into: Path) -> subprocess.CompletedProcess:
     """Build the site of a checkout; notebooks that have not been run before are shown without outputs."""
     command = [sys.executable, "-c", NO_NETWORK, "build", "-f", str(folder / "mkdocs.yml"), "-d", str(into)]
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep)
-    quick = {"PGSR_DOCS_RUN_NOTEBOOKS": "0", "NO_MKDOCS_2_WARNING": "1", "PGSR_DOCS_DRAW_RESULTS": str(scale(0, 1))}
+    quick = {"PGSR_DOCS_RUN_NOTEBOOKS": "0", "NO_MKDOCS_2_WARNING": "1"}
     environment = {**os.environ, "PYTHONPATH": paths, **quick}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 

@@ -1,13 +1,9 @@
-"""The figures of the pages, drawn when the site is built.
+"""The figures of the pages: `python docs/tools/figures.py` draws them anew in docs/figures.
 
-They show public generators with seeded noise, and the published results in docs/results.
-
-`python docs/tools/figures.py` draws docs/overview.png anew, the one figure that is kept in the repository, because
-README shows it. In all of them orange is noisy values, and black the truth.
+They show public generators with seeded noise. Those of published results, in docs/figures/results, are drawn by
+`python -m pgsr.experiments publish`. In all of them orange is noisy values, and black the truth.
 """
 
-import hashlib
-import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -17,7 +13,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-import pgsr.experiments
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, View, metrics
 from pgsr.algorithms import (
     BottomUp,
@@ -43,9 +38,7 @@ from pgsr.drawing import (
     log_labels,
     new_figure,
 )
-from pgsr.experiments.registry import EXPERIMENTS
-from pgsr.experiments.report.publication import published
-from pgsr.experiments.report.results_page import results_figures
+from pgsr.experiments.report.svg import write_svg
 from pgsr.intervals import Counts, band
 from pgsr.views import cumulative, ranked
 
@@ -260,7 +253,7 @@ def release() -> Figure:
         ("public beforehand", GREY, "-"),
         ("published", BLUE, "-"),
     ):
-        axes.plot([], [], color=colour, ls=style, label=words)
+        axes.plot([-9], [-9], color=colour, ls=style, label=words)  # for the legend, outside the picture
     legend_below(figure, [axes])
     head(figure, "A release: of the private table only noisy values go on")
     return figure
@@ -327,52 +320,19 @@ def overview() -> Figure:
 
 
 FIGURES: dict[str, Callable[[], Figure]] = {
-    "hierarchy.png": hierarchy,
-    "views.png": views,
-    "noise.png": noise,
-    "repair.png": repair,
-    "judged.png": judged,
-    "errors.png": errors,
-    "release.png": release,
-    "intervals.png": intervals,
+    "overview.svg": overview,
+    "hierarchy.svg": hierarchy,
+    "views.svg": views,
+    "noise.svg": noise,
+    "repair.svg": repair,
+    "judged.svg": judged,
+    "errors.svg": errors,
+    "release.svg": release,
+    "intervals.svg": intervals,
 }
-"""The figures that are drawn when the site is built."""
-
-
-RESULTS = Path(__file__).parents[1] / "results"
-"""The folder of published results."""
-
-
-def write_figures(folder: Path) -> list[str]:
-    """Draw all figures into the folder, unless the same code has drawn them there before, and list their names.
-
-    With PGSR_DOCS_DRAW_RESULTS=0 the figures of published results, half a minute, are empty.
-    """
-    results = folder / "results"
-    results.mkdir(parents=True, exist_ok=True)
-    drawn = _digest([Path(__file__), *RESULTS.glob("*"), *Path(pgsr.experiments.__path__[0]).rglob("*.py")])
-    mark = folder / "drawn"
-    of_results = [f"{experiment.id}.png" for experiment, _, _ in published(EXPERIMENTS, RESULTS)]
-    if not mark.exists() or mark.read_text() != drawn:
-        mark.unlink(missing_ok=True)
-        for name, draw in FIGURES.items():
-            draw().savefig(folder / name, dpi=130)
-        if os.environ.get("PGSR_DOCS_DRAW_RESULTS") == "0":
-            for name in of_results:
-                new_figure(2, 1).savefig(results / name, dpi=10)
-        else:
-            for name, figure in results_figures(EXPERIMENTS, RESULTS):
-                figure.savefig(results / name, dpi=110)
-            mark.write_text(drawn)
-    return [*FIGURES, *(f"results/{name}" for name in of_results)]
-
-
-def _digest(paths: list[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(paths):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+"""The figures by their files' names."""
 
 
 if __name__ == "__main__":
-    overview().savefig(Path(__file__).parents[1] / "overview.png", dpi=100)
+    for name, draw in FIGURES.items():
+        write_svg(draw(), Path(__file__).parents[1] / "figures" / name)

@@ -1,8 +1,7 @@
-"""What MkDocs calls while it builds the site: pages and figures that are made at build time, and links to files.
+"""What MkDocs calls while it builds the site: pages that are made at build time, and links to files.
 
 | made                  | from                                                                          |
 |-----------------------|-------------------------------------------------------------------------------|
-| `figures/**/*.png`    | public generators, and docs/results, by `figures`                             |
 | `tutorials/*.md`      | the notebooks with their outputs, by `tutorials`                              |
 | `reference/*.md`      | the docstrings of what a package exports, by `reference`                      |
 | `threats.md`, ...     | pages that lie outside docs/, see `ELSEWHERE`                                 |
@@ -14,7 +13,6 @@ import re
 from html import unescape
 from pathlib import Path
 
-from figures import write_figures
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -59,8 +57,6 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add all that is made at build time."""
-    for name in write_figures(CACHE / "figures"):
-        files.append(File.generated(config, f"figures/{name}", abs_src_path=str(CACHE / "figures" / name)))
     for package in PACKAGES:
         files.append(File.generated(config, f"reference/{package}.md", content=reference_page(package)))
     files.append(File.generated(config, "reference/rooms.md", content=rooms_page()))

@@ -1,12 +1,16 @@
-"""The notebooks as pages, with their outputs.
+"""The notebooks as pages, with their outputs; and their figures, which notebooks/README.md shows.
 
 Notebooks are stored without outputs. The first build runs each of them, a few minutes in all, and keeps what it shows
 in a folder under the digest of the notebook and of the code of pgsr; later builds read it there. With
 PGSR_DOCS_RUN_NOTEBOOKS=0 nothing is run: a notebook that is not kept is shown without outputs, and says so.
+
+`python docs/tools/tutorials.py` writes notebooks/README.md and its figures, docs/figures/notebooks, anew. They are kept
+in the repository, so that who reads it without running anything sees what the notebooks show.
 """
 
 import base64
 import hashlib
+import io
 import os
 import re
 import sys
@@ -15,6 +19,7 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS_PER_CELL = 600
@@ -25,11 +30,48 @@ NOT_RUN = (
 
 def tutorials(folder: Path, kept: Path) -> Iterator[tuple[str, str | bytes]]:
     """Make the pages of all notebooks and their pictures, as paths inside the site with their contents."""
+    for path, notebook, has_run in _all_with_outputs(folder, kept):
+        yield from page_of(notebook, path.stem, has_run)
+
+
+def write_overview(folder: Path, kept: Path, figures: Path) -> None:
+    """Write README.md beside the notebooks, which says what each shows, with its figures in few colours."""
+    parts = [OVERVIEW]
+    figures.mkdir(parents=True, exist_ok=True)
+    for old in figures.glob("*.png"):
+        old.unlink()
+    for path, notebook, _ in _all_with_outputs(folder, kept):
+        title, shows, *_ = notebook.cells[0].source.split("\n\n")
+        parts += [f"## [{title.removeprefix('# ')}]({path.name})", shows]
+        for number, (heading, picture) in enumerate(_pictures(notebook), 1):
+            name = f"{path.stem}-{number}.png"
+            Image.open(io.BytesIO(picture)).convert("RGB").quantize(32).save(figures / name, optimize=True)
+            parts.append(f"![{heading}]({os.path.relpath(figures, folder)}/{name})")
+    (folder / "README.md").write_text("\n\n".join(parts) + "\n", "utf-8")
+
+
+OVERVIEW = """# Notebooks
+
+They are stored without outputs: `make notebook` opens them to be run, and `make docs` builds a site that shows all they
+print. Below is what each is about, with its figures as they come out."""
+
+
+def _pictures(notebook: nbformat.NotebookNode) -> Iterator[tuple[str, bytes]]:
+    """List the pictures that a notebook shows, each with the heading that it stands under."""
+    heading = ""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            heading = [heading, *re.findall(r"^#+ (?:\d+\. )?(.+)$", cell.source, re.MULTILINE)][-1]
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                yield heading, base64.b64decode(output["data"]["image/png"])
+
+
+def _all_with_outputs(folder: Path, kept: Path) -> Iterator[tuple[Path, nbformat.NotebookNode, bool]]:
     kept.mkdir(parents=True, exist_ok=True)
     code = code_digest()
     for path in sorted(folder.glob("*.ipynb")):
-        notebook, has_run = with_outputs(path, kept / f"{path.stem}-{_digest(code, path.read_bytes())}.ipynb")
-        yield from page_of(notebook, path.stem, has_run)
+        yield path, *with_outputs(path, kept / f"{path.stem}-{_digest(code, path.read_bytes())}.ipynb")
 
 
 def with_outputs(path: Path, kept: Path) -> tuple[nbformat.NotebookNode, bool]:
@@ -106,3 +148,7 @@ def _shown(output: nbformat.NotebookNode, data: dict[str, str]) -> str:
         return data["text/markdown"]
     text = data.get("text/plain") or (output.get("text", "") if output.get("name") != "stderr" else "")
     return f"```text\n{text.rstrip()}\n```" if text.strip() else ""
+
+
+if __name__ == "__main__":
+    write_overview(ROOT / "notebooks", ROOT / "results" / "docs" / "notebooks", ROOT / "docs" / "figures" / "notebooks")

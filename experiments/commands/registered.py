@@ -29,8 +29,9 @@ from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
 from pgsr.experiments.report import markdown, write_report
 from pgsr.experiments.report.publication import publish
-from pgsr.experiments.report.results_page import results_blocks
+from pgsr.experiments.report.results_page import FIGURES, results_blocks, results_figures
 from pgsr.experiments.report.sections import collect
+from pgsr.experiments.report.svg import write_svg
 
 
 @app.command(name="list", epilog="Example:  python -m pgsr.experiments list")
@@ -185,9 +186,14 @@ def publish_(
     for experiment in [find(name) for name in names or ()]:
         found = publish(experiment, profile, Store(results), folder)
         console.print(f"{found.experiment}  {found.cells:,} of {found.planned:,} cells", highlight=False)
+    figures = writable(docs / FIGURES)
+    for old in figures.glob("*.svg"):
+        old.unlink()
+    for name, figure in results_figures(EXPERIMENTS, folder):
+        write_svg(figure, figures / name)
     page = docs / "results.md"
     page.write_text(markdown.render(results_blocks(EXPERIMENTS, folder), docs / "figures"), encoding="utf-8")
-    console.print(f"page   {page}", highlight=False)
+    console.print(f"page   {page}\nfigures {figures}", highlight=False)
 
 
 @app.command(

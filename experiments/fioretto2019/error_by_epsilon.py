@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pgsr.drawing import finish, head, legend_below, log_labels, new_figure
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
+from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.printed import Beside, Printed
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
@@ -41,7 +42,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw the total error against epsilon with the sums of table 1, and below it the share at small sizes."""
     totals, shares, depth = level_errors(frame, "l1_total"), _small(frame), _depths(frame)
     names = totals.values_of("data")
-    figure = new_figure(4.4 * max(2, len(names)), 7)
+    figure = new_figure(2.75 * max(2, len(names)), 7)
     grid = figure.subplots(2, len(names), squeeze=False, sharex=True)
     for (above, below), name in zip(grid.T, names, strict=True):
         printed = _printed(PAPER_NAMES.get(name, ""))
@@ -65,8 +66,13 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         below.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
         below.minorticks_off()
         below.set_ylim(0, 105)
-        finish(above, "", "L1 error of all regions (groups), log", name)
-        finish(below, "total epsilon, log", "of the leaves' error, at the\nsmallest tenth of sizes (percent)", "")
+        labels = (
+            "L1 error of all regions (groups), log",
+            "of the leaves' error, at the\nsmallest tenth of sizes (percent)",
+        )
+        over, under = labels if above is grid[0][0] else ("", "")
+        finish(above, "", over, wrapped(name, 24))
+        finish(below, "total epsilon, log", under, "")
     legend_below(figure, grid.ravel())
     head(figure, "PG3: total L1 error against epsilon\nbars: two standard errors")
     return figure

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pgsr.drawing import finish, head, legend_below, level_name, log_labels, new_figure, plain_number
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
+from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
@@ -59,13 +60,14 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw a row per data set: errors by level at every epsilon, then violations; dashes are printed numbers."""
     errors, violations = level_errors(frame, "l1"), level_errors(frame, "cv_levels")
     names, epsilons = errors.values_of("data"), sorted(errors.values_of("epsilon"))
-    figure = new_figure(3.3 * (len(epsilons) + 1), 3.1 * len(names) + 0.9)
+    figure = new_figure(2.75 * (len(epsilons) + 1), 3.3 * len(names) + 0.9)
     grid = figure.subplots(len(names), len(epsilons) + 1, squeeze=False)
     for row, name in zip(grid, names, strict=True):
         for axes, epsilon in zip(row[:-1], epsilons, strict=True):
             _levels(axes, errors.where(data=name, epsilon=epsilon), PAPER_NAMES.get(name, ""), epsilon)
             mark_saturation(axes, name, errors.where(data=name, epsilon=epsilon))
-            finish(axes, "level", "L1 error (groups), log", f"{name}\nepsilon {epsilon:g}")
+            label = "L1 error (groups), log" if axes is row[0] else ""
+            finish(axes, "level", label, f"{wrapped(name, 24)}\nepsilon {epsilon:g}")
         _violations(row[-1], violations.where(data=name), PAPER_NAMES.get(name, ""))
     legend_below(figure, grid.ravel(), 5)
     head(figure, "PG4: L1 error by level, and violated (size, parent level) pairs\nbars: two standard errors")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
+from math import ceil
 from typing import TYPE_CHECKING
 
 from pgsr import Geometric, Seeded, View
@@ -16,7 +17,7 @@ from pgsr.algorithms import BottomUp, Matching
 from pgsr.drawing import finish, head, legend_below, level_name, new_figure
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from pgsr.experiments.engine.figures import error_axis
+from pgsr.experiments.engine.figures import error_axis, wrapped
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
@@ -69,13 +70,20 @@ def _every_level(epsilon: Fraction, levels: int) -> Geometric:
     return Geometric(View.CUMULATIVE, epsilon)
 
 
+ACROSS = 3
+"""Panels side by side."""
+
+
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw a panel per data set at total epsilon 1: error by level, arms side by side, printed numbers as dashes."""
     errors = level_errors(frame, "emd").where(epsilon=1)
     names = sorted(errors.values_of("data"), key=lambda name: name != TAXI.name)
     style = arm_looks([arm.label for arm in ARMS])
-    figure = new_figure(max(6.4, 4.6 * len(names)), 4.6)
-    panels = figure.subplots(1, max(1, len(names)), squeeze=False)[0]
+    rows, columns = max(1, ceil(len(names) / ACROSS)), min(ACROSS, max(1, len(names)))
+    figure = new_figure(max(6.4, 3.7 * columns), 3.4 * rows + 1)
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes in panels[len(names) :]:
+        axes.set_axis_off()
     for axes, name in zip(panels, names, strict=False):
         of_data = errors.where(data=name)
         for i, (label, look) in enumerate(style.items()):
@@ -95,7 +103,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         n_levels = of_data.n_levels
         axes.set_xticks(range(n_levels), [level_name(level, n_levels) for level in range(n_levels)])
         kind = "real data" if all(row.real for row in of_data) else "not real data"
-        finish(axes, "level of the hierarchy", "EMD per region (entities), log scale", f"{name} ({kind})")
+        finish(axes, "level of the hierarchy", "EMD per region (entities), log scale", wrapped(f"{name} ({kind})", 30))
     legend_below(figure, panels, 2)
     head(figure, "K8: bottom-up against Hc at every level, total epsilon 1\nbars: two standard errors")
     return figure

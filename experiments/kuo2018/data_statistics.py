@@ -61,7 +61,7 @@ def statistics(trial: Trial) -> Record:
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw a panel per statistic: ours by data set, printed numbers as dashes."""
     rows = frame.sort_values("data").to_dict("records")
-    figure = new_figure(max(7.2, 2.7 * len(STATISTICS)), 3.6)
+    figure = new_figure(max(7.2, 2.2 * len(STATISTICS)), 3.6)
     panels = figure.subplots(1, len(STATISTICS), sharey=True, squeeze=False)[0]
     style = {"real data": REAL, "not real data": GENERATED}
     for axes, name in zip(panels, STATISTICS, strict=True):

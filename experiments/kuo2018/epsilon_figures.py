@@ -36,7 +36,7 @@ def epsilon_panels(lines: Sequence[Line], title: str) -> "Figure":
     """Draw a column per data set, a row per level, root first: error against epsilon per level, both log."""
     names = list(dict.fromkeys(name for line in lines for name in line.errors.values_of("data")))
     n_levels = max((line.errors.n_levels for line in lines), default=1) or 1
-    figure = new_figure(max(6.4, 0.6 + 3.1 * len(names)), 1.3 + 2.3 * n_levels)
+    figure = new_figure(max(6.4, 0.6 + 2.6 * len(names)), 1.3 + 2.3 * n_levels)
     panels = figure.subplots(n_levels, max(1, len(names)), squeeze=False, sharex=True)
     for column, name in enumerate(names):
         depth = max(line.errors.where(data=name).n_levels for line in lines)

@@ -68,7 +68,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     errors = level_errors(frame, "cumulative_l1", ["K"]).where(epsilon=1)
     grid, names = errors.values_of("parameters"), sorted(errors.values_of("data"))
     style = arm_looks([arm.label for arm in ARMS])
-    figure = new_figure(max(6.4, 1.7 * len(names) * max(1, len(grid))), 4.6)
+    figure = new_figure(max(6.4, 1.35 * len(names) * max(1, len(grid))), 4.6)
     panels = figure.subplots(1, max(1, len(grid)), squeeze=False, sharey=True)[0]
     for axes, free in zip(panels, grid, strict=False):
         of_size = errors.where(parameters=free)

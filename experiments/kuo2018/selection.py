@@ -78,7 +78,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw a row per release, a column per data set: error by level over that of the default, at total epsilon 1."""
     errors = level_errors(frame, "emd").where(epsilon=1)
     names = sorted(errors.values_of("data"))
-    figure = new_figure(max(8.0, 3.0 + 2.9 * len(names)), 6.0)
+    figure = new_figure(max(8.0, 2.6 + 2.1 * len(names)), 6.0)
     panels = figure.subplots(1, max(1, len(names)), squeeze=False, sharey=True)[0]
     labels = [arm.label for arm in ARMS]
     for axes, name in zip(panels, names, strict=False):

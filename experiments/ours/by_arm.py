@@ -19,7 +19,7 @@ def draw_by_arm(axes: "Axes", part: LevelErrors, arms: Sequence[str], *, labelle
         axes.errorbar(
             [row.mean for _, row in shown], [place for place, _ in shown],
             xerr=[2 * row.standard_error for _, row in shown], linestyle="", **look.marks,
-            markersize=5, capsize=2, label=level_name(level, part.n_levels),
+            markersize=5, label=level_name(level, part.n_levels),
         )  # fmt: skip
     axes.set_xscale("log")
     log_labels(axes.xaxis)

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from pgsr import ByGroups, Geometric, Result, Status, View, metrics
@@ -149,24 +151,31 @@ METRICS = {
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw a column per data set: errors by arm with a mark per level, EMD at every epsilon, then other errors."""
+    """Draw a column per data set: errors by arm with a mark per level, EMD at every epsilon, then other errors.
+
+    Of a single data set three panels stand side by side.
+    """
     errors = {metric: level_errors(frame, metric) for metric in METRICS}
     names, epsilons = errors["emd"].values_of("data"), sorted(errors["emd"].values_of("epsilon"), reverse=True)
     rows = [("emd", epsilon) for epsilon in epsilons] + [(metric, epsilons[0]) for metric in METRICS if metric != "emd"]
     labels = [arm.label for arm in ARMS]
-    figure = new_figure(max(7.5, 2.6 + 2.9 * len(names)), 3.4 * len(rows) + 1)
-    grid = figure.subplots(len(rows), len(names), squeeze=False)
-    for column, name in enumerate(names):
-        for row, (metric, epsilon) in enumerate(rows):
-            axes, part = grid[row][column], errors[metric].where(data=name, epsilon=epsilon)
-            title = f"{wrapped(name, 24)}\n" if row == 0 else ""
-            if any(each.mean for each in part):
-                draw_by_arm(axes, part, labels, labelled=column == 0)
-            else:
-                axes.set_yticks(range(len(labels)), labels if column == 0 else [""] * len(labels))
-                axes.set_xticks([])
-                axes.text(0.5, 0.5, "no errors above 0", ha="center", transform=axes.transAxes)
-            finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
+    columns = len(names) if len(names) > 1 else 3
+    height = ceil(len(rows) * len(names) / columns)
+    figure = new_figure(max(7.5, 2.6 + 2.9 * columns), 3.4 * height + 1)
+    grid = figure.subplots(height, columns, squeeze=False)
+    for place, ((metric, epsilon), name) in enumerate(product(rows, names)):
+        axes, part, left = grid.flat[place], errors[metric].where(data=name, epsilon=epsilon), place % columns == 0
+        title = f"{wrapped(name, 24)}\n" if place < len(names) else ""
+        if any(each.mean for each in part):
+            draw_by_arm(axes, part, labels, labelled=left)
+        else:
+            axes.set_yticks(range(len(labels)), labels if left else [""] * len(labels))
+            axes.set_ylim(len(labels) - 0.5, -0.5)
+            axes.set_xticks([])
+            axes.text(0.5, 0.5, "no errors above 0", ha="center", transform=axes.transAxes)
+        finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
+    for axes in grid.flat[len(rows) * len(names) :]:
+        axes.set_axis_off()
     legend_below(figure, grid[0], 4)
     head(
         figure,

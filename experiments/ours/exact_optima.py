@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from math import inf, isnan
+from math import ceil, inf, isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -79,23 +79,26 @@ METRICS = {"l1": "L1 of a level (groups), log", "cumulative_l1": "EMD or cum. L1
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw a column per data set: errors by arm at every epsilon, a mark per level, then M_c^dp over M_c."""
+    """Draw a column per data set: errors by arm at every epsilon, a mark per level, then M_c^dp over M_c.
+
+    Of a single data set two panels stand side by side.
+    """
     errors = {metric: level_errors(frame, metric) for metric in METRICS}
     names, epsilons = (errors["l1"].values_of(name) for name in ("data", "epsilon"))
     rows = [(metric, epsilon) for epsilon in sorted(epsilons, reverse=True) for metric in METRICS]
-    figure = new_figure(max(7.5, 2.6 + 2.9 * len(names)), 2.8 * len(rows) + 5.2)
-    heights = [2.6] * len(rows) + [2.2] * len(PAIRS)
-    grid = figure.subplots(len(heights), len(names), squeeze=False, height_ratios=heights)
+    columns, side_by_side = (len(names), 1) if len(names) > 1 else (2, 2)
+    heights = [2.6] * ceil(len(rows) / side_by_side) + [2.2] * ceil(len(PAIRS) / side_by_side)
+    figure = new_figure(max(7.5, 2.6 + 2.9 * columns), sum(heights) * 1.1 + 0.8)
+    grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
     objectives = _objective_ratios(frame)
-    for column, name in enumerate(names):
-        for row, (metric, epsilon) in enumerate(rows):
-            axes, part = grid[row][column], errors[metric].where(data=name, epsilon=epsilon)
-            draw_by_arm(axes, part, [arm.label for arm in ARMS], labelled=column == 0)
-            title = f"{wrapped(name, 24)}\n" if row == 0 else ""
-            finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
-            axes.grid(axis="x", color="#e5e5e5")
-        for axes, exact in zip(grid[len(rows) :, column], PAIRS, strict=True):
-            _ratios(axes, errors, objectives, name, exact)
+    for place, ((metric, epsilon), name) in enumerate(product(rows, names)):
+        axes, part = grid.flat[place], errors[metric].where(data=name, epsilon=epsilon)
+        draw_by_arm(axes, part, [arm.label for arm in ARMS], labelled=place % columns == 0)
+        title = f"{wrapped(name, 24)}\n" if place < len(names) else ""
+        finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
+        axes.grid(axis="x", color="#e5e5e5")
+    for axes, (exact, name) in zip(grid.flat[len(rows) * len(names) :], product(PAIRS, names), strict=True):
+        _ratios(axes, errors, objectives, name, exact)
     legend_below(figure, [*grid[0], *grid[-1]], 7)
     head(
         figure,

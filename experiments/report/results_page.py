@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURES = "figures/results"
-"""Where the page looks for figures; the site draws them there when it is built."""
+"""Where the page looks for figures, from docs/."""
+
+BY_DATA = ("PG4", "X1", "X2")
+"""Experiments with a figure per data set, because one of all has more panels than can be read on a page."""
 
 
 def results_blocks(experiments: Sequence[Experiment], folder: Path) -> list[Block]:
@@ -97,14 +100,26 @@ def _reason(item: Item) -> tuple[Cell, ...]:
 def results_figures(experiments: Sequence[Experiment], folder: Path) -> "Iterator[tuple[str, Figure]]":
     """Draw the figures of the page, each with the name of its file."""
     for experiment, _, frame in published(experiments, folder):
-        yield f"{experiment.id}.png", experiment.plot(frame)
+        for name, _, part in _figures(experiment, frame):
+            yield name, experiment.plot(part)
+
+
+def _figures(experiment: Experiment, frame: "pd.DataFrame") -> "Iterator[tuple[str, str, pd.DataFrame]]":
+    """List the figures of an experiment: the name of the file, what is shown, and its part of the cells."""
+    if experiment.id not in BY_DATA:
+        yield f"{experiment.id}.svg", experiment.title, frame
+        return
+    for name in frame["data"].unique():
+        file = f"{experiment.id}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}.svg"
+        yield file, f"{experiment.title}, {name}", frame.loc[frame["data"] == name]
 
 
 def _experiment(experiment: Experiment, about: Publication, frame: "pd.DataFrame") -> Iterator[Block]:
     yield Heading(2, _title(experiment))
     yield text(f"{experiment.reproduces[0].upper()}{experiment.reproduces[1:]}. {experiment.question}")
     yield from arm_notes(experiment)
-    yield Shown(f"{FIGURES}/{experiment.id}.png", f"The figure of {experiment.id}, {experiment.title}")
+    for file, shown, _ in _figures(experiment, frame):
+        yield Shown(f"{FIGURES}/{file}", f"The figure of {experiment.id}, {shown}")
     rows = [
         (claim, str(cause), *found.counts, *found.ratios)
         for (claim, cause), found in by_claim(experiment.verdicts(frame)).items()
