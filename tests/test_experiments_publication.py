@@ -1,7 +1,7 @@
 """Published results: what is written says the same as the store, and the page of the documentation is of today."""
 
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +9,13 @@ from smoke_cells import smoke_cells
 from typer.testing import CliRunner
 
 from pgsr.experiments.__main__ import app
+from pgsr.experiments.benchmarks import scale, speed
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import ExperimentError, Profile
 from pgsr.experiments.engine.store import Entry, State, Store, to_frame
+from pgsr.experiments.quoted import MARK, pages, quotations, rewritten
 from pgsr.experiments.registry import EXPERIMENTS, find
-from pgsr.experiments.report import markdown
+from pgsr.experiments.report import benchmark_record, markdown
 from pgsr.experiments.report.publication import publish, published
 from pgsr.experiments.report.results_page import BY_DATA, results_blocks, results_figures
 from pgsr.experiments.report.svg import write_svg
@@ -141,10 +143,44 @@ MOST_PANELS, WIDEST = 16, 11.5
 """Of a figure, so that it can be read at the width of a page; the width in inches."""
 
 
+def test_numbers_that_pages_quote_are_those_of_the_results():
+    """After a change of either: python -m pgsr.experiments publish."""
+    values, quoting = quotations(DOCS / "results"), {}
+    for page in pages(DOCS):
+        text = page.read_text("utf-8")
+        assert rewritten(text, values) == text, page.name
+        quoting[page.stem] = len(MARK.findall(text))
+        assert quoting[page.stem] == text.count("<!-- quoted:") == text.count("<!-- / -->")
+    assert all(quoting[name] for name in ("README", "methods", "benchmarks", "errata", "choose_a_mechanism")), quoting
+    quoted = {name for page in pages(DOCS) for _, name, *_ in MARK.findall(page.read_text("utf-8"))}
+    assert {name for name in values if not name.startswith("benchmarks.")} <= quoted, "computed for no page"
+
+
+def test_a_number_that_differs_is_written_anew_and_one_of_no_result_refused():
+    page = "M_H takes <!-- quoted: benchmarks.m_h.time -->0.06 s<!-- / --> there.\n"
+    values = quotations(DOCS / "results")
+    assert rewritten(page, values) == page.replace("0.06 s", values["benchmarks.m_h.time"]) != page
+    with pytest.raises(ExperimentError, match=r"quotes 'benchmarks\.nowhere', which is not among K2\.taxi"):
+        rewritten(page.replace("m_h.time", "nowhere"), {"K2.taxi": "490 million"})
+
+
+def test_a_run_of_bench_replaces_the_record(tmp_path):
+    rows = benchmark_record.read(DOCS / "results")
+    known = {f"{question.name} eps={epsilon}" for question in scale.QUESTIONS for epsilon in ("0.1", "1")}
+    assert {name for row in rows for name in row.get("bench", ())} <= known | {"m_h", "m_h_relaxed", "kuo_nation"}
+    peer = "Cvxpy('CLARABEL') on the relaxation: 90 s, 5,000 MB, OPTIMAL"
+    new = speed.BenchRow("m_h", "3,198,195 unknowns", 0.05, 364.0, "OPTIMAL", peer, 1800.0)
+    benchmark_record.write(benchmark_record.measured_anew(rows, [asdict(new)]), tmp_path)
+    found = benchmark_record.quoted(benchmark_record.read(tmp_path))
+    assert (found["benchmarks.m_h.time"], found["benchmarks.m_h.memory"]) == ("0.05 s", "0.4 GB")
+    assert "| 0.05 s, 0.4 GB | Cvxpy('CLARABEL') on the relaxation: 90 s, 5,000 MB | 1800 |" in found["benchmarks"]
+    assert len(found["benchmarks"].splitlines()) == len(rows) + 2
+
+
 def test_the_page_in_docs_is_of_today(tmp_path):
     """After a change of verdicts or titles: python -m pgsr.experiments publish."""
     page = markdown.render(results_blocks(EXPERIMENTS, DOCS / "results"), tmp_path)
     assert (DOCS / "results.md").read_text("utf-8") == page
-    files = list((DOCS / "results").iterdir())
+    files = [path for path in (DOCS / "results").iterdir() if path.name != benchmark_record.FILE]
     assert len(files) == 2 * len({e.owner.id for e, _, _ in published(EXPERIMENTS, DOCS / "results")})
     assert sum(path.stat().st_size for path in files) < 2e6

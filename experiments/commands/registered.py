@@ -1,5 +1,6 @@
 """The commands about registered experiments and files that define one: list, new, run, plot, status, reports."""
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -25,9 +26,10 @@ from pgsr.experiments.engine.runner import Condition
 from pgsr.experiments.engine.store import Store, to_frame
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.engine.verdicts import Finding, verdict_frame
+from pgsr.experiments.quoted import pages, quotations, rewritten
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
-from pgsr.experiments.report import markdown, write_report
+from pgsr.experiments.report import benchmark_record, markdown, write_report
 from pgsr.experiments.report.publication import publish
 from pgsr.experiments.report.results_page import FIGURES, results_blocks, results_figures
 from pgsr.experiments.report.sections import collect
@@ -177,15 +179,22 @@ def publish_(
     profile: ProfileOption = Profile.PAPER,
     results: Annotated[Path, typer.Option(help="Folder of all results.")] = Path("results"),
     docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
+    bench: Annotated[
+        Path | None, typer.Option(help="Rows that `bench` wrote, to replace those of the record of benchmarks.")
+    ] = None,
 ) -> None:
-    """Write stored results to docs/results, and the page docs/results.md, judged anew; without names, the page alone.
+    """Write stored results to docs/results; then results.md, judged anew, its figures, and the numbers that pages quote.
 
-    The page needs no store: figures and verdicts are of today's code, on the cells that docs/results keeps.
+    Without names nothing is stored and all is made again: figures and verdicts are of today's code, on the cells that
+    docs/results keeps.
     """
     console, folder = console_for_tables(), writable(docs / "results")
     for experiment in [find(name) for name in names or ()]:
         found = publish(experiment, profile, Store(results), folder)
         console.print(f"{found.experiment}  {found.cells:,} of {found.planned:,} cells", highlight=False)
+    if bench is not None:
+        rows = benchmark_record.measured_anew(benchmark_record.read(folder), json.loads(bench.read_text("utf-8")))
+        benchmark_record.write(rows, folder)
     figures = writable(docs / FIGURES)
     for old in figures.glob("*.svg"):
         old.unlink()
@@ -193,7 +202,12 @@ def publish_(
         write_svg(figure, figures / name)
     page = docs / "results.md"
     page.write_text(markdown.render(results_blocks(EXPERIMENTS, folder), docs / "figures"), encoding="utf-8")
-    console.print(f"page   {page}\nfigures {figures}", highlight=False)
+    values = quotations(folder)
+    for page in pages(docs):
+        text = page.read_text("utf-8")
+        if (new := rewritten(text, values)) != text:
+            page.write_text(new, encoding="utf-8")
+    console.print(f"pages and figures in {docs} are of these results", highlight=False)
 
 
 @app.command(

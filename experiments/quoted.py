@@ -1,0 +1,199 @@
+"""Numbers and tables that pages quote, which come from docs/results alone: marked in the page, and written from there.
+
+In a page a quotation stands between two comments, which no reader sees:
+
+    H_c errs by <!-- quoted: K8.Hc -->10,313 / 6,134 / 2,404<!-- / --> on taxi
+
+`python -m pgsr.experiments publish` writes them anew, and a test compares them.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pgsr.experiments.engine.experiment import ExperimentError
+from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
+from pgsr.experiments.fioretto2019 import published as fioretto
+from pgsr.experiments.ours.every_release import EPSILONS
+from pgsr.experiments.registry import EXPERIMENTS
+from pgsr.experiments.report import benchmark_record
+from pgsr.experiments.report.publication import published
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MARK = re.compile(r"(<!-- quoted: (\S+) -->\n*)(.*?)(\n*<!-- / -->)", re.DOTALL)
+
+
+def rewritten(page: str, values: Mapping[str, str]) -> str:
+    """Write every quotation of a page anew.
+
+    Example:
+        >>> rewritten("in <!-- quoted: a.time -->2 s<!-- / -->.", {"a.time": "3 s"})
+        'in <!-- quoted: a.time -->3 s<!-- / -->.'
+
+    Raises:
+        ExperimentError: the page quotes what no result has.
+    """
+
+    def value(mark: re.Match[str]) -> str:
+        if mark[2] not in values:
+            raise ExperimentError(f"a page quotes {mark[2]!r}, which is not among {', '.join(sorted(values))}")
+        return f"{mark[1]}{values[mark[2]]}{mark[4]}"
+
+    return MARK.sub(value, page)
+
+
+def quotations(folder: Path) -> dict[str, str]:
+    """Compute all that may be quoted from a folder of published results, by name."""
+    frames = {experiment.id: frame for experiment, _, frame in published(EXPERIMENTS, folder)}
+    found = benchmark_record.quoted(benchmark_record.read(folder))
+    for identity, compute in OF_EXPERIMENTS.items():
+        if identity in frames:
+            found |= {f"{identity}.{name}": text for name, text in compute(frames[identity])}
+    return found
+
+
+def pages(docs: Path) -> list[Path]:
+    """List the pages that may quote: all of docs/, and README.md beside it."""
+    return [*sorted(docs.glob("*.md")), *(path for path in [docs.parent / "README.md"] if path.exists())]
+
+
+def _k2(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
+    errors = level_errors(frame, "cumulative_l1", ["K"]).where(data="taxi, root", epsilon=1)
+    (projected,) = errors.where(arm="projection as stated", parameters=(("K", 100_000),)).rows
+    yield "taxi", f"{round(projected.mean, -7) / 1e6:,.0f} million"
+
+
+def _k8(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
+    errors = level_errors(frame, "emd").where(data="taxi", epsilon=1)
+    for name, arm in (("bottom-up", "bottom-up, independent noise"), ("Hc", "Hc, independent noise")):
+        yield name, " / ".join(f"{row.mean:,.0f}" for row in errors.where(arm=arm))
+
+
+def _pg4(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
+    """Compare total errors on the census by the paper's recipe with the printed ones, of the two dynamic programs."""
+    totals = level_errors(frame, "l1_total").where(data="Census by the recipe, generated")
+    ratios = []
+    for arm, (epsilon, printed) in product(("M_H^dp", "M_c^dp"), ((1 / 10, "1/10"), (1 / 2, "1/2"), (1, "1"))):
+        theirs = [p.value for p in fioretto.TABLE_1 if (p.data, p.arm, p.epsilon) == ("Census", arm, printed)]
+        ratios += [row.mean / sum(theirs) for row in totals.where(arm=arm, epsilon=epsilon)]
+    yield "ratios", f"{min(ratios):.1f} to {max(ratios):.1f}"
+
+
+CENSUS_X1 = "Census, generated anew"
+
+X1_ROWS = {
+    "M_c^dp (Fioretto, Van Hentenryck)": "M_c^dp, regions' totals",
+    "H_c with matching (Kuo et al.)": "Hc with matching (Kuo)",
+    "bottom-up": "bottom-up",
+    "M_c, the exact optimum that M_c^dp stands for": "M_c, regions' totals",
+    "two-stage, equal shares": "two-stage, equal shares",
+    "two-stage, most of epsilon at the leaves": "two-stage, leaf-heavy",
+}
+
+
+def _x1(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
+    errors = level_errors(frame, "emd").where(data=CENSUS_X1, epsilon=1)
+    heads = {name: (CENSUS_X1, level) for level, name in enumerate(("nation", "states", "counties"))}
+    yield "table", _table(errors, X1_ROWS, heads)
+    approximate, exact = (errors.where(arm=f"{name}, regions' totals", level=0).rows[0] for name in ("M_c^dp", "M_c"))
+    yield "times-smaller", f"{approximate.mean / exact.mean:.1f}"
+    shown = [row for row in errors if row.arm in X1_ROWS.values()]
+    parts = sorted((row.standard_error / row.mean for row in shown if row is not approximate), reverse=True)
+    yield "standard-error", f"{100 * parts[0]:.1f} %"
+    yield "standard-error-of-M_c^dp", f"{100 * approximate.standard_error / approximate.mean:.1f} %"
+
+
+TAXI, CENSUS, LARGE = "Taxi 2013, real", "Census, generated for X2, K = 1,000", "Census, generated for X2, K = 10,000"
+FLIGHTS, WHITE, BLACK, HAWAIIAN = "Flights 2013, real", *(f"{n} by block group" for n in ("White", "Black", "Hawaiian"))
+
+X2_ROWS = {
+    "H_c with matching (Kuo et al.)": "Hc with matching (Kuo)",
+    "H_g with matching (Kuo et al.)": "Hg with matching (Kuo)",
+    "bottom-up by H_c": "bottom-up, Hc",
+    "bottom-up by H_g": "bottom-up, Hg",
+    "M_c with every region's total": "M_c, regions' totals",
+    "two-stage, equal shares": "two-stage, equal shares",
+    "two-stage, shares 1/20, 0, 19/20": "two-stage, leaf-heavy",
+    "posterior, equal shares": "posterior, equal shares",
+    "posterior, shares 1/20, 0, 19/20": "posterior, leaf-heavy",
+    "posterior, leaves only": "posterior, leaves only",
+    "posterior, by groups, leaves only": "posterior, by groups, leaves only",
+}
+"""The arms of X2 that tables show, by the names that they have there."""
+
+X2_SHORT = ("H_c with matching (Kuo et al.)", "bottom-up by H_c", "posterior, equal shares",
+            "posterior, shares 1/20, 0, 19/20", "posterior, leaves only")  # fmt: skip
+"""Those that README shows."""
+
+X2_TABLES = {
+    "taxi-census": {
+        "taxi: Manhattan": (TAXI, 0), "halves": (TAXI, 1), "neighbourhoods": (TAXI, 2),
+        "census: nation": (CENSUS, 0), "states": (CENSUS, 1), "counties": (CENSUS, 2),
+    },
+    "large-flights": {
+        "census, K = 10,000: nation": (LARGE, 0), "divisions": (LARGE, 1), "states": (LARGE, 2),
+        "flights: root": (FLIGHTS, 0), "leaves": (FLIGHTS, 1),
+    },
+    "people": {
+        "White: nation": (WHITE, 0), "states": (WHITE, 1), "Black: nation": (BLACK, 0), "states ": (BLACK, 1),
+        "Hawaiian: nation": (HAWAIIAN, 0), "states  ": (HAWAIIAN, 1),
+    },
+}  # fmt: skip
+"""The places of the tables, data set and level, by their heads; blanks at an end tell equal heads apart."""
+
+
+def _x2(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
+    errors = level_errors(frame, "emd")
+    first = errors.where(epsilon=1)
+    for name, heads in X2_TABLES.items():
+        yield name, _table(first, X2_ROWS, heads)
+    yield "short", _table(first, {row: X2_ROWS[row] for row in X2_SHORT}, X2_TABLES["taxi-census"])
+    shown = set(product((TAXI, CENSUS), (X2_ROWS[row] for row in X2_SHORT)))
+    yield "short-standard-error", _largest_part(row for row in first if (row.data, row.arm) in shown)
+    for epsilon in EPSILONS:
+        at = errors.where(epsilon=float(epsilon))
+        gains = [_gain(at.where(data=data, level=level)) for data, level in at.values_of("data", "level")]
+        yield f"gain-{epsilon}", f"{100 * min(gains):.0f} to {100 * max(gains):.0f} %"
+        yield f"best-{epsilon}", f"{sum(gain > 0 for gain in gains)}"
+        yield f"standard-error-{epsilon}", _largest_part(at)
+
+
+def _gain(place: LevelErrors) -> float:
+    """Tell by which part the best posterior release errs less than the best of all others."""
+    ours = min(row.mean for row in place if row.arm.startswith("posterior"))
+    return 1 - ours / min(row.mean for row in place if not row.arm.startswith("posterior"))
+
+
+def _largest_part(rows: Iterable[LevelError]) -> str:
+    """Write the largest standard error, as a part of its mean."""
+    return f"{100 * max(row.standard_error / row.mean for row in rows if row.mean):.1f} %"
+
+
+def _table(errors: LevelErrors, arms: Mapping[str, str], heads: Mapping[str, tuple[str, int]]) -> str:
+    """Write mean errors, a row per arm and a column per place, the least of a column in bold."""
+    means = {(row.arm, row.data, row.level): row.mean for row in errors}
+    least = {at: min(means[arm, *at] for arm in arms.values() if (arm, *at) in means) for at in heads.values()}
+    lines = [f"| release | {' | '.join(head.strip() for head in heads)} |", f"|---|{'--:|' * len(heads)}"]
+    for words, arm in arms.items():
+        of = {at: means.get((arm, *at)) for at in heads.values()}
+        lines.append(f"| {words} | {' | '.join(_written(mean, mean == least[at]) for at, mean in of.items())} |")
+    return "\n".join(lines)
+
+
+def _written(mean: float | None, bold: bool) -> str:
+    """Write a mean with three digits at least.
+
+    Example:
+        >>> _written(5774.4, True), _written(36.24, False), _written(None, False)
+        ('**5,774**', '36.2', '')
+    """
+    text = "" if mean is None else f"{mean:,.0f}" if mean >= 100 else f"{mean:.1f}"
+    return f"**{text}**" if bold else text
+
+
+OF_EXPERIMENTS = {"K2": _k2, "K8": _k8, "PG4": _pg4, "X1": _x1, "X2": _x2}
+"""What is computed from the cells of an experiment."""
