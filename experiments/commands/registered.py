@@ -183,7 +183,7 @@ def publish_(
         Path | None, typer.Option(help="Rows that `bench` wrote, to replace those of the record of benchmarks.")
     ] = None,
 ) -> None:
-    """Write stored results to docs/results; then results.md, judged anew, its figures, and the numbers that pages quote.
+    """Write stored results to docs/results; then results.md, judged anew, its figures, and what pages quote.
 
     Without names nothing is stored and all is made again: figures and verdicts are of today's code, on the cells that
     docs/results keeps.

@@ -41,7 +41,7 @@ INNER_BYTES = 200
 
 @dataclass(frozen=True)
 class Posterior:
-    """Makes a release from the posterior of every region's cumulative counts, given the exact law of the noise.
+    """Makes a release from every region's expected cumulative counts, given the noisy ones and the law of the noise.
 
     1. Every measured region alone, `rounds` times: forward-backward gives mean and variance of every cumulative count
        under a negative binomial prior, whose means are estimated from the round before (`PooledPrior`).
@@ -83,8 +83,9 @@ class Posterior:
         >>> Posterior().apply(noisy).estimate.counts().counts.sum(axis=1)
         array([24, 10, 14])
 
-    Extends: the relaxed M_c of Fioretto and Van Hentenryck 2019, section 8, to posterior means instead of noisy values,
-    which `pgsr.algorithms.posterior` derives. Shown by `tests/test_posterior_method.py`.
+    Extends: the relaxed M_c of Fioretto and Van Hentenryck 2019, section 8, which makes regions add up, solved with the
+    posterior means of every region's counts in place of its noisy values; `pgsr.algorithms.posterior` derives it. Shown
+    by `tests/test_posterior_method.py`.
     """
 
     rounds: int = 3
