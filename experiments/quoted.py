@@ -9,6 +9,7 @@ In a page a quotation stands between two comments, which no reader sees:
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -160,6 +161,37 @@ def _x2(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
         yield f"gain-{epsilon}", f"{100 * min(gains):.0f} to {100 * max(gains):.0f} %"
         yield f"best-{epsilon}", f"{sum(gain > 0 for gain in gains)}"
         yield f"standard-error-{epsilon}", _largest_part(at)
+    yield "worst", _worst_cases(errors)
+
+
+X2_WORST = {
+    "posterior, shares 1/20, 0, 19/20": "posterior, leaf-heavy",
+    "posterior, by groups, shares 1/20, 0, 19/20": "posterior, by groups, leaf-heavy",
+    "posterior, equal shares": "posterior, equal shares",
+    "posterior, leaves only": "posterior, leaves only",
+    "two-stage, equal shares": "two-stage, equal shares",
+    "H_c with matching (Kuo et al.)": "Hc with matching (Kuo)",
+    "bottom-up by H_c": "bottom-up, Hc",
+}
+"""Arms that ran on all data sets, by the names that the table of worst cases gives them."""
+
+
+def _worst_cases(errors: LevelErrors) -> str:
+    """Write by how many times an arm's error exceeds the smallest one of its place, at worst, a column per epsilon."""
+    epsilons = sorted(EPSILONS, reverse=True)
+    worst: dict[tuple[str, Fraction], float] = {}
+    for epsilon, arm in product(epsilons, X2_WORST.values()):
+        at = errors.where(epsilon=float(epsilon))
+        least = {(row.data, row.level): row.mean for row in sorted(at, key=lambda row: -row.mean)}  # the last one stays
+        worst[arm, epsilon] = max(row.mean / least[row.data, row.level] for row in at.where(arm=arm))
+    written = {at: f"{times:.0f}" if times >= 10 else f"{times:.1f}" for at, times in worst.items()}
+    best = [written[min(X2_WORST.values(), key=lambda arm: worst[arm, epsilon]), epsilon] for epsilon in epsilons]
+    heads = " | ".join(map(str, epsilons))
+    lines = [f"| multiple of the smallest error, at worst | epsilon {heads} |", f"|---|{'--:|' * len(epsilons)}"]
+    for words, arm in X2_WORST.items():
+        texts = zip((written[arm, epsilon] for epsilon in epsilons), best, strict=True)
+        lines.append(f"| {words} | {' | '.join(f'**{text}**' if text == least else text for text, least in texts)} |")
+    return "\n".join(lines)
 
 
 def _gain(place: LevelErrors) -> float:

@@ -53,7 +53,8 @@ def write_overview(folder: Path, kept: Path, figures: Path) -> None:
 OVERVIEW = """# Notebooks
 
 They are stored without outputs: `make notebook` opens them to be run, and `make docs` builds a site that shows all they
-print. Below is what each is about, with its figures as they come out."""
+print. Below is what each is about, with its figures as one run made them, on two cores that had other work, too: times
+are longer than on idle ones."""
 
 
 def _pictures(notebook: nbformat.NotebookNode) -> Iterator[tuple[str, bytes]]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from math import ceil
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -95,13 +96,16 @@ def up_to(truth: CountOfCounts, largest: int) -> CountOfCounts:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw a panel per data set and epsilon: seconds against N."""
+    """Draw a panel per data set and epsilon, two side by side: seconds against N."""
     steps = _steps(frame)
     panels = list(dict.fromkeys((s["data"], s["epsilon"]) for s in steps))
     style = arm_looks([arm.label for arm in ARMS])
-    figure = new_figure(max(7.5, 5.6 * len(panels)), 5.8)
-    row = figure.subplots(1, max(1, len(panels)), squeeze=False, sharey=True)[0]
-    for axes, (data, epsilon) in zip(row, panels, strict=False):
+    columns, rows = min(2, max(1, len(panels))), max(1, ceil(len(panels) / 2))
+    figure = new_figure(max(7.5, 5.4 * columns), 1.6 + 4.2 * rows)
+    grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_axis_off()
+    for axes, (data, epsilon) in zip(grid.flat, panels, strict=False):
         part = [s for s in steps if (s["data"], s["epsilon"]) == (data, epsilon)]
         for label, look in style.items():
             _line(axes, [s for s in part if s["arm"] == label], label, look)
@@ -114,9 +118,9 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         axes.set_ylim(None, 3 * limit)
         log_labels(axes.yaxis)
         axes.set_xticks(sorted({s["N"] for s in part}))
-        y_label = "time to formulate, solve and round (s), log" if axes is row[0] else ""
+        y_label = "time to formulate, solve and round (s), log" if axes in list(grid[:, 0]) else ""
         finish(axes, "largest size N", y_label, f"{data}, epsilon {epsilon:g}")
-    legend_below(figure, row, 3)
+    legend_below(figure, grid.flat, 3)
     ran = {s["arm"] for s in steps if s["seconds"] is not None}
     without = [arm.label for arm in ARMS if arm.label not in ran and any(s["arm"] == arm.label for s in steps)]
     told = f"\ndid not run, so not drawn: {'; '.join(without)}" if without else ""

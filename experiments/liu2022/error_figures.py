@@ -1,12 +1,13 @@
 """The figures and verdicts that the experiments after Liu and Wu 2022 share: errors against epsilon, pairs of arms."""
 
 from collections.abc import Iterator
+from math import ceil
 from typing import TYPE_CHECKING
 
 from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm
-from pgsr.experiments.engine.figures import epsilon_axis, error_axis
+from pgsr.experiments.engine.figures import epsilon_axis, error_axis, wrapped
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, at_most, compared
@@ -36,11 +37,15 @@ def queries_of(row: LevelError) -> str:
 
 
 def error_figure(frame: "pd.DataFrame", metric: str, arms: tuple[Arm, ...], title: str) -> "Figure":
-    """Draw a panel per data set and set of queries: error against epsilon, both log."""
+    """Draw a panel per data set and set of queries, three side by side: error against epsilon, both log."""
     found = errors_of(frame, metric)
     panels = list(dict.fromkeys((row.data, row.real, row.parameters) for row in found))
-    figure = new_figure(max(6.4, 4.2 * len(panels)), 4.6)
-    axes_of = figure.subplots(1, max(1, len(panels)), squeeze=False, sharey=True)[0]
+    columns, rows = min(3, max(1, len(panels))), max(1, ceil(len(panels) / 3))
+    figure = new_figure(max(6.4, 3.7 * columns), 1.2 + 3.4 * rows)
+    grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
+    axes_of = grid.ravel()
+    for axes in axes_of[len(panels) :]:
+        axes.set_axis_off()
     style = arm_looks([arm.label for arm in arms])
     for axes, (data, real, parameters) in zip(axes_of, panels, strict=False):
         part = found.where(data=data, parameters=parameters)
@@ -53,9 +58,8 @@ def error_figure(frame: "pd.DataFrame", metric: str, arms: tuple[Arm, ...], titl
             )  # fmt: skip
         epsilon_axis(axes, sorted(part.values_of("epsilon")))
         kind = "real data" if real else "not real data"
-        finish(
-            axes, "epsilon, log", Y_LABEL[metric] if axes is axes_of[0] else "", f"{data} ({kind})\n{_of(parameters)}"
-        )
+        label = Y_LABEL[metric] if axes in list(grid[:, 0]) else ""
+        finish(axes, "epsilon, log", label, f"{wrapped(f'{data} ({kind})', 30)}\n{_of(parameters)}")
     error_axis(axes_of[0])  # all panels share the vertical axis
     legend_below(figure, axes_of, 5)
     head(figure, f"{title}\nbars: one standard error")
