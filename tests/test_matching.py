@@ -48,6 +48,31 @@ def test_cost_is_the_least_and_the_matching_a_bijection():
             assert sorted(taken) == sorted(mine)
 
 
+def test_greedy_matching_is_not_within_a_factor_of_two():
+    """Sizes by turns of the parent and of a child, in two halves whose gap is smaller by one than each half is long.
+
+    Greedy matching takes the narrowest gap first, and what is left over lies farther and farther apart: each doubling
+    of the groups multiplies its cost by more than 3 and the least cost by 2 (Reingold and Tarjan 1981).
+    """
+    places, paid = [0, 10], {}
+    for _ in range(3):
+        places += [place + 2 * places[-1] - 1 for place in places]
+        above, below = places[::2], places[1::2]
+        match = match_groups(groups(above), [groups(below)])
+        paid[len(places)] = (greedy_cost(above, below), match.cost)
+    assert paid == {4: (38, 20), 8: (132, 40), 16: (434, 80)}
+
+
+def greedy_cost(above, below):
+    """The cost of matching the nearest two of all groups left, again and again."""
+    above, below, cost = list(above), list(below), 0
+    while above:
+        near = min((abs(x - y), i, j) for i, x in enumerate(above) for j, y in enumerate(below))
+        cost += near[0]
+        del above[near[1]], below[near[2]]
+    return cost
+
+
 def test_runs_equal_fractions_group_size_by_group_size():
     rng = np.random.default_rng(57)
     for _ in range(scale(500, 20_000)):
