@@ -217,6 +217,16 @@ def test_no_extrapolated_time_counts_for_or_against_the_paper(solver_sizes, tabl
     assert {v.cause for v in exact} == {Cause.READING}
 
 
+def test_the_memory_of_tables_grows_with_their_sizes():
+    """Measured at the paper's ten sizes, smallest epsilon: 595 MB; a thousand would not fit into most machines."""
+    tables = runtime_by_epsilon.TABLES_H
+    few, many = (
+        runtime_by_epsilon.solver_memory(CENSUS, tables, {"solver_sizes": 100, "table_sizes": n}) for n in (10, 1_000)
+    )
+    assert 595e6 < few < 2 * 595e6
+    assert many - few == 990 * 2 * (2 * half_width(Fraction(1, 60)) + 1) * 52 > 4e9
+
+
 def test_times_of_the_headline_are_paired_by_replicate():
     rows = [
         {"data": "d", "arm": arm, "N": 50, "replicate": r, "status": "OPTIMAL", "formulate_seconds": times * (1 + r),

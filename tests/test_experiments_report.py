@@ -42,7 +42,7 @@ from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report import markdown, write_report
 from pgsr.experiments.report import sections as report_sections
-from pgsr.experiments.report.content import report_blocks
+from pgsr.experiments.report.content import arm_notes, report_blocks
 from pgsr.experiments.report.environment import commit
 
 pytestmark = pytest.mark.slow
@@ -274,6 +274,14 @@ def test_a_part_that_cannot_be_made_does_not_end_the_report(tmp_path):
     assert section.means
     page, _ = write_report([experiment], SMOKE, store, tmp_path)
     assert "no verdicts" in Page(page.read_text()).text
+
+
+def test_arms_with_the_same_note_stand_together():
+    arms = [replace(arm, note=note) for arm, note in zip(tiny().arms * 2, ("odd", "", "odd", "even"), strict=True)]
+    arms = tuple(replace(arm, label=f"{arm.label} {i}") for i, arm in enumerate(arms))
+    (bullets,) = arm_notes(tiny(arms=arms))
+    assert bullets.items == ("one 0; one 2: odd", "two 3: even")
+    assert not list(arm_notes(tiny()))
 
 
 def test_no_verdict_below_five_replicates_and_none_without_a_test():

@@ -208,8 +208,14 @@ def solver_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int
     """Estimate peak bytes: all sizes as releases do, samples by what Clarabel and the tables were seen to take."""
     sizes = parameters["solver_sizes"] if by_general_solver(arm.post) else 0
     tables = 200_000 * data.n_regions if arm.label in EXTRAPOLATED else 0
+    if arm.label in (TABLES_H.label, TABLES_C.label):
+        # The tables of one size at a time; of all of them, how every inner region splits each of its values.
+        tables += 2 * (2 * WIDEST + 1) * sum(data.levels[:-1]) * parameters["table_sizes"]
     return release_memory(data, arm, parameters) + tables + 5_000 * sizes * data.n_regions
 
+
+WIDEST = 21_600
+"""Half the width of the widest printed windows, of counts at the smallest epsilon and three levels."""
 
 ALL_REPEATS, SAMPLE_REPEATS = 3, 2
 """Solves per cell, each with its own noise."""
