@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, PgsrError, Seeded, Totals, View, metrics
 from pgsr.algorithms import BottomUp, IsotonicFit, Matching, Merge, NoConsistency, match_groups
 from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.matching.alone import groups_alone
 from pgsr.algorithms.matching.kernel import match_runs
 from pgsr.laws.per_level import GeometricNoise
 from pgsr.views import ranked
@@ -159,11 +160,40 @@ def test_worked_example_e8_for_cumulative_variances():
 
 
 def _merged(measurement):
-    from pgsr.algorithms.matching.alone import groups_alone
-    from pgsr.algorithms.matching.top_down import _precision, _State
+    from pgsr.algorithms.matching.top_down import _State
 
-    states = [_State(g, _precision(measurement, r, g)) for r, g in enumerate(groups_alone(IsotonicFit(), measurement))]
-    return Matching()._merged(states[0], states[1:])
+    fitted, matching = groups_alone(IsotonicFit(), measurement), Matching()
+    states = [_State(g, matching._precision(measurement, r, g)) for r, g in enumerate(fitted)]
+    return matching._merged(states[0], states[1:])
+
+
+@pytest.mark.parametrize("fit", [IsotonicFit(), IsotonicFit(min_size=2), IsotonicFit(ranked_norm=1)])
+def test_variances_by_partition_are_means_over_the_groups_of_a_size(fit):
+    """Fractions, group by group: 2 / (epsilon^2 |S|) for the set S of groups of one fitted value, before rounding."""
+    rng, several = np.random.default_rng(4), 0
+    for _ in range(scale(30, 300)):
+        tree = Hierarchy.from_parents(["root"], [-1])
+        noisy = np.sort(rng.integers(0, 9, 12)) + rng.integers(-2, 3, 12)
+        law = GeometricNoise(naive.Fraction(1, 2))
+        measured = Measurement(tree, View.RANKED, (noisy,), 9, (law,), Totals.REGIONS, np.array([12]), False)
+        (found,) = groups_alone(fit, measured)
+        values = [
+            min(max(value, naive.Fraction(fit.min_size)), naive.Fraction(9)) for value in naive.isotonic_l2(noisy)
+        ]
+        if fit.ranked_norm == 1:
+            values = [naive.Fraction(int(size)) for size in np.repeat(found.size, found.count)]
+        by_size: dict[int, list[naive.Fraction]] = {}
+        for value in values:
+            by_size.setdefault(round(value), []).append(naive.Fraction(2 * 4, values.count(value)))
+        several += len(set(values)) > len(by_size)
+        assert found.size.tolist() == sorted(by_size)
+        means = [float(sum(each) / len(each)) for _, each in sorted(by_size.items())]
+        ours = Matching(fit, partitions=True)._precision(measured, 0, found)
+        assert (1 / ours).tolist() == pytest.approx(means)
+        counted = Matching(fit)._precision(measured, 0, found)
+        assert (counted >= ours * (1 - 1e-12)).all()
+    assert (several > 0) == (fit.ranked_norm == 2)
+    assert repr(Matching(fit, partitions=True)).endswith("partitions=True)")
 
 
 def test_worked_example_e9():

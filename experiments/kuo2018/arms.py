@@ -20,8 +20,8 @@ EPSILONS = (TINY, TENTH, FIFTH, HALF, ONE)
 """The paper's grid is unknown; this one is ours."""
 
 OTHER_VARIANCES = (
-    "merging takes the variance of Hg by groups of one rounded size, not by partitions of its fit as in the paper; the "
-    "errata say what that costs"
+    "merging takes the variance of Hg by groups of one rounded size, not by partitions of its fit as in the paper, "
+    "which Matching(partitions=True) does; the errata say what that costs"
 )
 
 

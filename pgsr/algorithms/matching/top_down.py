@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from pgsr.algorithms.groups import Groups, estimate_of_groups
-from pgsr.algorithms.isotonic import IsotonicFit
+from pgsr.algorithms.isotonic import IsotonicFit, isotonic_l2_means
 from pgsr.algorithms.matching.alone import bounds, groups_alone, refusal, refuse
 from pgsr.algorithms.matching.sorted_matching import Matcher, NoMatchError, SortedMatching
 from pgsr.checks import checked_limit, member_of, require_kind
@@ -32,7 +32,9 @@ class Matching:
 
     1. `fit` estimates the groups of every region (H_c or H_g, as each was measured).
     2. Each group gets a variance estimate from the number n of estimated groups of its size:
-       2 / (n epsilon_l^2) for H_g, 4 / (n epsilon_l^2) for H_c.
+       2 / (n epsilon_l^2) for H_g, 4 / (n epsilon_l^2) for H_c. With `partitions`, n is for H_g the number of groups in
+       its partition of the fit, those of one value before rounding, as the paper defines it; there may be several of
+       one rounded size, whose mean variance counts.
     3. From the root down, the G groups of a region are matched to the G groups of its children at the least total
        difference of sizes (by `matcher`), and every child's group gets the merged size
 
@@ -58,6 +60,7 @@ class Matching:
     fit: IsotonicFit = field(default_factory=IsotonicFit)
     merge: Merge = Merge.WEIGHTED
     matcher: Matcher = field(default_factory=SortedMatching)
+    partitions: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "merge", member_of(Merge, self.merge, "merge", MethodError))
@@ -82,7 +85,7 @@ class Matching:
         tree = measurement.hierarchy
         groups = groups_alone(self.fit, measurement)
         fitted = deadline.spent
-        states = [_State(g, _precision(measurement, r, g)) for r, g in enumerate(groups)]
+        states = [_State(g, self._precision(measurement, r, g)) for r, g in enumerate(groups)]
         for region in range(tree.n_inner):
             if deadline.passed:
                 return Result(Status.TIMED_OUT, f"region {region} of {tree.n_inner} reached after {time_limit:g} s")
@@ -95,6 +98,19 @@ class Matching:
         estimate = estimate_of_groups(tree, leaves, measurement.max_size)
         seconds = Seconds(0.0, fitted, deadline.spent - fitted, deadline.compiling)
         return judged_release(measurement, estimate, seconds)
+
+    def _precision(self, measurement: Measurement, region: int, groups: Groups) -> np.ndarray:
+        """Compute 1 / variance of the size of one group, per run; 0 where the region was not measured."""
+        law = measurement.law(region)
+        if law is None or not measurement.measured[region]:
+            return np.zeros(len(groups.size))
+        is_ranked = measurement.view_of(region) is View.RANKED
+        precision = groups.count / ((1 if is_ranked else 2) * float(law.variance_bound))
+        if self.partitions and is_ranked and self.fit.ranked_norm == 2:  # an L1 fit is whole: a partition per size
+            means = isotonic_l2_means(measurement.values[region], self.fit.min_size, measurement.max_size)
+            size, n_partitions = np.unique(nearest(np.unique(means)), return_counts=True)
+            precision /= n_partitions[np.searchsorted(size, groups.size)]
+        return precision
 
     def _merged(self, parent: "_State", children: "list[_State]", time_left: float | None = None) -> "list[_State]":
         match = self.matcher.match(parent.groups, [child.groups for child in children], time_left)
@@ -116,6 +132,7 @@ class Matching:
         parts = [repr(self.fit)] if self.fit != IsotonicFit() else []
         parts += [f"merge='{self.merge}'"] if self.merge is not Merge.WEIGHTED else []
         parts += [f"matcher={self.matcher!r}"] if self.matcher != SortedMatching() else []
+        parts += ["partitions=True"] if self.partitions else []
         return f"Matching({', '.join(parts)})"
 
 
@@ -132,15 +149,6 @@ class _State:
         total = np.zeros(len(groups.size))
         np.add.at(total, np.searchsorted(groups.size, size), variance * count)
         return cls(groups, _inverse(total / groups.count))
-
-
-def _precision(measurement: Measurement, region: int, groups: Groups) -> np.ndarray:
-    """Compute 1 / variance of the size of one group, per run; 0 where the region was not measured."""
-    law = measurement.law(region)
-    if law is None or not measurement.measured[region]:
-        return np.zeros(len(groups.size))
-    factor = 1 if measurement.view_of(region) is View.RANKED else 2
-    return groups.count / (factor * float(law.variance_bound))
 
 
 def _inverse(values: np.ndarray) -> np.ndarray:
