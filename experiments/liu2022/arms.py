@@ -95,16 +95,15 @@ Fit = Callable[..., HPDFixed | HPDGen]
 HPD: Mapping[str, Fit] = {"HPD-Fixed": HPDFixed, "HPD-Gen": HPDGen}
 
 
-def hpd(name: str, components: int, rate: float, label: str = "", **settings: Any) -> Competitor:
+def hpd(name: str, components: int, rate: float, label: str = "", note: str = "", **settings: Any) -> Competitor:
     """Make an arm of HPD with this number of components, or fewer where the profile allows fewer.
 
     Args:
         name: a key of `HPD`.
         rate: of Adam.
-        label: of the arm; the name, if none is given.
+        label, note: of the arm; the name, if no label is given.
         settings: of `HPDFixed` and `HPDGen`, beyond these.
     """
-    note = f"{components:,} components, rate {rate:g}, chosen in HP0 on other noise; {RULE}"
     return Competitor(
         label=label or name, method=lambda most: mixture(name, components, rate, most, **settings), note=note
     )
@@ -116,8 +115,10 @@ def mixture(name: str, components: int, rate: float, most: int, **settings: Any)
     return HPD[name](components=min(components, most), learning_rate=rate, device=Device.CPU, **settings)
 
 
-HPD_FIXED = hpd("HPD-Fixed", *CHOSEN["HPD-Fixed"])
-HPD_GEN = hpd("HPD-Gen", *CHOSEN["HPD-Gen"])
+HPD_FIXED, HPD_GEN = (
+    hpd(name, *chosen, note=f"{chosen[0]:,} components, rate {chosen[1]:g}, chosen in HP0 on other noise; {RULE}")
+    for name, chosen in CHOSEN.items()
+)
 PRINTED = Competitor(
     label="MWEM as printed",
     method=lambda _: MWEM(update=Update.LITERAL, output=Output.AVERAGE),

@@ -1,7 +1,6 @@
 """The experiment X5: all methods of synthesis side by side, over a wide range of epsilon."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -37,9 +36,12 @@ WHOLE = Competitor(
     method=lambda most: WholeMarginals(components=min(most, 100)),
     note="at most 100 components; finds its rounds itself; attributes and sizes of households are public and exact",
 )
-OWN_NOISE = replace(
-    hpd("HPD-Gen", *CHOSEN["HPD-Gen"], "HPD-Gen, own noise", noise=NoiseScale.OWN),
+OWN_NOISE = hpd(
+    "HPD-Gen",
+    *CHOSEN["HPD-Gen"],
+    label="HPD-Gen, own noise",
     note="as HPD-Gen, but queries of persons get the noise of their own sensitivity; not in the paper",
+    noise=NoiseScale.OWN,
 )
 AIM_SIZE = 1
 """The largest size of AIM's model in MB, so that a fit takes minutes."""
