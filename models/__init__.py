@@ -1,7 +1,7 @@
 """The post-processing problems as optimisation models, one solver family per file, imported when used."""
 
 if __name__ == "models":  # by its folder in a checkout; the package is pgsr.models
-    from pgsr.checkout import one_name
+    from pgsr.machine.checkout import one_name
 
     one_name(__name__)
 

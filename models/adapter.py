@@ -7,16 +7,16 @@ from enum import Enum
 import numpy as np
 
 from pgsr.checks import require_kind
+from pgsr.data.views import View
 from pgsr.errors import MethodError, ProblemError
-from pgsr.method import Result, Seconds, Status
+from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken
+from pgsr.methods.method import Result, Seconds, Status
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.native.model import NativeModel
 from pgsr.models.program import Kind, Program, SolverProgram, quadratic, scaled
 from pgsr.models.unit_steps import absolute_values, unit_steps
-from pgsr.problem import Problem
-from pgsr.solving import Deadline, GatedMethod, Stopped, Taken
-from pgsr.views import View
+from pgsr.problems.problem import Problem
 
 BYTES_PER_UNKNOWN = 400
 """The memory of a formulated program, without what a solver adds."""
@@ -37,9 +37,9 @@ class SolverModel(GatedMethod):
     """A method that formulates the problem, lets a solver solve the program, and judges the answer.
 
     A new solver is one subclass with `__repr__`, `takes`, `unavailable` and `run`; everything that can be said about
-    problems, limits and answers is said here, in `pgsr.models.judge` and, before a solve, in `pgsr.solving`. `run` gets
-    a `SolverProgram` and returns a `Run` with an `Answer` (its docstring has the sign of duals); solvers of LP and QP
-    cannot pass without duals, which prove them. Exceptions in `run` become FAILED, `Stopped` becomes its own status.
+    problems, limits and answers is said here, in `pgsr.models.judge` and, before a solve, in `pgsr.methods.gate`. `run`
+    gets a `SolverProgram` and returns a `Run` with an `Answer` (its docstring has the sign of duals); solvers of LP and
+    QP cannot pass without duals, which prove them. Exceptions in `run` become FAILED, `Stopped` becomes its own status.
     """
 
     conditions_taken = Taken.ALL

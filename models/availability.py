@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pgsr.algorithms import CumulativeProjection, EntityTotalsProjection, RegionTotalsProjection
 from pgsr.errors import PgsrError
-from pgsr.method import Method
+from pgsr.methods.method import Method
 from pgsr.models import copt_, cpsat_, flow_, gurobi_, qpsolvers_, scip_, xpress_
 from pgsr.models.adapter import Route, SolverModel
 from pgsr.models.copt_ import Copt
@@ -31,7 +31,7 @@ from pgsr.models.qpsolvers_ import QpSolvers
 from pgsr.models.scip_ import Scip
 from pgsr.models.scipy_ import Scipy
 from pgsr.models.xpress_ import Xpress
-from pgsr.problem import Problem
+from pgsr.problems.problem import Problem
 
 GROUP = "pgsr.solvers"
 """The group of entry points by which packages declare solvers."""

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgsr.method import Result, Status
+from pgsr.methods.gate import Stopped
+from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
-from pgsr.solving import Stopped
 
 UNLICENSED_LIMIT = 2_000
 """Most unknowns, and most rows, of quadratic and of integer programs without a licence."""

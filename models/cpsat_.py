@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from pgsr.errors import MethodError
-from pgsr.method import Result, Status
+from pgsr.methods.gate import Stopped
+from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.cpsat_ import CpSatModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
-from pgsr.problem import Problem
-from pgsr.solving import Stopped
+from pgsr.problems.problem import Problem
 
 LARGEST = 300_000
 """Most unknowns, steps included: the model is built one Python object per unknown and row."""

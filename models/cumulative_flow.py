@@ -7,15 +7,15 @@ import numpy as np
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.certificates import certify
 from pgsr.checks import require_kind
-from pgsr.estimate import Estimate
-from pgsr.measurement import Totals
-from pgsr.method import Method, Result, Seconds, Status
+from pgsr.data.estimate import Estimate
+from pgsr.data.rounding import nearest
+from pgsr.data.views import View
+from pgsr.methods.gate import Deadline, GatedMethod, Stopped
+from pgsr.methods.method import Method, Result, Seconds, Status
 from pgsr.models.optional import load, not_installed
 from pgsr.models.top_down import integers_top_down
-from pgsr.problem import Problem
-from pgsr.rounding import nearest
-from pgsr.solving import Deadline, GatedMethod, Stopped
-from pgsr.views import View
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
 
 _BYTES_PER_CELL = 50
 """The memory of the real and the integer values and the certificate, besides what `around` needs."""

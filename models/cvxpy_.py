@@ -10,7 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.errors import MethodError, ProblemError
-from pgsr.method import Result, Status
+from pgsr.methods.gate import Stopped
+from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import Route, Run, SolverModel
 from pgsr.models.gurobi_ import REMEDY as GUROBI_REMEDY
 from pgsr.models.gurobi_ import Gurobi
@@ -18,8 +19,7 @@ from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.cvxpy_ import CvxpyModel, claim_of, has_point, out_of_time, own_bound
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
-from pgsr.problem import Problem
-from pgsr.solving import Stopped
+from pgsr.problems.problem import Problem
 
 _BOTH = frozenset({Kind.LP, Kind.QP})
 _LINEAR = frozenset({Kind.LP})

@@ -8,11 +8,11 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from pgsr.conditions import Conditions
-from pgsr.method import Status
+from pgsr.methods.gate import Stopped
+from pgsr.methods.method import Status
 from pgsr.models.program import Program
-from pgsr.programs.rows import stated_sides
-from pgsr.solving import Stopped
+from pgsr.problems.conditions import Conditions
+from pgsr.problems.programs.rows import stated_sides
 
 SECONDS = 60.0
 """The time that HiGHS may look for a point, where nothing else is asked for."""

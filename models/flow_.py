@@ -9,14 +9,14 @@ import numpy as np
 from pgsr.certificates import certify, objective
 from pgsr.certificates.fixed_totals import FixedTotals, totals_exceeding_arithmetic
 from pgsr.checks import require_kind
-from pgsr.estimate import Estimate
-from pgsr.measurement import Totals
-from pgsr.method import Method, Result, Seconds, Status
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
+from pgsr.methods.gate import Deadline, GatedMethod, Taken, refused_conditions, require_possible_totals
+from pgsr.methods.method import Method, Result, Seconds, Status
 from pgsr.models.optional import load, not_installed
-from pgsr.problem import Problem
-from pgsr.programs.rows import children_sums
-from pgsr.solving import Deadline, GatedMethod, Taken, refused_conditions, require_possible_totals
-from pgsr.views import View
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
+from pgsr.problems.programs.rows import children_sums
 
 LARGEST = 500_000
 """Most unknowns from scratch: the network has a few arcs per unknown and is solved once per scale."""

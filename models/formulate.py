@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 
 from pgsr.certificates import Multipliers
-from pgsr.measurement import Totals
+from pgsr.data.views import View
 from pgsr.models.reach import reach
-from pgsr.problem import Problem
-from pgsr.programs import Program, program_of
-from pgsr.programs.rows import regions_with_entities, regions_with_total, stated_sides, with_sums
-from pgsr.views import View
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
+from pgsr.problems.programs import Program, program_of
+from pgsr.problems.programs.rows import regions_with_entities, regions_with_total, stated_sides, with_sums
 
 
 def formulate(problem: Problem) -> Program:
-    """Formulate any problem as a program in z = x - y, see `pgsr.programs.program_of`, with a finite `reach`.
+    """Formulate any problem as a program in z = x - y, see `pgsr.problems.programs.program_of`, with a finite `reach`.
 
     Raises:
         Stopped: no point satisfies stated conditions, or none was found in time.

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from pgsr.errors import MethodError
-from pgsr.method import Result, Status
+from pgsr.methods.gate import Stopped
+from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.gurobi_ import SIZE_LIMIT_EXCEEDED, GurobiModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
-from pgsr.problem import Problem
-from pgsr.solving import Stopped
+from pgsr.problems.problem import Problem
 
 BUNDLED_QUADRATIC_LIMIT = 200
 """Most variables with a quadratic objective under the licence that comes with the PyPI package."""

@@ -7,16 +7,16 @@ from enum import Enum
 import numpy as np
 
 from pgsr.certificates import MULTIPLIERS, Certificate, Multipliers, certify, is_decided
-from pgsr.estimate import Estimate
-from pgsr.method import Residuals, Result, Status
+from pgsr.data.estimate import Estimate
+from pgsr.data.rounding import nearest
+from pgsr.data.views import View, counts_of_ranked
+from pgsr.methods.gate import Stopped
+from pgsr.methods.method import Residuals, Result, Status
 from pgsr.models.feasibility import contradicting_sum, some_point
 from pgsr.models.formulate import multipliers
 from pgsr.models.program import Program
-from pgsr.problem import Problem
-from pgsr.rounding import nearest
-from pgsr.solving import Stopped
-from pgsr.tolerances import ACCEPTED_GAP, RELATIVE, RESIDUAL
-from pgsr.views import View, counts_of_ranked
+from pgsr.problems.problem import Problem
+from pgsr.problems.tolerances import ACCEPTED_GAP, RELATIVE, RESIDUAL
 
 LARGEST_CHECKED = 100_000
 """Most unknowns of programs whose infeasibility is looked into; beyond, the linear program for it takes too long."""

@@ -1,8 +1,8 @@
 r"""The problems in LaTeX, for notebooks and papers: what `formulate` builds, in symbols."""
 
-from pgsr.measurement import Totals
-from pgsr.problem import Problem
-from pgsr.views import View
+from pgsr.data.views import View
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
 
 
 def latex(problem: Problem) -> str:

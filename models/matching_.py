@@ -29,7 +29,7 @@ from scipy import sparse
 from pgsr.algorithms.groups import Groups
 from pgsr.algorithms.matching import Match, NoMatchError, runs_below
 from pgsr.errors import MethodError
-from pgsr.method import Status
+from pgsr.methods.method import Status
 from pgsr.models.optional import load, not_installed
 
 LARGEST_ASSIGNMENT = 5_000

@@ -10,13 +10,13 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.errors import MethodError, ProblemError
-from pgsr.method import Result
+from pgsr.methods.method import Result
 from pgsr.models.adapter import Route, Run, SolverModel
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.mathopt_ import MathOptModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
-from pgsr.problem import Problem
+from pgsr.problems.problem import Problem
 
 _MODULE = "ortools.math_opt.python.mathopt"
 

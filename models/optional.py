@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from pgsr.method import Result, Status
+from pgsr.methods.method import Result, Status
 
 
 def load(module: str) -> Any:

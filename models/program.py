@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from pgsr.programs import Kind, Program
+from pgsr.problems.programs import Kind, Program
 
 __all__ = ["Kind", "Program", "SolverProgram", "quadratic", "scaled"]
 

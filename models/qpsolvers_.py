@@ -9,12 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.errors import MethodError
-from pgsr.method import Result
+from pgsr.methods.method import Result
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
-from pgsr.problem import Problem
+from pgsr.problems.problem import Problem
 
 LARGEST_DENSE = 2_000
 """Most unknowns, and most rows and bounds, of solvers that take dense matrices: at most three of 32 MB each."""

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from pgsr.measurement import Totals
+from pgsr.data.views import View
 from pgsr.models.feasibility import some_point
 from pgsr.models.program import Program
-from pgsr.problem import Problem
-from pgsr.views import View
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
 
 
 def reach(problem: Problem, program: Program) -> tuple[np.ndarray, np.ndarray]:

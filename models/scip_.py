@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.method import Result
+from pgsr.methods.method import Result
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.scip_ import ScipModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
-from pgsr.problem import Problem
+from pgsr.problems.problem import Problem
 
 LARGEST = 20_000
 """Most unknowns: the model is built one Python object per unknown and row."""

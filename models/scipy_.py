@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from pgsr.method import Result
+from pgsr.methods.method import Result
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.program import Kind, SolverProgram

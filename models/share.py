@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.method import Status
-from pgsr.solving import Stopped
+from pgsr.methods.gate import Stopped
+from pgsr.methods.method import Status
 
 LARGEST = 20_000_000
 """Most arcs of one region's network, about 3 GB; far more than values that nearly add up ever need."""

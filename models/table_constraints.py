@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from pgsr.algorithms.cost_tables import UNFINISHED, Combined, Tables
-from pgsr.method import Result, Status
+from pgsr.methods.gate import Deadline, Stopped
+from pgsr.methods.method import Result, Status
 from pgsr.models.optional import load, not_installed
-from pgsr.solving import Deadline, Stopped
 
 LARGEST = 2_000_000
 """Most table entries in one constraint program: each becomes a pair of Python numbers."""

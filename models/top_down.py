@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from pgsr.hierarchy import Hierarchy
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped
 from pgsr.models.optional import load, not_installed
 from pgsr.models.share import Share
-from pgsr.solving import NO_LIMIT, Deadline, Stopped
 
 
 def integers_top_down(

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgsr.method import Result, Status
+from pgsr.methods.gate import Stopped
+from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
-from pgsr.solving import Stopped
 
 COMMUNITY_QUADRATIC_LIMIT = 200
 """Most unknowns and rows together with a quadratic objective under the licence that comes with the PyPI package."""

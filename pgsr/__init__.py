@@ -1,29 +1,33 @@
 """The tools of privacy-preserving group size release: noise, exact post-processing and certificates."""
 
-from pgsr import metrics
-from pgsr.accounting import Approximate, PureEpsilon, Rho
-from pgsr.accounting.spending import Ledger
-from pgsr.budget import Budget
+import sys
+
 from pgsr.certificates import Certificate, certify
-from pgsr.comparison import compare
-from pgsr.comparison_view import Comparison
+from pgsr.comparison.compare import compare
+from pgsr.comparison.overlay import overlay
+from pgsr.comparison.table import Comparison
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.estimate import Estimate
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
 from pgsr.errors import PgsrError, ProblemError
-from pgsr.estimate import Estimate
-from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import CountOfCounts
-from pgsr.looking import overlay
-from pgsr.measurement import Measurement, Totals
-from pgsr.mechanism import Mechanism
-from pgsr.method import Method, PostProcess, Result, Status
-from pgsr.neighbours import Relation, Unit
+from pgsr.machine.version import installed_version
+from pgsr.methods import metrics
+from pgsr.methods.mechanism import Mechanism
+from pgsr.methods.method import Method, PostProcess, Result, Status
+from pgsr.moved import MovedModules
 from pgsr.noise import Geometric, Noise
-from pgsr.problem import Problem
-from pgsr.random import Secure, Seeded
-from pgsr.version import installed_version
-from pgsr.views import View
-from pgsr.views_by_region import ByGroups
+from pgsr.noise.by_groups import ByGroups
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.budget import Budget
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.random import Secure, Seeded
+from pgsr.problems.problem import Problem
 
 __version__ = installed_version()
+sys.meta_path.insert(0, MovedModules())  # before a package that moved finds its modules by their old names
 
 __all__ = [
     "Approximate",

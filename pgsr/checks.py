@@ -28,7 +28,7 @@ def member_of(kind: type[Choice], value: object, name: str, error: type[PgsrErro
     """Return the member of an enumeration that `value` is, or whose text it is; raise `error` if it is none.
 
     Example:
-        >>> from pgsr.measurement import Totals
+        >>> from pgsr.noise.measurement import Totals
         >>> member_of(Totals, "root", "totals")
         <Totals.ROOT: 'root'>
         >>> member_of(Totals, "leaves", "totals")

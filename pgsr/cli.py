@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Table
 
 from pgsr import __version__
-from pgsr.budget import exact
 from pgsr.commands import keys, ledger
 from pgsr.commands.synthesize import EPILOG, synthesize
 from pgsr.errors import PgsrError
 from pgsr.help import examples
 from pgsr.intervals import SPELLINGS
+from pgsr.privacy.budget import exact
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -257,9 +257,9 @@ def intervals(
     output: Annotated[Path | None, typer.Option(help="A CSV file that does not exist yet; else a table here.")] = None,
 ) -> None:
     """Say how far released counts may be from the truth, from the folder alone. Costs no privacy."""
+    from pgsr.data.region_ids import path_of_id, region_id
     from pgsr.intervals import statistic_of
     from pgsr.intervals.value import exact_level
-    from pgsr.region_ids import path_of_id, region_id
     from pgsr.release import ConfigError, Published, read_any_release
 
     if kind is not None and kind not in KINDS_OF_INTERVALS:
@@ -314,7 +314,7 @@ def selftest(
     ] = None,
 ) -> None:
     """Test the sampler as installed here, at the scales in use. Exit 1 if it is not to be trusted."""
-    from pgsr.laws import DoubleGeometric
+    from pgsr.privacy.laws import DoubleGeometric
     from pgsr.release import ReleaseConfig
     from pgsr.release import selftest as run
 
@@ -385,8 +385,8 @@ def plan(
     ] = None,
 ) -> None:
     """Recommend mechanism and split, or epsilon, before any is spent. On made-up sizes; opens no private table."""
-    from pgsr.planning import WORST
     from pgsr.release import ConfigError, ReleaseConfig, epsilon_for, forecast
+    from pgsr.release.planning import WORST
     from pgsr.release.running.progress import Stages
     from pgsr.release.running.saying import told_if_stopped
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pgsr import algorithms, toys
-from pgsr.compilation import compilation
-from pgsr.laws.discrete_gaussian import WIDEST_TABLE, DiscreteGaussian
-from pgsr.method import Method, PostProcess
-from pgsr.random import Seeded, StreamId
+from pgsr import algorithms
+from pgsr.machine.compilation import compilation
+from pgsr.methods import toys
+from pgsr.methods.method import Method, PostProcess
+from pgsr.privacy.laws.discrete_gaussian import WIDEST_TABLE, DiscreteGaussian
+from pgsr.privacy.random import Seeded, StreamId
 
 Warmed = tuple[str, float]
 """What is compiled now, and the seconds that it took; those that took none were compiled before."""
@@ -103,11 +104,11 @@ def _solve_levels() -> None:
     from pgsr.algorithms.m_c_levels import LevelTwoStage
     from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection
     from pgsr.algorithms.posterior_levels import LevelPosterior
-    from pgsr.counts_by_level import CountsByLevel
-    from pgsr.hierarchy import Hierarchy
-    from pgsr.laws import DoubleGeometric
-    from pgsr.measurement_by_level import MeasurementByLevel
-    from pgsr.views import View
+    from pgsr.data.counts_by_level import CountsByLevel
+    from pgsr.data.hierarchy import Hierarchy
+    from pgsr.data.views import View
+    from pgsr.noise.measurement_by_level import MeasurementByLevel
+    from pgsr.privacy.laws import DoubleGeometric
 
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     for kind in (np.int64, np.int32):  # what arrays hold, and what files do
@@ -126,7 +127,7 @@ def _solve_levels() -> None:
 
 def _send_many_units() -> None:
     """Send 100 units along a path of 200 vertices: too far for short searches, too many to go one by one."""
-    from pgsr.quadratic_flow import Network, cheapest_flow
+    from pgsr.engines.quadratic_flow import Network, cheapest_flow
 
     n = 200
     none, supply = np.zeros(n - 1, int), np.append(np.zeros(n - 1, int), 100)

@@ -8,16 +8,16 @@ from itertools import product
 
 import enumerated_losses as slow
 import numpy as np
-import test_core_sensitivity as small
+import test_privacy_sensitivity as small
 from mpmath import mp, mpf
 
-from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho, best_noise, composed, noise_rho, rho_of_pure
-from pgsr.accounting.loss_of_noise import loss_of_cells
-from pgsr.accounting.noise_rho import geometric_of_rho, rho_of_noise
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
-from pgsr.laws.per_level import LevelNoise
-from pgsr.sensitivity import Sensitivity
-from pgsr.views import View
+from pgsr.data.views import View
+from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho, best_noise, composed, noise_rho, rho_of_pure
+from pgsr.privacy.accounting.loss_of_noise import loss_of_cells
+from pgsr.privacy.accounting.noise_rho import geometric_of_rho, rho_of_noise
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
+from pgsr.privacy.laws.per_level import LevelNoise
+from pgsr.privacy.sensitivity import Sensitivity
 
 ORDERS = (1.0001, 1.1, 1.5, 2.0, 4.0, 16.0, 64.0)
 

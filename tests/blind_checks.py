@@ -15,9 +15,9 @@ from test_house_streams import DEEP, RAGGED
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, Totals, View
 from pgsr.algorithms import Matching, NoConsistency, TreeProjection
-from pgsr.entities import noisy_entities
-from pgsr.laws import DoubleGeometric
-from pgsr.random import ByteStream
+from pgsr.noise.entities import noisy_entities
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.random import ByteStream
 from pgsr.release import Kind, Terms
 
 

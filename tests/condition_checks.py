@@ -8,7 +8,7 @@ import numpy as np
 from instances import random_tree
 
 from pgsr import Hierarchy, Problem, Totals, View
-from pgsr.conditions import Condition, cells, groups, total
+from pgsr.problems.conditions import Condition, cells, groups, total
 
 Dense = tuple[np.ndarray, str, int]
 """Coefficients of shape (regions, K + 1), a relation, a number."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pgsr import Seeded
-from pgsr.random import ByteStream, Source, StreamId
+from pgsr.privacy.random import ByteStream, Source, StreamId
 
 
 @dataclass(frozen=True)

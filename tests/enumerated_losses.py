@@ -11,7 +11,7 @@ from itertools import islice
 import numpy as np
 from mpmath import mp, mpf
 
-from pgsr.laws import Law
+from pgsr.privacy.laws import Law
 
 Losses = dict[Fraction, mpf]
 """Loss ln P/Q -> chance under P."""

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Seeded
-from pgsr.laws import DoubleGeometric
-from pgsr.random import ByteStream
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.random import ByteStream
 
 Law = dict[Hashable, Fraction]
 """Probability of every release."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, View
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.wide_tables import wide_tables

@@ -13,8 +13,8 @@ from exact_law import Law, Step, largest_ratio, law_of, loss, noise_by
 from neighbours import ALONE, CHAIN, PAIR, THREE, Table, joined, tables, truth_of, with_empty_group
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Totals, View, entities, group_totals
-from pgsr.laws import DoubleGeometric
-from pgsr.random import ByteStream
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.random import ByteStream
 
 TREES = (ALONE, CHAIN, THREE, PAIR)
 """One, two and three levels, and two leaves."""

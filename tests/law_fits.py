@@ -8,8 +8,8 @@ import numpy as np
 from scipy import stats
 
 from pgsr import Seeded
-from pgsr.laws import Law
-from pgsr.random import StreamId
+from pgsr.privacy.laws import Law
+from pgsr.privacy.random import StreamId
 
 PART = 5_000_000
 """Draws in memory at once."""

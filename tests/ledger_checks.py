@@ -3,8 +3,8 @@
 from fractions import Fraction
 from pathlib import Path
 
-from pgsr.accounting import PureEpsilon
 from pgsr.ledger import Charge, LedgerFile
+from pgsr.privacy.accounting import PureEpsilon
 
 
 def new(folder: Path, total: str = "1") -> LedgerFile:

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pgsr.accounting import PureEpsilon
 from pgsr.ledger import LedgerFile
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, publish
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pgsr import Hierarchy, Measurement, Problem, Totals, View
-from pgsr.laws.per_level import GeometricNoise
+from pgsr.privacy.laws.per_level import GeometricNoise
 
 
 def problem_of(tree: Hierarchy, noisy: np.ndarray, total: int, weights: np.ndarray | None = None) -> Problem:

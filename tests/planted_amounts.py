@@ -8,10 +8,10 @@ from math import exp
 from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
-from pgsr.accounting import composing, loss_distribution, loss_of_noise, noise_rho, search
-from pgsr.accounting.loss_distribution import LossDistribution
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
-from pgsr.sensitivity import Sensitivity
+from pgsr.privacy.accounting import composing, loss_distribution, loss_of_noise, noise_rho, search
+from pgsr.privacy.accounting.loss_distribution import LossDistribution
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
+from pgsr.privacy.sensitivity import Sensitivity
 
 
 def rho_of_laplace_noise(patch: MonkeyPatch) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from pytest import MonkeyPatch  # noqa: PT013
 
-import pgsr.budget
 import pgsr.noise.step
+import pgsr.privacy.budget
 from pgsr import Budget, CountOfCounts, Geometric, Ledger, Secure, Seeded
-from pgsr.accounting import Loss
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic
-from pgsr.budget import exact
 from pgsr.errors import BudgetError
-from pgsr.laws import DoubleGeometric, inversion
-from pgsr.random import ByteStream
+from pgsr.privacy.accounting import Loss
+from pgsr.privacy.budget import exact
+from pgsr.privacy.laws import DoubleGeometric, inversion
+from pgsr.privacy.random import ByteStream
 
 
 def around(patch: MonkeyPatch, owner: Any, name: str, make: Callable[[Callable], Callable]) -> None:
@@ -36,7 +36,7 @@ def float_split(patch: MonkeyPatch) -> None:
 
 
 def float_by_its_bits(patch: MonkeyPatch) -> None:
-    around(patch, pgsr.budget, "fraction_of", lambda f: lambda v: Fraction(v) if isinstance(v, float) else f(v))
+    around(patch, pgsr.privacy.budget, "fraction_of", lambda f: lambda v: Fraction(v) if isinstance(v, float) else f(v))
 
 
 def whole_epsilon_on_every_level(patch: MonkeyPatch) -> None:
@@ -45,7 +45,9 @@ def whole_epsilon_on_every_level(patch: MonkeyPatch) -> None:
 
 def infinite_epsilon(patch: MonkeyPatch) -> None:
     """Take an infinite epsilon, as libraries do that ask for epsilon > 0 alone."""
-    around(patch, pgsr.budget, "fraction_of", lambda f: lambda v: Fraction(10**9) if v == float("inf") else f(v))
+    around(
+        patch, pgsr.privacy.budget, "fraction_of", lambda f: lambda v: Fraction(10**9) if v == float("inf") else f(v)
+    )
 
 
 def ledger_in_floats(patch: MonkeyPatch) -> None:

@@ -13,9 +13,9 @@ from planted_bugs import around
 from planted_traces import trimmed
 from pytest import MonkeyPatch  # noqa: PT013
 
-import pgsr.entities
-import pgsr.group_totals as numbers
 import pgsr.noise.by_level
+import pgsr.noise.entities
+import pgsr.noise.group_totals as numbers
 import pgsr.noise.step
 from pgsr import (
     Budget,
@@ -33,10 +33,10 @@ from pgsr import (
 from pgsr.algorithms import ChosenByScore, Matching
 from pgsr.algorithms.choosing import mechanisms as selection
 from pgsr.algorithms.choosing.score import Branch
-from pgsr.budget import exact
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.laws import DoubleGeometric, inversion
-from pgsr.random import ByteStream, StreamId
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.privacy.budget import exact
+from pgsr.privacy.laws import DoubleGeometric, inversion
+from pgsr.privacy.random import ByteStream, StreamId
 
 # Bytes
 
@@ -112,8 +112,8 @@ def entities_drawn_twice(patch: MonkeyPatch) -> None:
 
         return found
 
-    around(patch, pgsr.entities, "noisy_numbers", kept)
-    around(patch, pgsr.entities, "nearest_consistent", again)
+    around(patch, pgsr.noise.entities, "noisy_numbers", kept)
+    around(patch, pgsr.noise.entities, "nearest_consistent", again)
 
 
 def totals_with_the_noise_of_counts(patch: MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def totals_for_nothing(patch: MonkeyPatch) -> None:
 
 
 def entities_charged_afterwards(patch: MonkeyPatch) -> None:
-    charged_afterwards(patch, pgsr.entities, "noisy_entities", lambda truth, noisy, epsilon, *_: exact(epsilon))
+    charged_afterwards(patch, pgsr.noise.entities, "noisy_entities", lambda truth, noisy, epsilon, *_: exact(epsilon))
 
 
 def choices_charged_afterwards(patch: MonkeyPatch) -> None:
@@ -313,7 +313,7 @@ def numbers_epsilon_on_every_level(patch: MonkeyPatch) -> None:
             truth, exact_ones, what, DoubleGeometric(law.scale / truth.hierarchy.n_levels), source
         )
 
-    for module in (numbers, pgsr.entities):
+    for module in (numbers, pgsr.noise.entities):
         around(patch, module, "noisy_numbers", whole)
 
 

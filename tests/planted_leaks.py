@@ -9,12 +9,12 @@ from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.noise.step
-import pgsr.sensitivity
+import pgsr.privacy.sensitivity
 from pgsr import CountOfCounts, Estimate, Geometric, Mechanism, Method, Totals, View
 from pgsr.algorithms import IsotonicFit, Matching, TreeProjection
-from pgsr.budget import exact
-from pgsr.laws import DoubleGeometric
-from pgsr.random import ByteStream
+from pgsr.privacy.budget import exact
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.random import ByteStream
 
 # Sensitivity
 
@@ -22,7 +22,7 @@ from pgsr.random import ByteStream
 def sensitivity_1_of_counts(patch: MonkeyPatch) -> None:
     around(
         patch,
-        pgsr.sensitivity,
+        pgsr.privacy.sensitivity,
         "_of_an_entity",
         lambda f: lambda view, groups, *rest: (groups,) if view is View.COUNTS else f(view, groups, *rest),
     )

@@ -13,9 +13,9 @@ from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr import CountOfCounts, Geometric, Secure, Seeded
-from pgsr.accounting import PureEpsilon
-from pgsr.laws import DoubleGeometric
 from pgsr.ledger import Charge, LedgerFile
+from pgsr.privacy.accounting import PureEpsilon
+from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import ReleaseConfig, checking
 from pgsr.release import making as publishing
 from pgsr.release.folder import artefact, manifest

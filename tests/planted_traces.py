@@ -18,10 +18,10 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.release
 from pgsr import CountOfCounts, Hierarchy, Mechanism, PgsrError
-from pgsr.accounting import PureEpsilon
-from pgsr.budget import exact
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.ledger import Charge, LedgerFile
+from pgsr.privacy.accounting import PureEpsilon
+from pgsr.privacy.budget import exact
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release import making as publishing
 from pgsr.release.folder import artefact, manifest

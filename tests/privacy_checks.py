@@ -15,9 +15,9 @@ from exact_law import Step, largest_ratio, law_of, loss, noise_by, steps, truth_
 from neighbours import Table, joined, tables, truth_of, with_empty_group
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Seeded, Totals
-from pgsr.laws import DoubleGeometric
-from pgsr.method import Method, Result
-from pgsr.random import ByteStream
+from pgsr.methods.method import Method, Result
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.random import ByteStream
 
 
 def check_losses(noise: Geometric, tree: Hierarchy, groups: Sequence[int], max_size: int) -> int:

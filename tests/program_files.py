@@ -5,7 +5,7 @@ import pytest
 
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
 from pgsr.models import Cvxpy, Gurobi
-from pgsr.programs import read_program
+from pgsr.problems.programs import read_program
 
 NAMES = list(PROBLEMS)
 

@@ -1,4 +1,4 @@
-"""The discrete Laplace and Gaussian laws by rejection with exact coins: a slow twin of the sampler in `pgsr.laws`.
+"""The discrete Laplace and Gaussian laws by rejection with exact coins: a slow twin of `pgsr.privacy.laws`.
 
 Every draw comes from two coins, an integer uniform below n and an event of probability exp(-gamma), and no table.
 

@@ -18,10 +18,10 @@ from exact_law import noise_by
 from made_tables import contents, left, release, write_config, write_tables
 
 from pgsr import PgsrError, Secure
-from pgsr.accounting import PureEpsilon
-from pgsr.laws import DoubleGeometric
 from pgsr.ledger import Charge, LedgerFile
-from pgsr.random import ByteStream, StreamId
+from pgsr.privacy.accounting import PureEpsilon
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig
 
 N_REGIONS = 7

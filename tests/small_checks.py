@@ -29,11 +29,11 @@ from pgsr import (
     entities,
 )
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicTreeProjection, Matching, TreeProjection
-from pgsr.budget import exact
+from pgsr.data.views import cumulative
 from pgsr.errors import BudgetError
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, inversion
-from pgsr.random import ByteStream, StreamId
-from pgsr.views import cumulative
+from pgsr.privacy.budget import exact
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, inversion
+from pgsr.privacy.random import ByteStream, StreamId
 
 TREE = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b", "y")])
 

@@ -17,12 +17,12 @@ from test_laws_double_geometric import independent_thresholds
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Problem, Secure, Seeded, Totals, View
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, Matching, SimplexProjection
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.group_totals import noisy_numbers
-from pgsr.laws import DoubleGeometric
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.views import cumulative, ranked
 from pgsr.noise.by_level import measured_by_level
-from pgsr.random import ByteStream, StreamId
-from pgsr.views import cumulative, ranked
+from pgsr.noise.group_totals import noisy_numbers
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.random import ByteStream, StreamId
 
 IDENTITY = StreamId("x", "counts", 0, ("root",))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from pgsr import CountOfCounts, Geometric, Hierarchy, View
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.store import Store
-from pgsr.problem import Problem
+from pgsr.problems.problem import Problem
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 SMALL = DataSet(

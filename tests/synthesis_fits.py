@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pgsr import Seeded
-from pgsr.random import ByteStream, StreamId
+from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.synthesis import (
     AdaptiveBudget,
     Attribute,

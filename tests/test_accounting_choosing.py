@@ -5,10 +5,10 @@ from fractions import Fraction
 import accounting_checks as checks
 import pytest
 
-from pgsr.accounting import Approximate, PureEpsilon, Rho, best_noise, composed, geometric_of_rho, variance_of
 from pgsr.errors import ArgumentError, BudgetError
-from pgsr.laws import GaussianNoise, GeometricNoise
-from pgsr.sensitivity import Sensitivity
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho, best_noise, composed, geometric_of_rho, variance_of
+from pgsr.privacy.laws import GaussianNoise, GeometricNoise
+from pgsr.privacy.sensitivity import Sensitivity
 
 ONE, TWO, WIDE = Sensitivity(((1,),)), Sensitivity(((1, 1),)), Sensitivity(((3, 3),))
 

@@ -5,10 +5,10 @@ from fractions import Fraction
 import accounting_checks as checks
 import pytest
 
-from pgsr.accounting import Approximate, Conversion, PureEpsilon, Rho, composed, epsilon_of
 from pgsr.errors import BudgetError
-from pgsr.laws import GaussianNoise, GeometricNoise
-from pgsr.sensitivity import Sensitivity
+from pgsr.privacy.accounting import Approximate, Conversion, PureEpsilon, Rho, composed, epsilon_of
+from pgsr.privacy.laws import GaussianNoise, GeometricNoise
+from pgsr.privacy.sensitivity import Sensitivity
 
 ONE, TWO, WIDE = Sensitivity(((1,),)), Sensitivity(((1, 1),)), Sensitivity(((2, 2),))
 

@@ -7,11 +7,11 @@ import enumerated_losses as slow
 import pytest
 from mpmath import mp, mpf
 
-from pgsr.accounting import composed, loss_distribution
-from pgsr.accounting.loss_of_noise import loss_of_cell, loss_of_cells
 from pgsr.errors import BudgetError
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise
-from pgsr.sensitivity import Sensitivity
+from pgsr.privacy.accounting import composed, loss_distribution
+from pgsr.privacy.accounting.loss_of_noise import loss_of_cell, loss_of_cells
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise
+from pgsr.privacy.sensitivity import Sensitivity
 
 
 def test_bounds_of_delta_enclose_it() -> None:

@@ -8,11 +8,11 @@ import pytest
 from mpmath import mp, mpf
 
 from pgsr import Unit, View
-from pgsr.accounting import Approximate, Conversion, best_noise, rho_of
-from pgsr.accounting.loss_of_noise import largest_changes, loss_of_cells, loss_of_vector
 from pgsr.errors import BudgetError
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise
-from pgsr.sensitivity import sensitivity_of
+from pgsr.privacy.accounting import Approximate, Conversion, best_noise, rho_of
+from pgsr.privacy.accounting.loss_of_noise import largest_changes, loss_of_cells, loss_of_vector
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise
+from pgsr.privacy.sensitivity import sensitivity_of
 
 
 def changes_at_most(change: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -7,11 +7,11 @@ from fractions import Fraction
 import accounting_checks as checks
 import pytest
 
-from pgsr.accounting import Rho, geometric_of_rho, rho_of_law, rho_of_noise, rho_of_pure
-from pgsr.accounting.search import decimal_down, largest
 from pgsr.errors import BudgetError
-from pgsr.laws import DoubleGeometric, GaussianNoise, GeometricNoise
-from pgsr.sensitivity import Sensitivity
+from pgsr.privacy.accounting import Rho, geometric_of_rho, rho_of_law, rho_of_noise, rho_of_pure
+from pgsr.privacy.accounting.search import decimal_down, largest
+from pgsr.privacy.laws import DoubleGeometric, GaussianNoise, GeometricNoise
+from pgsr.privacy.sensitivity import Sensitivity
 
 ONE = Sensitivity(((1,),))
 

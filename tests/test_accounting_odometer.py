@@ -7,8 +7,8 @@ from math import exp
 import pytest
 from test_ledger_adding import ANSWERS, epsilon_above, excess, jointly, renyi_above, response
 
-from pgsr.accounting import Approximate, Conversion, Odometer, PureEpsilon, Rho, epsilon_of
 from pgsr.errors import BudgetError
+from pgsr.privacy.accounting import Approximate, Conversion, Odometer, PureEpsilon, Rho, epsilon_of
 
 DELTAS = [Fraction(1, 5), Fraction(1, 50), Fraction(1, 1000)]
 

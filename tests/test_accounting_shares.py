@@ -8,11 +8,11 @@ import pytest
 from instances import random_tree, scale
 
 from pgsr import Hierarchy
-from pgsr.accounting import starting_shares
-from pgsr.accounting.shares import consistent_variances
 from pgsr.errors import BudgetError
-from pgsr.laws import DoubleGeometric, GaussianNoise, GeometricNoise
-from pgsr.sensitivity import Sensitivity
+from pgsr.privacy.accounting import starting_shares
+from pgsr.privacy.accounting.shares import consistent_variances
+from pgsr.privacy.laws import DoubleGeometric, GaussianNoise, GeometricNoise
+from pgsr.privacy.sensitivity import Sensitivity
 
 ONE, TWO = Sensitivity(((1,),)), Sensitivity(((1, 1),))
 

@@ -11,7 +11,7 @@ from mpmath import mp, mpf
 from privacy_amounts import pairs
 from scipy.stats import norm
 
-from pgsr.enclosure import log_bounds, root_above, root_below, rounded_down
+from pgsr.privacy.enclosure import log_bounds, root_above, root_below, rounded_down
 from pgsr.synthesis import (
     Conversion,
     epsilon_of,

@@ -21,7 +21,7 @@ from pgsr.algorithms import (
 )
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, ProblemError
-from pgsr.laws.per_level import GeometricNoise
+from pgsr.privacy.laws.per_level import GeometricNoise
 
 
 def test_releases_are_valid():

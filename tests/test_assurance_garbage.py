@@ -43,8 +43,8 @@ from pgsr.algorithms import (
     SimplexProjection,
     TreeProjection,
 )
-from pgsr.budget import exact
-from pgsr.entities import noisy_entities
+from pgsr.noise.entities import noisy_entities
+from pgsr.privacy.budget import exact
 
 TRUTH = truth_of(PAIR, ((0, 1, 3), (2,)), 3)
 NOISY = {view: Geometric(view, 1).measure(TRUTH, Seeded("garbage")) for view in View}

@@ -35,7 +35,7 @@ from pgsr.algorithms import (
     TwoStage,
 )
 from pgsr.algorithms.matching import SortedMatching
-from pgsr.method import Result
+from pgsr.methods.method import Result
 from pgsr.models import CpSat, CumulativeFlow, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 
 pytestmark = pytest.mark.slow

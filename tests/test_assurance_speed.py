@@ -9,8 +9,8 @@ import pytest
 from instances import FULL, scale
 
 from pgsr import Secure, Seeded
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
-from pgsr.random import StreamId
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
+from pgsr.privacy.random import StreamId
 
 pytestmark = pytest.mark.slow
 

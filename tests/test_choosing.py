@@ -23,7 +23,6 @@ from pgsr import (
     View,
     metrics,
 )
-from pgsr.accounting import PureEpsilon
 from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.algorithms.choosing import (
     Branch,
@@ -35,10 +34,11 @@ from pgsr.algorithms.choosing import (
     score,
 )
 from pgsr.algorithms.choosing.mechanisms import by_public_totals
-from pgsr.laws import DoubleGeometric
-from pgsr.neighbours import Relation, Unit
 from pgsr.noise import Noise
-from pgsr.random import ByteStream, StreamId
+from pgsr.privacy.accounting import PureEpsilon
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.random import ByteStream, StreamId
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 9, 4, 1], [0, 8, 3, 1]], name="tiny")

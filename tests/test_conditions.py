@@ -7,8 +7,8 @@ import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
 from pgsr.algorithms import CostTables, TreeProjection
-from pgsr.conditions import UNBOUNDED, cells, groups, total
 from pgsr.errors import ArgumentError, ProblemError
+from pgsr.problems.conditions import UNBOUNDED, cells, groups, total
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")

@@ -17,7 +17,6 @@ from instances import scale
 
 from pgsr import Estimate, Hierarchy, Problem, Status, Totals, View, certify, compare
 from pgsr.certificates import IGNORING, MULTIPLIERS, Multipliers, lagrangian_bound, violations
-from pgsr.conditions import cells, groups, total
 from pgsr.errors import ProblemError
 from pgsr.experiments.benchmarks.agreement import METHODS
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy
@@ -25,6 +24,7 @@ from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.program import Kind
+from pgsr.problems.conditions import cells, groups, total
 
 INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy())
 REAL = (Cvxpy("CLARABEL"), Gurobi(), Cvxpy("PIQP"), Cvxpy("OSQP"), MathOpt("PDLP"), Scipy())

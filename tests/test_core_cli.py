@@ -508,7 +508,7 @@ def test_plan_refuses_in_a_sentence(place, options, said):
 
 @pytest.mark.slow
 def test_help_loads_nothing_that_takes_long():
-    heavy = ("torch", "scipy.stats", "matplotlib", "pgsr.laws.inversion_kernel")
+    heavy = ("torch", "scipy.stats", "matplotlib", "pgsr.privacy.laws.inversion_kernel")
     code = f"import sys, pgsr.cli; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -14,8 +14,8 @@ from pgsr import Geometric, Hierarchy, Method, PgsrError, Problem, Seeded, Statu
 from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge, TreeProjection
 from pgsr.algorithms.cost_tables import Tables, domains, half_widths
 from pgsr.errors import MethodError
+from pgsr.methods.gate import Deadline, Stopped
 from pgsr.models import TableConstraints
-from pgsr.solving import Deadline, Stopped
 
 STEPS = [SlopeMerge(), SlopeGreedy()]
 ALL_STEPS = [*STEPS, TableConstraints()]

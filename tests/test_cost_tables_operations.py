@@ -20,7 +20,7 @@ from instances import random_tree, scale
 from pgsr import Hierarchy, Problem
 from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge
 from pgsr.algorithms.cost_tables import Combined, Step, Tables, domains, steps
-from pgsr.solving import Deadline
+from pgsr.methods.gate import Deadline
 
 WINDOWS = (16, 32, 64, 128, 256, 512)
 """Half-widths delta; a table has D = 2 delta + 1 values."""

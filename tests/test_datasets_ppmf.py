@@ -14,7 +14,7 @@ from pgsr.algorithms.m_h_levels import StreamedLevelTreeProjection, measure
 from pgsr.datasets.ppmf_blocks import PpmfBlocks
 from pgsr.datasets.ppmf_units import FILE, UnitFields, convert
 from pgsr.errors import CountError, DataError
-from pgsr.partitions import Engine, ParquetFolder
+from pgsr.machine.partitions import Engine, ParquetFolder
 
 COLUMNS = ["RTYPE", "GQTYPE", "VACS", "HHSIZE", "HH_STATUS", "TABBLKST", "TABBLKCOU", "TABTRACTCE", "TABBLK"]
 COLUMNS += ["TABBLKGRPCE", "PUMA"]

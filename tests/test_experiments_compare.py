@@ -12,14 +12,14 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Result, Status
-from pgsr.comparison_row import Row
+from pgsr.comparison.row import Row
 from pgsr.errors import ArgumentError
 from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import compare as comparing
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size
 from pgsr.experiments.benchmarks.variant_figure import FAMILIES, family, figure
 from pgsr.experiments.benchmarks.variants import KEYS, VARIANTS, Noisy, chosen
-from pgsr.method import Seconds
+from pgsr.methods.method import Seconds
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 9, 4, 1], [0, 8, 5, 2]], "tiny")

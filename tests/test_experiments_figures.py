@@ -11,8 +11,7 @@ import pytest
 from smoke_cells import smoke_cells
 
 from pgsr import Comparison, Result, Status
-from pgsr.comparison import Row
-from pgsr.drawing import LEVELS, log_labels, log_places, new_figure
+from pgsr.comparison.compare import Row
 from pgsr.experiments.engine.experiment import Profile
 from pgsr.experiments.engine.figures import error_axis
 from pgsr.experiments.engine.looks import ARM_LOOKS, CONDITIONS, arm_looks
@@ -20,7 +19,8 @@ from pgsr.experiments.engine.store import Entry, State, to_frame
 from pgsr.experiments.fioretto2019 import runtime_by_size
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report.svg import smaller
-from pgsr.method import Seconds
+from pgsr.figures.drawing import LEVELS, log_labels, log_places, new_figure
+from pgsr.methods.method import Seconds
 
 DRAWN = ("K2", "K3", "K5", "K6", "K8", "K8b", "K9", "PG3", "PG4")
 

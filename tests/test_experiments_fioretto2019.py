@@ -40,7 +40,7 @@ from pgsr.experiments.fioretto2019.runtime_by_size import ANSWER, LATE, REFUSED,
 from pgsr.experiments.fioretto2019.saturation import half_of_largest, smaller_unless_saturated
 from pgsr.experiments.ours import every_release, exact_optima
 from pgsr.experiments.registry import find
-from pgsr.method import Seconds
+from pgsr.methods.method import Seconds
 
 pytestmark = pytest.mark.slow
 

@@ -19,7 +19,7 @@ from pgsr.experiments.lib.grid import on_grid
 from pgsr.experiments.lib.instances import FAMILIES, INSTANCES, Instance, find
 from pgsr.experiments.lib.optimum import optimum_of
 from pgsr.models import Cvxpy
-from pgsr.programs.named import named
+from pgsr.problems.programs.named import named
 
 EXACT = ("naive", "hc-l1", "hc-l2", "hg-l1", "hg-l2", "mh", "mh-regions")
 

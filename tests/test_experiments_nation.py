@@ -10,8 +10,8 @@ from pgsr import View
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks import nation
-from pgsr.isolation import Outcome
-from pgsr.partitions import ParquetFolder
+from pgsr.machine.isolation import Outcome
+from pgsr.machine.partitions import ParquetFolder
 
 
 @pytest.mark.drawn(2, pool="experiments end to end")

@@ -12,7 +12,7 @@ from pgsr.errors import TooLargeError
 from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import national_coverage
 from pgsr.experiments.benchmarks.national_coverage import NationalCoverage, in_words, raw_half_width
-from pgsr.laws import DoubleGeometric
+from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import Kind
 
 

@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 
 from pgsr import Seeded, View, metrics
-from pgsr.accounting import Approximate
 from pgsr.experiments.engine.experiment import Arm, Cell, DataSet, Profile, Trial
 from pgsr.experiments.engine.verdicts import Finding, Verdict
 from pgsr.experiments.fioretto2019.data import CENSUS_SMALL
 from pgsr.experiments.ours import every_release as x2
 from pgsr.experiments.ours import exact_optima as x1
 from pgsr.experiments.ours import laws_and_units as x4
-from pgsr.laws import GaussianNoise, GeometricNoise
 from pgsr.noise import Noise
-from pgsr.random import Source
+from pgsr.privacy.accounting import Approximate
+from pgsr.privacy.laws import GaussianNoise, GeometricNoise
+from pgsr.privacy.random import Source
 
 needs_races = pytest.mark.skipif(
     not (Path(os.environ.get("PGSR_DATA", "/nowhere")) / "census2000_blockgroup_race_hhsize.parquet").is_file(),

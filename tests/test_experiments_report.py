@@ -15,7 +15,6 @@ from rich.console import Console
 from smoke_cells import smoke_cells
 from typer.testing import CliRunner
 
-from pgsr.drawing import new_figure
 from pgsr.errors import DataError
 from pgsr.experiments.__main__ import app
 from pgsr.experiments.engine.causes import Cause, cause_on
@@ -44,6 +43,7 @@ from pgsr.experiments.report import markdown, write_report
 from pgsr.experiments.report import sections as report_sections
 from pgsr.experiments.report.content import arm_notes, report_blocks
 from pgsr.experiments.report.environment import commit
+from pgsr.figures.drawing import new_figure
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,7 @@ from pgsr.experiments.benchmarks.prefix_sums import (
     tree,
     variance_rows,
 )
-from pgsr.size_tree import SizeTree
+from pgsr.experiments.benchmarks.size_tree import SizeTree
 
 SIZES = (1, 2, 5, 10, 30)
 

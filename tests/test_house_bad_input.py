@@ -17,21 +17,21 @@ from pgsr.release import ReleaseConfig, outline
 
 CATALOGUE: dict[str, tuple[str, ...]] = {
     "orphan region, unknown parent": (
-        "test_core_hierarchy::test_bad_trees_are_refused[parent -2]",
+        "test_data_hierarchy::test_bad_trees_are_refused[parent -2]",
         "test_tables_regions::test_tables_of_regions_that_are_no_tree",
     ),
-    "two roots": ("test_core_hierarchy::test_bad_trees_are_refused[two roots]",),
-    "cycle": ("test_core_hierarchy::test_bad_trees_are_refused[cycle]",),
-    "self-parent": ("test_core_hierarchy::test_bad_trees_are_refused[own parent]",),
-    "two parents": ("test_core_hierarchy::test_bad_trees_are_refused[two parents]",),
+    "two roots": ("test_data_hierarchy::test_bad_trees_are_refused[two roots]",),
+    "cycle": ("test_data_hierarchy::test_bad_trees_are_refused[cycle]",),
+    "self-parent": ("test_data_hierarchy::test_bad_trees_are_refused[own parent]",),
+    "two parents": ("test_data_hierarchy::test_bad_trees_are_refused[two parents]",),
     "duplicate region id": (
-        "test_core_hierarchy::test_bad_trees_are_refused[same path]",
+        "test_data_hierarchy::test_bad_trees_are_refused[same path]",
         "test_tables_regions::test_level_columns_that_are_no_tree",
     ),
-    "same name in two branches": ("test_core_hierarchy::test_same_name_in_two_branches",),
+    "same name in two branches": ("test_data_hierarchy::test_same_name_in_two_branches",),
     "ragged depth": (
-        "test_core_hierarchy::test_bad_trees_are_refused[ragged]",
-        "test_core_hierarchy::test_padding_repeats_short_branches",
+        "test_data_hierarchy::test_bad_trees_are_refused[ragged]",
+        "test_data_hierarchy::test_padding_repeats_short_branches",
         "test_noise_step::test_padded_regions_are_not_measured",
         "test_release::test_branches_of_different_depth",
     ),
@@ -46,13 +46,13 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
     ),
     "size-0 groups": (
         "test_tables::test_groups_without_entities_count_as_size_0",
-        "test_core_histogram::test_empty_regions_and_size_0_are_kept",
+        "test_data_counts::test_empty_regions_and_size_0_are_kept",
     ),
     "absent group table": ("test_tables::test_without_a_table_of_groups_the_totals_must_be_paid_for",),
     "entity with null or unknown group": ("test_tables::test_rows_that_fit_nowhere_or_twice",),
     "entity with null or unknown region": ("test_tables_regions::test_regions_of_entities_have_to_agree",),
     "region ids read as numbers": (
-        "test_core_hierarchy::test_bad_trees_are_refused[number as id]",
+        "test_data_hierarchy::test_bad_trees_are_refused[number as id]",
         "test_tables_ids::test_numbers_that_refer_to_text_are_refused",
         "test_tables_ids::test_csv_ids_keep_their_zeros",
     ),
@@ -64,20 +64,20 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
         "test_release_table_sections::test_what_is_written_is_none_of_the_tables",
     ),
     "unicode ids that collide after NFC": (
-        "test_core_hierarchy::test_bad_trees_are_refused[two spellings]",
+        "test_data_hierarchy::test_bad_trees_are_refused[two spellings]",
         "test_tables_ids::test_ids_that_collide_after_normalisation",
     ),
     "control characters": (
-        "test_core_hierarchy::test_bad_trees_are_refused[zero byte]",
+        "test_data_hierarchy::test_bad_trees_are_refused[zero byte]",
         "test_tables_ids::test_control_characters",
     ),
     "negative, NaN, infinite, fractional, > 2^62 counts": (
-        "test_core_histogram::test_bad_counts_are_refused_by_name",
-        "test_core_histogram::test_totals_beyond_2_to_the_62_are_refused_not_wrapped",
+        "test_data_counts::test_bad_counts_are_refused_by_name",
+        "test_data_counts::test_totals_beyond_2_to_the_62_are_refused_not_wrapped",
     ),
     "boolean, object counts": (
-        "test_core_histogram::test_kinds_of_numbers_that_are_no_counts",
-        "test_core_histogram::test_bad_tables_are_refused",
+        "test_data_counts::test_kinds_of_numbers_that_are_no_counts",
+        "test_data_counts::test_bad_tables_are_refused",
     ),
     "size > K": ("test_tables::test_sizes_above_the_largest_are_clipped_and_the_number_stays_private",),
     "K < 1": (
@@ -85,13 +85,13 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
         "test_release_configuration::test_every_error_of_a_configuration_names_its_key",
     ),
     "K x regions over memory": (
-        "test_core_histogram::test_too_large_a_table_is_refused_at_once",
+        "test_data_counts::test_too_large_a_table_is_refused_at_once",
         "test_release_preflight::test_an_oversized_request_is_refused_at_once",
     ),
-    "epsilon <= 0, NaN, inf, bool, 1e-320": ("test_core_budget::test_malformed_epsilon_is_refused_everywhere",),
-    "shares that do not sum": ("test_core_budget::test_shares_that_do_not_fit_are_refused",),
+    "epsilon <= 0, NaN, inf, bool, 1e-320": ("test_privacy_budget::test_malformed_epsilon_is_refused_everywhere",),
+    "shares that do not sum": ("test_privacy_budget::test_shares_that_do_not_fit_are_refused",),
     "budget spent twice": (
-        "test_core_budget::test_budget_cannot_be_spent_twice",
+        "test_privacy_budget::test_budget_cannot_be_spent_twice",
         "test_ledger_file::test_two_processes_cannot_both_spend_the_last",
     ),
     "solver missing": ("test_models_availability::test_a_missing_package_is_a_sentence",),
@@ -130,8 +130,8 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
     ),
     "whatever else": (
         "test_tables::test_only_own_errors",
-        "test_core_hierarchy::test_garbage_is_refused_or_a_tree",
-        "test_core_histogram::test_garbage_is_refused_or_adds_up",
+        "test_data_hierarchy::test_garbage_is_refused_or_a_tree",
+        "test_data_counts::test_garbage_is_refused_or_adds_up",
         "test_assurance_garbage::test_garbage_is_refused_in_our_words",
     ),
 }

@@ -225,10 +225,10 @@ def resolves(dotted: str) -> bool:
 
 
 def test_what_does_not_exist_is_found():
-    assert not resolves("pgsr.nearest_tree.nowhere")
+    assert not resolves("pgsr.engines.nearest_tree.nowhere")
     assert not resolves("pgsr.no_room.x")
-    assert resolves("pgsr.nearest_tree.nearest_integers")
-    assert resolves("pgsr.problem.Problem.m_h")
+    assert resolves("pgsr.engines.nearest_tree.nearest_integers")
+    assert resolves("pgsr.problems.problem.Problem.m_h")
     assert anchors("# A *title*, two\n") == {"a-title-two"}
     page = "```python\nprint(1)\n```\n\n```text\n1\n```\n\n```python\n2\n```\n"
     assert [(block.shown, block.line) for block in blocks(page)] == [("1\n", 1), (None, 9)]

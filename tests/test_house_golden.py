@@ -18,7 +18,7 @@ from made_tables import config, release, write_tables
 from pgsr import Problem
 from pgsr.experiments.benchmarks.agreement import METHODS as ALL
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
-from pgsr.method import Method
+from pgsr.methods.method import Method
 from pgsr.release import Kind, check
 
 HERE = Path(__file__).parent / "golden"

@@ -27,7 +27,11 @@ print(*sorted(others | rooms))
 """Prints which packages, and which rooms of pgsr, some code imports: names with an underscore are parts of packages."""
 
 LIGHT = {"cloudpickle", "cryptography", "numpy", "psutil", "scipy"} | {
-    f"pgsr.{room}" for room in ("accounting", "certificates", "conditions", "laws", "nearest_tree", "noise")
+    f"pgsr.{room}"
+    for room in (
+        *("certificates", "comparison", "data", "engines", "engines.nearest_tree", "figures", "machine", "methods"),
+        *("noise", "privacy", "privacy.accounting", "privacy.laws", "problems", "problems.conditions"),
+    )
 }
 """What `import pgsr` brings: half a second. A name more here is time that every command and every process pays."""
 

@@ -11,10 +11,10 @@ import pytest
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 
-ALGORITHMS = {folder.parent.name for folder in (ROOT / "pgsr" / "algorithms").glob("*/__init__.py")}
+NESTED = {file.parent.name for file in (ROOT / "pgsr").glob("*/*/__init__.py")}
 PACKAGES = {folder.parent.name for folder in (ROOT / "pgsr").glob("*/__init__.py")}
-ROOMS = ALGORITHMS | PACKAGES | {"core", "models", "experiments", "house", "assurance"}
-"""Packages of pgsr, rooms of its algorithms by their own names, `core` for single files at the top of pgsr; `house` for
+ROOMS = NESTED | PACKAGES | {"core", "models", "experiments", "house", "assurance"}
+"""Packages of pgsr, rooms within them by their own names, `core` for single files at the top of pgsr; `house` for
 what holds of the whole repository, `assurance` for what `make assure` runs."""
 
 REFERENCE = re.compile(r"\b(test_\w+)(\.py|\b(?=::))(?:::(test_\w+))?")
@@ -73,6 +73,6 @@ def test_every_test_that_a_text_names_exists():
 
 def test_what_does_not_exist_is_found():
     assert missing("see `tests/test_no_such_file.py`") == ["test_no_such_file.py"]
-    assert missing("tests/test_core_views.py::test_of_no_name") == ["test_core_views.py::test_of_no_name"]
-    assert missing("test_core_views::test_of_no_name[case]") == ["test_core_views::test_of_no_name"]
-    assert missing("tests/test_core_views.py::test_sensitivity_by_enumeration, test_core_views.py") == []
+    assert missing("tests/test_data_views.py::test_of_no_name") == ["test_data_views.py::test_of_no_name"]
+    assert missing("test_data_views::test_of_no_name[case]") == ["test_data_views::test_of_no_name"]
+    assert missing("tests/test_data_views.py::test_sensitivity_by_enumeration, test_data_views.py") == []

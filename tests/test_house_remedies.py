@@ -10,8 +10,8 @@ import pytest
 from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Problem, Seeded, View, compare, metrics, overlay
 from pgsr.algorithms import TreeProjection
 from pgsr.algorithms.m_c.emd_projection import EmdProjection
-from pgsr.laws import DiscreteGaussian, DoubleGeometric
-from pgsr.rounding import largest_remainder
+from pgsr.data.rounding import largest_remainder
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Neighbours, Population, Role, WholeMarginals, Workload
 from pgsr.synthesis.public_households import PublicHouseholds
 from pgsr.synthesis.rho_budget import AdaptiveBudget

@@ -20,14 +20,14 @@ from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrE
 from pgsr.algorithms import ChosenByNoise, ChosenByScore, ChosenByStatistic, Matching, NoConsistency
 from pgsr.algorithms.m_h_levels import measure
 from pgsr.datasets.census_blocks import CensusBlocks
-from pgsr.entities import noisy_entities
-from pgsr.group_totals import noisy_totals
-from pgsr.laws import DoubleGeometric
-from pgsr.measurement import measured_regions
-from pgsr.partitions import ParquetFolder
-from pgsr.planning import expected_errors
-from pgsr.random import ByteStream, StreamId
+from pgsr.machine.partitions import ParquetFolder
+from pgsr.noise.entities import noisy_entities
+from pgsr.noise.group_totals import noisy_totals
+from pgsr.noise.measurement import measured_regions
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.release import Kind, ReleaseConfig, Terms
+from pgsr.release.planning import expected_errors
 from pgsr.synthesis import (
     MWEM,
     AdaptiveBudget,

@@ -159,7 +159,7 @@ TWINS = {
             "test_certificates_lagrangian::test_priced_absolute_values_of_a_chain",
         ),
     },
-    "laws.inversion_kernel": {
+    "privacy.laws.inversion_kernel": {
         "add_noise": (
             "exact_size, a draw in fractions from its bits",
             "test_laws_double_geometric::test_ordinary_words_equal_the_exact_law",
@@ -169,7 +169,7 @@ TWINS = {
             "test_laws_discrete_gaussian::test_forced_words_of_wide_laws_equal_the_exact_law",
         ),
     },
-    "nearest_tree.kernel": {
+    "engines.nearest_tree.kernel": {
         "find_prices": ("naive.taken_at", TREE_PRICES),
         "continuous_point": ("naive.taken_at", TREE_PRICES),
         "merge_steps": (
@@ -181,7 +181,7 @@ TWINS = {
             "test_nearest_tree::test_equals_brute_force",
         ),
     },
-    "nearest_tree.bounded_kernel": {
+    "engines.nearest_tree.bounded_kernel": {
         "tighten": ("all vectors", "test_nearest_tree_bounds::test_intervals_equal_brute_force"),
         "find_prices": ("the conditions of optimality, region by region", BOUNDED_PRICES),
         "continuous_point": ("the conditions of optimality, region by region", BOUNDED_PRICES),
@@ -194,21 +194,21 @@ TWINS = {
             "test_nearest_tree_bounds::test_equals_brute_force",
         ),
     },
-    "quadratic_flow.balance_kernel": {
+    "engines.quadratic_flow.balance_kernel": {
         "balance": (
             "excess_at, arc by arc",
             "test_m_h_levels_balance::test_every_set_is_moved_to_where_it_is_balanced",
         ),
     },
-    "quadratic_flow.exchange_kernel": dict.fromkeys(
+    "engines.quadratic_flow.exchange_kernel": dict.fromkeys(
         ("take", "search", "neighbours", "neighbour", "length_of", "push", "pop"), FLOWS
     ),
-    "quadratic_flow.newton_kernel": {
+    "engines.quadratic_flow.newton_kernel": {
         "demand": ("excess_at, arc by arc", "test_m_h_levels_network::test_relaxed_prices_balance_every_vertex"),
         "factorise": ("the inverse of the matrix", FACTORS),
         "conjugate_gradients": ("the matrix itself", AGGREGATES),
     },
-    "quadratic_flow.phase_kernel": {"phase": FLOWS},
+    "engines.quadratic_flow.phase_kernel": {"phase": FLOWS},
     "synthesis.answers_kernel": {
         "count": (
             "naive_counts, loops over groups, persons and relatives",

@@ -16,10 +16,10 @@ from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, PgsrError, Rho, 
 from pgsr.intervals import Bounds, Difference, EmptyBandError, Gini, MeanSize, Tail, band
 from pgsr.intervals.noise_quantiles import noise_quantiles
 from pgsr.intervals.tightening import tightened
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
-from pgsr.measurement import Measurement
-from pgsr.neighbours import Unit
 from pgsr.noise import Noise
+from pgsr.noise.measurement import Measurement
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
+from pgsr.privacy.neighbours import Unit
 
 SMALL = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 

@@ -26,7 +26,7 @@ from pgsr.intervals import (
     intervals,
     replicate,
 )
-from pgsr.mechanism import Mechanism
+from pgsr.methods.mechanism import Mechanism
 from pgsr.release import Kind, Terms, read_release
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

@@ -8,7 +8,7 @@ from instances import scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
 from pgsr.algorithms.m_h_levels import LevelIsotonicTreeProjection, LevelMechanism
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.intervals import intervals_by_level
 
 TREE = Hierarchy.from_paths([("r", a, b) for a, b in product("AB", "CDE")])

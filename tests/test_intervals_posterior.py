@@ -9,6 +9,7 @@ from test_core_cli import invoke
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
 from pgsr.algorithms import Matching, Posterior
+from pgsr.data.region_ids import region_id
 from pgsr.intervals import (
     Counts,
     CumulativeCounts,
@@ -22,8 +23,7 @@ from pgsr.intervals import (
     Tail,
     posterior_draws,
 )
-from pgsr.mechanism import Mechanism
-from pgsr.region_ids import region_id
+from pgsr.methods.mechanism import Mechanism
 
 STATISTICS: tuple[Statistic, ...] = (
     *(Counts(), CumulativeCounts(), Tail(5), MeanSize(), Quantile("0.9"), Gini(), Share(2, 4)),

@@ -11,8 +11,8 @@ from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, PgsrError, Probl
 from pgsr.algorithms import Isotonic, Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic import isotonic_l1_middles, isotonic_l2_runs, isotonic_within
 from pgsr.certificates import isotonic_is_optimal
-from pgsr.conditions import cells
 from pgsr.errors import ProblemError
+from pgsr.problems.conditions import cells
 
 
 def fit(y, lower=-(10**6), upper=10**6):

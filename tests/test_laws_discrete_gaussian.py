@@ -14,16 +14,16 @@ from test_laws_double_geometric import WORD_BITS, Script
 
 from pgsr import Seeded
 from pgsr.errors import BudgetError
-from pgsr.laws import (
+from pgsr.privacy.laws import (
     LARGEST_DEVIATION,
     DiscreteGaussian,
     gaussian_integral,
     inversion,
 )
-from pgsr.laws.gaussian_sums import GaussianSizes
-from pgsr.laws.inversion import Table, decide, table_of, thresholds
-from pgsr.laws.strips import Strips
-from pgsr.random import ByteStream, StreamId
+from pgsr.privacy.laws.gaussian_sums import GaussianSizes
+from pgsr.privacy.laws.inversion import Table, decide, table_of, thresholds
+from pgsr.privacy.laws.strips import Strips
+from pgsr.privacy.random import ByteStream, StreamId
 
 PARAMETERS = ["1/100", "1/7", "1/2", "1", "5/2", "63/4", "100", "12345/7", "1000000"]
 """sigma^2 of laws that are drawn from one table."""

@@ -12,11 +12,11 @@ from mpmath import iv, mp
 from scipy import stats
 
 from pgsr import PgsrError, Seeded
-from pgsr.enclosure import exp_minus
 from pgsr.errors import BudgetError
-from pgsr.laws import LARGEST_SCALE, DoubleGeometric
-from pgsr.laws.inversion import decide, table_of, thresholds
-from pgsr.random import ByteStream, StreamId
+from pgsr.privacy.enclosure import exp_minus
+from pgsr.privacy.laws import LARGEST_SCALE, DoubleGeometric
+from pgsr.privacy.laws.inversion import decide, table_of, thresholds
+from pgsr.privacy.random import ByteStream, StreamId
 
 REJECT = 1e-9
 WORD_BITS = 31

@@ -14,8 +14,8 @@ from scipy import stats
 from test_laws_double_geometric import REJECT, WORD_BITS
 
 from pgsr import Seeded
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law, inversion_kernel
-from pgsr.random import ByteStream, StreamId
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law, inversion_kernel
+from pgsr.privacy.random import ByteStream, StreamId
 
 IN_STRIPS = DiscreteGaussian(Fraction("25000001/2"))
 LAWS = [*(DiscreteGaussian(Fraction(v)) for v in ("1/2", "5/2", "3600")), IN_STRIPS]

@@ -9,8 +9,8 @@ import pytest
 from mpmath import mp, mpf
 
 from pgsr.errors import BudgetError
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise, Law, law_of
-from pgsr.random import ByteStream
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise, Law, law_of
+from pgsr.privacy.random import ByteStream
 
 LAWS: list[Law] = [
     DoubleGeometric(Fraction(1, 3)),

@@ -8,9 +8,9 @@ from test_core_cli import run
 from typer.testing import CliRunner
 
 from pgsr import cli
-from pgsr.accounting import Approximate, PureEpsilon, Rho
 from pgsr.errors import BudgetError
 from pgsr.ledger import Charge, LedgerFile, Relation, Unit
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 
 
 def invoke(*arguments: object):

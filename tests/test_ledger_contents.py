@@ -8,9 +8,9 @@ import pytest
 from instances import scale
 from ledger_checks import files, left, new, small, spend
 
-from pgsr.accounting import Approximate, PureEpsilon, Rho
 from pgsr.errors import BudgetError
 from pgsr.ledger import BrokenLedgerError, Charge, LedgerFile, Relation, Unit
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 
 
 def test_every_flipped_bit_is_refused(tmp_path):

@@ -14,13 +14,13 @@ from instances import scale
 from ledger_checks import files, left, new, small, spend
 from waiting import MINUTES
 
-from pgsr.accounting import PureEpsilon
 from pgsr.ledger import BrokenLedgerError, Charge, LedgerError, LedgerFile
+from pgsr.privacy.accounting import PureEpsilon
 
 CHARGES = """
 import sys
 from fractions import Fraction
-from pgsr.accounting import PureEpsilon
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.ledger import Charge, LedgerError, LedgerFile
 print("ready", flush=True)
 for line in sys.stdin:
@@ -119,7 +119,7 @@ def test_two_kills_in_a_row_leave_a_ledger_that_can_be_used(tmp_path):
     ledger = new(tmp_path)
     code = f"""
 import os, signal, unittest.mock
-from pgsr.accounting import PureEpsilon
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.ledger import Charge, LedgerFile
 append = LedgerFile._append
 def killed(ledger, line, head):
@@ -302,7 +302,7 @@ def test_a_full_disk_charges_nothing(tmp_path):
     size = len(before["ledger.jsonl"]) + 10
     code = f"""
 import resource, signal
-from pgsr.accounting import PureEpsilon
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.ledger import Charge, LedgerError, LedgerFile
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
@@ -324,7 +324,7 @@ def test_killed_while_charging(tmp_path, moment):
     ledger = new(tmp_path)
     code = f"""
 import os, signal, unittest.mock
-from pgsr.accounting import PureEpsilon
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.ledger import Charge, LedgerFile
 with unittest.mock.patch.object(LedgerFile, {moment!r}, lambda *_: os.kill(os.getpid(), signal.SIGKILL)):
     LedgerFile({str(ledger.path)!r}).charge(Charge(PureEpsilon("1/4"), "killed"), "demo")
@@ -341,7 +341,7 @@ def test_killed_at_any_time(tmp_path):
     """The charges that were told are in the ledger, and at most one charge more, that nobody was told of."""
     code = """
 import sys
-from pgsr.accounting import PureEpsilon
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.ledger import Charge, LedgerFile
 ledger = LedgerFile(sys.argv[1])
 while True:

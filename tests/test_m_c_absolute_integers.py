@@ -13,9 +13,9 @@ from pgsr import Geometric, Hierarchy, Problem, Seeded, Status, View, certify
 from pgsr.algorithms import EmdProjection
 from pgsr.algorithms.m_c.absolute_integers import absolute_integers
 from pgsr.algorithms.m_c.cycles_kernel import cancel_cycles
-from pgsr.estimate import Estimate
+from pgsr.data.estimate import Estimate
+from pgsr.methods.gate import NO_LIMIT
 from pgsr.models import Scipy
-from pgsr.solving import NO_LIMIT
 
 
 def integer(problem: Problem) -> Problem:

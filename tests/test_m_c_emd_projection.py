@@ -13,8 +13,8 @@ from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.emd_dual import ProximalDual
 from pgsr.errors import MethodError
+from pgsr.methods.gate import NO_LIMIT
 from pgsr.models import Scipy
-from pgsr.solving import NO_LIMIT
 
 
 def absolute(problem: Problem) -> Problem:

@@ -21,8 +21,8 @@ from pgsr.algorithms.m_c.integers_dual import RoundedDual
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
 from pgsr.certificates import lagrangian_bound, objective
 from pgsr.errors import MethodError
+from pgsr.methods.gate import Deadline
 from pgsr.models import Scipy
-from pgsr.solving import Deadline
 
 
 def softly(value, softness):

@@ -13,11 +13,11 @@ from pgsr.algorithms import CumulativeProjection, TwoStage
 from pgsr.algorithms.m_c_levels import CumulativeLevelProblem, CumulativeLevelProjection, LevelTwoStage, counts_near
 from pgsr.algorithms.m_c_levels.dual import LevelDual, _TreeDiagonal
 from pgsr.algorithms.tree_rounding import integers_near
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import MethodError, ProblemError
-from pgsr.laws import DoubleGeometric
-from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.noise import measured_by_level
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.laws import DoubleGeometric
 
 EXACT = CumulativeLevelProjection(1e-10)
 TREES = (((3, 3), (9, 6, 2)), ((2, 2, 3), (8, 8, 3, 1)), ((4, 3), (6, 6, 6)), ((2, 2), (5, 3, 0)))

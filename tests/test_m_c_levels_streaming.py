@@ -16,9 +16,9 @@ from pgsr.algorithms.m_c_levels.streaming import condensed
 from pgsr.algorithms.m_h_levels import measure
 from pgsr.algorithms.posterior_levels import LevelPosterior
 from pgsr.errors import ProblemError
-from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.machine.partitions import Engine, ParquetFolder
 from pgsr.noise import require_by_level
-from pgsr.partitions import Engine, ParquetFolder
+from pgsr.noise.measurement_by_level import MeasurementByLevel
 
 NOISE = Geometric(View.CUMULATIVE, 4)
 SIZES = (12, 12, 12, 12, 8, 5, 5, 2)

@@ -12,10 +12,10 @@ from instances import random_tree, random_truth, scale
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, Totals, View, certify
 from pgsr.algorithms import CumulativeProjection, Isotonic, IsotonicTreeProjection
 from pgsr.algorithms.m_c.dual import SquaresDual
-from pgsr.conditions import cells
 from pgsr.errors import MethodError
-from pgsr.laws.per_level import GeometricNoise
-from pgsr.solving import Deadline, Stopped
+from pgsr.methods.gate import Deadline, Stopped
+from pgsr.privacy.laws.per_level import GeometricNoise
+from pgsr.problems.conditions import cells
 
 TOTALS = ("root", "regions", None)
 

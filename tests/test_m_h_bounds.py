@@ -10,9 +10,9 @@ from instances import random_tree, scale
 from pgsr import Hierarchy, Problem, Status, certify
 from pgsr.algorithms import SizeBlocks, TreeProjection
 from pgsr.certificates import EXCHANGE_TEST
-from pgsr.conditions import Conditions, cells, total
+from pgsr.engines.nearest_tree.bounds import NO_BOUND
 from pgsr.errors import ProblemError
-from pgsr.nearest_tree.bounds import NO_BOUND
+from pgsr.problems.conditions import Conditions, cells, total
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 

@@ -12,7 +12,7 @@ from pgsr import CountOfCounts, Hierarchy, Problem
 from pgsr.algorithms import TreeProjection
 from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection, certified
 from pgsr.algorithms.m_h_levels.problem import UNKNOWN
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import CountError, ProblemError, TooLargeError
 from pgsr.models import Flow
 

@@ -8,8 +8,8 @@ import pytest
 from test_m_h_levels import KINDS, random_problem
 from test_m_h_levels_network import network_of
 
-from pgsr.quadratic_flow import Network, balance_kernel, cheapest_flow, nearly_whole, relaxed_prices
-from pgsr.quadratic_flow.balancing import Balance
+from pgsr.engines.quadratic_flow import Network, balance_kernel, cheapest_flow, nearly_whole, relaxed_prices
+from pgsr.engines.quadratic_flow.balancing import Balance
 
 SHARES = pytest.mark.parametrize("share", [1.0, 0.5, 0.2])
 

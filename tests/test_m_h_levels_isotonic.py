@@ -12,11 +12,11 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
 from pgsr.algorithms import IsotonicTreeProjection
 from pgsr.algorithms.m_h_levels import LevelIsotonicTreeProjection, LevelMechanism, LevelProblem
 from pgsr.algorithms.m_h_levels.isotonic_tree_projection import repaired
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError
-from pgsr.laws import DoubleGeometric
-from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.noise import measured_by_level
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.laws import DoubleGeometric
 
 
 @pytest.mark.drawn(2)

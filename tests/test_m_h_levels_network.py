@@ -10,8 +10,8 @@ from pgsr.algorithms.m_h_levels import LevelProblem, selection_kernel
 from pgsr.algorithms.m_h_levels.joined import Joined
 from pgsr.algorithms.m_h_levels.parts import Reply
 from pgsr.algorithms.m_h_levels.selection import Selection, first_part
-from pgsr.quadratic_flow import MOST_TIE, Network, cheapest_flow, integers, relaxed_prices
-from pgsr.quadratic_flow import newton_kernel as kernels
+from pgsr.engines.quadratic_flow import MOST_TIE, Network, cheapest_flow, integers, relaxed_prices
+from pgsr.engines.quadratic_flow import newton_kernel as kernels
 
 
 def network_of(problem: LevelProblem) -> Network:

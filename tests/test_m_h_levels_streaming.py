@@ -13,7 +13,6 @@ import pytest
 from instances import FULL
 
 from pgsr import Geometric, Secure, Seeded, View
-from pgsr.accounting.spending import Ledger
 from pgsr.algorithms.m_h_levels import (
     LevelIsotonicTreeProjection,
     LevelProblem,
@@ -22,14 +21,15 @@ from pgsr.algorithms.m_h_levels import (
     measure,
 )
 from pgsr.algorithms.m_h_levels.streaming import KINDS
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, BudgetError, MethodError, ProblemError, TableError
-from pgsr.hierarchy import Hierarchy
-from pgsr.laws import DoubleGeometric
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.parallel import DaskMap
-from pgsr.partitions import Engine, ParquetFolder
+from pgsr.machine.parallel import DaskMap
+from pgsr.machine.partitions import Engine, ParquetFolder
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.laws import DoubleGeometric
 
 HERE = Engine(map, attempts=1)
 BY_DASK = pytest.mark.drawn(1, pool="a nation in parts, by Dask")

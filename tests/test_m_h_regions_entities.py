@@ -25,7 +25,6 @@ from pgsr import (
     View,
     certify,
 )
-from pgsr.accounting import PureEpsilon
 from pgsr.algorithms import (
     CostTables,
     CumulativeProjection,
@@ -37,16 +36,17 @@ from pgsr.algorithms import (
     TreeProjection,
 )
 from pgsr.certificates import Multipliers, is_decided, lagrangian_bound, violations
-from pgsr.entities import entity_totals, noisy_entities
-from pgsr.group_totals import nearest_consistent, noisy_numbers
-from pgsr.laws import DoubleGeometric
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scipy
 from pgsr.models.availability import capabilities
 from pgsr.models.formulate import formulate
 from pgsr.models.latex import latex
-from pgsr.neighbours import Relation, Unit
 from pgsr.noise import Noise
-from pgsr.random import StreamId
+from pgsr.noise.entities import entity_totals, noisy_entities
+from pgsr.noise.group_totals import nearest_consistent, noisy_numbers
+from pgsr.privacy.accounting import PureEpsilon
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.random import StreamId
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 2, 0, 1], [0, 1, 1, 1]])

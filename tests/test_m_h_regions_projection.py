@@ -17,9 +17,9 @@ from pgsr.algorithms import (
 )
 from pgsr.algorithms.m_h_regions.totals_dual import conjugate_gradients
 from pgsr.certificates import certify
-from pgsr.conditions import cells, groups, total
 from pgsr.errors import ProblemError
 from pgsr.models import Flow
+from pgsr.problems.conditions import cells, groups, total
 
 
 def test_equals_clarabel():

@@ -12,9 +12,9 @@ from instances import random_tree, scale
 
 from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Problem, Seeded, Status, View, certify
 from pgsr.algorithms import CountFile, DaskMap, SizeBlocks, StreamedTreeProjection, Threads, TreeProjection
-from pgsr.conditions import cells
 from pgsr.errors import ProblemError
-from pgsr.isolation import run_isolated
+from pgsr.machine.isolation import run_isolated
+from pgsr.problems.conditions import cells
 
 
 def test_equals_tree_projection():

@@ -13,8 +13,8 @@ from pgsr.algorithms import BottomUp, IsotonicFit, Matching, Merge, NoConsistenc
 from pgsr.algorithms.groups import Groups
 from pgsr.algorithms.matching.alone import groups_alone
 from pgsr.algorithms.matching.kernel import match_runs
-from pgsr.laws.per_level import GeometricNoise
-from pgsr.views import ranked
+from pgsr.data.views import ranked
+from pgsr.privacy.laws.per_level import GeometricNoise
 
 
 def groups(sizes):

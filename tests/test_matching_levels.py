@@ -11,11 +11,11 @@ from pgsr.algorithms.isotonic import isotonic_l1
 from pgsr.algorithms.m_h_levels import measure
 from pgsr.algorithms.matching_levels import LevelMatching, StreamedLevelMatching
 from pgsr.algorithms.matching_levels.runs import Runs, merged
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError
-from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.machine.partitions import Engine, ParquetFolder
 from pgsr.noise import measured_by_level, require_by_level
-from pgsr.partitions import Engine, ParquetFolder
+from pgsr.noise.measurement_by_level import MeasurementByLevel
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(3) for j in range(4)])
 NOISE = Geometric(View.CUMULATIVE, 2)

@@ -11,10 +11,10 @@ from instances import random_tree, random_truth, scale
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, Totals, View, certify
 from pgsr.algorithms import CumulativeProjection
 from pgsr.errors import ArgumentError
-from pgsr.laws.per_level import GeometricNoise
+from pgsr.methods.gate import Deadline, Stopped
 from pgsr.models import CumulativeFlow, Cvxpy, Scipy
 from pgsr.models.top_down import integers_top_down
-from pgsr.solving import Deadline, Stopped
+from pgsr.privacy.laws.per_level import GeometricNoise
 
 pytest.importorskip("ortools")
 

@@ -7,13 +7,13 @@ import pytest
 from instances import drawn_of_each, random_tree, scale
 
 from pgsr import Hierarchy, Problem, Status, View
-from pgsr.conditions import cells, total
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip
 from pgsr.models.adapter import Route
 from pgsr.models.formulate import formulate
 from pgsr.models.program import quadratic
 from pgsr.models.unit_steps import absolute_values
-from pgsr.programs import named
+from pgsr.problems.conditions import cells, total
+from pgsr.problems.programs import named
 
 METHODS = (Cvxpy("CLARABEL"), Cvxpy("GUROBI"), Gurobi(), MathOpt("GSCIP"), MathOpt("PDLP"), CpSat(), Scip())
 

@@ -12,7 +12,6 @@ from test_models_native import COUNTS, METHODS, NAMES, objective, problem_of
 
 from pgsr import Geometric, Hierarchy, Problem, Seeded, Status, View, compare
 from pgsr.algorithms import TreeProjection
-from pgsr.conditions import cells, total
 from pgsr.datasets import census_like
 from pgsr.errors import ArgumentError, MethodError, ProblemError
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip
@@ -21,6 +20,7 @@ from pgsr.models.native.cpsat_ import CpSatModel
 from pgsr.models.native.cvxpy_ import CvxpyModel
 from pgsr.models.native.gurobi_ import GurobiModel
 from pgsr.models.native.mathopt_ import MathOptModel
+from pgsr.problems.conditions import cells, total
 
 
 def demo(**options):

@@ -8,8 +8,8 @@ import pytest
 from instances import random_tree, scale
 
 from pgsr import Hierarchy, PgsrError
+from pgsr.engines.nearest_tree import kernel, nearest_integers
 from pgsr.errors import TooLargeError
-from pgsr.nearest_tree import kernel, nearest_integers
 
 
 def cheapest(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int | None, most: int) -> int:

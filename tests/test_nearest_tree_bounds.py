@@ -6,11 +6,11 @@ import pytest
 from instances import random_tree, scale
 
 from pgsr import Hierarchy
+from pgsr.engines.nearest_tree import bounded_kernel, nearest_integers
+from pgsr.engines.nearest_tree.bounded_trees import BoundedTrees
+from pgsr.engines.nearest_tree.bounds import NO_BOUND, Intervals
+from pgsr.engines.nearest_tree.exchange import passes_exchange_test
 from pgsr.errors import ProblemError, TooLargeError
-from pgsr.nearest_tree import bounded_kernel, nearest_integers
-from pgsr.nearest_tree.bounded_trees import BoundedTrees
-from pgsr.nearest_tree.bounds import NO_BOUND, Intervals
-from pgsr.nearest_tree.exchange import passes_exchange_test
 
 
 def test_equals_brute_force():

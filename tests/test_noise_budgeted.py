@@ -8,24 +8,24 @@ import pandas as pd
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Ledger, Seeded, View
-from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho, composed, rho_of_pure
 from pgsr.algorithms import Matching, TreeProjection
 from pgsr.algorithms.posterior import Posterior
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.entities import noisy_entities
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.views import cumulative, ranked
 from pgsr.errors import PgsrError
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
-from pgsr.measurement import Measurement
-from pgsr.mechanism import Mechanism
-from pgsr.method import Status
-from pgsr.neighbours import Relation, Unit
+from pgsr.methods.mechanism import Mechanism
+from pgsr.methods.method import Status
 from pgsr.noise import Noise, measured_by_level
+from pgsr.noise.entities import noisy_entities
+from pgsr.noise.measurement import Measurement
 from pgsr.noise.step import _vector
-from pgsr.problem import Problem, precision_weights
-from pgsr.random import StreamId
-from pgsr.sensitivity import sensitivity_of, sensitivity_of_totals
+from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho, composed, rho_of_pure
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.random import StreamId
+from pgsr.privacy.sensitivity import sensitivity_of, sensitivity_of_totals
+from pgsr.problems.problem import Problem, precision_weights
 from pgsr.tables import Entities, Parents, count_groups
-from pgsr.views import cumulative, ranked
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[3, 20, 0, 1], [0, 10, 10, 1]], "d")

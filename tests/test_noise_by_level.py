@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Secure, Seeded, View
-from pgsr.accounting import Approximate, Rho
-from pgsr.accounting.composing import composed
-from pgsr.accounting.spending import Ledger
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import BudgetError, ProblemError
-from pgsr.laws import DiscreteGaussian, DoubleGeometric
-from pgsr.neighbours import Relation, Unit
 from pgsr.noise import Noise, measure_by_level, measured_by_level, require_by_level
-from pgsr.random import StreamId
+from pgsr.privacy.accounting import Approximate, Rho
+from pgsr.privacy.accounting.composing import composed
+from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.random import StreamId
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 

@@ -7,16 +7,16 @@ from itertools import product
 
 import numpy as np
 import pytest
-from test_core_sensitivity import ADD, EMPTY, LEAVES, MOVE, REPLACE, Case, World, neighbours, worlds
+from test_privacy_sensitivity import ADD, EMPTY, LEAVES, MOVE, REPLACE, Case, World, neighbours, worlds
 
 from pgsr import ByGroups, View
-from pgsr.accounting import Loss, PureEpsilon, Rho, rho_of_law
 from pgsr.errors import ProblemError
-from pgsr.laws import DoubleGeometric, Law
-from pgsr.neighbours import Relation, Unit
 from pgsr.noise import Noise, require_by_level
+from pgsr.noise.by_groups import ViewRule
 from pgsr.noise.step import _vector
-from pgsr.views_by_region import ViewRule
+from pgsr.privacy.accounting import Loss, PureEpsilon, Rho, rho_of_law
+from pgsr.privacy.laws import DoubleGeometric, Law
+from pgsr.privacy.neighbours import Relation, Unit
 
 K, PADDED = 2, 9
 SIZES = ((K, K), (K, 1))

@@ -11,10 +11,10 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, PgsrError, Secure, Seeded, Totals, View
+from pgsr.data.views import counts_of_ranked, cumulative, ranked
 from pgsr.errors import ProblemError
-from pgsr.laws import DoubleGeometric
-from pgsr.random import ByteStream, StreamId
-from pgsr.views import counts_of_ranked, cumulative, ranked
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.random import ByteStream, StreamId
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 

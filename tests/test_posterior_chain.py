@@ -10,8 +10,8 @@ from scipy.stats import chi2
 
 from pgsr.algorithms.posterior import Evidence
 from pgsr.algorithms.posterior.likelihood import Likelihood
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
-from pgsr.views import View, cumulative, ranked
+from pgsr.data.views import View, cumulative, ranked
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 
 SHAPE = 7.0
 

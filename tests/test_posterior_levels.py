@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Noise, Seeded, View
-from pgsr.accounting import Rho
 from pgsr.algorithms import PooledPrior, Posterior
 from pgsr.algorithms.m_c_levels import LevelTwoStage
 from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection
@@ -14,12 +13,13 @@ from pgsr.algorithms.posterior.evidence import BORDER, Evidence
 from pgsr.algorithms.posterior.windows import smoothed, window_sums
 from pgsr.algorithms.posterior_levels import LevelPosterior
 from pgsr.algorithms.posterior_levels.prior import LevelPrior
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import MethodError, ProblemError
-from pgsr.laws import DoubleGeometric
-from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.noise import measured_by_level
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.accounting import Rho
+from pgsr.privacy.laws import DoubleGeometric
 
 TREE = Hierarchy.from_paths([("US", "GA", "1"), ("US", "GA", "2"), ("US", "MI", "1")])
 

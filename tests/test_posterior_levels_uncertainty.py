@@ -12,7 +12,7 @@ from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.uncertainty import with_estimated_prior
 from pgsr.algorithms.posterior_levels import LevelPosterior
 from pgsr.algorithms.posterior_levels.uncertainty import LevelUncertainty
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.noise import measured_by_level
 

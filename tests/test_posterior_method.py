@@ -13,7 +13,7 @@ from pgsr.algorithms import BottomUp, Matching, MidpointBottomUp, PooledPrior, P
 from pgsr.certificates import broken_conditions
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, NoEstimateError, ProblemError
-from pgsr.laws import DoubleGeometric
+from pgsr.privacy.laws import DoubleGeometric
 
 
 def small(rng: np.random.Generator, n_sizes: int = 7) -> CountOfCounts:
@@ -175,7 +175,7 @@ def test_without_intervals_the_release_is_the_same(
     full, lean = Posterior().apply(noisy), LEAN.apply(noisy)
     assert lean.status is Status.FEASIBLE
     assert np.array_equal(full.estimate.values, lean.estimate.values)
-    monkeypatch.setattr("pgsr.blocks.BLOCK_CELLS", 50)
+    monkeypatch.setattr("pgsr.machine.blocks.BLOCK_CELLS", 50)
     monkeypatch.setattr("pgsr.algorithms.posterior.prior.CELLS_AT_ONCE", 60)
     assert np.array_equal(full.estimate.values, LEAN.apply(noisy).estimate.values)
     assert np.array_equal(noisy.matrix, before)

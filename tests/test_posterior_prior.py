@@ -8,7 +8,7 @@ from pgsr.algorithms import Matching, PooledPrior, Posterior
 from pgsr.algorithms.posterior.misfit import FAR, FAR_SUM, STRETCH, TURNS, misfits, standing_out
 from pgsr.algorithms.posterior.windows import averages, smoothed, window_sums
 from pgsr.algorithms.posterior_levels import LevelPosterior
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.noise import measured_by_level
 
 

@@ -6,13 +6,13 @@ from scipy.stats import nbinom
 from test_posterior_uncertainty import tree_of
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
-from pgsr.accounting import starting_shares
 from pgsr.algorithms import Posterior
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.shared_error import Cells, CommonFactors
 from pgsr.algorithms.posterior.uncertainty import Reach, Uncertainty
-from pgsr.laws import GeometricNoise
-from pgsr.sensitivity import Sensitivity
+from pgsr.privacy.accounting import starting_shares
+from pgsr.privacy.laws import GeometricNoise
+from pgsr.privacy.sensitivity import Sensitivity
 
 
 def test_common_errors_equal_those_carried_one_by_one() -> None:

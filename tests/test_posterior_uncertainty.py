@@ -8,7 +8,7 @@ from pgsr.algorithms import Posterior, TreeProjection
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
 from pgsr.errors import ArgumentError, NoEstimateError
-from pgsr.problem import Problem, precision_weights
+from pgsr.problems.problem import Problem, precision_weights
 
 
 def tree_of(rng: np.random.Generator) -> Hierarchy:

@@ -27,11 +27,11 @@ from program_files import (
 from scipy import sparse
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
-from pgsr.conditions import Conditions, cells, total
 from pgsr.errors import ArgumentError, ProblemError, TooLargeError
-from pgsr.programs import named, read_program
-from pgsr.programs.files import ENDINGS, FileError
-from pgsr.programs.names import Names, decoded, encoded
+from pgsr.problems.conditions import Conditions, cells, total
+from pgsr.problems.programs import named, read_program
+from pgsr.problems.programs.files import ENDINGS, FileError
+from pgsr.problems.programs.names import Names, decoded, encoded
 from pgsr.tables import write_long
 
 TEXTS = (".mps", ".lp", ".mof.json")
@@ -389,7 +389,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     problem, path = problem_of("M_H"), tmp_path / "p.mps"
     problem.write(path)
     before = path.read_bytes()
-    monkeypatch.setattr("pgsr.replacing.os.fsync", lambda _: (_ for _ in ()).throw(OSError("no space")))
+    monkeypatch.setattr("pgsr.machine.replacing.os.fsync", lambda _: (_ for _ in ()).throw(OSError("no space")))
     with pytest.raises(FileError, match=r"p\.mps cannot be written: no space"):
         replace(problem, label="another").write(path)
     assert path.read_bytes() == before
@@ -419,7 +419,7 @@ def test_pieces_join_without_a_seam(tmp_path, monkeypatch):
         for ending in TEXTS:
             problem.write(tmp_path / f"a{ending}")
     for size in (1, 3, 7):
-        monkeypatch.setattr("pgsr.programs.files.text.AT_ONCE", size)
+        monkeypatch.setattr("pgsr.problems.programs.files.text.AT_ONCE", size)
         for problem in problems[-1:]:
             for ending in TEXTS:
                 problem.write(tmp_path / f"b{ending}")

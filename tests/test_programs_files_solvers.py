@@ -6,9 +6,9 @@ import pytest
 from program_files import NAMES, READERS, optimum, problem_of
 
 from pgsr import Hierarchy, Problem, View
-from pgsr.conditions import cells
-from pgsr.programs import named
-from pgsr.programs.names import decoded
+from pgsr.problems.conditions import cells
+from pgsr.problems.programs import named
+from pgsr.problems.programs.names import decoded
 
 
 @cache

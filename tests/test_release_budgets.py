@@ -11,11 +11,11 @@ from forging import LEAVES, Target
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr import Seeded
-from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho
-from pgsr.accounting.choosing import Laws
-from pgsr.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.ledger import LedgerFile
-from pgsr.neighbours import Relation, Unit
+from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
+from pgsr.privacy.accounting.choosing import Laws
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import ReleaseConfig, check, forecast, outline, publish
 from pgsr.release.folder import artefact, manifest
 

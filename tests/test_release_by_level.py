@@ -17,11 +17,10 @@ from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Relation, Rho, Seeded, Unit
 from pgsr.cli import app
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.isolation import run_isolated
-from pgsr.laws import DoubleGeometric
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.ledger import LedgerFile
-from pgsr.planning import stand_in_by_level
+from pgsr.machine.isolation import run_isolated
+from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import (
     Kind,
     ReleaseConfig,
@@ -37,6 +36,7 @@ from pgsr.release import (
 )
 from pgsr.release.folder import manifest
 from pgsr.release.forecast import geometric_law
+from pgsr.release.planning import stand_in_by_level
 from pgsr.release.publication import MOST_ROWS
 from pgsr.release.running.preflight import level_peak_bytes, require_arithmetic
 from pgsr.synthesis.given_sizes import read_sizes

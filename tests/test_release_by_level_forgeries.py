@@ -14,7 +14,7 @@ from made_tables import write_config, write_tables
 from test_release_forgeries import ALONE, COUNTS, in_manifest, in_table, versions_everywhere
 
 from pgsr import Seeded
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.release import Outcome, ReleaseConfig, check, new_key, publish
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.readme import readme

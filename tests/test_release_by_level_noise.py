@@ -8,12 +8,12 @@ import pytest
 
 from pgsr import Geometric, Hierarchy, Secure, Seeded, View
 from pgsr.algorithms.m_h_levels import LevelMechanism
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.laws import DoubleGeometric
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.planning import stand_in_by_level
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import Terms
 from pgsr.release.noise_law import Sum, families, judge
+from pgsr.release.planning import stand_in_by_level
 from pgsr.release.rehearsals import is_rehearsal
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(9) for j in range(2 + i % 3)])

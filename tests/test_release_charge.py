@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from instances import scale
 
 from pgsr import PgsrError
-from pgsr.accounting import Approximate, PureEpsilon, Rho
 from pgsr.ledger import LedgerFile
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.release import ReleaseConfig, Terms, check, publish
 from pgsr.tables import Entities, Groups, Levels, Quantities
 

@@ -20,7 +20,7 @@ from instances import scale
 from made_tables import release, write_config, write_tables
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, Secure, Seeded, View
-from pgsr.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, check, digest_of
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.datapackage import package_text

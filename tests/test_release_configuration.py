@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from made_tables import TABLES, config, make_ledger, release, write_config, write_tables
 
-from pgsr.accounting import PureEpsilon
 from pgsr.errors import BudgetError
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import EXAMPLE, ConfigError, Kind, LedgerFile, ReleaseConfig, Terms, check, publish
 from pgsr.tables import Entities, Groups, Parents, Quantities
 

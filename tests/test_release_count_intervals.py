@@ -16,11 +16,11 @@ from made_tables import TABLES, config, write_config, write_tables
 from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, ProblemError, Seeded, View
-from pgsr.accounting import PureEpsilon
+from pgsr.data.region_ids import region_id
 from pgsr.intervals import band, statistic_of
 from pgsr.ledger import LedgerFile
-from pgsr.neighbours import Relation, Unit
-from pgsr.region_ids import region_id
+from pgsr.privacy.accounting import PureEpsilon
+from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import (
     ConfigError,
     Kind,

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from made_tables import TABLES, write_config, write_tables
 
-from pgsr.accounting import PureEpsilon
 from pgsr.ledger import LedgerFile
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ConfigError, Kind, ReleaseConfig, check, publish
 from pgsr.release.folder import artefact
 from pgsr.release.folder.charts import bars, nice_ticks

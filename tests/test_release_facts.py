@@ -12,8 +12,8 @@ import pytest
 from instances import scale
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded
-from pgsr.accounting import PureEpsilon
 from pgsr.ledger import LedgerFile
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ConfigError, Kind, ReleaseConfig, ReleaseError, Terms, check, forecast, outline, publish
 from pgsr.release.fact_tests import chance_of, comparisons, judge_facts
 from pgsr.release.facts import Fact

@@ -15,11 +15,11 @@ from pgsr import Geometric, PgsrError, Seeded, View, metrics
 from pgsr.algorithms import Matching, Posterior
 from pgsr.errors import ArgumentError
 from pgsr.intervals import band
-from pgsr.mechanism import Mechanism
-from pgsr.planning import usual_splits
+from pgsr.methods.mechanism import Mechanism
 from pgsr.release import ConfigError, Kind, Measured, ReleaseConfig, Terms, epsilon_for, forecast
 from pgsr.release.epsilon_for import _LAST, _next_readable, _search, readable, shown
 from pgsr.release.forecast import Choice, Forecast, geometric_law, splits_for, stand_in_for
+from pgsr.release.planning import usual_splits
 from pgsr.release.split_reasons import split_reasons
 
 NAMES = {"level_names": '["nation", "state", "county"]'}

@@ -20,7 +20,7 @@ from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded, View
 from pgsr.algorithms.m_h_levels import LevelMechanism
 from pgsr.algorithms.posterior_levels import LevelPosterior
 from pgsr.cli import app
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.intervals import intervals_by_level
 from pgsr.release import Kind, ReleaseError, Terms, check, finish, outline, publish, read_release_by_level
 from pgsr.release.count_intervals import CountIntervals

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgsr.accounting import PureEpsilon
 from pgsr.ledger import Charge, LedgerFile
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import (
     Release,
     ReleaseConfig,

@@ -13,11 +13,11 @@ from neighbours import CHAIN, PAIR, joined, tables, truth_of, with_empty_group
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy
-from pgsr.accounting import PureEpsilon
 from pgsr.cli import app
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError
 from pgsr.ledger import LedgerFile
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ConfigError, Kind, ReleaseConfig, Terms, check, forecast, outline, publish, read_any_release
 from pgsr.release.excess import counts_by_size, excess_counts
 from pgsr.release.folder import artefact

@@ -8,9 +8,10 @@ import pytest
 from instances import scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
-from pgsr.laws.shapes import GaussianShape, GeometricShape, Shape
-from pgsr.random import StreamId
+from pgsr.data.views import cumulative
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
+from pgsr.privacy.laws.shapes import GaussianShape, GeometricShape, Shape
+from pgsr.privacy.random import StreamId
 from pgsr.release.noise_law import (
     FACTORS,
     FALSE_ALARM,
@@ -22,7 +23,6 @@ from pgsr.release.noise_law import (
     probability_beyond,
 )
 from pgsr.release.noise_residuals import Family, measured_below
-from pgsr.views import cumulative
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(2 + i)])
 TRUTH = CountOfCounts(TREE, np.random.default_rng(7).poisson(4, (TREE.leaves.stop - TREE.leaves.start, 31)), "d")

@@ -12,7 +12,7 @@ from made_tables import TABLES, make_ledger, release, write_config, write_tables
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import MemoryNeededError
-from pgsr.isolation import run_isolated
+from pgsr.machine.isolation import run_isolated
 from pgsr.release import Kind, ReleaseConfig, ReleaseError
 from pgsr.release.running.preflight import peak_bytes
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from pgsr.laws import DiscreteGaussian, DoubleGeometric
-from pgsr.laws.gaussian_sums import GaussianSizes
-from pgsr.laws.inversion import Table, table_of, thresholds
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.privacy.laws.gaussian_sums import GaussianSizes
+from pgsr.privacy.laws.inversion import Table, table_of, thresholds
 from pgsr.release import Outcome, selftest
 from pgsr.release.selftest import REJECT, expected_thresholds, sign_p_value, size_p_value
 

@@ -14,9 +14,9 @@ import pytest
 from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
-from pgsr.accounting import PureEpsilon
-from pgsr.laws import DoubleGeometric
 from pgsr.ledger import LedgerFile
+from pgsr.privacy.accounting import PureEpsilon
+from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import (
     ConfigError,
     Kind,

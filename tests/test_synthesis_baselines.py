@@ -11,8 +11,8 @@ import pytest
 from instances import scale
 
 from pgsr.errors import ArgumentError, BudgetError, MemoryNeededError
-from pgsr.laws import DiscreteGaussian
-from pgsr.random import Secure, Seeded, StreamId
+from pgsr.privacy.laws import DiscreteGaussian
+from pgsr.privacy.random import Secure, Seeded, StreamId
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Role, SynthesisError, Universe, Workload
 from pgsr.synthesis.adaptive import fit
 from pgsr.synthesis.answers import answers

@@ -14,8 +14,8 @@ from instances import scale
 from synthesis_fits import of_few_steps
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError
-from pgsr.accounting import Approximate
 from pgsr.ledger import LedgerFile, Relation, Unit
+from pgsr.privacy.accounting import Approximate
 from pgsr.release.configuration.toml import shown
 from pgsr.synthesis.check import check_synthesis
 from pgsr.synthesis.config import SynthesisConfig

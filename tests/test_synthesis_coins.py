@@ -14,7 +14,7 @@ from scipy import stats
 
 from pgsr import Seeded
 from pgsr.errors import BudgetError
-from pgsr.random import ByteStream, StreamId
+from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.synthesis import SynthesisError
 from pgsr.synthesis.selection import exponential_mechanism, thresholds
 

@@ -14,9 +14,9 @@ from made_tables import TABLES, stopped_reading, write_config, write_tables
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Secure, cli
-from pgsr.accounting import Approximate, PureEpsilon, Rho
 from pgsr.commands.synthesize import METHODS
 from pgsr.ledger import Charge, LedgerError, LedgerFile, Relation, Unit
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.release import ReleaseConfig, digest_of, publish
 from pgsr.release.errors import ConfigError, ReleaseError
 from pgsr.release.folder.artefact import digest

@@ -13,8 +13,8 @@ from synthesis_fits import BUDGET, DOMAIN, WORKLOAD, Memory, Untouchable, fitted
 
 from pgsr import PgsrError, Seeded
 from pgsr.errors import ArgumentError, BudgetError
-from pgsr.laws import DiscreteGaussian
-from pgsr.random import ByteStream, StreamId
+from pgsr.privacy.laws import DiscreteGaussian
+from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.synthesis import (
     MWEM,
     AdaptiveBudget,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_synthesis_sensitivity import HOUSEHOLD, PLAIN, answer, groups, marginals, with_one_more, without
 
-from pgsr.neighbours import Unit
+from pgsr.privacy.neighbours import Unit
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Neighbours, Relation, SynthesisError, Workload
 from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity
 

@@ -22,7 +22,7 @@ from synthesis_fits import (
 
 from pgsr import Secure, Seeded
 from pgsr.errors import BudgetError
-from pgsr.random import ByteStream, StreamId
+from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.synthesis import (
     AdaptiveBudget,
     Conversion,

@@ -12,9 +12,9 @@ from synthesis_fits import FAMILY, of_few_steps
 from test_synthesis_command import CONFIG, invoke, place, tables
 
 from pgsr import CountOfCounts, Hierarchy
-from pgsr.accounting import Rho
 from pgsr.ledger import LedgerFile
-from pgsr.neighbours import Relation, Unit
+from pgsr.privacy.accounting import Rho
+from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release.errors import ConfigError
 from pgsr.release.folder.artefact import sums_text
 from pgsr.synthesis import FilledHouseholds, SynthesisError

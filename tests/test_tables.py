@@ -15,6 +15,7 @@ from instances import scale
 from small_tables import HOMES, PEOPLE, REGIONS, counted, frame, with_row
 
 from pgsr import Geometric, Hierarchy, Seeded, View
+from pgsr.data.views import cumulative, ranked
 from pgsr.errors import ArgumentError, HierarchyError, MemoryNeededError, ProblemError, TableError
 from pgsr.tables import (
     Csv,
@@ -27,7 +28,6 @@ from pgsr.tables import (
     Query,
     source,
 )
-from pgsr.views import cumulative, ranked
 
 # --- the papers' examples -----------------------------------------------------------------------------------------
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from pgsr import CountOfCounts, Hierarchy
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError, CountError, HierarchyError, TableError
-from pgsr.planning import stand_in_by_level, stand_in_of
+from pgsr.release.planning import stand_in_by_level, stand_in_of
 from pgsr.tables import (
     Entities,
     Groups,

@@ -10,17 +10,17 @@ from small_tables import counted, frame
 
 from pgsr import Geometric, Seeded, View
 from pgsr.algorithms.choosing import DISTINCT_SIZES
-from pgsr.entities import noisy_entities
+from pgsr.data.views import cumulative, ranked
 from pgsr.errors import ArgumentError, ProblemError, TableError
-from pgsr.laws import DoubleGeometric
-from pgsr.neighbours import Unit
-from pgsr.random import StreamId
-from pgsr.sensitivity import sensitivity_of
+from pgsr.noise.entities import noisy_entities
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.neighbours import Unit
+from pgsr.privacy.random import StreamId
+from pgsr.privacy.sensitivity import sensitivity_of
 from pgsr.tables import (
     PrivateLog,
     Quantities,
 )
-from pgsr.views import cumulative, ranked
 
 TUPLES = frame(user=["u", "v", "w"], unit=["g1", "g1", "g2"], region=["GA", "GA", "MI"], quantity=[2, 0, 3])
 

@@ -8,9 +8,9 @@ from pgsr.algorithms import Posterior
 from pgsr.algorithms.tree_rounding import integers_near, kernel
 from pgsr.algorithms.tree_rounding.rounding import GRID
 from pgsr.datasets import census_like
+from pgsr.methods.gate import Deadline, Status, Stopped
 from pgsr.models.top_down import integers_top_down
-from pgsr.problem import precision_weights
-from pgsr.solving import Deadline, Status, Stopped
+from pgsr.problems.problem import precision_weights
 
 
 def random_case(rng: np.random.Generator) -> tuple[Hierarchy, np.ndarray]:

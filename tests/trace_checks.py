@@ -27,10 +27,10 @@ from exact_law import noise_by
 from made_tables import TABLES, make_ledger, release, write_config, write_tables
 
 from pgsr import PgsrError, Secure, cli
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.laws import DoubleGeometric
-from pgsr.random import ByteStream, StreamId
-from pgsr.region_ids import region_id
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.region_ids import region_id
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig
 
 HIDDEN = re.compile(r"\.release\.[a-z0-9_]{8}")

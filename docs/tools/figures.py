@@ -23,8 +23,10 @@ from pgsr.algorithms import (
     Posterior,
     TreeProjection,
 )
+from pgsr.data.views import cumulative, ranked
 from pgsr.datasets import census_like
-from pgsr.drawing import (
+from pgsr.experiments.report.svg import write_svg
+from pgsr.figures.drawing import (
     BLACK,
     BLUE,
     GREEN,
@@ -38,9 +40,7 @@ from pgsr.drawing import (
     log_labels,
     new_figure,
 )
-from pgsr.experiments.report.svg import write_svg
 from pgsr.intervals import Counts, band
-from pgsr.views import cumulative, ranked
 
 WIDTH = 8.6
 EPSILON = "1"

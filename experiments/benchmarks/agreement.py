@@ -19,11 +19,11 @@ from pgsr.algorithms import (
     SimplexProjection,
     TreeProjection,
 )
-from pgsr.conditions import cells, groups, total
-from pgsr.entities import entity_totals
-from pgsr.method import Method, Result, Status
+from pgsr.methods.method import Method, Result, Status
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy, Xpress
 from pgsr.models.qpsolvers_ import SOLVERS
+from pgsr.noise.entities import entity_totals
+from pgsr.problems.conditions import cells, groups, total
 
 TIGHT_SCS = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000}
 

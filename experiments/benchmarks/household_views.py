@@ -20,10 +20,10 @@ from pgsr.algorithms import CumulativeProjection, Posterior, RegionTotalsProject
 from pgsr.algorithms.tree_rounding import integers_near
 from pgsr.datasets import census_like, taxi_like
 from pgsr.experiments.benchmarks.prefix_sums import coefficients, square_root
+from pgsr.experiments.benchmarks.size_tree import SizeTree
 from pgsr.models import Flow
-from pgsr.neighbours import Relation, Unit
-from pgsr.sensitivity import Sensitivity, sensitivity_of
-from pgsr.size_tree import SizeTree
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.sensitivity import Sensitivity, sensitivity_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,8 +9,7 @@ import pandas as pd
 
 from pgsr import CountOfCounts, Hierarchy, Result, Seeded
 from pgsr.algorithms import Posterior
-from pgsr.budget import exact
-from pgsr.drawing import level_name
+from pgsr.figures.drawing import level_name
 from pgsr.intervals import (
     FORMS,
     Counts,
@@ -27,7 +26,8 @@ from pgsr.intervals import (
     posterior_draws,
     replicate,
 )
-from pgsr.mechanism import Mechanism
+from pgsr.methods.mechanism import Mechanism
+from pgsr.privacy.budget import exact
 from pgsr.release import Kind, Terms
 
 STATISTICS: tuple[Statistic, ...] = (

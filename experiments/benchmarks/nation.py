@@ -28,15 +28,15 @@ from pgsr.algorithms.m_h_levels import (
     measure,
 )
 from pgsr.algorithms.matching_levels import LevelMatching, StreamedLevelMatching
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks.scale import exponent
 from pgsr.experiments.engine.tables import print_frame
-from pgsr.hierarchy import Hierarchy
-from pgsr.isolation import START_LIMIT, run_isolated
+from pgsr.machine.isolation import START_LIMIT, run_isolated
+from pgsr.machine.partitions import Engine, ParquetFolder
 from pgsr.noise import measure_by_level, measured_by_level
-from pgsr.partitions import Engine, ParquetFolder
 
 BLOCKS = (60_000, 600_000, 6_000_000)
 

@@ -11,12 +11,12 @@ from scipy.special import ndtr
 
 from pgsr import CountOfCounts, Result, Seeded, View
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
-from pgsr.budget import exact
 from pgsr.datasets import census_like, kuo_taxi
-from pgsr.drawing import level_name
 from pgsr.errors import TooLargeError
-from pgsr.laws import DoubleGeometric
-from pgsr.mechanism import Mechanism
+from pgsr.figures.drawing import level_name
+from pgsr.methods.mechanism import Mechanism
+from pgsr.privacy.budget import exact
+from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import Kind, Terms
 
 LEVEL = 0.9

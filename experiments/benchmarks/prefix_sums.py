@@ -12,8 +12,8 @@ from math import log
 
 import numpy as np
 
-from pgsr.neighbours import Relation, Unit
-from pgsr.size_tree import SizeTree
+from pgsr.experiments.benchmarks.size_tree import SizeTree
+from pgsr.privacy.neighbours import Relation, Unit
 
 ADD_REMOVE, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
 

@@ -23,13 +23,13 @@ import pyarrow as pa
 from rich.console import Console
 
 from pgsr import CountOfCounts
-from pgsr.accounting import PureEpsilon
+from pgsr.data.rounding import largest_remainder
 from pgsr.datasets import census2000, census_like
 from pgsr.errors import DataError
 from pgsr.experiments.engine.tables import print_frame
-from pgsr.isolation import run_isolated
 from pgsr.ledger import LedgerFile
-from pgsr.rounding import largest_remainder
+from pgsr.machine.isolation import run_isolated
+from pgsr.privacy.accounting import PureEpsilon
 
 MECHANISMS = ("m_c_dp", "kuo")
 DATA_SET = "census 2000, made rows"

@@ -20,9 +20,9 @@ from pgsr.algorithms import (
     TreeProjection,
 )
 from pgsr.datasets import census_like
-from pgsr.entities import entity_totals
-from pgsr.isolation import run_isolated
+from pgsr.machine.isolation import run_isolated
 from pgsr.models import CumulativeFlow, Cvxpy, Flow, MathOpt, TwoStage
+from pgsr.noise.entities import entity_totals
 
 PEER_LIMIT = 60.0
 """Seconds a general solver may take; where it takes longer a smaller size is tried."""

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from pgsr import Geometric, Measurement, Problem, Seeded, View, compare
-from pgsr.comparison import ANSWERED, template_of_arms
+from pgsr.comparison.compare import ANSWERED, template_of_arms
 from pgsr.datasets import census_like
-from pgsr.drawing import new_figure
-from pgsr.isolation import Template
-from pgsr.method import Method, Status
+from pgsr.figures.drawing import new_figure
+from pgsr.machine.isolation import Template
+from pgsr.methods.method import Method, Status
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

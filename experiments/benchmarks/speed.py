@@ -39,10 +39,10 @@ from pgsr.algorithms.isotonic import isotonic_l2_runs
 from pgsr.datasets import census_like
 from pgsr.experiments.benchmarks import scale
 from pgsr.experiments.engine.tables import print_frame
-from pgsr.isolation import run_isolated
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
+from pgsr.machine.isolation import run_isolated
 from pgsr.models import Cvxpy
-from pgsr.random import ByteStream, Source, StreamId
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
+from pgsr.privacy.random import ByteStream, Source, StreamId
 
 _BENCH_STREAM = StreamId("bench", "counts", 0, ("bench",))
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pgsr.comparison_row import Row
-from pgsr.drawing import (
+from pgsr.comparison.row import Row
+from pgsr.figures.drawing import (
     BLACK,
     BLUE,
     GREEN,
@@ -20,7 +20,7 @@ from pgsr.drawing import (
     log_labels,
     new_figure,
 )
-from pgsr.method import ANSWERED, Status
+from pgsr.methods.method import ANSWERED, Status
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,11 +11,11 @@ from rich.markup import escape as plain
 from rich.table import Table
 
 from pgsr import Comparison
-from pgsr.comparison_row import Row
-from pgsr.comparison_view import READING, outcome_frame
-from pgsr.drawing import level_name
+from pgsr.comparison.row import Row
+from pgsr.comparison.table import READING, outcome_frame
 from pgsr.experiments.engine.tables import STATUS_STYLES
-from pgsr.method import ANSWERED, Status
+from pgsr.figures.drawing import level_name
+from pgsr.methods.method import ANSWERED, Status
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,9 +24,8 @@ from pgsr.algorithms import (
     TreeProjection,
     TwoStage,
 )
-from pgsr.entities import entity_totals
 from pgsr.errors import ArgumentError
-from pgsr.method import Method, PostProcess
+from pgsr.methods.method import Method, PostProcess
 from pgsr.models import (
     Assignment,
     CpSat,
@@ -40,6 +39,7 @@ from pgsr.models import (
     TransportFlow,
     TransportLp,
 )
+from pgsr.noise.entities import entity_totals
 
 Labelled = tuple[str, Measurement | Problem, Method | PostProcess]
 """An arm: its label, what it works on, and the method or the mechanism."""

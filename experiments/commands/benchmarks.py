@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.progress import Progress
 
 from pgsr import View
-from pgsr.budget import exact
 from pgsr.datasets.parameters import Regions
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import agreement, household_views, nation, prefix_sums, release_run, speed
@@ -23,6 +22,7 @@ from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report import markdown
 from pgsr.experiments.report.items import all_items, beyond, counted, item_blocks
+from pgsr.privacy.budget import exact
 from pgsr.release import Kind
 
 

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 ROOT = Path(pgsr.__file__).resolve().parents[1]
 LOOKS = ("title", "question", "paper", "part", "printed", "plot", "verdicts")
 """Arguments of `Experiment` that cannot change a record."""
-DRAWING = ("drawing", "html", "notebook_figure", "region_figure", "looking", "comparison_figure")
+DRAWING = (
+    *(f"figures.{file}" for file in ("drawing", "html", "notebook_figure", "region_figure")),
+    "comparison.overlay",
+    "comparison.figure",
+)
 """Modules of pgsr that only show what others computed."""
 
 _PARSING = threading.Lock()  # Python 3.11 counts the parser's depth once for all threads (SystemError)

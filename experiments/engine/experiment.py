@@ -25,12 +25,12 @@ from pgsr import (
     Problem,
     Seeded,
 )
+from pgsr.data.counts import LARGEST_DENSE
 from pgsr.errors import DataError
 from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
 from pgsr.experiments.engine.release_record import Record, release_record
-from pgsr.histogram import LARGEST_DENSE
 from pgsr.noise import NoiseStep
-from pgsr.random import Source
+from pgsr.privacy.random import Source
 
 if TYPE_CHECKING:
     import pandas as pd

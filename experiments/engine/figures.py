@@ -1,13 +1,13 @@
 """The parts of figures that only experiments need: axes of epsilons and errors, and names of data sets in short lines.
 
-What all figures share is in `pgsr.drawing`; colours and markers of arms are in `engine.looks`.
+What all figures share is in `pgsr.figures.drawing`; colours and markers of arms are in `engine.looks`.
 """
 
 from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from pgsr.drawing import log_labels
+from pgsr.figures.drawing import log_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,15 +1,15 @@
 """The colour and the marker of every arm, in one place, so that a colour means the same in all figures of a paper.
 
-Colours are those of `pgsr.drawing`; markers tell arms apart in black and white. An open marker is another way to run
-the same mechanism. Levels, conditions and kinds of data are no arms and have colours of their own, so that no colour
-means two things in one figure.
+Colours are those of `pgsr.figures.drawing`; markers tell arms apart in black and white. An open marker is another way
+to run the same mechanism. Levels, conditions and kinds of data are no arms and have colours of their own, so that no
+colour means two things in one figure.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import cycle
 
-from pgsr.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, VERMILION, Look
+from pgsr.figures.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, VERMILION, Look
 
 _HC, _HG, _BOTTOM_UP = Look(BLUE, "o"), Look(ORANGE, "s"), Look(GREEN, "^")
 _M_H_R, _M_H_DP, _M_C_R, _M_C_DP = Look(PINK, "D"), Look(GREEN, "^"), Look(SKY, "v"), Look(VERMILION, "P")

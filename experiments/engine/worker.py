@@ -24,7 +24,7 @@ import psutil
 
 import pgsr
 from pgsr.experiments.engine.experiment import Task
-from pgsr.isolation import START_LIMIT, forget_peak, peak_memory
+from pgsr.machine.isolation import START_LIMIT, forget_peak, peak_memory
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Jobs are the parallelism; libraries inside a cell keep to one thread unless the environment says otherwise."""

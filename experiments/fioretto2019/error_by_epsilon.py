@@ -5,7 +5,6 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pgsr.drawing import finish, head, legend_below, log_labels, new_figure
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.looks import arm_looks
@@ -28,6 +27,7 @@ from pgsr.experiments.fioretto2019.data import (
 )
 from pgsr.experiments.fioretto2019.orders import orders
 from pgsr.experiments.fioretto2019.saturation import mark_saturation
+from pgsr.figures.drawing import finish, head, legend_below, log_labels, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,6 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING
 
-from pgsr.drawing import finish, head, legend_below, level_name, log_labels, new_figure, plain_number
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import wrapped
@@ -37,6 +36,7 @@ from pgsr.experiments.fioretto2019.data import (
 )
 from pgsr.experiments.fioretto2019.orders import orders
 from pgsr.experiments.fioretto2019.saturation import mark_saturation, smaller_unless_saturated
+from pgsr.figures.drawing import finish, head, legend_below, level_name, log_labels, new_figure, plain_number
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr import CountOfCounts, Problem
-from pgsr.comparison import ANSWERED
-from pgsr.drawing import Look, finish, head, legend_below, log_labels, new_figure
+from pgsr.comparison.compare import ANSWERED
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
@@ -35,6 +34,7 @@ from pgsr.experiments.fioretto2019.arms import (
     release_and_violations,
 )
 from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL
+from pgsr.figures.drawing import Look, finish, head, legend_below, log_labels, new_figure
 from pgsr.models import Cvxpy, Gurobi
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ import numpy as np
 
 from pgsr import CountOfCounts, Problem, Result, Status
 from pgsr.algorithms import CostTables, IsotonicTreeProjection
-from pgsr.comparison import ANSWERED
-from pgsr.drawing import finish, head, legend_below, new_figure
+from pgsr.comparison.compare import ANSWERED
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
 from pgsr.experiments.engine.figures import epsilon_axis, error_axis
@@ -39,8 +38,9 @@ from pgsr.experiments.fioretto2019.arms import (
     cumulative,
 )
 from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, TAXI_2014, TAXI_SMALL
-from pgsr.laws.per_level import GeometricNoise
+from pgsr.figures.drawing import finish, head, legend_below, new_figure
 from pgsr.models import Cvxpy, Gurobi
+from pgsr.privacy.laws.per_level import GeometricNoise
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgsr import CountOfCounts, Problem, Result, Status
 from pgsr.algorithms import CostTables
-from pgsr.comparison import ANSWERED, SOLVER_SHARE
-from pgsr.drawing import Look, finish, head, legend_below, log_labels, new_figure
+from pgsr.comparison.compare import ANSWERED, SOLVER_SHARE
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
 from pgsr.experiments.engine.looks import arm_looks
@@ -30,6 +29,7 @@ from pgsr.experiments.engine.words import number
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.fioretto2019.arms import M_C_DP, M_H_DP, counts, cumulative
 from pgsr.experiments.fioretto2019.data import KUO_TAXI, TAXI_2014, TAXI_SMALL
+from pgsr.figures.drawing import Look, finish, head, legend_below, log_labels, new_figure
 from pgsr.models import Cvxpy, Gurobi, MathOpt, TableConstraints
 from pgsr.models.adapter import SolverModel
 

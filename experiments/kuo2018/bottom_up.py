@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from pgsr import Geometric, Seeded, View
 from pgsr.algorithms import BottomUp, Matching
-from pgsr.drawing import finish, head, legend_below, level_name, new_figure
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import error_axis, wrapped
@@ -34,7 +33,8 @@ from pgsr.experiments.kuo2018.data import (
     cause_on,
 )
 from pgsr.experiments.kuo2018.epsilon_figures import REPRODUCED
-from pgsr.random import ByteStream, StreamId
+from pgsr.figures.drawing import finish, head, legend_below, level_name, new_figure
+from pgsr.privacy.random import ByteStream, StreamId
 
 if TYPE_CHECKING:
     import pandas as pd

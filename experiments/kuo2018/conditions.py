@@ -13,7 +13,6 @@ from scipy import sparse
 
 from pgsr import CountOfCounts, Estimate, Problem
 from pgsr.algorithms import BottomUp, Matching, MeanConsistency, Merge, NoConsistency
-from pgsr.drawing import finish, legend_below, new_figure, short_number
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.looks import CONDITIONS as CONDITION_LOOKS
@@ -29,6 +28,7 @@ from pgsr.experiments.kuo2018.data import (
     TAXI,
     WHITE_WEST,
 )
+from pgsr.figures.drawing import finish, legend_below, new_figure, short_number
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.drawing import finish, head, legend_below, log_labels, new_figure
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import wrapped
@@ -26,6 +25,7 @@ from pgsr.experiments.kuo2018.data import (
     paper_name,
     why_other,
 )
+from pgsr.figures.drawing import finish, head, legend_below, log_labels, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from pgsr.drawing import Look, finish, head, legend_below, level_name, new_figure
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.figures import epsilon_axis, error_axis, wrapped
 from pgsr.experiments.engine.printed import Printed
 from pgsr.experiments.engine.summary import LevelError, LevelErrors
 from pgsr.experiments.engine.verdicts import Verdict, agrees, not_judged
 from pgsr.experiments.kuo2018.data import cause_on, is_the_papers, paper_name, why_other
+from pgsr.figures.drawing import Look, finish, head, legend_below, level_name, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

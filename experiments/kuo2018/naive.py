@@ -14,7 +14,6 @@ import numpy as np
 
 from pgsr import CountOfCounts, Estimate, Measurement, Problem, Result, View
 from pgsr.algorithms import NoConsistency, SimplexProjection
-from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import error_axis, wrapped
@@ -35,8 +34,9 @@ from pgsr.experiments.kuo2018.data import (
     paper_name,
 )
 from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, number, printed_verdict
-from pgsr.method import Seconds
-from pgsr.solving import judged_release
+from pgsr.figures.drawing import finish, head, legend_below, new_figure
+from pgsr.methods.gate import judged_release
+from pgsr.methods.method import Seconds
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pgsr import View, metrics
 from pgsr.algorithms import IsotonicFit, NoConsistency, Optimum, isotonic_l1
 from pgsr.algorithms.isotonic import isotonic_l2_means
-from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import error_axis, wrapped
@@ -30,6 +29,7 @@ from pgsr.experiments.kuo2018.data import (
     paper_name,
 )
 from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, nothing_of_the_paper, printed_verdict
+from pgsr.figures.drawing import finish, head, legend_below, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr.algorithms import NoConsistency
-from pgsr.drawing import finish, head, legend_below, new_figure, short_number
+from pgsr.data.views import ranked
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.looks import arm_looks
@@ -27,7 +27,7 @@ from pgsr.experiments.kuo2018.data import (
     WHITE_ROOT,
     cause_on,
 )
-from pgsr.views import ranked
+from pgsr.figures.drawing import finish, head, legend_below, new_figure, short_number
 
 if TYPE_CHECKING:
     import pandas as pd

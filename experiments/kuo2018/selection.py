@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from pgsr import Geometric, Mechanism, View, metrics
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicFit, Matching
-from pgsr.drawing import LEVELS as LEVEL_LOOKS
-from pgsr.drawing import finish, head, legend_below, level_name, new_figure
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
 from pgsr.experiments.engine.figures import wrapped
@@ -34,6 +32,8 @@ from pgsr.experiments.kuo2018.data import (
     paper_name,
 )
 from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, ratio_of
+from pgsr.figures.drawing import LEVELS as LEVEL_LOOKS
+from pgsr.figures.drawing import finish, head, legend_below, level_name, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

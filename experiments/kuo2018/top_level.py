@@ -5,7 +5,6 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from pgsr.algorithms import NoConsistency
-from pgsr.drawing import finish, legend_below, new_figure
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import error_axis, wrapped
@@ -32,6 +31,7 @@ from pgsr.experiments.kuo2018.epsilon_figures import (
     number,
     printed_verdict,
 )
+from pgsr.figures.drawing import finish, legend_below, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

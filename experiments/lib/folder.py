@@ -14,8 +14,8 @@ from pgsr import __version__
 from pgsr.experiments.lib import verify
 from pgsr.experiments.lib.instances import Instance
 from pgsr.experiments.lib.optimum import optimum_of
-from pgsr.problem import Problem
-from pgsr.programs.named import named
+from pgsr.problems.problem import Problem
+from pgsr.problems.programs.named import named
 
 FILES = ("problem.npz", "certificate.npz", "optimum.json", "verify.py")
 

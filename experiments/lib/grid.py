@@ -3,7 +3,7 @@
 import numpy as np
 
 from pgsr import Problem, View
-from pgsr.measurement import Totals
+from pgsr.noise.measurement import Totals
 
 
 def on_grid(problem: Problem, x: np.ndarray, unit: int) -> np.ndarray:

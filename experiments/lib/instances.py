@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pgsr import CountOfCounts, Geometric, Problem, Seeded, View
-from pgsr.entities import entity_totals
 from pgsr.errors import ArgumentError
 from pgsr.experiments.lib.data import truth_of, values_of
+from pgsr.noise.entities import entity_totals
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 

@@ -16,18 +16,18 @@ from pgsr.algorithms import (
     SimplexProjection,
     TreeProjection,
 )
+from pgsr.data.views import ranked
 from pgsr.errors import PgsrError
 from pgsr.experiments.lib.grid import on_grid
 from pgsr.experiments.lib.prices import UNIT, UNIT_OF_MAGNITUDES, closing_prices, ranked_prices
-from pgsr.measurement import Totals
-from pgsr.method import Method
+from pgsr.methods.method import Method
 from pgsr.models import CumulativeFlow, Flow, Scipy
 from pgsr.models.adapter import SolverModel
 from pgsr.models.formulate import formulate
 from pgsr.models.program import SolverProgram
 from pgsr.models.unit_steps import absolute_values, unit_steps
-from pgsr.programs.named import NamedProgram
-from pgsr.views import ranked
+from pgsr.noise.measurement import Totals
+from pgsr.problems.programs.named import NamedProgram
 
 SOLVER_LIMIT = 120.0
 """Seconds for a general solver where pgsr has no algorithm of its own."""

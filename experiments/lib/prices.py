@@ -24,7 +24,7 @@ from pgsr import Problem, View
 from pgsr.certificates import Multipliers
 from pgsr.certificates.lagrangian import entity_prices_of, prices_of
 from pgsr.certificates.potentials import Potentials
-from pgsr.measurement import Totals
+from pgsr.noise.measurement import Totals
 
 UNIT = 2**20
 """Prices of real problems are multiples of 1 / UNIT."""

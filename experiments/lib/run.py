@@ -20,17 +20,17 @@ from pgsr.algorithms import (
     TreeProjection,
 )
 from pgsr.certificates import objective, violations
-from pgsr.comparison import SOLVER_SHARE, label_of
+from pgsr.comparison.compare import SOLVER_SHARE, label_of
+from pgsr.data.estimate import Estimate
 from pgsr.errors import ArgumentError
-from pgsr.estimate import Estimate
 from pgsr.experiments.engine.worker import Worker
 from pgsr.experiments.lib.folder import Built, is_built, problem_of, read
-from pgsr.method import Method
+from pgsr.methods.method import Method
+from pgsr.methods.toys import toy_of
 from pgsr.models import CumulativeFlow
 from pgsr.models.adapter import Route, Run, SolverModel
 from pgsr.models.availability import solvers
 from pgsr.models.judge import Claim
-from pgsr.toys import toy_of
 
 OWN: tuple[Method, ...] = (
     TreeProjection(),

@@ -123,7 +123,7 @@ def profile(rows: pd.DataFrame, kind: str, at_most: int = len(LOOKS)) -> "Figure
 
     The best methods by shifted geometric mean are drawn, in that order in the legend.
     """
-    from pgsr.drawing import new_figure
+    from pgsr.figures.drawing import new_figure
 
     part = of_kind(rows, kind)
     everything, limit = len(set(part["instance"])), float(_numbers(part, "limit").max())

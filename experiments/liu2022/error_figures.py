@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from math import ceil
 from typing import TYPE_CHECKING
 
-from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.experiments.engine.figures import epsilon_axis, error_axis, wrapped
@@ -12,6 +11,7 @@ from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, at_most, compared
 from pgsr.experiments.liu2022.arms import ENOUGH_ROUNDS, PAPERS_COMPONENTS
+from pgsr.figures.drawing import finish, head, legend_below, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

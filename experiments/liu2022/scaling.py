@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.errors import MemoryNeededError
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import (
@@ -32,6 +31,7 @@ from pgsr.experiments.engine.verdicts import Finding, Verdict, exactly, in_every
 from pgsr.experiments.liu2022 import published as liu
 from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MULTIPLICATIVE, Competitor
 from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, only, up_to
+from pgsr.figures.drawing import finish, head, legend_below, new_figure
 from pgsr.synthesis import (
     AdaptiveBudget,
     Domain,

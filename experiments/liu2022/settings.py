@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Scale
 from pgsr.experiments.engine.figures import error_axis
@@ -33,6 +32,7 @@ from pgsr.experiments.liu2022.arms import (
 )
 from pgsr.experiments.liu2022.data import NHTS_REDUCED, SMALL_REDUCED
 from pgsr.experiments.liu2022.error_figures import LARGEST, errors_of, share
+from pgsr.figures.drawing import finish, head, legend_below, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

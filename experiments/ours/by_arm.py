@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pgsr.drawing import LEVELS, level_name, log_labels
 from pgsr.experiments.engine.summary import LevelErrors
+from pgsr.figures.drawing import LEVELS, level_name, log_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pgsr import ByGroups, Geometric, Result, Status, View, metrics
 from pgsr.algorithms import BottomUp, Matching, Posterior
-from pgsr.comparison import ANSWERED, errors_by_level
+from pgsr.comparison.compare import ANSWERED, errors_by_level
 from pgsr.datasets.census2000_race import census2000_race
-from pgsr.drawing import finish, head, legend_below, level_name, new_figure
 from pgsr.experiments.engine.data import generated_census
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import wrapped
@@ -39,6 +38,7 @@ from pgsr.experiments.ours.arms import (
 )
 from pgsr.experiments.ours.by_arm import draw_by_arm
 from pgsr.experiments.ours.profiles import profiles
+from pgsr.figures.drawing import finish, head, legend_below, level_name, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

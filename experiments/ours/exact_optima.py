@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from pgsr import Problem, Totals, View
 from pgsr.algorithms import BottomUp, IsotonicTreeProjection, RegionTotalsProjection
-from pgsr.drawing import finish, head, legend_below, level_name, log_labels, new_figure
 from pgsr.experiments.engine.experiment import Arm, Experiment, Scale
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
@@ -42,6 +41,7 @@ from pgsr.experiments.ours.arms import (
 )
 from pgsr.experiments.ours.by_arm import draw_by_arm
 from pgsr.experiments.ours.profiles import profiles
+from pgsr.figures.drawing import finish, head, legend_below, level_name, log_labels, new_figure
 from pgsr.models import CumulativeFlow, Flow, MidpointBottomUp
 
 if TYPE_CHECKING:

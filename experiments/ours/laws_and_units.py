@@ -10,9 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pgsr import View
-from pgsr.accounting import Approximate
 from pgsr.algorithms import Matching, Posterior
-from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.experiments.engine.experiment import Arm, Experiment, Scale
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.summary import level_errors
@@ -21,8 +19,10 @@ from pgsr.experiments.fioretto2019.data import CENSUS_SMALL, TAXI_SMALL
 from pgsr.experiments.ours.by_arm import draw_by_arm
 from pgsr.experiments.ours.every_release import smaller_at_every_level
 from pgsr.experiments.ours.profiles import profiles
-from pgsr.neighbours import Relation, Unit
+from pgsr.figures.drawing import finish, head, legend_below, new_figure
 from pgsr.noise import Noise
+from pgsr.privacy.accounting import Approximate
+from pgsr.privacy.neighbours import Relation, Unit
 
 if TYPE_CHECKING:
     import pandas as pd

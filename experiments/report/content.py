@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from pgsr.comparison import ANSWERED
-from pgsr.drawing import level_name
+from pgsr.comparison.compare import ANSWERED
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.effects import MATERIAL
 from pgsr.experiments.engine.experiment import Experiment, Profile
@@ -34,6 +33,7 @@ from pgsr.experiments.report.claims import COUNTED, EFFECTS, by_claim
 from pgsr.experiments.report.environment import environment
 from pgsr.experiments.report.means import Mean
 from pgsr.experiments.report.sections import Section
+from pgsr.figures.drawing import level_name
 
 SHOWN_KEYS = 5
 """Keys of cells in a note; `python -m pgsr.experiments status` has the rest."""

@@ -247,8 +247,8 @@ def _uses(code: str, name: str) -> bool:
     """Tell whether a test file uses the object: by its class, by parent and name, or by its module and name.
 
     Example:
-        >>> _uses("from pgsr import metrics; metrics.l1(a, b)", "pgsr.metrics.l1"), _uses("l1 = 3", "pgsr.metrics.l1")
-        (True, False)
+        >>> [_uses(s, "pgsr.methods.metrics.l1") for s in ("from pgsr import metrics; metrics.l1(a, b)", "l1 = 3")]
+        [True, False]
     """
     *above, parent, last = name.split(".")
     if not re.search(rf"\b{last}\b", code):

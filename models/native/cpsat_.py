@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from pgsr.errors import MethodError
+from pgsr.methods.gate import Stopped
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.levels import Levels
 from pgsr.models.native.model import NativeModel, not_solved
 from pgsr.models.native.one_by_one import comparisons, unknowns
 from pgsr.models.optional import load
-from pgsr.problem import Problem
-from pgsr.solving import Stopped
+from pgsr.problems.problem import Problem
 
 _MODULE = "ortools.sat.python.cp_model"
 

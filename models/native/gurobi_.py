@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from pgsr.errors import MethodError
-from pgsr.method import Status
+from pgsr.methods.gate import Stopped
+from pgsr.methods.method import Status
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.levels import Levels
 from pgsr.models.native.model import NativeModel, not_solved
 from pgsr.models.optional import load
-from pgsr.problem import Problem
-from pgsr.solving import Stopped
+from pgsr.problems.problem import Problem
 
 SIZE_LIMIT_EXCEEDED = 10010
 

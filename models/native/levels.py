@@ -7,11 +7,11 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from pgsr.data.views import View
 from pgsr.errors import ProblemError
-from pgsr.problem import Problem
-from pgsr.programs import NamedProgram, named
-from pgsr.programs.rows import ordered_regions, regions_with_entities, regions_with_total
-from pgsr.views import View
+from pgsr.problems.problem import Problem
+from pgsr.problems.programs import NamedProgram, named
+from pgsr.problems.programs.rows import ordered_regions, regions_with_entities, regions_with_total
 
 
 @dataclass(frozen=True, eq=False)

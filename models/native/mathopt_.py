@@ -11,7 +11,7 @@ from pgsr.models.native.levels import Levels
 from pgsr.models.native.model import NativeModel, not_solved
 from pgsr.models.native.one_by_one import comparisons, unknowns
 from pgsr.models.optional import load
-from pgsr.problem import Problem
+from pgsr.problems.problem import Problem
 
 _MODULE = "ortools.math_opt.python.mathopt"
 

@@ -9,18 +9,18 @@ import numpy as np
 
 from pgsr.certificates import certify
 from pgsr.checks import checked_limit, require_kind
-from pgsr.conditions import Conditions
+from pgsr.data.estimate import Estimate
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.region_ids import region_id
+from pgsr.data.rounding import nearest
 from pgsr.errors import MethodError
-from pgsr.estimate import Estimate
-from pgsr.hierarchy import Hierarchy
-from pgsr.method import Result, Seconds, Status
+from pgsr.methods.gate import Deadline, Stopped
+from pgsr.methods.method import Result, Seconds, Status
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.native.levels import Levels
-from pgsr.problem import Problem
-from pgsr.region_ids import region_id
-from pgsr.rounding import nearest
-from pgsr.solving import Deadline, Stopped
+from pgsr.problems.conditions import Conditions
+from pgsr.problems.problem import Problem
 
 EQUALITIES = ("consistency", "total", "entities", "stated equal")
 """The kinds of equalities, in the order in which programs have them."""

@@ -12,7 +12,7 @@ from pgsr.models.native.levels import Levels
 from pgsr.models.native.model import NativeModel, not_solved
 from pgsr.models.native.one_by_one import comparisons, unknowns
 from pgsr.models.optional import load
-from pgsr.problem import Problem
+from pgsr.problems.problem import Problem
 
 
 class ScipModel(NativeModel):

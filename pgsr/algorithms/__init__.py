@@ -18,7 +18,7 @@
 | `isotonic_tree_projection`    | M_c^dp: isotonic fits, then M_H                                              |
 
 The docstring of a room states its problem and derives what its code computes. A method is a value with `supports` and
-`solve`; a new one is a subclass of `pgsr.solving.GatedMethod`.
+`solve`; a new one is a subclass of `pgsr.methods.gate.GatedMethod`.
 """
 
 from pgsr.algorithms.choosing import ChosenByNoise, ChosenByScore, ChosenByStatistic
@@ -33,7 +33,7 @@ from pgsr.algorithms.mean_consistency import MeanConsistency
 from pgsr.algorithms.posterior import PooledPrior, Posterior
 from pgsr.algorithms.simplex import SimplexProjection
 from pgsr.algorithms.two_stage import MidpointBottomUp, TwoStage
-from pgsr.parallel import DaskMap, Mapper, Threads
+from pgsr.machine.parallel import DaskMap, Mapper, Threads
 
 __all__ = [
     "BottomUp",

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from pgsr.estimate import Estimate
-from pgsr.hierarchy import Hierarchy
-from pgsr.views import View
+from pgsr.data.estimate import Estimate
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
 
 DENSE_CELLS = 20_000_000
 """Cells up to which an estimate is handed out as a dense array."""

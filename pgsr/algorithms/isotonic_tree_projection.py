@@ -8,13 +8,13 @@ from pgsr.algorithms.isotonic import isotonic_l2
 from pgsr.algorithms.m_h import TreeProjection
 from pgsr.certificates import certify
 from pgsr.checks import require_kind
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View, counts_of_cumulative, cumulative
 from pgsr.errors import ProblemError
-from pgsr.estimate import Estimate
-from pgsr.measurement import Measurement, Totals
-from pgsr.method import Method, Result, Status
-from pgsr.problem import Problem
-from pgsr.solving import Deadline
-from pgsr.views import View, counts_of_cumulative, cumulative
+from pgsr.methods.gate import Deadline
+from pgsr.methods.method import Method, Result, Status
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.problems.problem import Problem
 
 
 @dataclass(frozen=True)

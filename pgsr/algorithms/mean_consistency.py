@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.blocks import BLOCK_CELLS
 from pgsr.certificates import Multipliers, certify
-from pgsr.estimate import Estimate
-from pgsr.hierarchy import Hierarchy
-from pgsr.method import Result, Seconds, Status
-from pgsr.problem import Problem
-from pgsr.solving import Deadline, GatedMethod
-from pgsr.tolerances import PROVED_GAP
+from pgsr.data.estimate import Estimate
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.machine.blocks import BLOCK_CELLS
+from pgsr.methods.gate import Deadline, GatedMethod
+from pgsr.methods.method import Result, Seconds, Status
+from pgsr.problems.problem import Problem
+from pgsr.problems.tolerances import PROVED_GAP
 
 
 @dataclass(frozen=True)

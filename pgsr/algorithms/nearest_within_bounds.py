@@ -4,9 +4,9 @@
     subject to  x[r, s] = sum over children c of x[c, s],   lower[r, s] <= x[r, s] <= upper[r, s],   x integer,
                 sum over s of x[root, s] = G,   or of every region  sum over s of x[r, s] = G[r].
 
-Such counts are a flow (`pgsr.quadratic_flow`): G units start at one vertex, go on to a vertex for every size of the
-root, from there down to the regions below, size by size, and from the cells of a lowest region into its total, or into
-the ground where its total is not public. The units on the way to a cell are its count.
+Such counts are a flow (`pgsr.engines.quadratic_flow`): G units start at one vertex, go on to a vertex for every size of
+the root, from there down to the regions below, size by size, and from the cells of a lowest region into its total, or
+into the ground where its total is not public. The units on the way to a cell are its count.
 
 **Bounds.** The flows there have a least, 0, and no most. A fixed cell is no arc but a supply at both ends. Any other
 lower bound is taken off, x = lower + x'. An upper bound x' <= u makes two arcs of one that leads from a to b: x' goes
@@ -23,10 +23,10 @@ busy machine.
 
 import numpy as np
 
-from pgsr.conditions import UNBOUNDED
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.engines.quadratic_flow import Network, cheapest_flow
 from pgsr.errors import ProblemError
-from pgsr.hierarchy import Hierarchy
-from pgsr.quadratic_flow import Network, cheapest_flow
+from pgsr.problems.conditions import UNBOUNDED
 
 
 def nearest_within_bounds(

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.blocks import row_blocks
 from pgsr.certificates import certify, is_simplex_problem
-from pgsr.estimate import Estimate
-from pgsr.method import Result, Seconds, Status
-from pgsr.problem import Problem
-from pgsr.solving import Deadline, GatedMethod
-from pgsr.tolerances import PROVED_GAP
-from pgsr.views import View
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
+from pgsr.machine.blocks import row_blocks
+from pgsr.methods.gate import Deadline, GatedMethod
+from pgsr.methods.method import Result, Seconds, Status
+from pgsr.problems.problem import Problem
+from pgsr.problems.tolerances import PROVED_GAP
 
 _LARGEST_SUM = 2**61
 

@@ -8,14 +8,14 @@ from pgsr.algorithms.isotonic import Optimum, isotonic_l1
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.algorithms.tree_rounding import integers_near
 from pgsr.checks import checked_limit, member_of, require_kind
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
 from pgsr.errors import MethodError, ProblemError
-from pgsr.estimate import Estimate
-from pgsr.measurement import Measurement, Totals
-from pgsr.method import Method, Result, Seconds
-from pgsr.parallel import Threads
-from pgsr.problem import Problem, precision_weights, refused_weights
-from pgsr.solving import Deadline, Stopped, judged_release
-from pgsr.views import View
+from pgsr.machine.parallel import Threads
+from pgsr.methods.gate import Deadline, Stopped, judged_release
+from pgsr.methods.method import Method, Result, Seconds
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.problems.problem import Problem, precision_weights, refused_weights
 
 
 @dataclass(frozen=True)

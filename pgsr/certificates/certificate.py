@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgsr.blocks import row_blocks
 from pgsr.certificates.exchange import has_exchange_test, is_exchange_optimal
 from pgsr.certificates.lagrangian import lagrangian_bound, unpriced_bound
 from pgsr.certificates.multipliers import Multipliers
@@ -20,12 +19,13 @@ from pgsr.certificates.regions_alone import (
     simplex_bound,
 )
 from pgsr.checks import require_kind
-from pgsr.conditions import UNBOUNDED, Conditions
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View, ranked
 from pgsr.errors import ProblemError, TooLargeError
-from pgsr.estimate import Estimate
-from pgsr.problem import Problem
-from pgsr.tolerances import CONDITION, RELATIVE
-from pgsr.views import View, ranked
+from pgsr.machine.blocks import row_blocks
+from pgsr.problems.conditions import UNBOUNDED, Conditions
+from pgsr.problems.problem import Problem
+from pgsr.problems.tolerances import CONDITION, RELATIVE
 
 EXCHANGE_TEST = "exchange test"
 MULTIPLIERS = "Lagrangian bound"

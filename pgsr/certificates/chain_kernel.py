@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.machine.compilation import compiled
 
 UNLIMITED = 2**61
 

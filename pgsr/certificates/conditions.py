@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.blocks import row_blocks
 from pgsr.checks import is_sparse
-from pgsr.estimate import Estimate
-from pgsr.measurement import Measurement, Totals
-from pgsr.tolerances import CONDITION
-from pgsr.views import View, counts_of_cumulative
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View, counts_of_cumulative
+from pgsr.machine.blocks import row_blocks
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.problems.tolerances import CONDITION
 
 
 def broken_conditions(measurement: Measurement, estimate: Estimate) -> dict[str, int]:

@@ -1,10 +1,10 @@
 """The exchange test, which proves integer counts optimal under consistency and the root's total."""
 
-from pgsr.estimate import Estimate
-from pgsr.measurement import Totals
-from pgsr.nearest_tree.exchange import passes_exchange_test
-from pgsr.problem import Problem
-from pgsr.views import View
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
+from pgsr.engines.nearest_tree.exchange import passes_exchange_test
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
 
 
 def has_exchange_test(problem: Problem) -> bool:
@@ -25,7 +25,8 @@ def has_exchange_test(problem: Problem) -> bool:
 def is_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
     """Say whether a feasible integer answer to a problem with `has_exchange_test` is optimal.
 
-    See `pgsr.nearest_tree.exchange.passes_exchange_test`, which needs no problem, and decides in integers and one pass.
+    See `pgsr.engines.nearest_tree.exchange.passes_exchange_test`, which needs no problem, and decides in integers and
+    one pass.
     """
     if estimate.values.dtype.kind != "i":
         return False

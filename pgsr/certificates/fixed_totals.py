@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.checks import what_to_lower
-from pgsr.conditions import Conditions
-from pgsr.hierarchy import Hierarchy
-from pgsr.problem import Problem
-from pgsr.region_ids import region_id
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.region_ids import region_id
+from pgsr.problems.conditions import Conditions
+from pgsr.problems.problem import Problem
 
 LARGEST = 2**50
 """Largest total times weight times levels."""
@@ -47,7 +47,7 @@ class FixedTotals:
         """Find them; None where conditions were stated that are something else than totals of regions.
 
         Example:
-            >>> from pgsr.conditions import total
+            >>> from pgsr.problems.conditions import total
             >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
             >>> problem = Problem.of([[0, 3, 2], [1, 2, -1], [0, 2, 1]], tree, groups=5, label="M_H")
             >>> fixed = FixedTotals.of(problem.where(total(region=("US", "MI")) == 2))

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.blocks import row_blocks
 from pgsr.certificates.multipliers import Multipliers
 from pgsr.certificates.regions_alone import sum_below
 from pgsr.certificates.stated_prices import StatedPrices
-from pgsr.conditions import UNBOUNDED
+from pgsr.data.views import View
 from pgsr.errors import ProblemError
-from pgsr.measurement import Totals
-from pgsr.problem import Problem
-from pgsr.views import View
+from pgsr.machine.blocks import row_blocks
+from pgsr.noise.measurement import Totals
+from pgsr.problems.conditions import UNBOUNDED
+from pgsr.problems.problem import Problem
 
 _LARGEST_PRICE = 2.0**100
 

@@ -4,17 +4,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.blocks import row_blocks
 from pgsr.certificates.fixed_totals import FixedTotals
 from pgsr.certificates.lagrangian import prices_of
 from pgsr.certificates.multipliers import Multipliers
 from pgsr.certificates.regions_alone import is_region_exchange_optimal
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
+from pgsr.engines.nearest_tree.exchange import require_small_slopes
 from pgsr.errors import TooLargeError
-from pgsr.estimate import Estimate
-from pgsr.measurement import Totals
-from pgsr.nearest_tree.exchange import require_small_slopes
-from pgsr.problem import Problem
-from pgsr.views import View
+from pgsr.machine.blocks import row_blocks
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
 
 _LARGEST_START = 2.0**58
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.machine.compilation import compiled
 
 SETTLED = 1
 NEGATIVE_CYCLE = 0

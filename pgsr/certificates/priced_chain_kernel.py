@@ -7,7 +7,7 @@ Chain r has the cells x[i] = x[r, i] and minimises
 
 import numpy as np
 
-from pgsr.compilation import compiled, inlined
+from pgsr.machine.compilation import compiled, inlined
 
 NONE = 2**61
 """As an upper bound, or negated as a lower one: there is none."""

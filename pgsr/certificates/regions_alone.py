@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pgsr.blocks import row_blocks
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
+from pgsr.engines.nearest_tree.exchange import NEVER
 from pgsr.errors import ProblemError, TooLargeError
-from pgsr.estimate import Estimate
-from pgsr.measurement import Totals
-from pgsr.nearest_tree.exchange import NEVER
-from pgsr.problem import Problem
-from pgsr.tolerances import CONDITION, RELATIVE
-from pgsr.views import View
+from pgsr.machine.blocks import row_blocks
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
+from pgsr.problems.tolerances import CONDITION, RELATIVE
 
 _LARGEST_MULTIPLIER = 2**60
 

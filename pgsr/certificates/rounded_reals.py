@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from pgsr.blocks import row_blocks
 from pgsr.certificates.certificate import Certificate, is_decided
-from pgsr.estimate import Estimate
-from pgsr.problem import Problem
+from pgsr.data.estimate import Estimate
+from pgsr.machine.blocks import row_blocks
+from pgsr.problems.problem import Problem
 
 
 def missed(problem: Problem, estimate: Estimate, certificate: Certificate, in_integers: str) -> str:

@@ -6,9 +6,9 @@ import numpy as np
 
 from pgsr.certificates.multipliers import Multipliers
 from pgsr.certificates.regions_alone import sum_below
-from pgsr.conditions import UNBOUNDED, Conditions
 from pgsr.errors import ProblemError
-from pgsr.problem import Problem
+from pgsr.problems.conditions import UNBOUNDED, Conditions
+from pgsr.problems.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

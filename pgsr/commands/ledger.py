@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pgsr.accounting import Approximate, Odometer, Rho, epsilon_delta
 from pgsr.ledger.contents import Contents
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
 from pgsr.ledger.file import LedgerFile
-from pgsr.neighbours import IN_WORDS, Relation, Unit
+from pgsr.privacy.accounting import Approximate, Odometer, Rho, epsilon_delta
+from pgsr.privacy.neighbours import IN_WORDS, Relation, Unit
 
 app = typer.Typer(
     help="Make, show and verify the ledger of a data set: what may be spent on it in all, and every charge.",

@@ -5,10 +5,10 @@ from enum import StrEnum
 
 import numpy as np
 
+from pgsr.data.counts import CountOfCounts
 from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import Regions, one_of, whole_number
 from pgsr.datasets.table import count_of_counts
-from pgsr.histogram import CountOfCounts
 
 
 class Race(StrEnum):

@@ -6,11 +6,11 @@ its blocks once, and `census2010_race` reads the small table that it writes.
 
 import os
 
+from pgsr.data.counts import CountOfCounts
 from pgsr.datasets.census2000_race import Race, leaves_of
 from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import Regions, one_of, whole_number
 from pgsr.datasets.table import count_of_counts
-from pgsr.histogram import CountOfCounts
 
 FILE = DataFile(
     "census2010_block_race.parquet",

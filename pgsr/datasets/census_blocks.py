@@ -5,7 +5,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from pgsr.counts_by_level import CountsByLevel, folded, require_falling
+from pgsr.data.counts_by_level import CountsByLevel, folded, require_falling
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_figures import DIVISIONS, HOUSEHOLDS, states
 from pgsr.datasets.census_like import (
     LARGEST_SIZE,
@@ -20,7 +21,6 @@ from pgsr.datasets.census_like import (
 from pgsr.datasets.counted_tree import counted_tree
 from pgsr.datasets.parameters import whole_number
 from pgsr.errors import DataError
-from pgsr.hierarchy import Hierarchy
 
 BLOCKS_PER_GROUP = 25
 """Blocks per block group, as in 2020: 5.9 million inhabited and other blocks in 242,180 block groups are 24.3."""

@@ -6,12 +6,12 @@ from enum import IntEnum, StrEnum
 
 import numpy as np
 
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.rounding import largest_remainder
 from pgsr.datasets.census_figures import HOUSEHOLDS, State, states
 from pgsr.datasets.parameters import Regions, one_of, whole_number
 from pgsr.datasets.table import count_of_counts
 from pgsr.errors import DataError
-from pgsr.histogram import CountOfCounts
-from pgsr.rounding import largest_remainder
 
 N_TRACTS = 60_000
 LARGEST_SIZE = 10_000

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pgsr.hierarchy import Hierarchy, Path
+from pgsr.data.hierarchy import Hierarchy, Path
 
 
 def counted_tree(children: Sequence[np.ndarray], paths: Sequence[Path]) -> Hierarchy:

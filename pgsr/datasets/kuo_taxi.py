@@ -4,10 +4,10 @@ import os
 
 import numpy as np
 
+from pgsr.data.counts import CountOfCounts
 from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.table import count_of_counts
-from pgsr.histogram import CountOfCounts
 
 FILE = DataFile(
     "kuo2018_taxi_nyc2013.parquet",

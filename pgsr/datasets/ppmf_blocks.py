@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from pgsr import memory
-from pgsr.counts_by_level import CountsByLevel, folded, require_falling
+from pgsr.data.counts_by_level import CountsByLevel, folded, require_falling
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.counted_tree import counted_tree
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.ppmf_units import CLASSES, CODES, FILE, GROUP_QUARTERS, LARGEST_SIZE, VACANT
 from pgsr.errors import DataError
-from pgsr.hierarchy import Hierarchy
+from pgsr.machine import memory
 
 ROOT = "United States"
 

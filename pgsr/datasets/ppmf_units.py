@@ -16,7 +16,7 @@ import numpy as np
 from pgsr.checks import require_kind
 from pgsr.datasets.files import DataFile
 from pgsr.errors import DataError, TableError
-from pgsr.replacing import replacing
+from pgsr.machine.replacing import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import LARGEST_DENSE, CountOfCounts
+from pgsr.data.counts import LARGEST_DENSE, CountOfCounts
+from pgsr.data.hierarchy import Hierarchy
 
 
 def count_of_counts(

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.rounding import largest_remainder
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.table import count_of_counts
 from pgsr.errors import DataError
-from pgsr.histogram import CountOfCounts
-from pgsr.rounding import largest_remainder
 
 GROUPS = 13_282
 """Groups of the data set, and its largest size: both are printed as 13,282."""

@@ -4,11 +4,11 @@ import os
 
 import numpy as np
 
+from pgsr.data.counts import CountOfCounts
 from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.table import count_of_counts
 from pgsr.errors import DataError
-from pgsr.histogram import CountOfCounts
 
 FILE = DataFile("tlc2014_trips.parquet", text=("medallion",), whole=("PULocationID",), may_miss=("PULocationID",))
 ZONES = DataFile(

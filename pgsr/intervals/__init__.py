@@ -62,7 +62,7 @@ intervals themselves, `figure` how they are drawn.
 
     >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
     >>> from pgsr.algorithms import Matching
-    >>> from pgsr.mechanism import Mechanism
+    >>> from pgsr.methods.mechanism import Mechanism
     >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
     >>> mechanism = Mechanism(Geometric(View.CUMULATIVE, epsilon=1), Matching())
     >>> released = mechanism.release(truth, Seeded("demo"))

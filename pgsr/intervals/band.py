@@ -5,20 +5,20 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr import memory
-from pgsr.budget import Number
 from pgsr.checks import require_kind
+from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
 from pgsr.errors import ProblemError, TooLargeError
-from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import LARGEST_TOTAL, CountOfCounts
 from pgsr.intervals.bounds import Bounds, Pair
 from pgsr.intervals.noise_quantiles import noise_quantiles
 from pgsr.intervals.statistics import Statistic
 from pgsr.intervals.tightening import tightened
 from pgsr.intervals.value import Intervals, exact_level
-from pgsr.laws import Law
-from pgsr.measurement import Measurement, Totals
-from pgsr.views import View
+from pgsr.machine import memory
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.privacy.budget import Number
+from pgsr.privacy.laws import Law
 
 
 class EmptyBandError(ProblemError):

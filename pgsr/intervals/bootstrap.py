@@ -7,18 +7,18 @@ from statistics import NormalDist
 
 import numpy as np
 
-from pgsr import memory
-from pgsr.budget import Number
 from pgsr.checks import require_kind
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ArgumentError
-from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import CountOfCounts
 from pgsr.intervals.statistics import Statistic
 from pgsr.intervals.value import Intervals, exact_level
-from pgsr.measurement import Totals
-from pgsr.mechanism import Mechanism
-from pgsr.method import Result
-from pgsr.random import Seeded
+from pgsr.machine import memory
+from pgsr.methods.mechanism import Mechanism
+from pgsr.methods.method import Result
+from pgsr.noise.measurement import Totals
+from pgsr.privacy.budget import Number
+from pgsr.privacy.random import Seeded
 
 
 class Origin(StrEnum):

@@ -4,16 +4,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pgsr import memory
-from pgsr.budget import Number
-from pgsr.cell_intervals_by_level import CellIntervalsByLevel
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.cell_intervals_by_level import CellIntervalsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.views import View
 from pgsr.errors import ArgumentError
 from pgsr.intervals.bootstrap import Replicates, checked_replicates, source_of_replicate, told
 from pgsr.intervals.statistics import Counts, CumulativeCounts
 from pgsr.intervals.value import exact_level
-from pgsr.mechanism import AnyMechanism
-from pgsr.views import View
+from pgsr.machine import memory
+from pgsr.methods.mechanism import AnyMechanism
+from pgsr.privacy.budget import Number
 
 STATISTICS = {View.COUNTS: Counts(), View.CUMULATIVE: CumulativeCounts()}
 """What intervals are of, by view."""

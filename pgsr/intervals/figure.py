@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.drawing import BLUE, SKY, finish, head, legend_below, new_figure
-from pgsr.region_figure import ESTIMATED, MOST_MARKS
+from pgsr.figures.drawing import BLUE, SKY, finish, head, legend_below, new_figure
+from pgsr.figures.region_figure import ESTIMATED, MOST_MARKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

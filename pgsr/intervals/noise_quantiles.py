@@ -6,7 +6,7 @@ from math import log, log1p
 
 import numpy as np
 
-from pgsr.laws import Law
+from pgsr.privacy.laws import Law
 
 _PRECISION = 192
 """Bits of the integer arithmetic that the answer is proved by."""
@@ -33,7 +33,7 @@ def noise_quantiles(laws: Sequence[Law], cells: Sequence[int], level: Fraction) 
         level: above 0 and below 1.
 
     Example:
-        >>> from pgsr.laws import DiscreteGaussian, DoubleGeometric
+        >>> from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
         >>> noise_quantiles([DoubleGeometric(Fraction(2)), DoubleGeometric(Fraction(6))], [10, 100], Fraction(9, 10))
         (12, 42)
         >>> noise_quantiles([DiscreteGaussian(Fraction(2)), DiscreteGaussian(Fraction(6))], [10, 100], Fraction(9, 10))

@@ -7,13 +7,13 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from pgsr.checks import require_kind
+from pgsr.data.counts import CountOfCounts
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.histogram import CountOfCounts
 from pgsr.intervals.bootstrap import Origin, Replicates, checked_replicates, of_tables, told
 from pgsr.intervals.statistics import Statistic
-from pgsr.measurement import Measurement, Totals
-from pgsr.mechanism import Mechanism
-from pgsr.method import Result
+from pgsr.methods.mechanism import Mechanism
+from pgsr.methods.method import Result
+from pgsr.noise.measurement import Measurement, Totals
 
 
 @runtime_checkable

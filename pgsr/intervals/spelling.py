@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from pgsr.data.region_ids import path_of_id
 from pgsr.errors import ArgumentError
 from pgsr.intervals.statistics import (
     Count,
@@ -16,7 +17,6 @@ from pgsr.intervals.statistics import (
     Statistic,
     Tail,
 )
-from pgsr.region_ids import path_of_id
 
 
 def statistic_of(text: str) -> Statistic:

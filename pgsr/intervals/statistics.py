@@ -12,13 +12,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from pgsr.budget import Number, exact
 from pgsr.checks import require_kind
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.region_ids import region_id
+from pgsr.data.views import cumulative
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.hierarchy import Hierarchy
 from pgsr.intervals.bounds import Bounds, Pair
-from pgsr.region_ids import region_id
-from pgsr.views import cumulative
+from pgsr.privacy.budget import Number, exact
 
 
 class Statistic(ABC):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.hierarchy import Hierarchy
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.intervals.bounds import Bounds
 
 SWEEPS = 20

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr import memory
-from pgsr.budget import Number, exact
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ArgumentError
-from pgsr.hierarchy import Hierarchy
-from pgsr.html import facts_table
+from pgsr.figures.html import facts_table
 from pgsr.intervals.statistics import Statistic
+from pgsr.machine import memory
+from pgsr.privacy.budget import Number, exact
 
 if TYPE_CHECKING:
     import pandas as pd

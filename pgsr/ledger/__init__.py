@@ -6,7 +6,7 @@ from pgsr.ledger.contents import Contents, Entry
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
 from pgsr.ledger.file import LedgerFile
 from pgsr.ledger.relation import steps
-from pgsr.neighbours import Relation, Unit
+from pgsr.privacy.neighbours import Relation, Unit
 
 __all__ = [
     "BrokenLedgerError",

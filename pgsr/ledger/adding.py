@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho, epsilon_delta, rho_of_pure
-from pgsr.accounting.zcdp import SMALLEST as SMALLEST_DELTA
-from pgsr.accounting.zcdp import epsilon_of, rho_of
-from pgsr.budget import SMALLEST
 from pgsr.ledger.errors import LedgerError
 from pgsr.ledger.relation import Relation, steps
+from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho, epsilon_delta, rho_of_pure
+from pgsr.privacy.accounting.zcdp import SMALLEST as SMALLEST_DELTA
+from pgsr.privacy.accounting.zcdp import epsilon_of, rho_of
+from pgsr.privacy.budget import SMALLEST
 
 
 def counted(loss: Loss, charged: Relation, under: Relation) -> Loss:

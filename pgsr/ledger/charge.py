@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from pgsr.accounting import Loss
 from pgsr.ledger.errors import LedgerError
-from pgsr.neighbours import Relation, Unit
+from pgsr.privacy.accounting import Loss
+from pgsr.privacy.neighbours import Relation, Unit
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Charge:
         LedgerError: nothing is spent.
 
     Example:
-        >>> from pgsr.accounting import PureEpsilon
+        >>> from pgsr.privacy.accounting import PureEpsilon
         >>> Charge(PureEpsilon("1/2"), "kuo into release")
         Charge(loss=PureEpsilon(epsilon 1/2), what='kuo into release', relation=<Relation.ADD_REMOVE: 'add_remove'>,
                unit=Unit.ENTITY)

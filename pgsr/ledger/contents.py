@@ -8,12 +8,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from pgsr.accounting import Loss, Rho, epsilon_delta
 from pgsr.errors import BudgetError, PgsrError
 from pgsr.ledger.adding import counted, fits, spent
 from pgsr.ledger.charge import Charge
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
-from pgsr.neighbours import Relation, Unit
+from pgsr.privacy.accounting import Loss, Rho, epsilon_delta
+from pgsr.privacy.neighbours import Relation, Unit
 
 FORMAT = "pgsr ledger 2"
 

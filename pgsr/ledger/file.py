@@ -11,12 +11,12 @@ from typing import IO
 
 from filelock import FileLock, Timeout
 
-from pgsr.accounting import Loss
-from pgsr.html import facts_table
+from pgsr.figures.html import facts_table
 from pgsr.ledger.charge import Charge
 from pgsr.ledger.contents import REMEDY, Contents, Entry, charge_line, hash_of, header_line, is_header, read
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
-from pgsr.neighbours import Relation, Unit
+from pgsr.privacy.accounting import Loss
+from pgsr.privacy.neighbours import Relation, Unit
 
 _FOLDERS_OPEN = os.name != "nt"
 """Windows opens no folders, and so cannot be asked to put one on the disk."""
@@ -38,7 +38,7 @@ class LedgerFile:
 
     Example:
         >>> import tempfile
-        >>> from pgsr.accounting import PureEpsilon
+        >>> from pgsr.privacy.accounting import PureEpsilon
         >>> folder = tempfile.TemporaryDirectory()
         >>> ledger = LedgerFile.create(Path(folder.name) / "ledger.jsonl", "demo", PureEpsilon(1))
         >>> head = ledger.charge(Charge(PureEpsilon("3/4"), "first release"), "demo")

@@ -1,7 +1,7 @@
 """The cost of a charge that protects one relation of neighbouring data sets, under another."""
 
 from pgsr.ledger.errors import LedgerError
-from pgsr.neighbours import IN_WORDS, Relation
+from pgsr.privacy.neighbours import IN_WORDS, Relation
 
 _STEPS = {
     Relation.ADD_REMOVE: {Relation.ADD_REMOVE: 1, Relation.ADD_REMOVE_OR_EMPTY_GROUP: 1},

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from pgsr.accounting import Loss
-from pgsr.accounting.choosing import Laws, best_noise
-from pgsr.budget import Budget, Number, exact
 from pgsr.checks import require_kind
 from pgsr.errors import BudgetError
-from pgsr.laws.per_level import LevelNoise
-from pgsr.measurement import Totals
-from pgsr.neighbours import Relation, Unit
+from pgsr.noise.by_groups import ViewRule, possible_views
+from pgsr.noise.measurement import Totals
 from pgsr.noise.step import NoiseStep
-from pgsr.sensitivity import Sensitivity, require_totals, sensitivity_of_totals
-from pgsr.views_by_region import ViewRule, possible_views
+from pgsr.privacy.accounting import Loss
+from pgsr.privacy.accounting.choosing import Laws, best_noise
+from pgsr.privacy.budget import Budget, Number, exact
+from pgsr.privacy.laws.per_level import LevelNoise
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.sensitivity import Sensitivity, require_totals, sensitivity_of_totals
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Noise(NoiseStep):
     """The noise step for a budget in any currency, with the law of every level that has the least variance.
 
     Levels, and noisy totals if there are any, share the budget: a level with share p of a pure epsilon gets epsilon p,
-    of rho it gets rho p. (epsilon, delta) is spent as `pgsr.accounting.best` says.
+    of rho it gets rho p. (epsilon, delta) is spent as `pgsr.privacy.accounting.best` says.
 
     Args:
         view: the vector to measure, as in `Geometric`.

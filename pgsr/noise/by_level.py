@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from pgsr.accounting.spending import Ledger
 from pgsr.checks import require_kind, require_source
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.views import View
 from pgsr.errors import BudgetError, ProblemError
-from pgsr.laws import Law
-from pgsr.measurement import Totals
-from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.noise.measurement import Totals
+from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.noise.step import NoiseStep
-from pgsr.random import Source, StreamId
-from pgsr.views import View
+from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.laws import Law
+from pgsr.privacy.random import Source, StreamId
 
 _BLOCK = 1 << 22
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from pgsr.accounting import PureEpsilon
-from pgsr.budget import Budget, Number, exact
 from pgsr.errors import BudgetError
-from pgsr.laws.per_level import GeometricNoise
-from pgsr.measurement import Totals
-from pgsr.neighbours import Relation, Unit
+from pgsr.noise.by_groups import ViewRule
+from pgsr.noise.measurement import Totals
 from pgsr.noise.step import NoiseStep
-from pgsr.views_by_region import ViewRule
+from pgsr.privacy.accounting import PureEpsilon
+from pgsr.privacy.budget import Budget, Number, exact
+from pgsr.privacy.laws.per_level import GeometricNoise
+from pgsr.privacy.neighbours import Relation, Unit
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Geometric(NoiseStep):
     (a group with s members is s + 1 such steps). Counts change by 2 at most as before. Cumulative counts are measured
     from above, as numbers of groups larger than s, and ranked sizes from the largest down, padded with zeros to the
     noisy total; an empty group changes neither, an entity one cell by one. Numbers of groups have sensitivity 1 per
-    level and get `totals_share` of epsilon (see `pgsr.group_totals`).
+    level and get `totals_share` of epsilon (see `pgsr.noise.group_totals`).
 
     Args:
         view: the vector to measure; its sensitivity is 2 (`View.COUNTS`) or 1. One per level, root first, is possible:
@@ -46,7 +46,7 @@ class Geometric(NoiseStep):
         Measurement(View.COUNTS, Hierarchy(3 regions, levels 1 / 2), sizes 0..3, epsilon=1)
 
     Source: Kuo et al. 2018, section 4; Fioretto and Van Hentenryck 2019, section 4. Sensitivities by enumeration:
-    `tests/test_core_views.py::test_sensitivity_by_enumeration`, `tests/test_core_group_totals.py::test_sensitivities`.
+    `tests/test_data_views.py::test_sensitivity_by_enumeration`, `tests/test_noise_group_totals.py::test_sensitivities`.
     """
 
     view: ViewRule | tuple[ViewRule, ...]

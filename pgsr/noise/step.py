@@ -5,22 +5,22 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from pgsr import memory
-from pgsr.accounting import Loss
-from pgsr.accounting.spending import Ledger
 from pgsr.checks import require_kind, require_source
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View, cumulative, ranked
 from pgsr.errors import ProblemError
-from pgsr.group_totals import noisy_totals
-from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import CountOfCounts
-from pgsr.laws import Law
-from pgsr.laws.per_level import LevelNoise
-from pgsr.measurement import Measurement, Totals, measured_regions, view_of
-from pgsr.neighbours import Relation, Unit
-from pgsr.random import Source, StreamId
-from pgsr.sensitivity import Sensitivity, sensitivity_of, sensitivity_of_totals
-from pgsr.views import View, cumulative, ranked
-from pgsr.views_by_region import ByGroups, ViewRule, possible_views, views_of_regions
+from pgsr.machine import memory
+from pgsr.noise.by_groups import ByGroups, ViewRule, possible_views, views_of_regions
+from pgsr.noise.group_totals import noisy_totals
+from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
+from pgsr.privacy.accounting import Loss
+from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.laws import Law
+from pgsr.privacy.laws.per_level import LevelNoise
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.random import Source, StreamId
+from pgsr.privacy.sensitivity import Sensitivity, sensitivity_of, sensitivity_of_totals
 
 
 class NoiseStep(ABC):

@@ -27,7 +27,7 @@ All of it at once, from three data frames to a folder that anybody can check; in
     >>> import tempfile
     >>> from pathlib import Path
     >>> import pandas as pd
-    >>> from pgsr.accounting import PureEpsilon
+    >>> from pgsr.privacy.accounting import PureEpsilon
     >>> from pgsr.ledger import LedgerFile
     >>> from pgsr.release import ReleaseConfig, Terms, check, forecast, outline, publish
     >>> from pgsr.tables import Entities, Groups, Parents

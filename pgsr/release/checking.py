@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow.parquet as pq
 
-from pgsr.accounting.composing import composed
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.estimate import Estimate
+from pgsr.data.region_ids import region_id
 from pgsr.errors import PgsrError
-from pgsr.estimate import Estimate
-from pgsr.measurement import Totals
-from pgsr.region_ids import region_id
+from pgsr.noise.measurement import Totals
+from pgsr.privacy.accounting.composing import composed
 from pgsr.release import noise_law
 from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.errors import ReleaseError

@@ -43,18 +43,18 @@ from pgsr.algorithms.m_c_levels.release import UncertainByLevel
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
 from pgsr.algorithms.posterior_levels.uncertainty import LevelUncertainty
 from pgsr.algorithms.tree_rounding import GRID
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.estimate import Estimate
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
 from pgsr.intervals import Band, EmptyBandError, band
-from pgsr.measurement import Measurement
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.method import Result
+from pgsr.methods.method import Result
+from pgsr.noise.measurement import Measurement
+from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.release.errors import ReleaseError
 from pgsr.release.folder.released_tables import Ends, dense
 from pgsr.release.judging import Answer
 from pgsr.release.kinds import Construction
 from pgsr.release.terms import Terms
-from pgsr.views import View
 
 SD_ERROR = 1e-6
 """The relative and absolute error of a standard deviation in floating point that a replay allows."""

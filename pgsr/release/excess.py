@@ -14,8 +14,8 @@ the same: a group with fewer members than m counts as m, as one with more than K
 nearest one of m..K never moves two sizes apart (it is non-expansive), so whatever changes the size of a group by at
 most q changes its excess by at most q, and a group that is not touched keeps its excess. The counts by excess of
 neighbouring data sets therefore differ by no more than counts by size 0..K - m of neighbours do, and the sensitivities
-of these hold (`pgsr.sensitivity`). With noisy totals a group that comes with its first entity has an excess of at most
-q, too. Enumerated for small worlds by `tests/test_release_min_size.py::test_every_neighbour`.
+of these hold (`pgsr.privacy.sensitivity`). With noisy totals a group that comes with its first entity has an excess of
+at most q, too. Enumerated for small worlds by `tests/test_release_min_size.py::test_every_neighbour`.
 """
 
 from collections.abc import Callable
@@ -24,9 +24,9 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from pgsr.blocks import row_blocks
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.histogram import CountOfCounts
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.machine.blocks import row_blocks
 
 Counts = TypeVar("Counts", bound=CountOfCounts | CountsByLevel)
 
@@ -42,7 +42,7 @@ def excess_counts(truth: Counts, min_size: int) -> Counts:
         counts by excess, 0..K - m, of the same kind.
 
     Example:
-        >>> from pgsr.hierarchy import Hierarchy
+        >>> from pgsr.data.hierarchy import Hierarchy
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA"], [-1, 0]), [[1, 2, 0, 4]])
         >>> excess_counts(truth, 1).counts[1]
         array([3, 0, 4])

@@ -28,13 +28,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.measurement import Measurement, Totals
-from pgsr.region_ids import path_of_id
+from pgsr.data.region_ids import path_of_id
+from pgsr.data.views import View
+from pgsr.noise.measurement import Measurement, Totals
 from pgsr.release.facts import Fact
 from pgsr.release.noise_law import probability_beyond
 from pgsr.release.noise_residuals import measured_below
 from pgsr.release.terms import Terms
-from pgsr.views import View
 
 FALSE_ALARM = 1e-6
 """The largest chance that right facts are called wrong."""

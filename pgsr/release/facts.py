@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from pgsr.algorithms.nearest_within_bounds import nearest_within_bounds
-from pgsr.conditions import Cells, Condition, groups, state, total
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.region_ids import path_of_id
+from pgsr.data.views import View
 from pgsr.errors import HierarchyError, ProblemError
-from pgsr.hierarchy import Hierarchy
-from pgsr.problem import Problem
-from pgsr.region_ids import path_of_id
+from pgsr.problems.conditions import Cells, Condition, groups, state, total
+from pgsr.problems.problem import Problem
 from pgsr.release.errors import ConfigError
-from pgsr.views import View
 
 RELATIONS = {"equal": "==", "at_least": ">=", "at_most": "<="}
 """The keys of a fact that hold its number, and what they say."""
 
 LARGEST = 2**50
-"""The largest number of a fact, as `pgsr.conditions` has it."""
+"""The largest number of a fact, as `pgsr.problems.conditions` has it."""
 
 _WORDS = {"equal": "exactly", "at_least": "at least", "at_most": "at most"}
 

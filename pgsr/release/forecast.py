@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.accounting import starting_shares
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ArgumentError
-from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import CountOfCounts
-from pgsr.html import facts_table
-from pgsr.laws import GaussianNoise, GeometricNoise
-from pgsr.measurement import Totals
-from pgsr.planning import Plan, expected_errors, splits_of_all, stand_in_by_level, stand_in_of, usual_splits
+from pgsr.figures.html import facts_table
+from pgsr.noise.by_groups import ByGroups
+from pgsr.noise.measurement import Totals
+from pgsr.privacy.accounting import starting_shares
+from pgsr.privacy.laws import GaussianNoise, GeometricNoise
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ConfigError
 from pgsr.release.interval_widths import USUAL_LEVEL, Cell, cell_of, median_width, publishing
 from pgsr.release.kinds import Kind, Measured
+from pgsr.release.planning import Plan, expected_errors, splits_of_all, stand_in_by_level, stand_in_of, usual_splits
 from pgsr.release.running.preflight import bytes_needed
 from pgsr.release.split_reasons import split_reasons
 from pgsr.release.terms import Terms
-from pgsr.views_by_region import ByGroups
 
 if TYPE_CHECKING:
     import pandas as pd

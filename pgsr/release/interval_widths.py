@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from pgsr import memory
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError, MemoryNeededError, TooLargeError
-from pgsr.histogram import CountOfCounts
+from pgsr.machine import memory
 from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.judging import answer_of
 from pgsr.release.running.preflight import bytes_needed

@@ -5,16 +5,16 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pgsr import memory
 from pgsr.algorithms.m_c_levels import LevelRelease
-from pgsr.cell_intervals_by_level import CellIntervalsByLevel
-from pgsr.counts_by_level import class_names
+from pgsr.data.cell_intervals_by_level import CellIntervalsByLevel
+from pgsr.data.counts_by_level import class_names
+from pgsr.data.views import View
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.intervals import Counts, CumulativeCounts, Statistic, cells_of, replicate_by_level
+from pgsr.machine import memory
 from pgsr.release.kinds import Construction
 from pgsr.release.reading import PublishedByLevel
 from pgsr.release.sizes_of_excess import intervals_by_size
-from pgsr.views import View
 
 if TYPE_CHECKING:
     import pandas as pd

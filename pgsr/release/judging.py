@@ -12,19 +12,19 @@ from pgsr.algorithms.m_h_levels import (
 )
 from pgsr.algorithms.m_h_levels.certificate import violations
 from pgsr.certificates import Certificate, broken_conditions, certify
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.estimate import Estimate
-from pgsr.histogram import CountOfCounts
-from pgsr.measurement import Measurement, Totals
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.method import Result, Status
-from pgsr.problem import Problem
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View, cumulative
+from pgsr.methods.method import Result, Status
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.problems.problem import Problem
 from pgsr.release.errors import ReleaseError
 from pgsr.release.facts import conditions_of, within
 from pgsr.release.folder.released_tables import dense
 from pgsr.release.kinds import Kind
 from pgsr.release.terms import Terms
-from pgsr.views import View, cumulative
 
 PRICES = "prices of sums"
 """The argument that shows the bound of counts with sizes per level."""

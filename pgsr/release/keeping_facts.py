@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from pgsr.algorithms.nearest_within_bounds import nearest_within_bounds
 from pgsr.certificates import Certificate, broken_conditions
-from pgsr.estimate import Estimate
-from pgsr.measurement import Measurement, Totals
-from pgsr.method import Method, PostProcess, Result, Status
-from pgsr.problem import Problem
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
+from pgsr.methods.method import Method, PostProcess, Result, Status
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.problems.problem import Problem
 from pgsr.release.facts import Fact, conditions_of, fact_bounds
-from pgsr.views import View
 
 
 @dataclass(frozen=True)

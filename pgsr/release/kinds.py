@@ -2,10 +2,10 @@
 
 from enum import StrEnum
 
-from pgsr.measurement import Totals
+from pgsr.data.views import View
+from pgsr.noise.by_groups import ByGroups, ViewRule
+from pgsr.noise.measurement import Totals
 from pgsr.release.errors import ConfigError
-from pgsr.views import View
-from pgsr.views_by_region import ByGroups, ViewRule
 
 M_C_RENAMED = (
     "m_c names the exact integer program, which no release solves; its stand-in M_c^dp, which was called so, is "

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from pgsr.long_form import OTHER_COLUMNS
+from pgsr.data.long_form import OTHER_COLUMNS
 from pgsr.release.errors import ConfigError
 
 RESERVED_NAMES = OTHER_COLUMNS

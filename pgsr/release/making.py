@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow.parquet as pq
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import PgsrError, TableError
-from pgsr.histogram import CountOfCounts
-from pgsr.html import facts_table
+from pgsr.figures.html import facts_table
 from pgsr.ledger import Charge, LedgerFile
-from pgsr.measurement import Measurement
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.random import Secure, Seeded
+from pgsr.noise.measurement import Measurement
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.random import Secure, Seeded
 from pgsr.release.checking import check
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.count_intervals import CountIntervals

@@ -61,7 +61,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.views import cumulative
+from pgsr.data.views import cumulative
 
 ONE_IN = 10_000
 """One in so many cumulative counts may differ from a replay in floating point, by 1."""

@@ -30,10 +30,10 @@ from functools import cached_property
 
 import numpy as np
 
-from pgsr.laws import Law
-from pgsr.laws.shapes import Shape
-from pgsr.measurement import Measurement
-from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.noise.measurement import Measurement
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.laws import Law
+from pgsr.privacy.laws.shapes import Shape
 from pgsr.release.noise_residuals import Family, Sum, families
 
 FALSE_ALARM = 1e-9
@@ -90,7 +90,7 @@ def judge(measurement: Measurement | MeasurementByLevel, stated: Sequence[Law | 
     Example:
         >>> from fractions import Fraction
         >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
-        >>> from pgsr.laws import DoubleGeometric
+        >>> from pgsr.privacy.laws import DoubleGeometric
         >>> tree = Hierarchy.from_paths([("US", f"county {i}") for i in range(40)])
         >>> truth = CountOfCounts(tree, np.ones((40, 21), np.int64))
         >>> noisy = Geometric(View.CUMULATIVE, epsilon=1).measure(truth, Seeded("demo"))  # scale 2 on both levels

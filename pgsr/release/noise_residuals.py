@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.hierarchy import Hierarchy
-from pgsr.measurement import Measurement, Totals
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.views import View
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.noise.measurement_by_level import MeasurementByLevel
 
 MOST_LAWS = 32
 """The most laws that are computed per level, those of the fewest draws; other regions are left out."""

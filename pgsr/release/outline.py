@@ -7,12 +7,12 @@ from glob import glob
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import PgsrError
-from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import CountOfCounts
-from pgsr.laws import DoubleGeometric, law_of
 from pgsr.ledger import LedgerFile
-from pgsr.measurement import Totals
+from pgsr.noise.measurement import Totals
+from pgsr.privacy.laws import DoubleGeometric, law_of
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ConfigError, listed
 from pgsr.release.folder import artefact, manifest, signature

@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr.estimate import Estimate
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
 from pgsr.intervals import Count, Counts, Cumulative, CumulativeCounts, Intervals, Statistic, Tail
-from pgsr.method import Result
+from pgsr.methods.method import Result
 from pgsr.release.excess import with_sizes_below
 from pgsr.release.reading import Published
-from pgsr.views import View
 
 
 def own_result(published: Published) -> Result:

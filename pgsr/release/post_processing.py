@@ -17,7 +17,7 @@ from pgsr.algorithms.m_h_levels import LevelIsotonicTreeProjection, LevelTreePro
 from pgsr.algorithms.m_h_levels.mechanism import LevelPostProcess
 from pgsr.algorithms.matching_levels import LevelMatching
 from pgsr.algorithms.posterior_levels import LevelPosterior
-from pgsr.method import Method, PostProcess
+from pgsr.methods.method import Method, PostProcess
 from pgsr.release.kinds import Kind
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.algorithms.m_h_levels import LevelMechanism
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.histogram import CountOfCounts
-from pgsr.html import facts_table
-from pgsr.measurement import Measurement
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.mechanism import Mechanism
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.figures.html import facts_table
+from pgsr.methods.mechanism import Mechanism
+from pgsr.noise.measurement import Measurement
+from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.release.checking import _Folder
 from pgsr.release.errors import ReleaseError
 from pgsr.release.excess import counts_by_size, excess_counts

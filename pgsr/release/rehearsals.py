@@ -4,16 +4,16 @@ import math
 
 import numpy as np
 
-from pgsr.counts_by_level import CountsByLevel, folded
-from pgsr.laws import Law
-from pgsr.measurement import Measurement, Totals
-from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.data.counts_by_level import CountsByLevel, folded
+from pgsr.data.views import View, counts_of_cumulative, counts_of_ranked
 from pgsr.noise import measure_by_level
-from pgsr.random import Seeded, StreamId
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.laws import Law
+from pgsr.privacy.random import Seeded, StreamId
 from pgsr.release.folder.manifest import REHEARSAL_KEY
 from pgsr.release.kinds import Measured
 from pgsr.release.terms import Terms
-from pgsr.views import View, counts_of_cumulative, counts_of_ranked
 
 LOG_CHANCE = math.log(1e-12)
 """The log of the largest chance, one in 10^12, that other noise looks like that of a rehearsal."""

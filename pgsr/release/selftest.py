@@ -7,11 +7,11 @@ from decimal import Context, Decimal, localcontext
 import numpy as np
 from scipy.special import chdtrc
 
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
-from pgsr.laws.gaussian_sums import GaussianSizes
-from pgsr.laws.inversion import Sizes, table_of
-from pgsr.laws.strips import Strips
-from pgsr.random import ByteStream, Secure, StreamId
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
+from pgsr.privacy.laws.gaussian_sums import GaussianSizes
+from pgsr.privacy.laws.inversion import Sizes, table_of
+from pgsr.privacy.laws.strips import Strips
+from pgsr.privacy.random import ByteStream, Secure, StreamId
 from pgsr.release.findings import Finding, Outcome, Report
 
 REJECT = 1e-9

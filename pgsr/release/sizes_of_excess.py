@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgsr.cell_intervals_by_level import CellIntervalsByLevel
-from pgsr.hierarchy import Hierarchy
+from pgsr.data.cell_intervals_by_level import CellIntervalsByLevel
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.intervals import Statistic
 from pgsr.intervals.bounds import Bounds, Pair
 from pgsr.release.excess import with_sizes_below

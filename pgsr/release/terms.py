@@ -7,23 +7,26 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho
-from pgsr.accounting.choosing import Laws
-from pgsr.accounting.zcdp import exact_delta
 from pgsr.algorithms import Merge
 from pgsr.algorithms.m_h_levels import LevelMechanism
-from pgsr.budget import Budget, exact
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.hierarchy import Hierarchy
-from pgsr.laws import Law
-from pgsr.laws.per_level import LevelNoise
-from pgsr.measurement import Measurement, Totals, pure_epsilons
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.mechanism import AnyMechanism, Mechanism
-from pgsr.neighbours import Relation, Unit
+from pgsr.methods.mechanism import AnyMechanism, Mechanism
 from pgsr.noise import Geometric, Noise, require_by_level
-from pgsr.problem import Problem
+from pgsr.noise.by_groups import ByGroups
+from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
+from pgsr.privacy.accounting.choosing import Laws
+from pgsr.privacy.accounting.zcdp import exact_delta
+from pgsr.privacy.budget import Budget, exact
+from pgsr.privacy.laws import Law
+from pgsr.privacy.laws.per_level import LevelNoise
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
+from pgsr.problems.problem import Problem
 from pgsr.release.errors import ConfigError
 from pgsr.release.facts import Fact, fact_bounds, require_possible
 from pgsr.release.keeping_facts import StatedFacts, keeping
@@ -31,9 +34,6 @@ from pgsr.release.kinds import Construction, Kind, Measured
 from pgsr.release.levels import require_level_names, sizes_and_names
 from pgsr.release.post_processing import post_by_level, post_of
 from pgsr.release.publication import MOST_ROWS, USUAL, Publication
-from pgsr.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
-from pgsr.views import View
-from pgsr.views_by_region import ByGroups
 
 CLOSEST_LEVEL = Fraction(9999, 10_000)
 """The largest level of published intervals."""

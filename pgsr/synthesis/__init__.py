@@ -22,7 +22,7 @@ the distribution of it again, whose own `save` and `load` keep it. `sample_to_si
 `pgsr.release`.
 """
 
-from pgsr.accounting.zcdp import Conversion, epsilon_of, rho_of
+from pgsr.privacy.accounting.zcdp import Conversion, epsilon_of, rho_of
 from pgsr.synthesis.adaptive import Distribution, Estimator, Family, Fitted, Round, fit, replay
 from pgsr.synthesis.aim import AIM
 from pgsr.synthesis.answers import answers, counts

@@ -16,7 +16,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pgsr.errors import ArgumentError
-from pgsr.random import Source
+from pgsr.privacy.random import Source
 from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.curator import Curator
 from pgsr.synthesis.domain import Domain

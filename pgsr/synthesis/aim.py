@@ -7,8 +7,8 @@ from math import pi, prod, sqrt
 
 import numpy as np
 
-from pgsr.budget import Number, exact
 from pgsr.errors import BudgetError
+from pgsr.privacy.budget import Number, exact
 from pgsr.synthesis.checks import SynthesisError, require_whole
 from pgsr.synthesis.graphical_model import Columns, GraphicalModel
 from pgsr.synthesis.marginal_curator import MarginalCurator, MeasuredMarginal, variance_of

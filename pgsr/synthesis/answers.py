@@ -103,7 +103,7 @@ def answers(
 
 
 def _threads(n_cells: int) -> int:
-    from pgsr.parallel import SMALL, number_of_threads
+    from pgsr.machine.parallel import SMALL, number_of_threads
 
     return 1 if n_cells < SMALL else number_of_threads()
 

@@ -6,7 +6,7 @@ conditions, then the member's, then the relative's; a cell is the sum of stride 
 
 import numpy as np
 
-from pgsr.compilation import compiled, inlined
+from pgsr.machine.compilation import compiled, inlined
 
 
 @compiled

@@ -7,7 +7,7 @@ fallen behind most.
 
 import numpy as np
 
-from pgsr.compilation import compiled, inlined
+from pgsr.machine.compilation import compiled, inlined
 
 
 @compiled

@@ -10,11 +10,11 @@ from types import NoneType
 
 import numpy as np
 
-from pgsr import memory
-from pgsr.budget import Number, exact
 from pgsr.checks import require_kind, require_source
 from pgsr.errors import BudgetError
-from pgsr.random import Source
+from pgsr.machine import memory
+from pgsr.privacy.budget import Number, exact
+from pgsr.privacy.random import Source
 from pgsr.synthesis.adaptive import Family, fit
 from pgsr.synthesis.checks import chosen
 from pgsr.synthesis.domain import Domain, SynthesisError

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow.parquet as pq
 
-from pgsr.accounting.zcdp import Conversion
-from pgsr.neighbours import Unit
+from pgsr.privacy.accounting.zcdp import Conversion
+from pgsr.privacy.neighbours import Unit
 from pgsr.release.checking import _Folder, _SkippedError
 from pgsr.release.findings import Report
 from pgsr.synthesis import archive, marginal_fields, whole_marginals
@@ -263,7 +263,7 @@ class _Synthesis(_Folder):
 
 
 def _privacy(budget: AdaptiveBudget, neighbours: Neighbours, secure: bool) -> Privacy:
-    from pgsr.random import Secure, Seeded
+    from pgsr.privacy.random import Secure, Seeded
 
     return Privacy.of(budget, neighbours, Secure() if secure else Seeded("none"))
 

@@ -7,10 +7,10 @@ enclosure of exp(-gamma), bit by bit until they part. Times depend on what is dr
 from fractions import Fraction
 from functools import partial
 
-from pgsr.enclosure import exp_minus
 from pgsr.errors import BudgetError
-from pgsr.laws.inversion import Uniform
-from pgsr.random import ByteStream
+from pgsr.privacy.enclosure import exp_minus
+from pgsr.privacy.laws.inversion import Uniform
+from pgsr.privacy.random import ByteStream
 
 
 class Coins:

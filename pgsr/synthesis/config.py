@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgsr.neighbours import Unit
+from pgsr.privacy.neighbours import Unit
 from pgsr.release.configuration.declared import require
 from pgsr.release.configuration.sections import Section
 from pgsr.release.configuration.table_sections import read_source

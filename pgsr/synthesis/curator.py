@@ -8,7 +8,7 @@ from types import NoneType
 import numpy as np
 
 from pgsr.checks import require_kind, require_source
-from pgsr.random import Source, StreamId
+from pgsr.privacy.random import Source, StreamId
 from pgsr.synthesis.answers import counts
 from pgsr.synthesis.checks import SynthesisError, chosen
 from pgsr.synthesis.noise import noise_of, with_noise

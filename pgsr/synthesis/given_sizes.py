@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from pgsr.histogram import CountOfCounts
+from pgsr.data.counts import CountOfCounts
 from pgsr.ledger import LedgerError, Relation, Unit, steps
 from pgsr.synthesis.domain import SynthesisError
 from pgsr.synthesis.sensitivity import Neighbours

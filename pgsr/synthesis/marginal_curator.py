@@ -8,9 +8,9 @@ from math import lcm
 
 import numpy as np
 
-from pgsr.enclosure import root_below
-from pgsr.neighbours import Unit
-from pgsr.random import Source, StreamId
+from pgsr.privacy.enclosure import root_below
+from pgsr.privacy.neighbours import Unit
+from pgsr.privacy.random import Source, StreamId
 from pgsr.synthesis.answers import counts
 from pgsr.synthesis.checks import SynthesisError
 from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity

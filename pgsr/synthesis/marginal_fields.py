@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.neighbours import Unit
+from pgsr.privacy.neighbours import Unit
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.folder import facts_of
 from pgsr.synthesis.marginal_curator import MeasuredMarginal, variance_of
@@ -65,7 +65,7 @@ def read_back(
         SynthesisError: marginals that the method does not measure, noise of another variance than was paid for, rounds
             of other numbers, or a rho that is not spent exactly.
     """
-    from pgsr.random import Secure, Seeded
+    from pgsr.privacy.random import Secure, Seeded
 
     domain, neighbours, unit = households.domain, Neighbours(fields["relation"]), Unit.parse(fields["unit"])
     single, candidates = method.marginals(domain, neighbours)

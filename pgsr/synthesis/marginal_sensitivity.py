@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
 
-from pgsr.neighbours import Unit
+from pgsr.privacy.neighbours import Unit
 from pgsr.synthesis.checks import chosen
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.queries import PAIRS, Level, Marginal

@@ -1,12 +1,12 @@
-"""The noise of measurements: whole counts plus exact discrete Gaussian noise of `pgsr.laws.DiscreteGaussian`."""
+"""The noise of measurements: whole counts plus exact noise of `pgsr.privacy.laws.DiscreteGaussian`."""
 
 from fractions import Fraction
 
 import numpy as np
 
 from pgsr.errors import BudgetError
-from pgsr.laws import LARGEST_DEVIATION, DiscreteGaussian
-from pgsr.random import ByteStream
+from pgsr.privacy.laws import LARGEST_DEVIATION, DiscreteGaussian
+from pgsr.privacy.random import ByteStream
 
 
 def noise_of(variance: Fraction) -> DiscreteGaussian:

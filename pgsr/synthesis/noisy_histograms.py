@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr.random import Source, StreamId
+from pgsr.privacy.random import Source, StreamId
 from pgsr.synthesis.domain import SynthesisError
 from pgsr.synthesis.noise import noise_of, with_noise
 from pgsr.synthesis.population import Population

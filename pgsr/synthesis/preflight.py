@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pgsr import memory
-from pgsr.accounting import Rho
 from pgsr.ledger import Charge, LedgerFile, Relation
-from pgsr.random import Secure
+from pgsr.machine import memory
+from pgsr.privacy.accounting import Rho
+from pgsr.privacy.random import Secure
 from pgsr.release.configuration.table_sections import require_unread
 from pgsr.release.errors import ConfigError
 from pgsr.release.folder import signature

@@ -13,10 +13,10 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pgsr.accounting.zcdp import Conversion
 from pgsr.errors import PgsrError
-from pgsr.neighbours import Unit
-from pgsr.random import Secure, Seeded, Source
+from pgsr.privacy.accounting.zcdp import Conversion
+from pgsr.privacy.neighbours import Unit
+from pgsr.privacy.random import Secure, Seeded, Source
 from pgsr.release.folder import artefact, signature
 from pgsr.release.making import HIDDEN_NAME
 from pgsr.release.running.places import only_one, sync

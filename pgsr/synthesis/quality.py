@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr.neighbours import Unit
-from pgsr.random import Seeded
+from pgsr.privacy.neighbours import Unit
+from pgsr.privacy.random import Seeded
 from pgsr.release.folder.charts import bars
 from pgsr.synthesis.baselines import IndependentMarginals
 from pgsr.synthesis.domain import COUNT

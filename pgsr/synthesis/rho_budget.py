@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from pgsr.accounting.zcdp import Conversion, exact_delta, exact_small, rho_of
-from pgsr.budget import Number, exact
-from pgsr.enclosure import root_below
 from pgsr.errors import BudgetError
+from pgsr.privacy.accounting.zcdp import Conversion, exact_delta, exact_small, rho_of
+from pgsr.privacy.budget import Number, exact
+from pgsr.privacy.enclosure import root_below
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.parquet as pq
 
-from pgsr.histogram import CountOfCounts
+from pgsr.data.counts import CountOfCounts
 from pgsr.release.running.places import settle, sync
 from pgsr.release.running.preflight import require_place
 from pgsr.synthesis import folder as files

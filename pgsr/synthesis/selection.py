@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from pgsr.errors import BudgetError
-from pgsr.random import ByteStream
+from pgsr.privacy.random import ByteStream
 from pgsr.synthesis.coins import Coins
 from pgsr.synthesis.domain import SynthesisError
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from pgsr.checks import require_kind, require_source
-from pgsr.random import Source
+from pgsr.privacy.random import Source
 from pgsr.synthesis.baselines import table_of_persons
 from pgsr.synthesis.checks import chosen, require_whole
 from pgsr.synthesis.domain import Attribute, Domain, SynthesisError

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgsr.checks import require_kind
-from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import CountOfCounts
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.filled_households import FilledHouseholds

@@ -6,9 +6,9 @@ from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 
-from pgsr.accounting.zcdp import Conversion
-from pgsr.neighbours import Unit
-from pgsr.random import Source
+from pgsr.privacy.accounting.zcdp import Conversion
+from pgsr.privacy.neighbours import Unit
+from pgsr.privacy.random import Source
 from pgsr.synthesis import archive
 from pgsr.synthesis.checks import SynthesisError, chosen, require_whole
 from pgsr.synthesis.domain import Domain

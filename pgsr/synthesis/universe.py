@@ -11,8 +11,8 @@ from math import comb, factorial, prod
 
 import numpy as np
 
-from pgsr import memory
 from pgsr.errors import MemoryNeededError
+from pgsr.machine import memory
 from pgsr.synthesis.domain import Domain, Role
 from pgsr.synthesis.population import Population
 

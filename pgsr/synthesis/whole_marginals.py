@@ -13,11 +13,11 @@ from math import pi, sqrt
 import numpy as np
 from tqdm import tqdm
 
-from pgsr.budget import Number, exact
 from pgsr.checks import require_kind, require_source
 from pgsr.errors import BudgetError
-from pgsr.neighbours import Unit
-from pgsr.random import Source
+from pgsr.privacy.budget import Number, exact
+from pgsr.privacy.neighbours import Unit
+from pgsr.privacy.random import Source
 from pgsr.synthesis.checks import chosen, require_whole
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.filled_households import FilledHouseholds

@@ -1,6 +1,6 @@
 """The conversion of the papers' tables (entities, groups, regions) to counts, and back to long tables, by DuckDB."""
 
-from pgsr.region_ids import path_of_id, region_id
+from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.tables.group_counts import count_groups, count_groups_by_level
 from pgsr.tables.inputs import Entities, Groups, PrivateLog, Quantities
 from pgsr.tables.long import read_long, to_long, write_long

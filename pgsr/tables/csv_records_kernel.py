@@ -1,6 +1,6 @@
 """The compiled loop that finds where records of a CSV file end, and whether each is exactly what the dialect allows."""
 
-from pgsr.compilation import compiled
+from pgsr.machine.compilation import compiled
 
 FINE, FIELDS, STRAY_QUOTE, AFTER_QUOTE, STRAY_ESCAPE, RETURN, NUL, BLANK, LONG = range(9)
 """The fault of the record that begins at `end`."""

@@ -8,12 +8,12 @@ from types import NoneType
 import numpy as np
 from scipy import sparse
 
-from pgsr import memory
 from pgsr.checks import require_kind
-from pgsr.counts_by_level import CountsByLevel, require_falling
+from pgsr.data.counts import LARGEST_DENSE, CountOfCounts
+from pgsr.data.counts_by_level import CountsByLevel, require_falling
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ArgumentError, MemoryNeededError, TableError
-from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import LARGEST_DENSE, CountOfCounts
+from pgsr.machine import memory
 from pgsr.tables.checks import (
     ENTITIES,
     GROUPS,

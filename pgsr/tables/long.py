@@ -11,20 +11,20 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 from scipy import sparse
 
-from pgsr import memory
 from pgsr.checks import require_kind
+from pgsr.data.counts import LARGEST_DENSE, CountOfCounts
+from pgsr.data.estimate import Estimate
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.long_form import long_cells
+from pgsr.data.region_ids import path_of_id
+from pgsr.data.views import View
 from pgsr.errors import ArgumentError, TableError
-from pgsr.estimate import Estimate
-from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import LARGEST_DENSE, CountOfCounts
-from pgsr.long_form import long_cells
-from pgsr.region_ids import path_of_id
-from pgsr.replacing import as_path, replacing
+from pgsr.machine import memory
+from pgsr.machine.replacing import as_path, replacing
 from pgsr.tables.ids import IdKind, id_kind, id_sql
 from pgsr.tables.session import Limits, Session
 from pgsr.tables.source import source
 from pgsr.tables.sql import name
-from pgsr.views import View
 
 WHAT = "the long table"
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pgsr import memory
-from pgsr.counts_by_level import SIZE_CLASS, CountsByLevel, class_names
+from pgsr.data.counts_by_level import SIZE_CLASS, CountsByLevel, class_names
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.region_ids import region_id
 from pgsr.errors import HierarchyError, TableError
-from pgsr.hierarchy import Hierarchy
-from pgsr.region_ids import region_id
+from pgsr.machine import memory
 from pgsr.tables.long import WHAT, order_of_rows, read_rows, region_columns
 from pgsr.tables.session import Limits
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from pgsr.data.hierarchy import Hierarchy, Path
 from pgsr.errors import ArgumentError, HierarchyError, TableError
-from pgsr.hierarchy import Hierarchy, Path
 from pgsr.tables.ids import IdKind, id_kind, id_sql, require_one_kind
 from pgsr.tables.session import Session
 from pgsr.tables.source import Source, source

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from pgsr.data.counts import CountOfCounts
 from pgsr.errors import MethodError, ProblemError
-from pgsr.histogram import CountOfCounts
-from pgsr.mechanism import Mechanism
-from pgsr.method import Method, PostProcess
-from pgsr.neighbours import ONE_ENTITY, Unit
-from pgsr.random import Source
+from pgsr.methods.mechanism import Mechanism
+from pgsr.methods.method import Method, PostProcess
+from pgsr.privacy.neighbours import ONE_ENTITY, Unit
+from pgsr.privacy.random import Source
 
 
 def checked_candidates(candidates: Sequence[Mechanism]) -> tuple[Mechanism, ...]:

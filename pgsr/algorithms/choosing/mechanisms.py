@@ -6,23 +6,23 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr.accounting import PureEpsilon
-from pgsr.accounting.spending import Ledger
 from pgsr.algorithms.choosing.checks import checked_candidates, label, refuse_early
 from pgsr.algorithms.choosing.score import Branch, draw, score
 from pgsr.algorithms.choosing.statistic import DISTINCT_SIZES, Statistic
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
 from pgsr.algorithms.matching import Matching
-from pgsr.budget import Number, exact
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.views import View
 from pgsr.errors import MethodError, PgsrError, ProblemError
-from pgsr.histogram import CountOfCounts
-from pgsr.laws import DoubleGeometric
-from pgsr.measurement import Measurement, Totals
-from pgsr.mechanism import Mechanism
-from pgsr.method import ANSWERED, PostProcess, Result, Status
-from pgsr.neighbours import Relation, Unit
-from pgsr.random import Source, StreamId
-from pgsr.views import View
+from pgsr.methods.mechanism import Mechanism
+from pgsr.methods.method import ANSWERED, PostProcess, Result, Status
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.privacy.accounting import PureEpsilon
+from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.budget import Number, exact
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.random import Source, StreamId
 
 
 def by_public_totals(measurement: Measurement) -> PostProcess:

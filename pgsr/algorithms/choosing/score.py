@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from pgsr.estimate import Estimate
-from pgsr.histogram import CountOfCounts
-from pgsr.laws import DoubleGeometric
-from pgsr.random import ByteStream, Source, StreamId
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.estimate import Estimate
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.random import ByteStream, Source, StreamId
 
 _BLOCK_CELLS = 4_000_000
 _LARGEST_ROW = 2.0**60

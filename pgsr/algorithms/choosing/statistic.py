@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgsr.data.counts import CountOfCounts
 from pgsr.errors import MethodError
-from pgsr.histogram import CountOfCounts
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pgsr import memory
 from pgsr.algorithms.cost_tables.steps import UNFINISHED, Combined, SlopeMerge, Step, Tables
 from pgsr.algorithms.cost_tables.windows import Domains, Window, checked_window, domains
 from pgsr.certificates import certify
 from pgsr.checks import require_kind
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
 from pgsr.errors import MemoryNeededError
-from pgsr.estimate import Estimate
-from pgsr.measurement import Totals
-from pgsr.method import Result, Seconds, Status
-from pgsr.problem import Problem
-from pgsr.solving import Deadline, GatedMethod
-from pgsr.views import View
+from pgsr.machine import memory
+from pgsr.methods.gate import Deadline, GatedMethod
+from pgsr.methods.method import Result, Seconds, Status
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
 
 _LARGEST_COST = 2.0**62
 _LARGEST_COUNT = 2**40

@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from pgsr.method import Result
-from pgsr.solving import Deadline
+from pgsr.methods.gate import Deadline
+from pgsr.methods.method import Result
 
 UNFINISHED = "the cost tables were not finished"
 _CHECK_EVERY = 4096

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 
 from pgsr.errors import MethodError
-from pgsr.neighbours import Unit
-from pgsr.problem import Problem
-from pgsr.sensitivity import sensitivity_of
+from pgsr.privacy.neighbours import Unit
+from pgsr.privacy.sensitivity import sensitivity_of
+from pgsr.problems.problem import Problem
 
 Window = Literal["paper"] | int | None
 """Half-width delta of the windows: the paper's, a number of counts, or None for the whole range 0..G."""

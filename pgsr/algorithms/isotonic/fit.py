@@ -8,11 +8,11 @@ import numpy as np
 from pgsr.algorithms.groups import Groups
 from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2, isotonic_l2_runs
 from pgsr.checks import member_of, require_kind
+from pgsr.data.rounding import nearest
+from pgsr.data.views import View
 from pgsr.errors import MethodError
-from pgsr.measurement import Measurement, Totals
-from pgsr.parallel import Threads
-from pgsr.rounding import nearest
-from pgsr.views import View
+from pgsr.machine.parallel import Threads
+from pgsr.noise.measurement import Measurement, Totals
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.machine.compilation import compiled
 
 
 @compiled
 def isotonic_l2_rows(start, stop, rows, lower, upper, out):
     """out[r] = the nearest integer isotonic regression of rows[r], clipped to [lower[r], upper[r]], of rows start:stop.
 
-    For `pgsr.parallel.share`.
+    For `pgsr.machine.parallel.share`.
     """
     n = rows.shape[1]
     total = np.empty(n, np.int64)
@@ -122,7 +122,7 @@ def l1_smallest(y, out):
 def l1_middle_rows(start, stop, rows, most, out):
     """out[r] = the middle of the smallest and the largest L1 isotonic regression of rows[r] within 0..most[r].
 
-    For `pgsr.parallel.share`.
+    For `pgsr.machine.parallel.share`.
     """
     n = rows.shape[1]
     y, least, negated, largest = (

@@ -10,15 +10,15 @@ import numpy as np
 from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2, isotonic_l2_means, isotonic_within
 from pgsr.certificates import certify
 from pgsr.checks import member_of
+from pgsr.data.estimate import Estimate
+from pgsr.data.rounding import nearest
+from pgsr.data.views import View, counts_of_ranked
 from pgsr.errors import MethodError
-from pgsr.estimate import Estimate
-from pgsr.measurement import Totals
-from pgsr.method import Result, Seconds, Status
-from pgsr.problem import Problem
-from pgsr.rounding import nearest
-from pgsr.solving import Deadline, GatedMethod, Taken
-from pgsr.tolerances import PROVED_GAP
-from pgsr.views import View, counts_of_ranked
+from pgsr.methods.gate import Deadline, GatedMethod, Taken
+from pgsr.methods.method import Result, Seconds, Status
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
+from pgsr.problems.tolerances import PROVED_GAP
 
 _UNBOUNDED = 2**61
 

@@ -4,10 +4,10 @@ from enum import StrEnum
 
 import numpy as np
 
+from pgsr.data.counts import checked_counts
+from pgsr.data.rounding import nearest
 from pgsr.errors import ProblemError, TooLargeError
-from pgsr.histogram import checked_counts
-from pgsr.parallel import share
-from pgsr.rounding import nearest
+from pgsr.machine.parallel import share
 
 
 class Optimum(StrEnum):

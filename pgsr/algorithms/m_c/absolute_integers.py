@@ -22,10 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.measurement import Totals
-from pgsr.problem import Problem
-from pgsr.rounding import nearest
-from pgsr.solving import Deadline
+from pgsr.data.rounding import nearest
+from pgsr.methods.gate import Deadline
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
 
 _FREE = 1e-7
 """The cost of a move, in units of the objective, that counts as none."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgsr.compilation import compiled, inlined
+from pgsr.machine.compilation import compiled, inlined
 
 _TRIES = 3
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from pgsr.algorithms.m_c.dual import Point, SquaresDual
 from pgsr.algorithms.m_c.preconditioner import TreeDiagonal
-from pgsr.parallel import inner_product
-from pgsr.solving import Deadline
+from pgsr.machine.parallel import inner_product
+from pgsr.methods.gate import Deadline
 
 _NEWTON_PATIENCE = 200
 _GRADIENT_PATIENCE = 20_000

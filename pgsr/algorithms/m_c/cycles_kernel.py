@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from pgsr.compilation import compiled, inlined
+from pgsr.machine.compilation import compiled, inlined
 
 NEAR = 1e-7
 """Parts this close to 0, to 1 or to each other are equal."""

@@ -8,16 +8,16 @@ from math import fsum
 import numpy as np
 
 from pgsr.algorithms.m_c.preconditioner import Preconditioner, TreeDiagonal, TwoLevel, added_up
-from pgsr.blocks import row_blocks
 from pgsr.certificates import Multipliers, objective
-from pgsr.conditions import UNBOUNDED
-from pgsr.estimate import Estimate
-from pgsr.hierarchy import Hierarchy
-from pgsr.measurement import Totals
-from pgsr.memory import unwritten
-from pgsr.parallel import inner_product, share, share_levels
-from pgsr.problem import Problem
-from pgsr.views import View
+from pgsr.data.estimate import Estimate
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
+from pgsr.machine.blocks import row_blocks
+from pgsr.machine.memory import unwritten
+from pgsr.machine.parallel import inner_product, share, share_levels
+from pgsr.noise.measurement import Totals
+from pgsr.problems.conditions import UNBOUNDED
+from pgsr.problems.problem import Problem
 
 _LARGEST_VALUE = 2**45
 _LEAVES_PER_CHUNK = 64

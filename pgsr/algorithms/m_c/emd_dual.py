@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.m_c.dual import Point, TreeDual
-from pgsr.parallel import share
-from pgsr.problem import Problem
+from pgsr.machine.parallel import share
+from pgsr.problems.problem import Problem
 
 _RIDGE = 3e-2
 """The Hessian's ridge relative to the curvature of one free cell: kinks can hold every cell below a price."""

@@ -11,13 +11,13 @@ from pgsr.algorithms.m_c.dual import Point, SquaresDual, TreeDual, cumulative_co
 from pgsr.algorithms.m_c.emd_dual import ProximalDual
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
 from pgsr.certificates import Certificate, Multipliers, certify, lagrangian_bound, objective
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
 from pgsr.errors import MethodError
-from pgsr.estimate import Estimate
-from pgsr.method import Result, Seconds, Status
-from pgsr.problem import Problem
-from pgsr.solving import Deadline, GatedMethod
-from pgsr.tolerances import ACCEPTED_GAP
-from pgsr.views import View
+from pgsr.methods.gate import Deadline, GatedMethod
+from pgsr.methods.method import Result, Seconds, Status
+from pgsr.problems.problem import Problem
+from pgsr.problems.tolerances import ACCEPTED_GAP
 
 _ROUNDS = 60
 _WARM_UP = 4

@@ -12,12 +12,12 @@ from pgsr.algorithms.m_c.dual import Point, SquaresDual, cumulative_counts_excee
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
 from pgsr.certificates import Multipliers, certify, lagrangian_bound, objective
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
 from pgsr.errors import MethodError
-from pgsr.estimate import Estimate
-from pgsr.method import Result, Seconds, Status
-from pgsr.problem import Problem
-from pgsr.solving import Deadline, GatedMethod, Taken
-from pgsr.views import View
+from pgsr.methods.gate import Deadline, GatedMethod, Taken
+from pgsr.methods.method import Result, Seconds, Status
+from pgsr.problems.problem import Problem
 
 _GAP = 1e-5
 _RELAXED_GAP = 1e-3

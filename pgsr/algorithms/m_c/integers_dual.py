@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.m_c.dual import SquaresDual
-from pgsr.parallel import share
+from pgsr.machine.parallel import share
 
 _SOFT_SWEEPS = np.geomspace(0.03, 1.0, 10)
 """How stiffly nodes hold their values while leaves settle, relative to the leaves' mean weight, sweep by sweep."""

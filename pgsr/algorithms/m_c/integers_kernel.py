@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from pgsr.algorithms.m_c.squares_kernel import push, push_within
-from pgsr.compilation import compiled, inlined
+from pgsr.machine.compilation import compiled, inlined
 
 MOST_MOVES = 200
 """Exchanges per leaf of a chunk after which it is left as it is; rounding might otherwise let it go on for ever."""

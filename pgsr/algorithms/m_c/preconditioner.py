@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pgsr.parallel import share, share_levels
+from pgsr.machine.parallel import share, share_levels
 
 
 class Hessian(Protocol):

@@ -6,19 +6,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from pgsr import memory
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed, refused_bounds_above
 from pgsr.algorithms.m_c.preconditioner import aggregates
 from pgsr.certificates import certify
+from pgsr.data.estimate import Estimate
+from pgsr.data.rounding import nearest
+from pgsr.data.views import View
 from pgsr.errors import MethodError
-from pgsr.estimate import Estimate
-from pgsr.method import Result, Seconds, Status
-from pgsr.problem import Problem
-from pgsr.rounding import nearest
-from pgsr.solving import Deadline, GatedMethod, Stopped, Taken
-from pgsr.tolerances import PROVED_GAP
-from pgsr.views import View
+from pgsr.machine import memory
+from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken
+from pgsr.methods.method import Result, Seconds, Status
+from pgsr.problems.problem import Problem
+from pgsr.problems.tolerances import PROVED_GAP
 
 
 @dataclass(frozen=True)

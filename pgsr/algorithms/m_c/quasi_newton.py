@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pgsr.algorithms.m_c.preconditioner import Hessian, TreeDiagonal
-from pgsr.parallel import inner_product
+from pgsr.machine.parallel import inner_product
 
 _PAIRS = 20
 _TRIES = 20

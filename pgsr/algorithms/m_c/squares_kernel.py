@@ -6,7 +6,7 @@ block. The weights of the leaves are one number per leaf or one per cell.
 
 import numpy as np
 
-from pgsr.compilation import compiled, inlined
+from pgsr.machine.compilation import compiled, inlined
 
 
 @inlined

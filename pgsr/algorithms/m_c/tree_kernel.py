@@ -13,10 +13,10 @@ Nodes are the inner regions that have a price, in level order; arrays of them ar
     first_free              the root's price is 0 before this cell, and an unknown from it on
     held                    whether the root's last cell is its public total, so that it has no curvature of its own
 
-Every loop works on the nodes (`expand`: leaves) start .. stop - 1, for `pgsr.parallel`. Nodes are in level order, so a
-loop from the last to the first meets children before parents. Sums are formed chunk by chunk and node by node, so that
-results do not depend on the number of threads. Minus the generalised Hessian of the dual, which the docstring of this
-room derives, is
+Every loop works on the nodes (`expand`: leaves) start .. stop - 1, for `pgsr.machine.parallel`. Nodes are in level
+order, so a loop from the last to the first meets children before parents. Sums are formed chunk by chunk and node by
+node, so that results do not depend on the number of threads. Minus the generalised Hessian of the dual, which the
+docstring of this room derives, is
 
     (H v)[r] = rate[r] (v[r] - v[parent]) + sum over child nodes j of rate[j] (v[r] - v[j])
              + sum over leaves l below r, blocks b of  gain[l, b] 1_b (1_b . v[r]).
@@ -24,7 +24,7 @@ room derives, is
 
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.machine.compilation import compiled
 
 
 @compiled

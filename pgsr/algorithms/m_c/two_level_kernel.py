@@ -6,7 +6,7 @@ the aggregate of cell i. `ties[r, p]` is the sum of rate[r] over aggregate p.
 
 import numpy as np
 
-from pgsr.compilation import compiled, inlined
+from pgsr.machine.compilation import compiled, inlined
 
 
 @compiled

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.m_c_levels.problem import CumulativeLevelProblem
-from pgsr.parallel import inner_product, share
-from pgsr.solving import NO_LIMIT, Deadline
+from pgsr.machine.parallel import inner_product, share
+from pgsr.methods.gate import NO_LIMIT, Deadline
 
 _STEPS = 200
 _CG_STEPS = 40

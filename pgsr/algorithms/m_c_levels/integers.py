@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from pgsr.algorithms.tree_rounding import on_grid
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.hierarchy import Hierarchy
-from pgsr.rounding import nearest
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.rounding import nearest
 
 
 def counts_near(

@@ -16,7 +16,7 @@ Arguments that occur everywhere:
 
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.machine.compilation import compiled
 
 
 @compiled

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.m_h_levels.streaming import KINDS, UPPER, Tree, require_measured
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.views import View
 from pgsr.errors import ProblemError
-from pgsr.laws import Law
-from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.machine.partitions import Partitions
 from pgsr.noise import NoiseStep, require_by_level, require_view
-from pgsr.partitions import Partitions
-from pgsr.views import View
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.laws import Law
 
 
 @dataclass(frozen=True)

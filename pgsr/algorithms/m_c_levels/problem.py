@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ProblemError
-from pgsr.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from pgsr.algorithms.m_c_levels.dual import LevelDual, ascend
 from pgsr.algorithms.m_c_levels.problem import CumulativeLevelProblem
 from pgsr.checks import require_kind
 from pgsr.errors import MethodError
-from pgsr.solving import Deadline
+from pgsr.methods.gate import Deadline
 
 ENOUGH = 0.01
 """Groups by which sums may be off."""

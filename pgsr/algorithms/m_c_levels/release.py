@@ -11,14 +11,14 @@ from pgsr.algorithms.m_c_levels.problem import CumulativeLevelProblem
 from pgsr.algorithms.m_c_levels.projection import CumulativeLevelProjection, CumulativeLevelResult
 from pgsr.algorithms.m_h_levels.certificate import violations
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
-from pgsr.cell_intervals_by_level import CellIntervalsByLevel
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.cell_intervals_by_level import CellIntervalsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.views import View
 from pgsr.errors import NoEstimateError
-from pgsr.laws import Law
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.method import Status
-from pgsr.solving import Deadline
-from pgsr.views import View
+from pgsr.methods.gate import Deadline
+from pgsr.methods.method import Status
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.laws import Law
 
 
 @dataclass(frozen=True, eq=False)

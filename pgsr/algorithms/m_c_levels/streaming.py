@@ -16,15 +16,15 @@ from pgsr.algorithms.m_h_levels.certificate import violations
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.streaming import UPPER, Tree
 from pgsr.checks import require_kind
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.hierarchy import Hierarchy
-from pgsr.isolation import peak_memory
-from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.rounding import nearest
+from pgsr.machine.isolation import peak_memory
+from pgsr.machine.parallel import Mapper
+from pgsr.machine.partitions import Engine, Partitions
+from pgsr.methods.gate import Deadline
 from pgsr.noise import NoiseStep
-from pgsr.parallel import Mapper
-from pgsr.partitions import Engine, Partitions
-from pgsr.rounding import nearest
-from pgsr.solving import Deadline
+from pgsr.noise.measurement_by_level import MeasurementByLevel
 
 PARTS = 64
 """Values of regions alone are kept in multiples of 1 / PARTS."""

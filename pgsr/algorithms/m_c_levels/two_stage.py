@@ -8,9 +8,9 @@ from pgsr.algorithms.isotonic import isotonic_l1_middles
 from pgsr.algorithms.m_c_levels.projection import CumulativeLevelProjection
 from pgsr.algorithms.m_c_levels.release import LevelRelease, released
 from pgsr.checks import require_kind
+from pgsr.data.views import View
 from pgsr.errors import ProblemError
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.views import View
+from pgsr.noise.measurement_by_level import MeasurementByLevel
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class LevelTwoStage:
 
     Example:
         >>> from pgsr import Geometric, Hierarchy, Seeded
-        >>> from pgsr.counts_by_level import CountsByLevel
+        >>> from pgsr.data.counts_by_level import CountsByLevel
         >>> from pgsr.noise import measured_by_level
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> truth = CountsByLevel(tree, ([[0, 30, 10, 20]], [[0, 20, 10], [0, 10, 20]]))

@@ -11,8 +11,8 @@ x = y + gain q + offset at the price q that they are paid, where
     gain[r] = S / (1 + 2 w[r] S),    offset[r] = (O + D) / (1 + 2 w[r] S)        at inner regions,
     gain[l] = 1 / (2 w[l]),          offset[l] = 0                               at positive leaves;
 
-the docstring of `pgsr.nearest_tree` derives this recursion, for its code lies there: the noise step needs it, too, for
-numbers of one "size". What is left for M_H is the coupling of the sizes.
+the docstring of `pgsr.engines.nearest_tree` derives this recursion, for its code lies there: the noise step needs it,
+too, for numbers of one "size". What is left for M_H is the coupling of the sizes.
 
 **One number couples all sizes.** At the root, sum over s of (y + gain q + offset)[root, s] is convex, increasing and
 piecewise linear in q. Newton's method q' = (G - sum of y - sum of offsets) / (sum of gains) approaches the solution
@@ -21,9 +21,10 @@ from above and ends after finitely many steps, each of a few passes over the tre
 **Integers.** One unit more than k costs w (2 (k - y) + 1): slopes rise with k, so a region's units are its children's
 units in order of cost, plus its own cost. Inside windows around the real solution they are merged upwards, the root
 takes the G cheapest units of all sizes, and downward passes hand them out. The answer is optimal if and only if no
-exchange of units pays (`pgsr.nearest_tree.exchange`); until it is, windows are widened.
+exchange of units pays (`pgsr.engines.nearest_tree.exchange`); until it is, windows are widened.
 
-**Bounds of cells**, of leaves or of regions above them, clip what regions take; `pgsr.nearest_tree.bounded_trees`.
+**Bounds of cells**, of leaves or of regions above them, clip what regions take;
+`pgsr.engines.nearest_tree.bounded_trees`.
 
 **Streams.** A block of sizes needs the root's price alone, and gives back gains, offsets, windows and the ends of its
 exchange test: a few numbers per size. So M_H can be solved block by block, in bounded memory or on a cluster.

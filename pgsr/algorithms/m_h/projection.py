@@ -7,17 +7,17 @@ import numpy as np
 
 from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.rounded_reals import missed
-from pgsr.estimate import Estimate
-from pgsr.measurement import Totals
-from pgsr.method import Result, Seconds, Status
-from pgsr.nearest_tree.bounded_trees import MixedTrees
-from pgsr.nearest_tree.bounds import Intervals
-from pgsr.nearest_tree.integers import SLACK, WIDEST, optimal_prices, widening
-from pgsr.nearest_tree.size_trees import SizeTrees
-from pgsr.problem import Problem
-from pgsr.solving import Deadline, GatedMethod, Stopped, Taken
-from pgsr.tolerances import PROVED_GAP
-from pgsr.views import View
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
+from pgsr.engines.nearest_tree.bounded_trees import MixedTrees
+from pgsr.engines.nearest_tree.bounds import Intervals
+from pgsr.engines.nearest_tree.integers import SLACK, WIDEST, optimal_prices, widening
+from pgsr.engines.nearest_tree.size_trees import SizeTrees
+from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken
+from pgsr.methods.method import Result, Seconds, Status
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
+from pgsr.problems.tolerances import PROVED_GAP
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class TreeProjection(GatedMethod):
 
     Bounds of cells, of leaves or of regions above them, clip what regions take: structural zeros, fixed invariants,
     minima and maxima. Sizes without any are solved as if no others had some. At the others Newton's method is no longer
-    monotone; where it does not settle, breakpoints are merged instead (`pgsr.nearest_tree.bounded_trees`). The proof is
-    the exchange test again, in which a unit beyond a bound costs infinitely much. Fixed totals of regions are for
-    `RegionTotalsProjection`; everything else that `where` states is refused.
+    monotone; where it does not settle, breakpoints are merged instead (`pgsr.engines.nearest_tree.bounded_trees`). The
+    proof is the exchange test again, in which a unit beyond a bound costs infinitely much. Fixed totals of regions are
+    for `RegionTotalsProjection`; everything else that `where` states is refused.
 
     Shapes: any depth, any number of sizes; `StreamedTreeProjection` does it in bounded memory. Complexity: O(regions x
     sizes) per Newton step, 3 to 5 of the root's with a few of the trees' each, and as much for the integers. Memory: 8

@@ -11,23 +11,23 @@ import numpy as np
 from pgsr.algorithms.m_h.projection import TreeProjection
 from pgsr.certificates import EXCHANGE_TEST, objective, violations
 from pgsr.checks import checked_limit
-from pgsr.conditions import Conditions
+from pgsr.data.estimate import Estimate
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.region_ids import region_id
+from pgsr.data.views import View
+from pgsr.engines.nearest_tree.bounded_trees import MixedTrees, bracketed_root_price
+from pgsr.engines.nearest_tree.bounds import NO_BOUND, Intervals
+from pgsr.engines.nearest_tree.exchange import AtBounds, exchange_prices
+from pgsr.engines.nearest_tree.integers import SLACK, WIDEST
+from pgsr.engines.nearest_tree.size_trees import RootDemand, SizeTrees, Windows, root_price
 from pgsr.errors import ProblemError
-from pgsr.estimate import Estimate
-from pgsr.hierarchy import Hierarchy
-from pgsr.isolation import peak_memory
-from pgsr.measurement import Totals
-from pgsr.method import Status
-from pgsr.nearest_tree.bounded_trees import MixedTrees, bracketed_root_price
-from pgsr.nearest_tree.bounds import NO_BOUND, Intervals
-from pgsr.nearest_tree.exchange import AtBounds, exchange_prices
-from pgsr.nearest_tree.integers import SLACK, WIDEST
-from pgsr.nearest_tree.size_trees import RootDemand, SizeTrees, Windows, root_price
-from pgsr.parallel import Mapper, Threads, spans
-from pgsr.problem import Problem
-from pgsr.region_ids import region_id
-from pgsr.solving import Deadline, Stopped
-from pgsr.views import View
+from pgsr.machine.isolation import peak_memory
+from pgsr.machine.parallel import Mapper, Threads, spans
+from pgsr.methods.gate import Deadline, Stopped
+from pgsr.methods.method import Status
+from pgsr.noise.measurement import Totals
+from pgsr.problems.conditions import Conditions
+from pgsr.problems.problem import Problem
 
 Read = Callable[[int, int], np.ndarray]
 """read(start, stop): noisy counts of sizes start..stop-1 in all regions, int64, shape (regions, stop - start). It must
@@ -202,7 +202,7 @@ class StreamedTreeProjection:
         return replace(result, passes=stream.passes, seconds=deadline.spent, peak_bytes=peak_memory())
 
     def _block(self, problem: SizeBlocks) -> int:
-        from pgsr.nearest_tree.kernel import CHUNK
+        from pgsr.engines.nearest_tree.kernel import CHUNK
 
         if self.block is not None and self.block < 1:
             raise ProblemError(f"blocks of {self.block} sizes; give 1 or more, or None")

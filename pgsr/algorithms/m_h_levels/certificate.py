@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.m_h_levels.problem import UNKNOWN, LevelProblem
-from pgsr.blocks import row_blocks
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.machine.blocks import row_blocks
 
 
 @dataclass(frozen=True, eq=False)

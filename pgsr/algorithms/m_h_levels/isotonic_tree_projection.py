@@ -7,12 +7,12 @@ import numpy as np
 from pgsr.algorithms.isotonic import isotonic_l2
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.projection import LevelResult, LevelTreeProjection
-from pgsr.blocks import row_blocks
 from pgsr.checks import require_kind
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.views import View
 from pgsr.errors import ProblemError
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.views import View
+from pgsr.machine.blocks import row_blocks
+from pgsr.noise.measurement_by_level import MeasurementByLevel
 
 
 @dataclass(frozen=True)

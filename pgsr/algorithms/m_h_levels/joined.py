@@ -9,7 +9,7 @@ from pgsr.algorithms.m_h_levels.certificate import LevelPrices
 from pgsr.algorithms.m_h_levels.parts import Reply
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.selection import ABOVE, GROUND, Arcs, Piece, Selection, layers
-from pgsr.quadratic_flow import Network
+from pgsr.engines.quadratic_flow import Network
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,15 +6,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pgsr.accounting import Loss
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.projection import LevelTreeProjection
 from pgsr.checks import require_kind, require_source
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError
-from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.noise import NoiseStep, blank_by_level, measured_by_level, require_by_level
-from pgsr.random import Source
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.accounting import Loss
+from pgsr.privacy.random import Source
 
 
 class LevelPostProcess(Protocol):

@@ -12,7 +12,7 @@ import numpy as np
 from pgsr.algorithms.m_h_levels.certificate import LevelPrices, judged, prices_of_sources, violations
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.selection import Arcs, Piece, Selection
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
 
 Key = Any
 """What a part is called."""

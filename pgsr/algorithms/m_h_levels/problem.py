@@ -6,11 +6,11 @@ from functools import cached_property
 import numpy as np
 
 from pgsr.checks import require_kind, what_to_lower
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
 from pgsr.errors import ProblemError, TooLargeError
-from pgsr.hierarchy import Hierarchy
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.views import View
+from pgsr.noise.measurement_by_level import MeasurementByLevel
 
 UNKNOWN = -1
 """Stands among the numbers of groups of regions for one that is not public."""

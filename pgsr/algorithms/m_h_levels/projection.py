@@ -7,11 +7,11 @@ from pgsr.algorithms.m_h_levels.parts import begin
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.solving_parts import solve_parts
 from pgsr.checks import require_kind
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.method import Status
-from pgsr.solving import Deadline
-from pgsr.views import View
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.views import View
+from pgsr.methods.gate import Deadline
+from pgsr.methods.method import Status
+from pgsr.noise.measurement_by_level import MeasurementByLevel
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +46,8 @@ class LevelTreeProjection:
 
     The problem, see `LevelProblem`, is a flow of quadratic cost: every cell is an arc between the sum that it is a part
     of and the sum that it is made of. Newton's method finds its prices without integrality, shortest paths make it
-    whole: `pgsr.quadratic_flow`. Where all levels have the same sizes it is the M_H of `TreeProjection`, which is much
-    faster then.
+    whole: `pgsr.engines.quadratic_flow`. Where all levels have the same sizes it is the M_H of `TreeProjection`, which
+    is much faster then.
 
     Memory: about 150 bytes per cell. Complexity: some ten steps of Newton's method of some ten passes over all cells,
     then a search in the neighbourhood of every unit that rounding left over.

@@ -17,8 +17,8 @@ import numpy as np
 
 from pgsr.algorithms.m_h_levels.certificate import LevelPrices
 from pgsr.algorithms.m_h_levels.problem import UNKNOWN, LevelProblem
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.parallel import share
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.machine.parallel import share
 
 GROUND = -1
 ABOVE = -2

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.machine.compilation import compiled
 
 FEW = 32
 """Cells of a row that are added at a time however little the others have too much."""

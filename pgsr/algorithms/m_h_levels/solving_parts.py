@@ -9,9 +9,9 @@ import numpy as np
 from pgsr.algorithms.m_h_levels.certificate import LevelPrices
 from pgsr.algorithms.m_h_levels.joined import Joined, Upper
 from pgsr.algorithms.m_h_levels.parts import Key, Outcome, Parts, Question, Reply, improve
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.parallel import Mapper
-from pgsr.quadratic_flow import LEAST_TIE, MOST_TIE, Network, cheapest_flow, nearly_whole, relaxed_prices
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.engines.quadratic_flow import LEAST_TIE, MOST_TIE, Network, cheapest_flow, nearly_whole, relaxed_prices
+from pgsr.machine.parallel import Mapper
 
 _ENOUGH = 0.1
 """Units by which sums may be off before prices are rounded."""

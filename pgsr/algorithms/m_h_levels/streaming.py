@@ -8,7 +8,6 @@ from typing import Protocol
 
 import numpy as np
 
-from pgsr.accounting.spending import Ledger
 from pgsr.algorithms.m_h_levels.certificate import LevelPrices, judged, violations
 from pgsr.algorithms.m_h_levels.isotonic_tree_projection import repaired_table
 from pgsr.algorithms.m_h_levels.joined import Upper
@@ -16,18 +15,19 @@ from pgsr.algorithms.m_h_levels.parts import Outcome, Reply, begin
 from pgsr.algorithms.m_h_levels.problem import UNKNOWN, LevelProblem
 from pgsr.algorithms.m_h_levels.solving_parts import Solved, solve_parts
 from pgsr.checks import require_kind, require_source
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
 from pgsr.errors import MethodError, ProblemError
-from pgsr.hierarchy import Hierarchy
-from pgsr.isolation import peak_memory
-from pgsr.measurement import Totals
-from pgsr.measurement_by_level import summed_by_level
+from pgsr.machine.isolation import peak_memory
+from pgsr.machine.parallel import Mapper
+from pgsr.machine.partitions import Engine, Partitions
+from pgsr.methods.gate import Deadline
 from pgsr.noise import NoiseStep, measure_by_level, require_by_level, require_view
-from pgsr.parallel import Mapper
-from pgsr.partitions import Engine, Partitions
-from pgsr.random import Seeded, Source
-from pgsr.solving import Deadline
-from pgsr.views import View
+from pgsr.noise.measurement import Totals
+from pgsr.noise.measurement_by_level import summed_by_level
+from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.random import Seeded, Source
 
 UPPER = "above"
 """The key of the tables of the levels above the parts."""

@@ -19,9 +19,9 @@ concave, piecewise quadratic and once differentiable. Its derivatives are what i
 minus its children's, by mu and nu what a leaf's totals lack.
 
 **Newton's method.** On the set of positive cells D is a quadratic. For given mu and nu its best prices follow from the
-recursion of `pgsr.nearest_tree` with (mu + s nu) / 2 w as offsets of the leaves: one pass up and one down for each
-size. Put back, a linear system S z = b in the leaves' multipliers alone remains, z of one or two numbers per leaf. S is
-never formed: S z is what leaves take more if they are paid z more and prices respond, once more a pass up and down
+recursion of `pgsr.engines.nearest_tree` with (mu + s nu) / 2 w as offsets of the leaves: one pass up and one down for
+each size. Put back, a linear system S z = b in the leaves' multipliers alone remains, z of one or two numbers per leaf.
+S is never formed: S z is what leaves take more if they are paid z more and prices respond, once more a pass up and down
 
     up:    more[r] = sum over positive leaves of z / 2 w + sum over inner children c of keep[c] more[c],
     down:  price[r] = keep[r] (price[parent] - 2 w[r] more[r]),        keep[r] = 1 - 2 w[r] gain[r],

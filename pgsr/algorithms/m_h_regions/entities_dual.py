@@ -8,10 +8,10 @@ import numpy as np
 from pgsr.algorithms.m_h_regions.forest import Forest
 from pgsr.algorithms.m_h_regions.totals_dual import conjugate_gradients
 from pgsr.certificates import Multipliers
-from pgsr.estimate import Estimate
-from pgsr.parallel import share
-from pgsr.problem import Problem
-from pgsr.solving import NO_LIMIT, Deadline
+from pgsr.data.estimate import Estimate
+from pgsr.machine.parallel import share
+from pgsr.methods.gate import NO_LIMIT, Deadline
+from pgsr.problems.problem import Problem
 
 _FORCING = 0.1
 _MOST_STEPS = 100

@@ -4,13 +4,13 @@ Arrays are those of `tree_kernel`, and
 
     paid[i, 0 or 1, c]      sums over the active sizes of chunk i, one of `CHUNKS`, of prices and of s times prices
 
-Loops work on the leaves, chunks or sizes start .. stop - 1, for `pgsr.parallel.share`. Chunks of sizes do not depend on
-the number of threads, so neither do sums.
+Loops work on the leaves, chunks or sizes start .. stop - 1, for `pgsr.machine.parallel.share`. Chunks of sizes do not
+depend on the number of threads, so neither do sums.
 """
 
 import numpy as np
 
-from pgsr.compilation import compiled, inlined
+from pgsr.machine.compilation import compiled, inlined
 
 CHUNKS = 16
 

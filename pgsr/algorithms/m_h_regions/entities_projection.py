@@ -6,11 +6,11 @@ import numpy as np
 
 from pgsr.algorithms.m_h_regions.entities_dual import EntityDual
 from pgsr.algorithms.m_h_regions.projection import solved_by_dual
-from pgsr.measurement import Totals
-from pgsr.method import Result
-from pgsr.problem import Problem
-from pgsr.solving import Deadline, GatedMethod
-from pgsr.views import View
+from pgsr.data.views import View
+from pgsr.methods.gate import Deadline, GatedMethod
+from pgsr.methods.method import Result
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
 
 _LARGEST_SUM = 2**61
 
@@ -41,7 +41,7 @@ class EntityTotalsProjection(GatedMethod):
 
     Example:
         >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
-        >>> from pgsr.entities import entity_totals
+        >>> from pgsr.noise.entities import entity_totals
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> noisy = Geometric(View.COUNTS, epsilon=1, totals="regions").measure(truth, Seeded("demo"))
         >>> problem = Problem.m_h(noisy, totals="regions", entities=entity_totals(truth))

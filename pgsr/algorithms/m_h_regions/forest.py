@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.estimate import Estimate
-from pgsr.parallel import share
-from pgsr.problem import Problem
-from pgsr.views import View
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
+from pgsr.machine.parallel import share
+from pgsr.problems.problem import Problem
 
 Prices = tuple[np.ndarray, np.ndarray, np.ndarray]
 """What inner regions pay their children, (sizes, inner regions), and mu and nu, what leaves are paid besides."""

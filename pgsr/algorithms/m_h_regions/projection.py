@@ -8,14 +8,14 @@ from pgsr.algorithms.m_h_regions.totals_dual import Dual
 from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.fixed_totals import totals_exceeding_arithmetic
 from pgsr.certificates.rounded_reals import missed
-from pgsr.estimate import Estimate
-from pgsr.measurement import Totals
-from pgsr.method import Result, Seconds, Status
-from pgsr.problem import Problem
-from pgsr.rounding import nearest
-from pgsr.solving import Deadline, GatedMethod, Taken, require_possible_totals
-from pgsr.tolerances import PROVED_GAP
-from pgsr.views import View
+from pgsr.data.estimate import Estimate
+from pgsr.data.rounding import nearest
+from pgsr.data.views import View
+from pgsr.methods.gate import Deadline, GatedMethod, Taken, require_possible_totals
+from pgsr.methods.method import Result, Seconds, Status
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
+from pgsr.problems.tolerances import PROVED_GAP
 
 _LOOSEST, _TIGHTEST = 1e-11, 1e-19
 """What the next step of Newton's method may promise, relative to the dual value, when it ends."""

@@ -8,11 +8,11 @@ import numpy as np
 from pgsr.algorithms.m_h_regions.forest import Forest
 from pgsr.certificates import Multipliers
 from pgsr.certificates.fixed_totals import FixedTotals
-from pgsr.estimate import Estimate
-from pgsr.measurement import Totals
-from pgsr.parallel import share
-from pgsr.problem import Problem
-from pgsr.solving import NO_LIMIT, Deadline
+from pgsr.data.estimate import Estimate
+from pgsr.machine.parallel import share
+from pgsr.methods.gate import NO_LIMIT, Deadline
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
 
 Operator = Callable[[np.ndarray], np.ndarray]
 

@@ -4,13 +4,13 @@ Arrays are those of `tree_kernel`, and
 
     number, count, paid     [i, c]: sums over the active sizes of chunk i, one of `CHUNKS`
 
-Every loop works on the chunks start .. stop - 1, for `pgsr.parallel.share`. Chunks of sizes do not depend on the number
-of threads, so neither do sums.
+Every loop works on the chunks start .. stop - 1, for `pgsr.machine.parallel.share`. Chunks of sizes do not depend on
+the number of threads, so neither do sums.
 """
 
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.machine.compilation import compiled
 
 CHUNKS = 16
 

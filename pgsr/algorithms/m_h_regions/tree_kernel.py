@@ -1,8 +1,8 @@
 """Loops that both duals share: passes over the trees of all sizes, where leaves are paid multipliers besides the price.
 
-The recursion is that of `pgsr.nearest_tree`; its own loops have another layout and no multipliers. Here arrays are
-sizes x regions, so that one size is contiguous. Every loop works on the sizes start .. stop - 1, for
-`pgsr.parallel.share`:
+The recursion is that of `pgsr.engines.nearest_tree`; its own loops have another layout and no multipliers. Here arrays
+are sizes x regions, so that one size is contiguous. Every loop works on the sizes start .. stop - 1, for
+`pgsr.machine.parallel.share`:
 
     y[s, r]                 noisy counts, int64
     w[r]                    weights, int64
@@ -16,7 +16,7 @@ sizes x regions, so that one size is contiguous. Every loop works on the sizes s
     active[s, c]            1 where leaf c is positive at size s, uint8
 """
 
-from pgsr.compilation import compiled
+from pgsr.machine.compilation import compiled
 
 
 @compiled

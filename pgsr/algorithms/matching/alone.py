@@ -8,9 +8,9 @@ from pgsr.algorithms.groups import Groups, estimate_of_groups
 from pgsr.algorithms.isotonic import IsotonicFit
 from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
-from pgsr.measurement import Measurement
-from pgsr.method import Result, Seconds
-from pgsr.solving import Deadline, judged_release
+from pgsr.methods.gate import Deadline, judged_release
+from pgsr.methods.method import Result, Seconds
+from pgsr.noise.measurement import Measurement
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.machine.compilation import compiled
 
 LARGEST_PRODUCT = 2**62
 """Products of counts up to this one are formed at once."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from pgsr.algorithms.groups import Groups
 from pgsr.errors import MethodError, ProblemError
-from pgsr.method import Status
+from pgsr.methods.method import Status
 
 
 @runtime_checkable

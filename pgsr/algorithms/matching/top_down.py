@@ -11,12 +11,12 @@ from pgsr.algorithms.isotonic import IsotonicFit, isotonic_l2_means
 from pgsr.algorithms.matching.alone import bounds, groups_alone, refusal, refuse
 from pgsr.algorithms.matching.sorted_matching import Matcher, NoMatchError, SortedMatching
 from pgsr.checks import checked_limit, member_of, require_kind
+from pgsr.data.rounding import nearest
+from pgsr.data.views import View
 from pgsr.errors import MethodError
-from pgsr.measurement import Measurement
-from pgsr.method import Result, Seconds, Status
-from pgsr.rounding import nearest
-from pgsr.solving import Deadline, judged_release
-from pgsr.views import View
+from pgsr.methods.gate import Deadline, judged_release
+from pgsr.methods.method import Result, Seconds, Status
+from pgsr.noise.measurement import Measurement
 
 
 class Merge(StrEnum):

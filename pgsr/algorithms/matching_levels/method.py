@@ -11,13 +11,13 @@ from pgsr.algorithms.m_h_levels.certificate import violations
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.matching_levels.runs import Runs, merged
 from pgsr.checks import require_kind
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.rounding import nearest
+from pgsr.data.views import View
 from pgsr.errors import ProblemError
-from pgsr.hierarchy import Hierarchy
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.rounding import nearest
-from pgsr.solving import Deadline
-from pgsr.views import View
+from pgsr.methods.gate import Deadline
+from pgsr.noise.measurement_by_level import MeasurementByLevel
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.hierarchy import Hierarchy
-from pgsr.rounding import nearest
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.rounding import nearest
 
 
 @dataclass(frozen=True, eq=False)

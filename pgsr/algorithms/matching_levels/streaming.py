@@ -13,11 +13,11 @@ from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.streaming import KINDS, UPPER, Tree
 from pgsr.algorithms.matching_levels.method import LevelMatching, all_levels, counted, leaves_below
 from pgsr.algorithms.matching_levels.runs import Runs
-from pgsr.isolation import peak_memory
+from pgsr.machine.isolation import peak_memory
+from pgsr.machine.parallel import Mapper
+from pgsr.machine.partitions import Engine, Partitions
+from pgsr.methods.gate import Deadline
 from pgsr.noise import NoiseStep
-from pgsr.parallel import Mapper
-from pgsr.partitions import Engine, Partitions
-from pgsr.solving import Deadline
 
 
 @dataclass(frozen=True)

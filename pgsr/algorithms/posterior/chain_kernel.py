@@ -6,7 +6,7 @@ arithmetic. Names are those of `pgsr.algorithms.posterior`.
 
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.machine.compilation import compiled
 
 CUT = 1e-12
 """Steps whose prior mass is below this part of the largest are left out."""

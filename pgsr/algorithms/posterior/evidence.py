@@ -8,9 +8,9 @@ from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.posterior.likelihood import Likelihood
 from pgsr.algorithms.posterior.misfit import WIDE_SHAPE, misfits
 from pgsr.algorithms.simplex import simplex_projection
-from pgsr.laws import Law
-from pgsr.measurement import Measurement, Totals
-from pgsr.views import View, counts_of_ranked
+from pgsr.data.views import View, counts_of_ranked
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.privacy.laws import Law
 
 KINDS = {View.CUMULATIVE: 0, View.RANKED: 1, View.COUNTS: 2}
 """The views' numbers in the compiled loops."""

@@ -9,7 +9,7 @@ from math import ceil, isqrt, log
 import numpy as np
 
 from pgsr.errors import ProblemError
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 
 LARGEST_DEVIATION = 100_000
 """The largest sigma of Gaussian noise whose table of powers is built (two arrays of 30 MB)."""

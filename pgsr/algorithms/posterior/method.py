@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pgsr import memory
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.algorithms.posterior.evidence import BORDER, ROUGH_BORDER, Evidence, Marginals
 from pgsr.algorithms.posterior.likelihood import refused_law
@@ -14,15 +13,16 @@ from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
 from pgsr.algorithms.tree_rounding import integers_near, on_grid
 from pgsr.checks import checked_limit, require_kind
+from pgsr.data.estimate import Estimate
+from pgsr.data.rounding import nearest
+from pgsr.data.views import View
 from pgsr.errors import MemoryNeededError, MethodError, ProblemError
-from pgsr.estimate import Estimate
-from pgsr.measurement import Measurement, Totals
-from pgsr.method import Method, Result, Seconds, Status
-from pgsr.parallel import Threads
-from pgsr.problem import Problem, precision_weights, refused_weights
-from pgsr.rounding import nearest
-from pgsr.solving import NO_LIMIT, Deadline, Stopped, judged_release
-from pgsr.views import View
+from pgsr.machine import memory
+from pgsr.machine.parallel import Threads
+from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped, judged_release
+from pgsr.methods.method import Method, Result, Seconds, Status
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.problems.problem import Problem, precision_weights, refused_weights
 
 PARTS = 64
 """Posterior means are handed to the joint projection in multiples of 1 / PARTS."""

@@ -7,10 +7,10 @@ import numpy as np
 
 from pgsr.algorithms.posterior.misfit import TURNS, far_from, standing_out
 from pgsr.algorithms.posterior.windows import smoothed, window_ends, window_sums
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
 from pgsr.errors import MethodError
-from pgsr.hierarchy import Hierarchy
-from pgsr.measurement import Measurement
-from pgsr.views import View
+from pgsr.noise.measurement import Measurement
 
 SMALLEST_MEAN = 1e-12
 """No prior mean is smaller, so that no count is impossible."""

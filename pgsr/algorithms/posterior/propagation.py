@@ -44,9 +44,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.hierarchy import Hierarchy
-from pgsr.measurement import Measurement
-from pgsr.problem import precision_weights
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.noise.measurement import Measurement
+from pgsr.problems.problem import precision_weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ import numpy as np
 
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.windows import sums_between, window_ends
-from pgsr.hierarchy import Hierarchy
+from pgsr.data.hierarchy import Hierarchy
 
 WIDER = 2.5
 """The factor on what a Newton step says of d, which is exact for small d alone.

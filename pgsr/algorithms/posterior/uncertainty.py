@@ -37,11 +37,11 @@ from pgsr.algorithms.posterior.misfit import WIDE_SHAPE
 from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.shared_error import Cells, CommonFactors
-from pgsr.cell_intervals import CellIntervals
+from pgsr.data.cell_intervals import CellIntervals
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
 from pgsr.errors import ArgumentError, NoEstimateError
-from pgsr.estimate import Estimate
-from pgsr.measurement import Measurement, Totals
-from pgsr.views import View
+from pgsr.noise.measurement import Measurement, Totals
 
 GAIN = (0.7, 0.9)
 """The ratio R up to which intervals are those of the posterior, and the one from which on the noise alone is used."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from pgsr.algorithms.posterior.chain_kernel import forward_backward
 from pgsr.algorithms.posterior.evidence import CONFLICTS, CONTRADICTION, PATIENCE
-from pgsr.compilation import compiled
+from pgsr.machine.compilation import compiled
 
 
 @compiled

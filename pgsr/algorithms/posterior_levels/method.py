@@ -17,11 +17,11 @@ from pgsr.algorithms.posterior_levels.uncertainty import LevelUncertainty
 from pgsr.algorithms.simplex import simplex_projection
 from pgsr.algorithms.tree_rounding import on_grid
 from pgsr.checks import require_kind
+from pgsr.data.views import View
 from pgsr.errors import MethodError, ProblemError
-from pgsr.laws import Law
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.parallel import share
-from pgsr.views import View
+from pgsr.machine.parallel import share
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.laws import Law
 
 _NOTHING = 700.0
 """exp(-700) is as good as nothing: beyond this loss in multiples of the noise's scale powers are not told apart."""
@@ -51,7 +51,7 @@ class LevelPosterior:
 
     Example:
         >>> from pgsr import Geometric, Hierarchy, Seeded
-        >>> from pgsr.counts_by_level import CountsByLevel
+        >>> from pgsr.data.counts_by_level import CountsByLevel
         >>> from pgsr.noise import measured_by_level
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> truth = CountsByLevel(tree, ([[0, 30, 10, 20]], [[0, 20, 10], [0, 10, 20]]))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.posterior.prior import CELLS_AT_ONCE, PooledPrior, positive
-from pgsr.counts_by_level import folded_real
-from pgsr.hierarchy import Hierarchy
+from pgsr.data.counts_by_level import folded_real
+from pgsr.data.hierarchy import Hierarchy
 
 Tables = Sequence[np.ndarray]
 """One per level, shape (regions of the level, K + 1)."""

@@ -9,11 +9,11 @@ import numpy as np
 
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.uncertainty import ends
-from pgsr.cell_intervals_by_level import CellIntervalsByLevel
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.cell_intervals_by_level import CellIntervalsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
 from pgsr.errors import ArgumentError
-from pgsr.hierarchy import Hierarchy
-from pgsr.views import View
 
 Tables = Sequence[np.ndarray]
 """One per level, root first; shape (regions of the level, K + 1)."""

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from pgsr.blocks import row_blocks
-from pgsr.hierarchy import Hierarchy
-from pgsr.rounding import nearest
-from pgsr.solving import NO_LIMIT, Deadline
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.rounding import nearest
+from pgsr.machine.blocks import row_blocks
+from pgsr.methods.gate import NO_LIMIT, Deadline
 
 GRID = 1024
 """Values are read in multiples of 1 / GRID; the docstring of the room says why."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pgsr.datasets.acs2019 import FILE
 from pgsr.errors import DataError
-from pgsr.replacing import replacing
+from pgsr.machine.replacing import replacing
 
 YEAR, NEW_YORK = 2019, 36
 """The year, and the state's code in STATEFIP."""

@@ -15,7 +15,7 @@ from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.kuo_taxi import FILE as TAXI
 from pgsr.datasets.raw.files import member, write_parquet
 from pgsr.errors import DataError
-from pgsr.replacing import replacing
+from pgsr.machine.replacing import replacing
 
 HAWAIIAN = DataFile(
     "kuo2018_hawaiian_national.csv",

@@ -23,7 +23,7 @@ from pgsr.datasets.census2000_race import Race
 from pgsr.datasets.census2010_race import FILE as BLOCKS
 from pgsr.datasets.raw.files import members, reader, write_parquet
 from pgsr.errors import DataError
-from pgsr.replacing import replacing
+from pgsr.machine.replacing import replacing
 
 if TYPE_CHECKING:
     import pandas as pd

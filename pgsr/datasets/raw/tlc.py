@@ -12,7 +12,7 @@ import numpy as np
 from pgsr.datasets.raw.files import member
 from pgsr.datasets.tlc_trips import FILE, UNKNOWN, ZONES
 from pgsr.errors import DataError
-from pgsr.replacing import replacing
+from pgsr.machine.replacing import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,14 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from pgsr.accounting.choosing import Laws
 from pgsr.algorithms import Merge
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import CountOfCounts
-from pgsr.html import facts_table
-from pgsr.measurement import Totals
-from pgsr.neighbours import Relation
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.figures.html import facts_table
+from pgsr.noise.measurement import Totals
+from pgsr.privacy.accounting.choosing import Laws
+from pgsr.privacy.neighbours import Relation
 from pgsr.release.configuration.declared import require
 from pgsr.release.configuration.schema import CONFIGURATION
 from pgsr.release.configuration.sections import Section

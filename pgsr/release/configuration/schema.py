@@ -6,10 +6,10 @@
 import json
 from importlib.resources import files
 
-from pgsr.accounting.choosing import Laws
 from pgsr.algorithms import Merge
-from pgsr.measurement import Totals
-from pgsr.neighbours import Relation
+from pgsr.noise.measurement import Totals
+from pgsr.privacy.accounting.choosing import Laws
+from pgsr.privacy.neighbours import Relation
 from pgsr.release.configuration import forms
 from pgsr.release.configuration.declared import Key, Table, json_schema
 from pgsr.release.configuration.forms import Form, choice

@@ -5,8 +5,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from pgsr.accounting.zcdp import exact_delta
-from pgsr.budget import exact
+from pgsr.privacy.accounting.zcdp import exact_delta
+from pgsr.privacy.budget import exact
 from pgsr.release.configuration import forms
 from pgsr.release.configuration.forms import Form, nearest
 from pgsr.release.configuration.toml import kind_of, shown

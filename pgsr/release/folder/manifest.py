@@ -9,25 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.algorithms import Merge
-from pgsr.blocks import row_blocks
-from pgsr.budget import exact
 from pgsr.certificates import Certificate
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View, cumulative, ranked
 from pgsr.errors import PgsrError
-from pgsr.estimate import Estimate
-from pgsr.laws import DoubleGeometric
-from pgsr.measurement import Measurement, Totals
-from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.neighbours import Relation
+from pgsr.machine.blocks import row_blocks
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
+from pgsr.privacy.budget import exact
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.neighbours import Relation
 from pgsr.release.errors import ManifestError
 from pgsr.release.facts import Fact
 from pgsr.release.folder.released_tables import dense
 from pgsr.release.kinds import Kind, Measured
 from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
-from pgsr.views import View, cumulative, ranked
 
 FORMAT = "pgsr release 3"
 PRIVATE = "epsilon-differentially private (secure noise)"

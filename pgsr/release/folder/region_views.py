@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.estimate import Estimate
-from pgsr.hierarchy import Hierarchy
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.estimate import Estimate
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.release.excess import with_sizes_below
 from pgsr.release.folder.released_tables import Ends, dense
 

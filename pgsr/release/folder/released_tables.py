@@ -15,13 +15,14 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from pgsr import memory
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.estimate import Estimate
-from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import CountOfCounts
-from pgsr.measurement import Measurement, Totals, measured_regions, view_of
-from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.estimate import Estimate
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
+from pgsr.machine import memory
+from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
+from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.release.errors import ReleaseError
 from pgsr.release.excess import counts_by_size, with_sizes_below
 from pgsr.release.folder.artefact import REGIONS
@@ -29,7 +30,6 @@ from pgsr.release.folder.columns import Column, counts_columns, measurement_colu
 from pgsr.release.terms import Terms
 from pgsr.tables import path_of_id, read_long, read_long_by_level, region_id, to_long, to_long_by_level
 from pgsr.tables.long import region_columns
-from pgsr.views import View
 
 _BLOCK_ROWS = 1 << 20
 _ARROW = {"string": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}

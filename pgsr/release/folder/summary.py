@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.budget import exact
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.estimate import Estimate
-from pgsr.hierarchy import Hierarchy
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.estimate import Estimate
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.privacy.budget import exact
 from pgsr.release.folder import artefact, words
 from pgsr.release.folder.charts import bars, rows
 from pgsr.release.folder.columns import percent

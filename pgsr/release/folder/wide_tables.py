@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from pgsr.counts_by_level import CountsByLevel
-from pgsr.estimate import Estimate
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.estimate import Estimate
 from pgsr.release.excess import with_sizes_below
 from pgsr.release.folder.artefact import WIDE
 from pgsr.release.folder.columns import wide_columns

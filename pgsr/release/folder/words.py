@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho
-from pgsr.budget import exact
+from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
+from pgsr.privacy.budget import exact
 from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.manifest import SEEDED
 from pgsr.release.kinds import Construction

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from pgsr import memory
 from pgsr.algorithms.m_h_levels.mechanism import blank_problem
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import MemoryNeededError, TooLargeError
-from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import LARGEST_TOTAL, CountOfCounts
-from pgsr.laws import DoubleGeometric, Law
+from pgsr.machine import memory
+from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.release.errors import ReleaseError
 from pgsr.release.kinds import Construction, Kind
 from pgsr.release.terms import Terms

@@ -1,0 +1,238 @@
+"""Methods side by side on the same noisy hierarchy."""
+
+import re
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext, suppress
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+
+import numpy as np
+
+from pgsr.certificates import certify, is_decided
+from pgsr.checks import checked_limit, require_kind
+from pgsr.comparison.row import Row
+from pgsr.comparison.table import Comparison
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
+from pgsr.errors import ArgumentError, ProblemError
+from pgsr.machine import compilation
+from pgsr.machine.isolation import Outcome, Template, run_isolated
+from pgsr.methods import metrics, toys
+from pgsr.methods.gate import Deadline
+from pgsr.methods.method import ANSWERED, Method, PostProcess, Result, Seconds, Status
+from pgsr.methods.toys import toy_of
+from pgsr.noise.measurement import Measurement
+from pgsr.privacy.laws.per_level import spent_text
+from pgsr.problems.problem import Problem
+from pgsr.problems.tolerances import ACCEPTED_GAP
+
+Arm = Method | tuple[str, Measurement | Problem, Method | PostProcess]
+
+SOLVER_SHARE = 0.9
+"""Part of an arm's time that its solver is told, so that it can hand over its best answer before it is killed."""
+
+
+def compare(
+    problem: Problem,
+    methods: Iterable[Arm],
+    time_limit: float | None = 60,
+    truth: CountOfCounts | None = None,
+    progress: bool | Callable[[int, int], None] = True,
+    template: Template | None = None,
+) -> Comparison:
+    """Run every arm in a process of its own and judge all answers alike.
+
+    Args:
+        problem: what plain methods solve.
+        methods: methods on `problem`, or triples (label, measurement or problem, method or post-process) for others on
+            the same truth.
+        time_limit: seconds per arm, after its imports and a warm-up on a toy problem; hard: the process is killed.
+        truth: for errors per level. Only this process sees it, never an arm.
+        progress: whether to show a progress bar; or what is told how many of how many arms are done, before each and
+            at the end.
+        template: where the processes come from, `template_of_arms()`. Several comparisons that share one import every
+            solver once. None for one of this comparison's own.
+
+    Returns:
+        One row per arm, in order. An arm that cannot run is a row with its reason.
+
+    Example:
+        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+        >>> from pgsr.algorithms import TreeProjection
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
+        >>> problem = Problem.m_h(Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("demo")))
+        >>> table = compare(problem, [TreeProjection()], truth=truth, progress=False)
+        >>> table.rows[0].status.name
+        'OPTIMAL'
+    """
+    from tqdm import tqdm
+
+    require_kind(problem, Problem, "the problem", "state one, for example Problem.m_h(measurement)")
+    if isinstance(methods, Method | PostProcess) or not isinstance(methods, Iterable):
+        raise ArgumentError(f"methods is {methods!r}; give a list, for example [TreeProjection()]")
+    arms = [_parsed(problem, arm) for arm in methods]
+    if not arms:
+        raise ArgumentError("there is nothing to compare; give at least one method")
+    if truth is not None:
+        _check_truth(truth, arms)
+    time_limit = checked_limit(time_limit)
+    rows = []
+    bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress is True else True)
+    tell = progress if callable(progress) else lambda done, total: None
+    with template_of_arms() if template is None else nullcontext(template) as started:
+        for label, target, solver in bar:
+            bar.set_postfix_str(label)
+            tell(len(rows), len(arms))
+            result, outcome = _run(target, solver, time_limit, started)
+            errors = errors_by_level(truth, result) if truth is not None else {}
+            name = target.label if isinstance(target, Problem) else f"{target.label} view"
+            if result.certificate is not None:
+                name = result.certificate.problem
+            rows.append(Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes))
+    tell(len(rows), len(arms))
+    return Comparison(rows, _title(problem))
+
+
+def template_of_arms(*modules: str) -> Template:
+    """Make the process that arms are copies of, to be opened by `with`; it imports `modules` while its caller goes on.
+
+    Example:
+        >>> with template_of_arms() as template:  # doctest: +SKIP
+        ...     tables = [compare(problem, methods, template=template) for problem in problems]
+    """
+    return Template(partial(_prepare, modules))
+
+
+def _prepare(modules: tuple[str, ...]) -> None:
+    """Import modules, and load the compiled loops of certificates, which are no arm's own."""
+    for module in modules:
+        with suppress(ImportError):  # the arm that needs it says so
+            import_module(module)
+    for problem in toys.problems():
+        if problem.view is not View.RANKED:
+            certify(problem, Estimate(problem.hierarchy, problem.view, problem.values))
+    compilation.forget()
+
+
+def _title(problem: Problem) -> str:
+    spent = "" if problem.noise is None else f", {spent_text(problem.noise)}"
+    return f"{problem!r}, {problem.view!r}, {problem.hierarchy!r}, sizes 0..{problem.max_size:,}{spent}"
+
+
+def _parsed(problem: Problem, arm: Arm) -> tuple[str, Measurement | Problem, Method | PostProcess]:
+    if isinstance(arm, tuple):
+        if len(arm) != 3:
+            raise ArgumentError(f"{arm!r} is no arm; give (label, measurement or problem, method or post-process)")
+        label, target, solver = arm
+        require_kind(target, (Measurement, Problem), f"{label}: the second entry", "give a measurement or a problem")
+        wanted = Method if isinstance(target, Problem) else PostProcess
+        if not isinstance(solver, wanted):
+            raise ProblemError(
+                f"{label}: a problem is solved by a method, a measurement needs a post-process, not {solver!r}"
+            )
+        return label, target, solver
+    if isinstance(arm, type):
+        raise ArgumentError(f"an arm is the class {arm.__name__}; write {arm.__name__}(...)")
+    if not isinstance(arm, Method):
+        raise ProblemError(f"{arm!r} is not a method; give post-processes as (label, measurement, post-process)")
+    return label_of(arm), problem, arm
+
+
+def label_of(method: object) -> str:
+    """The `repr` of a method, with the name of the class wherever an object has no `repr` of its own.
+
+    Example:
+        >>> class Toy: pass
+        >>> label_of([Toy(), 3])
+        '[Toy, 3]'
+    """
+    without = re.sub(r"<[^<>]*?(?:<\w+>[^<>]*?)*?(\w+) object at 0x[0-9a-fA-F]+>", r"\1", repr(method))
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", without)
+
+
+def _run(
+    target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None, template: Template
+) -> tuple[Result, Outcome]:
+    if isinstance(solver, Method) and isinstance(target, Problem):
+        reason = solver.supports(target)
+        if reason is not None:
+            return Result(Status.UNSUPPORTED, reason), Outcome()
+    limit = None if time_limit is None else time_limit * SOLVER_SHARE
+    outcome = run_isolated(
+        partial(_answer, target, solver, limit), partial(_answer, toy_of(target), solver, limit), time_limit, template
+    )
+    if not outcome.started:
+        reason = "did not start in time (imports, compilation); run it again, compiled code is kept"
+        return Result(Status.TIMED_OUT, reason), Outcome()
+    if outcome.timed_out:
+        return Result(Status.TIMED_OUT, f"stopped after {time_limit:g} s without an answer"), outcome
+    if outcome.error:
+        return Result(Status.FAILED, outcome.error), outcome
+    return judged(target, outcome.value), outcome
+
+
+def judged(target: Measurement | Problem, value: object) -> Result:
+    """The result, once it is one and its status stands up to a certificate of our own."""
+    if not isinstance(value, Result):
+        return Result(Status.FAILED, f"the method returned {type(value).__name__}, not a Result")
+    if not isinstance(target, Problem) or value.answer is None or value.status not in ANSWERED:
+        return value
+    ours = certify(target, value.answer)
+
+    def refuse(reason: str) -> Result:
+        says = f"says {value.status.name}, but {reason}"
+        return Result(Status.FAILED, says, None, ours, value.seconds, refused=value.answer)
+
+    if not ours.feasible and value.status is not Status.RELAXED:
+        broken = ", ".join(f"{n:,} {kind}" for kind, n in ours.violations.items() if n)
+        return refuse(f"violates {broken}")
+    if value.status is Status.OPTIMAL and is_decided(target) and not ours.optimal:
+        return refuse("our exact test refutes it")
+    theirs = value.certificate
+    if theirs is not None and theirs.bound is not None and not ours.optimal:
+        ours = ours.with_bound(theirs.bound, theirs.bound_by)  # a bound stays under the name of who gave it
+    if value.status is Status.OPTIMAL and (ours.gap is None or ours.gap > ACCEPTED_GAP):
+        return refuse(f"its relative gap is {ours.gap}")
+    return replace(value, certificate=ours)
+
+
+def _check_truth(truth: CountOfCounts, arms: list[tuple[str, Measurement | Problem, Method | PostProcess]]) -> None:
+    require_kind(truth, CountOfCounts, "truth", "give CountOfCounts(hierarchy, counts)")
+    for label, target, _ in arms:
+        if target.hierarchy.paths != truth.hierarchy.paths or target.max_size != truth.max_size:
+            raise ArgumentError(
+                f"{label}: the truth has other regions or sizes than {target!r}; give the truth that was measured"
+            )
+
+
+def _answer(target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None) -> Result:
+    """The answer; one that reports no time gets ours, of the whole call. This process may have compiled for a toy."""
+    clock = Deadline()
+    if isinstance(target, Problem):
+        assert isinstance(solver, Method)
+        result = solver.solve(target, time_limit)
+    else:
+        assert isinstance(solver, PostProcess)
+        result = solver.apply(target, time_limit)
+    # What is no Result is reported by `judged`, in the caller's process.
+    if not isinstance(result, Result):
+        return result
+    seconds = result.seconds
+    if result.status in ANSWERED and seconds.total == 0:
+        seconds = Seconds(solve=clock.spent)
+    return replace(result, seconds=replace(seconds, compile=compilation.seconds()))
+
+
+def errors_by_level(truth: CountOfCounts, result: Result) -> dict[str, list[float]]:
+    if result.answer is None or result.status not in ANSWERED:
+        return {}
+    totals = metrics.total_error(truth, result.answer)
+    distance = metrics.level_means(truth, metrics.cumulative_l1(truth, result.answer))
+    errors = {
+        "l1": metrics.level_sums(truth, metrics.l1(truth, result.answer)),
+        "cumulative_l1": distance,
+        "total_error": metrics.level_sums(truth, np.abs(totals)),
+    }
+    return errors | ({"emd": distance} if not totals.any() else {})

@@ -1,0 +1,122 @@
+"""The figure of one region's truth, noisy values and release."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from pgsr.checks import require_kind
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View, counts_of_cumulative, cumulative
+from pgsr.errors import ArgumentError
+from pgsr.figures.region_figure import COUNTED, ESTIMATED, NOISY, Curve, sizes_figure
+from pgsr.methods.method import Result
+from pgsr.noise.measurement import Measurement
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Table = TypeVar("Table")
+"""One kind of what is drawn."""
+
+
+def overlay(
+    *tables: CountOfCounts | Measurement | Estimate | Result | None,
+    truth: CountOfCounts | None = None,
+    noisy: Measurement | None = None,
+    released: CountOfCounts | Estimate | Result | None = None,
+    region: int | Sequence[str] | None = None,
+    view: View | None = None,
+) -> "Figure":
+    """Draw what is given of one region over each other: exact counts black, the noise orange, the release blue.
+
+    With exact counts there is a second panel with the distances from them, because noise is small beside counts. A
+    figure of a truth is as private as the truth.
+
+    Args:
+        tables: in any order, told apart by their kind: a measurement is the noise, an estimate or result the release,
+            and counts are called counts, because true and released ones are of one kind.
+        truth: counts, to be called the truth.
+        noisy: of counts or cumulative counts.
+        released: what was made of them: a result, its estimate, or finished counts.
+        region: its path, `("US", "GA")`, or its index; the root if None.
+        view: `View.COUNTS` or `View.CUMULATIVE`; that of `noisy` if None, else counts. Noisy counts are summed up, or
+            noisy cumulative counts subtracted from each other, where the view is the other one.
+
+    Raises:
+        ArgumentError: nothing is given, something twice or of another kind, or the regions or sizes differ.
+        HierarchyError: there is no such region.
+
+    Example:
+        >>> from pgsr import Geometric, Hierarchy, Seeded
+        >>> counts = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
+        >>> noisy = Geometric(View.COUNTS, epsilon="1").measure(counts, Seeded("demo"))
+        >>> drawn = overlay(noisy, truth=counts, region=("US", "GA"))
+        >>> drawn.get_suptitle(), drawn.axes[0].get_legend_handles_labels()[1]
+        ('US / GA', ['noisy', 'truth'])
+    """
+    for given, kind, what in (
+        (truth, CountOfCounts, "truth"),
+        (noisy, Measurement, "noisy"),
+        (released, (CountOfCounts, Estimate, Result), "released"),
+    ):
+        if given is not None:
+            require_kind(given, kind, what, _GIVE)
+    called = "truth"
+    for table in tables:
+        if isinstance(table, CountOfCounts):
+            truth, called = _first(truth, table, "counts"), "counts"
+        elif isinstance(table, Measurement):
+            noisy = _first(noisy, table, "noisy values")
+        elif isinstance(table, Estimate | Result):
+            released = _first(released, table, "release")
+        elif table is not None:
+            raise ArgumentError(f"a table to draw is a {type(table).__name__}; {_GIVE}")
+    released = released.estimate if isinstance(released, Result) else released
+    drawn = [table for table in (truth, noisy, released) if table is not None]
+    if not drawn:
+        raise ArgumentError("there is nothing to draw; give a truth, noisy values or what was released")
+    tree, largest = drawn[0].hierarchy, drawn[0].max_size
+    if any(table.hierarchy.paths != tree.paths or table.max_size != largest for table in drawn):
+        raise ArgumentError("the tables are of different regions or sizes; give those of one data set")
+    place = tree.find(region)
+    measured = None if noisy is None else noisy.view_of(place)
+    if measured is View.RANKED:
+        raise ArgumentError("ranked sizes do not lie over counts; draw them alone, by measurement.plot()")
+    shown = view or measured or View.COUNTS
+    if shown is View.RANKED:
+        raise ArgumentError("view=View.RANKED; give View.COUNTS or View.CUMULATIVE")
+    curves = []
+    if noisy is not None and measured is not None and noisy.measured[place]:
+        how = {View.COUNTS: "noisy, subtracted", View.CUMULATIVE: "noisy, summed up"}
+        label = "noisy" if measured is shown else how[shown]
+        curves.append(Curve(label, _as(shown, noisy.values[place], measured), NOISY))
+    base = None
+    if truth is not None:
+        base = Curve(called, _as(shown, truth.row(place), View.COUNTS), COUNTED)
+        curves.append(base)
+    if released is not None:
+        curves.append(Curve("released", _as(shown, released.row(place), View.COUNTS), ESTIMATED))
+    if not curves:
+        raise ArgumentError(
+            f"{' / '.join(tree.paths[place])} was not measured, so there is nothing to draw; name a region of a "
+            "measured level, or give a truth or what was released"
+        )
+    return sizes_figure(" / ".join(tree.paths[place]), curves, shown is View.CUMULATIVE, base)
+
+
+_GIVE = "give counts, a measurement, an estimate or a result, or name them: truth=..., noisy=..., released=..."
+
+
+def _first(before: Table | None, table: Table, what: str) -> Table:
+    """Return the table, or raise `ArgumentError` if there was one before."""
+    if before is not None:
+        raise ArgumentError(f"two tables would be drawn as the {what}; give one, and name the other: released=...")
+    return table
+
+
+def _as(view: View, values: np.ndarray, given: View) -> np.ndarray:
+    if view is given:
+        return values
+    return cumulative(values) if view is View.CUMULATIVE else counts_of_cumulative(values)

@@ -1,0 +1,11 @@
+"""The data: a hierarchy of regions, counts of groups by region and size, and what is estimated of them.
+
+| file             | what it does                                                                |
+|------------------|-----------------------------------------------------------------------------|
+| `hierarchy`      | `Hierarchy`: regions in levels, root first, and sums over children            |
+| `counts`         | `CountOfCounts`: how many groups have s members; `counts_by_level` per level  |
+| `views`          | `View`: counts, cumulative counts or ranked sizes of the same groups          |
+| `estimate`       | `Estimate`: what a method found, in a view                                    |
+| `cell_intervals` | lower and upper ends for every count; `cell_intervals_by_level` per level     |
+| `long_form`      | a row per region and size; `region_ids` names regions, `rounding` rounds sums |
+"""

@@ -1,0 +1,108 @@
+"""The estimate that post-processing returns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pgsr.checks import is_sparse, require_kind
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.long_form import long_cells, long_frame
+from pgsr.data.views import View, counts_of_cumulative
+from pgsr.errors import CountError
+from pgsr.figures.html import facts_table
+from pgsr.figures.region_figure import ESTIMATED, Curve, sizes_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """The values of a view on every region; possibly fractional, negative or inconsistent, as relaxations are.
+
+    Attributes:
+        hierarchy: the regions.
+        view: `View.COUNTS` or `View.CUMULATIVE`.
+        values: shape (regions, K + 1), int64 or float64; large estimates of counts are SciPy sparse arrays.
+
+    Raises:
+        CountError: the view is `View.RANKED`, or the values are no array of numbers with two dimensions.
+
+    Example:
+        >>> from pgsr import Hierarchy, View
+        >>> tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+        >>> estimate = Estimate(tree, View.CUMULATIVE, np.array([[1, 10], [0, 5], [1, 5]]))
+        >>> estimate.as_counts.tolist()
+        [[1, 9], [0, 5], [1, 4]]
+    """
+
+    hierarchy: Hierarchy
+    view: View
+    values: Any
+
+    def __post_init__(self) -> None:
+        require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
+        if not isinstance(self.view, View) or self.view is View.RANKED:
+            raise CountError(f"an estimate of {self.view!r}; give View.COUNTS or View.CUMULATIVE")
+        shape, dtype = getattr(self.values, "shape", ()), getattr(self.values, "dtype", None)
+        if len(shape) != 2 or dtype is None or dtype.kind not in "if":
+            raise CountError("an estimate has integer or real values of shape (regions, K + 1); give such an array")
+
+    @property
+    def max_size(self) -> int:
+        """The largest size, K."""
+        return self.values.shape[1] - 1
+
+    @property
+    def as_counts(self) -> Any:
+        """The values converted to counts per size, of any sign; shape (regions, K + 1)."""
+        return self.values if self.view is View.COUNTS else counts_of_cumulative(self.values)
+
+    def row(self, region: int) -> np.ndarray:
+        """The counts of one region, dense; shape (K + 1,)."""
+        values = self.values[[region]]
+        row = values.toarray()[0] if is_sparse(values) else values[0]
+        return row if self.view is View.COUNTS else counts_of_cumulative(row)
+
+    def to_frame(self, *, zeros: bool = False, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
+        """The counts in long form, one row per region and size, as `pgsr.tables.to_long` explains."""
+        tree = self.hierarchy
+        cells = long_cells(self.row, tree.listed, self.max_size + 1, zeros)
+        return long_frame(tree.region_columns(level_names), cells, "n_groups")
+
+    def plot(self, region: int | Sequence[str] | None = None, *, cumulative: bool | None = None) -> "Figure":
+        """Draw one region by size, by its path or index; the root if None. The view is the estimate's own if None."""
+        place = self.hierarchy.find(region)
+        cumulative = self.view is View.CUMULATIVE if cumulative is None else cumulative
+        values = self.row(place).cumsum() if cumulative else self.row(place)
+        return sizes_figure(" / ".join(self.hierarchy.paths[place]), [Curve("estimate", values, ESTIMATED)], cumulative)
+
+    def counts(self) -> CountOfCounts:
+        """Convert to a `CountOfCounts`, which has to be integer, non-negative and consistent.
+
+        Raises:
+            CountError: a count is fractional, negative, or the regions do not add up; the message names it.
+        """
+        try:
+            return CountOfCounts(self.hierarchy, self.as_counts)
+        except CountError as error:
+            raise CountError(f"this estimate is not a valid release: {error}") from None
+
+    def __repr__(self) -> str:
+        kind = "integer" if self.values.dtype.kind == "i" else "real"
+        return f"Estimate({self.view!r}, {self.hierarchy!r}, sizes 0..{self.max_size:,}, {kind})"
+
+    def _repr_html_(self) -> str:
+        return facts_table(
+            "Estimate",
+            {
+                "view": self.view.value,
+                "values": "integers" if self.values.dtype.kind == "i" else "real numbers",
+                "regions by level, root first": self.hierarchy.levels_text,
+                "sizes": f"0..{self.max_size:,}",
+            },
+        )

@@ -1,0 +1,474 @@
+"""The compiled loops of `bounded_trees`: sizes whose cells have bounds.
+
+Arrays are sizes x regions, and every function works on the sizes start..stop-1 alone, one after the other. Arguments
+that occur everywhere:
+
+    y, lower, upper [s, r]  the given integers and the interval of every cell, int64; NO_BOUND is no upper one
+    clipped[s, r]           which bounds of inner region r its children do not keep by themselves, see `tighten`
+    w[r]                    weights, int64
+    parent[r]               the region above, -1 at the root
+    first_child[r]          the children of r are first_child[r] .. first_child[r + 1] - 1
+    n_inner                 regions are in level order, the first n_inner have children; the children of one region are
+                            all leaves or all inner regions
+    below[s, r]             prices: what inner region r pays its children for a unit
+    low, length [s, r]      the window of inner region r: low .. low + length
+    steps[s, r, j]          what the children of r charge for unit number low + j - 1 (from 0); where j = 0, for the
+                            dearest one among the first `low`
+
+Leaf c takes clip(y + p / 2w, lower, upper) at price p, in integers clip(y + (t + w) // 2w, lower, upper) at integer
+price t. An inner region takes what (2) of `pgsr.engines.nearest_tree` says, clipped to its interval; where it is
+clipped its children are paid the price at which they take just the bound.
+"""
+
+import numpy as np
+
+from pgsr.machine.compilation import compiled
+
+NO_BOUND = 2**62
+PASSES = 10
+"""Passes of Newton's method after which the exact merging of breakpoints takes over."""
+
+NO_RATE = 1e-13
+"""Sums of rates this far below an earlier one are roundings: children that are all at bounds."""
+
+CLIPPED_LOW, CLIPPED_HIGH = 1, 2
+
+_FREE, _LOW, _HIGH, _UNKNOWN = 0, 1, 2, 3
+
+
+@compiled
+def tighten(start, stop, lower, upper, first_child, n_inner, downwards, empty, clipped):
+    """Narrow intervals in place to what they imply for one another; empty[s] is the last region with none, or -1.
+
+    Upwards a region is the sum of its children, downwards a child is what the region leaves beside the others.
+    clipped[s, r] says which bounds of inner region r are narrower than what its children can take: CLIPPED_LOW and
+    CLIPPED_HIGH, added up.
+    """
+    for s in range(start, stop):
+        low, high = lower[s], upper[s]
+        empty[s] = -1
+        for r in range(n_inner - 1, -1, -1):
+            least, most, free = sums_of_bounds(low, high, first_child[r], first_child[r + 1])
+            low[r] = max(low[r], least)
+            high[r] = min(high[r], most if free == 0 else NO_BOUND)
+        for r in range(len(low)):
+            if low[r] > high[r]:
+                empty[s] = r
+        if empty[s] >= 0:
+            continue
+        for r in range(n_inner if downwards else 0):
+            least, most, free = sums_of_bounds(low, high, first_child[r], first_child[r + 1])
+            for c in range(first_child[r], first_child[r + 1]):
+                before = low[c]
+                if high[c] == NO_BOUND and free == 1:
+                    low[c] = max(low[c], low[r] - most)
+                elif high[c] < NO_BOUND and free == 0:
+                    low[c] = max(low[c], low[r] - (most - high[c]))
+                if high[r] < NO_BOUND:
+                    high[c] = min(high[c], high[r] - (least - before))
+        for r in range(n_inner):
+            least, most, free = sums_of_bounds(low, high, first_child[r], first_child[r + 1])
+            clipped[s, r] = (CLIPPED_LOW if low[r] > least else 0) + (
+                CLIPPED_HIGH if high[r] < NO_BOUND and (free > 0 or high[r] < most) else 0
+            )
+
+
+@compiled
+def sums_of_bounds(low, high, first, last):
+    """Add up the lower and the upper bounds of children, and count those that have no upper one."""
+    least, most, free = np.int64(0), np.int64(0), np.int64(0)
+    for c in range(first, last):
+        least += low[c]
+        most += high[c] if high[c] < NO_BOUND else 0
+        free += 0 if high[c] < NO_BOUND else 1
+    return least, most, free
+
+
+@compiled
+def find_prices(
+    start, stop, y, lower, upper, clipped, w, parent, first_child, n_inner, passes, root, below, slope, intercept
+):
+    """Find the prices of every size, given the price that the root is paid.
+
+    `slope[s]` and `intercept[s]` say what the root takes near this price: y + slope price + intercept. Returns for how
+    many sizes Newton's method did not settle, so that breakpoints were merged.
+
+    Newton's method starts from the prices in `below`. Every cell is at its lower bound, free, or at its upper bound;
+    on these states prices solve a linear system, one pass up and one down; where the states that the prices imply are
+    those assumed, the prices are exact. Without upper bounds it is monotone, with them it may go around in circles, or
+    meet a region that is to take more while none of its leaves reacts to the price.
+    """
+    merged = 0
+    n = len(w)
+    gain, offset, total_gain, total_offset = np.empty(n_inner), np.empty(n_inner), np.empty(n_inner), np.empty(n_inner)
+    residual, state, used = np.empty(n_inner, np.int64), np.empty(n, np.int64), np.empty(n_inner, np.int64)
+    price, value, rate = np.empty(0), np.empty(0), np.empty(0)
+    begin, half = np.empty(n_inner + 1, np.int64), np.empty(n)
+    for r in range(n):
+        half[r] = 0.5 / max(1, w[r])
+    for s in range(start, stop):
+        settled = settle(
+            y[s], lower[s], upper[s], clipped[s], w, half, parent, first_child, n_inner, passes, root, below[s],
+            state, used, gain, offset, total_gain, total_offset, residual,
+        )  # fmt: skip
+        if not settled:
+            if merged == 0:
+                room = most_breakpoints(n, n_inner, parent)
+                price, value, rate = np.empty(room), np.empty(room), np.empty(room)
+            merged += 1
+            slope[s], intercept[s] = merge_breakpoints(
+                y[s], lower[s], upper[s], clipped[s], w, parent, first_child, n_inner, root, below[s],
+                price, value, rate, begin,
+            )  # fmt: skip
+        elif state[0] == _FREE:
+            slope[s], intercept[s] = gain[0], offset[0]
+        else:
+            slope[s] = 0.0
+            intercept[s] = (lower[s, 0] if state[0] == _LOW else upper[s, 0]) - y[s, 0]
+    return merged
+
+
+@compiled
+def settle(
+    y, lower, upper, clipped, w, half, parent, first_child, n_inner, passes, root, below, state, used,
+    gain, offset, total_gain, total_offset, residual,
+):  # fmt: skip
+    """Do Newton's method at one size; say whether it settled."""
+    for r in range(len(w)):
+        state[r] = _FREE if r < n_inner else _UNKNOWN
+    for r in range(n_inner):
+        used[r] = _UNKNOWN
+    for _ in range(passes):
+        if not linearise(
+            y, lower, upper, w, half, first_child, n_inner, below, state, used,
+            gain, offset, total_gain, total_offset, residual,
+        ):  # fmt: skip
+            return True
+        if not lower_prices(
+            y, lower, upper, clipped, w, parent, n_inner, root, below, state,
+            gain, offset, total_gain, total_offset, residual,
+        ):  # fmt: skip
+            return False
+    return False
+
+
+@compiled
+def linearise(
+    y, lower, upper, w, half, first_child, n_inner, below, state, used, gain, offset, total_gain, total_offset, residual
+):
+    """Pass upwards: the states of leaves at the current prices, gains and offsets; say whether any state changed."""
+    changed = np.int64(0)
+    for r in range(n_inner - 1, -1, -1):
+        first, last = first_child[r], first_child[r + 1]
+        gains, offsets, rest = 0.0, 0.0, np.int64(-y[r])
+        if first >= n_inner:
+            price = below[r]
+            for c in range(first, last):
+                wanted = y[c] + half[c] * price
+                now = _LOW if wanted <= lower[c] else (_HIGH if wanted >= upper[c] else _FREE)
+                changed += now != state[c]
+                state[c] = now
+                gains += half[c] if now == _FREE else 0.0
+                rest += y[c] if now == _FREE else (lower[c] if now == _LOW else upper[c])
+        else:
+            for c in range(first, last):
+                if state[c] == _FREE:
+                    gains += gain[c]
+                    offsets += offset[c]
+                    rest += y[c]
+                else:
+                    rest += lower[c] if state[c] == _LOW else upper[c]
+        scale = 1.0 / (1.0 + 2.0 * w[r] * gains)
+        gain[r], offset[r] = gains * scale, (offsets + rest) * scale
+        total_gain[r], total_offset[r], residual[r] = gains, offsets, rest
+        changed += state[r] != used[r]
+        used[r] = state[r]
+    return changed > 0
+
+
+@compiled
+def lower_prices(
+    y, lower, upper, clipped, w, parent, n_inner, root, below, state, gain, offset, total_gain, total_offset, residual
+):
+    """Pass downwards: prices and states of inner regions; False if none of a region's leaves reacts to its price."""
+    for r in range(n_inner):
+        paid = below[parent[r]] if r else root
+        moved = gain[r] * paid + offset[r]
+        bound = y[r]
+        state[r] = _FREE
+        if clipped[r] & CLIPPED_LOW and moved < lower[r] - y[r]:
+            state[r], bound = _LOW, lower[r]
+        elif clipped[r] & CLIPPED_HIGH and moved > upper[r] - y[r]:
+            state[r], bound = _HIGH, upper[r]
+        if state[r] == _FREE:
+            below[r] = paid - 2.0 * w[r] * moved
+        elif total_gain[r] > 0.0:
+            below[r] = ((bound - y[r] - residual[r]) - total_offset[r]) / total_gain[r]
+        else:
+            return False
+    return True
+
+
+@compiled
+def merge_breakpoints(
+    y, lower, upper, clipped, w, parent, first_child, n_inner, root, below, price, value, rate, begin
+):
+    """Find the prices of one size without iterations; returns slope and intercept as `find_prices` does.
+
+    What the children of a region take is an increasing piecewise linear function of their price, told by its
+    breakpoints: `value` at `price`, rising at `rate` from there to the next one, constant before the first one. Those
+    of region r are begin[r + 1] .. begin[r] - 1, as the last region comes first. The region itself takes as much at the
+    price p + 2 w (value - y) that it is paid, as far as its interval allows.
+    """
+    end = np.int64(0)
+    begin[n_inner] = 0
+    for r in range(n_inner - 1, -1, -1):
+        at, base, bounded = end, 0.0, True
+        for c in range(first_child[r], first_child[r + 1]):
+            base += lower[c]
+            bounded = bounded and upper[c] < NO_BOUND
+            if lower[c] == upper[c]:
+                continue
+            if c >= n_inner:
+                price[end], rate[end] = 2.0 * w[c] * (lower[c] - y[c]), 0.5 / w[c]
+                end += 1
+                if upper[c] < NO_BOUND:
+                    price[end], rate[end] = 2.0 * w[c] * (upper[c] - y[c]), -0.5 / w[c]
+                    end += 1
+            else:
+                end = add_breakpoints(y[c], lower[c], upper[c], w[c], price, value, rate, begin[c + 1], begin[c], end)
+        begin[r] = end
+        order = np.argsort(price[at:end])
+        price[at:end], rate[at:end] = price[at:end][order], rate[at:end][order]
+        x, now, steepest = base, 0.0, 0.0
+        for k in range(at, end):
+            if k > at:
+                x += now * (price[k] - price[k - 1])
+            now += rate[k]
+            steepest = max(steepest, now)
+            if now < NO_RATE * steepest or (bounded and k == end - 1):
+                now = 0.0  # not what is left of it after rounding
+            value[k], rate[k] = x, now
+    slope, moved = 0.0, 0.0
+    for r in range(n_inner):
+        paid = below[parent[r]] if r else root
+        below[r], x, rise = answer_price(
+            y[r], lower[r], upper[r], clipped[r], w[r], paid, price, value, rate, begin[r + 1], begin[r]
+        )
+        if r == 0:
+            slope, moved = rise, x - y[0]
+    return slope, moved - slope * root
+
+
+@compiled
+def most_breakpoints(n, n_inner, parent):
+    """Count how many breakpoints there may be: two of every region at each level above it."""
+    levels, r = 2, n_inner - 1
+    while r > 0:
+        levels, r = levels + 1, parent[r]
+    return 2 * n * levels
+
+
+@compiled
+def add_breakpoints(y, lower, upper, w, price, value, rate, first, last, end):
+    """Append where the rate of what a region takes changes with what it is paid, and by how much."""
+    before = 0.0
+    for k in range(first, last):
+        if k + 1 < last and value[k + 1] <= lower:
+            continue
+        if value[k] >= upper:
+            if before > 0.0:
+                price[end], rate[end] = price[k] + 2.0 * w * (value[k] - y), -before
+                end += 1
+            return end
+        paid, rise = price[k] + 2.0 * w * (value[k] - y), rate[k] / (1.0 + 2.0 * w * rate[k])
+        if rise > 0.0 or before > 0.0:
+            from_here = paid + (lower - value[k]) / rise if value[k] < lower and rise > 0.0 else paid
+            price[end], rate[end] = from_here, rise - before
+            end += 1
+            before = rise
+        if rise > 0.0 and upper < NO_BOUND and (k + 1 == last or value[k + 1] > upper):
+            price[end], rate[end] = paid + (upper - value[k]) / rise, -before
+            return end + 1
+    return end
+
+
+@compiled
+def answer_price(y, lower, upper, clipped, w, paid, price, value, rate, first, last):
+    """Compute what a region pays where it is paid this much, what it takes, and how fast that rises."""
+    if first == last:  # all its children are fixed
+        return paid - 2.0 * w * (lower - y), float(lower), 0.0
+    k = first - 1  # the last breakpoint that is reached
+    while k + 1 < last and price[k + 1] + 2.0 * w * (value[k + 1] - y) <= paid:
+        k += 1
+    if k < first:
+        x, rise, here = value[first], 0.0, paid - 2.0 * w * (value[first] - y)
+    else:
+        steep = 1.0 + 2.0 * w * rate[k]
+        here = price[k] + (paid - (price[k] + 2.0 * w * (value[k] - y))) / steep
+        x, rise = value[k] + rate[k] * (here - price[k]), rate[k] / steep
+    # Clipped, it pays less, or more, than otherwise; where rounding alone says that it is, just as much.
+    if clipped & CLIPPED_HIGH and x > upper:
+        while k > first and value[k] > upper:
+            k -= 1
+        bound = price[k] + (upper - value[k]) / rate[k] if rate[k] > 0.0 else price[min(k + 1, last - 1)]
+        return min(here, bound), float(upper), 0.0
+    if clipped & CLIPPED_LOW and x < lower:
+        k = max(k, first)
+        while k + 1 < last and value[k + 1] < lower:
+            k += 1
+        bound = price[k] + (lower - value[k]) / rate[k] if rate[k] > 0.0 else price[k]
+        return max(here, bound), float(lower), 0.0
+    return here, x, rise
+
+
+@compiled
+def continuous_point(start, stop, y, lower, upper, w, first_child, n_inner, below, x):
+    """Compute the relaxed answer at these prices: leaves from their demand, inner regions by adding up."""
+    for s in range(start, stop):
+        for r in range(n_inner - 1, -1, -1):
+            total = 0.0
+            for c in range(first_child[r], first_child[r + 1]):
+                if c >= n_inner:
+                    x[s, c] = wanted(y[s, c], lower[s, c], upper[s, c], 0.5 / w[c], below[s, r])
+                total += x[s, c]
+            x[s, r] = total
+
+
+@compiled
+def wanted(y, lower, upper, rate, price):
+    """Compute what a leaf takes, clip(y + rate price, lower, upper) with rate = 1 / 2w."""
+    return min(max(y + rate * price, float(lower)), float(upper))
+
+
+@compiled
+def merge_steps(start, stop, y, lower, upper, w, first_child, n_inner, below, width, low, length, steps, charges):
+    """Pass upwards in the slope merge: what each inner region may take near the continuous optimum, and its cost.
+
+    As `pgsr.engines.nearest_tree.kernel.merge_steps`, in windows cut to the intervals of the cells. `length` is -1 at
+    the root where the windows of some region and of its children do not meet.
+    """
+    center = np.empty(n_inner)
+    for s in range(start, stop):
+        meet = True
+        for r in range(n_inner - 1, -1, -1):
+            first, last = first_child[r], first_child[r + 1]
+            total, least, most = 0.0, np.int64(0), np.int64(0)
+            for c in range(first, last):
+                if c >= n_inner:
+                    total += wanted(y[s, c], lower[s, c], upper[s, c], 0.5 / w[c], below[s, r])
+                    least += lower[s, c]
+                    most = NO_BOUND if upper[s, c] == NO_BOUND or most == NO_BOUND else most + upper[s, c]
+                else:
+                    total += center[c]
+                    least += low[s, c]
+                    most += low[s, c] + length[s, c]
+            center[r] = total
+            floor = np.int64(np.floor(total))
+            least = max(least, lower[s, r], floor - width)
+            most = min(most, upper[s, r], floor + 1 + width)
+            low[s, r], length[s, r] = least, most - least
+            if least > most:
+                meet = False
+                break
+            walk(
+                y[s], lower[s], upper[s], w, first, last, n_inner, below[s, r], low[s], length[s], steps[s],
+                least, most, steps[s, r],
+            )  # fmt: skip
+        if not meet:
+            length[s, 0] = -1
+            continue
+        for k in range(length[s, 0]):
+            charges[s, k] = charge(0, k, y[s], w, low[s], steps[s])
+
+
+@compiled
+def walk(y, lower, upper, w, first, last, n_inner, price, low, length, steps, lo, high, out):
+    """List the costs of units lo-1..high-1 of children, from one price at which they change to the next."""
+    t = np.int64(np.floor(min(max(price, -(2.0**60)), 2.0**60)))
+    total, dearest, cheapest = look(y, lower, upper, w, first, last, n_inner, t, low, length, steps)
+    while total > lo:
+        total, dearest, cheapest = look(y, lower, upper, w, first, last, n_inner, dearest - 1, low, length, steps)
+    k = lo - 1
+    if total == lo:
+        out[0] = dearest
+        k = lo
+    while k < high:
+        t = cheapest
+        total, dearest, cheapest = look(y, lower, upper, w, first, last, n_inner, t, low, length, steps)
+        while k < min(high, total):
+            out[k - lo + 1] = t
+            k += 1
+
+
+@compiled
+def look(y, lower, upper, w, first, last, n_inner, t, low, length, steps):
+    """Compute what children take at integer price t, the dearest unit among it and the cheapest one beyond it."""
+    total, dearest, cheapest = np.int64(0), np.int64(-NO_BOUND), np.int64(NO_BOUND)
+    if first >= n_inner:
+        turn = np.int64(0)
+        for c in range(first, last):
+            if c == first or w[c] != w[c - 1]:
+                turn = (t + w[c]) // (2 * w[c])  # a division costs more than the rest of the loop
+            x = min(max(y[c] + turn, lower[c]), upper[c])
+            last_cost = step_cost(x - 1, y[c], w[c])
+            dearest = max(dearest, last_cost if x > lower[c] else -NO_BOUND)
+            cheapest = min(cheapest, last_cost + 2 * w[c] if x < upper[c] else NO_BOUND)
+            total += x
+        return total, dearest, cheapest
+    for c in range(first, last):
+        k = np.int64(0)
+        while k < length[c] and charge(c, k, y, w, low, steps) <= t:
+            dearest = max(dearest, charge(c, k, y, w, low, steps))
+            k += 1
+        if k < length[c]:
+            cheapest = min(cheapest, charge(c, k, y, w, low, steps))
+        total += low[c] + k
+    return total, dearest, cheapest
+
+
+@compiled
+def charge(c, k, y, w, low, steps):
+    """Compute what inner region c charges its parent for one group more than low + k."""
+    return step_cost(low[c] + k, y[c], w[c]) + steps[c, k + 1]
+
+
+@compiled
+def step_cost(x, y, w):
+    """Compute w (x + 1 - y)^2 - w (x - y)^2."""
+    return w * (2 * (x - y) + 1)
+
+
+@compiled
+def distribute(start, stop, y, lower, upper, w, first_child, n_inner, low, length, steps, x):
+    """Pass downwards from x[s, 0]: a region's groups are its children's cheapest units, equal ones the first child's.
+
+    All units below the dearest one taken are taken; of those equal to it as many as are still missing.
+    """
+    for s in range(start, stop):
+        for r in range(n_inner):
+            first, last = first_child[r], first_child[r + 1]
+            dearest, missing = steps[s, r, x[s, r] - low[s, r]], x[s, r]
+            for c in range(first, last):
+                if c >= n_inner:
+                    x[s, c] = min(max(y[s, c] + (dearest - 1 + w[c]) // (2 * w[c]), lower[s, c]), upper[s, c])
+                else:
+                    k = np.int64(0)
+                    while k < length[s, c] and charge(c, k, y[s], w, low[s], steps[s]) < dearest:
+                        k += 1
+                    x[s, c] = low[s, c] + k
+                missing -= x[s, c]
+            for c in range(first, last):
+                if missing == 0:
+                    break
+                if c >= n_inner:
+                    most = min(max(y[s, c] + (dearest + w[c]) // (2 * w[c]), lower[s, c]), upper[s, c])
+                    more = min(most - x[s, c], missing)
+                    x[s, c] += more
+                    missing -= more
+                    continue
+                k = x[s, c] - low[s, c]
+                while missing > 0 and k < length[s, c] and charge(c, k, y[s], w, low[s], steps[s]) == dearest:
+                    x[s, c] += 1
+                    k += 1
+                    missing -= 1

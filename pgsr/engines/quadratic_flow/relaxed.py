@@ -1,0 +1,117 @@
+"""The prices of a flow of quadratic costs without integrality, by Newton's method."""
+
+import numpy as np
+
+from pgsr.engines.quadratic_flow.balancing import Balance
+from pgsr.engines.quadratic_flow.network import Network
+from pgsr.machine.parallel import inner_product
+
+_MOST_STEPS = 60
+_MOST_CONJUGATE_STEPS = 200
+_FORCING = 0.05
+_SHORTEST = 1e-12
+MOST_TIE, LEAST_TIE = 1e-2, 1e-7
+"""What ties a vertex to the ground in a step, relative to what it could conduct: without it a vertex all of whose arcs
+are at their lower bounds would be moved infinitely far. It begins with the most, and falls by whole steps."""
+
+
+def relaxed_prices(
+    network: Network,
+    start: np.ndarray | None = None,
+    tolerance: float = 1e-6,
+    patience: int | None = None,
+    least_tie: float = LEAST_TIE,
+    balanced: bool = False,
+) -> np.ndarray:
+    """Find the prices of the vertices at which all arcs together balance every vertex, shape (vertices,).
+
+    An arc that is paid d = price[end] - price[start] a unit carries x = max(0, y + d / 2w), or y + d / 2w if it is
+    free. The dual
+
+        D(price) = sum over arcs of  max over x of  d x - w (x - y)^2    +  sum of price supply
+
+    is convex, once differentiable and piecewise quadratic; its derivative by a vertex's price is the vertex's excess.
+    Newton's method minimises it. A step solves a system of the network of arcs that carry something, by conjugate
+    gradients. Their preconditioner has two parts: incomplete factors of the network, which are exact on trees, and
+    factors of the coarse network, in which every aggregate moves as a whole (`newton_kernel.precondition`). The former
+    alone see no further than from a vertex to those around it; a unit that has to move through a nation takes them
+    hundreds of steps.
+
+    Args:
+        start: prices to start from; 0 if None.
+        tolerance: ends where no vertex is off by more units than this, or where rounding stops all progress.
+        patience: ends already where this many steps have not halved the units by which all vertices are off.
+        least_tie: what a vertex is tied to the ground by in a step, relative to what its arcs could conduct, once steps
+            are good; it begins with `MOST_TIE`. That much throughout is for networks that lack arcs, so that there may
+            be no flow at all: no step moves a vertex far then.
+        balanced: whether a turn of `Balance`, which takes about as long as a step, follows every step that had to be
+            shortened. Large networks need it: the more vertices there are, the sooner one of them comes to where its
+            arcs begin to carry something or cease to, and there a step ends for all of them.
+
+    Example:
+        >>> network = Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
+        >>> float(relaxed_prices(network)[1].round(4))  # 4 + 7/3 and -2 + 7/3 come in, 9 - 7/3 leave
+        4.6667
+    """
+    system, tie = _System(network), MOST_TIE
+    balance = Balance(network, 1.0) if balanced else None
+    price = np.zeros(network.n_vertices) if start is None else np.array(start, float)
+    worst, off, length = system.look(price), [], 1.0
+    for _ in range(_MOST_STEPS):
+        off.append(float(np.abs(system.excess).sum()))
+        if worst <= tolerance or (patience and len(off) > patience and off[-1] > 0.5 * off[-1 - patience]):
+            break
+        if balance is not None and length < 1.0:
+            balance.turn(price)
+            system.look(price)
+        system.solve(tie)
+        slope, length = inner_product(system.excess, system.step), 1.0
+        if not slope < 0.0:
+            break
+        # Along the step the dual falls for as long as its derivative is negative.
+        while True:
+            worst = system.look(price + length * system.step)
+            here = inner_product(system.excess, system.step)
+            if here <= -0.1 * slope or length < _SHORTEST:
+                break
+            length *= max(0.1, slope / (slope - here))
+        price += length * system.step
+        tie = max(least_tie, 0.1 * tie) if length == 1.0 else min(MOST_TIE, 10.0 * tie)
+    return price
+
+
+class _System:
+    """The system of Newton's steps at prices looked at last.
+
+    Attributes:
+        c: the conductances of arcs, which are the dual's second derivatives.
+        excess: the first derivatives, by vertex.
+        step: the step of `solve`.
+    """
+
+    def __init__(self, network: Network) -> None:
+        n, rate = network.n_vertices, 0.5 / network.w
+        self.network, self.coarse = network, network.coarse
+        self.c, self.excess, self.step, self.pivot = np.empty(len(network.y)), *np.empty((3, n))
+        self.bare = np.bincount(network.start, rate, n) + np.bincount(network.end, rate, n)
+        self.coarse_pivot = np.empty(len(self.coarse.first) - 1)
+
+    def look(self, price: np.ndarray) -> float:
+        """Compute conductances and excesses at these prices; returns the largest excess."""
+        from pgsr.engines.quadratic_flow import newton_kernel as kernels
+
+        net = self.network
+        kernels.demand(net.start, net.end, net.y, net.w, net.free, price, net.supply, self.c, self.excess)
+        return float(np.abs(self.excess).max())
+
+    def solve(self, tie: float) -> None:
+        """Find the step from the prices looked at last."""
+        from pgsr.engines.quadratic_flow import newton_kernel as kernels
+
+        net, coarse, ties = self.network, self.coarse, tie * self.bare
+        kernels.factorise(net.first, net.end, self.c, ties, False, self.pivot)
+        coarse_arcs = coarse.first, coarse.end, coarse.conductances(self.c)
+        kernels.factorise(*coarse_arcs, coarse.ties(ties), True, self.coarse_pivot)
+        links = net.first, net.end, self.c, ties, self.pivot, coarse.aggregate, *coarse_arcs, self.coarse_pivot
+        kernels.conjugate_gradients(*links, -self.excess, _FORCING, _MOST_CONJUGATE_STEPS, self.step)
+        self.step[0] = 0.0

@@ -1,0 +1,11 @@
+"""The machine: memory, threads, compiled loops, processes of their own, files that appear whole. No counts, no noise.
+
+| file          | what it does                                                                     |
+|---------------|----------------------------------------------------------------------------------|
+| `memory`      | refuses what does not fit, before it is allocated                                  |
+| `parallel`    | shares the rows of a loop among threads; `blocks` cuts them to what a cache holds  |
+| `compilation` | compiles loops once, apart from time limits                                       |
+| `isolation`   | runs a function in a process of its own, with hard limits                          |
+| `partitions`  | keeps the arrays of parts of a nation in a folder; `replacing` writes files whole  |
+| `checkout`    | tells the version of the sources; `version` that of the installed package          |
+"""

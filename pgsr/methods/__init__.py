@@ -1,0 +1,11 @@
+"""What a method is: how it is called, limited, judged and measured, whatever it computes.
+
+| file         | what it does                                                              |
+|--------------|---------------------------------------------------------------------------|
+| `method`     | `Method`, `PostProcess`, `Result`, `Status`                                 |
+| `gate`       | `GatedMethod`: refuses, limits and certifies before and after a solve       |
+| `mechanism`  | `Mechanism`: a noise step, then a method                                    |
+| `metrics`    | distances between a release and the truth                                   |
+| `zero_sizes` | a problem without the sizes that are 0 everywhere                           |
+| `toys`       | tiny problems that methods are warmed up with                               |
+"""

@@ -1,0 +1,251 @@
+"""The interface of methods, and the results that they give."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from pgsr.certificates import Certificate, Multipliers
+from pgsr.data.cell_intervals import CellIntervals
+from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
+from pgsr.errors import NoEstimateError
+from pgsr.figures.html import facts_table
+from pgsr.noise.measurement import Measurement
+from pgsr.problems.problem import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone", "conditions")
+"""The kinds of conditions that an answer may violate, in the order of columns."""
+
+
+class Status(Enum):
+    """The way in which a solve ended; the value is a sentence.
+
+    Example:
+        >>> Status.FEASIBLE.value
+        'feasible, not proved optimal'
+    """
+
+    OPTIMAL = "proved optimal"
+    FEASIBLE = "feasible, not proved optimal"
+    RELAXED = "conditions were relaxed; the violations say which and how often"
+    INFEASIBLE = "no point satisfies the conditions"
+    UNSUPPORTED = "this method does not solve this problem"
+    NOT_INSTALLED = "a package is missing"
+    UNLICENSED = "the solver has no valid licence"
+    TOO_LARGE = "the problem exceeds the licence or the method"
+    TIMED_OUT = "the time limit was reached without an answer"
+    FAILED = "the answer failed our own checks, or the solver gave none"
+
+
+ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.RELAXED)
+"""The statuses whose answer is shown, and measured against the truth where there is one."""
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """The wall time of the three parts of a solve, in seconds, and apart from them what it took to compile our loops.
+
+    `compile` is near 0 but for first solves, see `pgsr.machine.compilation`; no limit and no `total` contains it.
+    """
+
+    formulate: float = 0.0
+    solve: float = 0.0
+    round: float = 0.0
+    compile: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """The sum of formulate, solve and round."""
+        return self.formulate + self.solve + self.round
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """The violations of the optimality conditions by a continuous answer, each relative to its scale; computed by us.
+
+    Attributes:
+        primal: largest violated condition.
+        dual: largest violation of stationarity at the solver's own duals; None if it gave none.
+        gap: (objective - bound) / max(1, bound), the bound by its duals.
+    """
+
+    primal: float
+    dual: float | None
+    gap: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A result of a method; its certificate was recomputed from problem and estimate alone.
+
+    Attributes:
+        status: how the solve ended.
+        certificate: objective, bound and violations; None without an estimate.
+        seconds: time to formulate, solve and round, and to compile.
+        reason: a sentence that says why, where the status needs one.
+        answer: the estimate or None; `estimate` raises instead of returning None.
+        measurement: what a `Mechanism` measured, else None; its `secure` says whether a privacy claim is possible.
+        residuals: of a solver's continuous answer, before any rounding; None for exact methods.
+        multipliers: the prices behind the bound, where there are some; another method may start from them.
+        uncertainty: how far the answer may be from the truth, of methods that know; `intervals` asks it.
+        refused: an answer that a method gave and our own checks refused, for study: how far off is it? It is no
+            estimate, `estimate` raises beside it, and nothing that publishes reads it.
+
+    Example:
+        >>> from pgsr import Hierarchy, Problem
+        >>> from pgsr.algorithms import TreeProjection
+        >>> tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+        >>> problem = Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)
+        >>> result = TreeProjection().solve(problem)
+        >>> result.status.name, result.estimate.values.tolist()
+        ('OPTIMAL', [[1, 9], [1, 5], [0, 4]])
+    """
+
+    status: Status
+    reason: str = ""
+    answer: Estimate | None = None
+    certificate: Certificate | None = None
+    seconds: Seconds = field(default_factory=Seconds)
+    measurement: Measurement | None = None
+    residuals: Residuals | None = None
+    multipliers: Multipliers | None = None
+    refused: Estimate | None = None
+    uncertainty: "Uncertain | None" = None
+
+    def intervals(self, level: float = 0.9, view: View = View.COUNTS) -> CellIntervals:
+        """Give an interval for every cell of the estimate, by methods that know how far they may be off.
+
+        Args:
+            level: the chance that an interval holds the truth, every cell by itself.
+            view: `View.COUNTS`, or `View.CUMULATIVE` for the numbers of groups of at most every size.
+
+        Raises:
+            NoEstimateError: there is no answer, or its method does not know; the message says what does.
+
+        Example:
+            >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+            >>> from pgsr.algorithms import Posterior
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> noisy = Geometric(View.CUMULATIVE, 1).measure(CountOfCounts(tree, [[9, 1], [5, 14]]), Seeded("demo"))
+            >>> found = Posterior().apply(noisy).intervals(0.9)
+            >>> bool((found.lower <= found.estimate).all() and (found.estimate <= found.upper).all())
+            True
+        """
+        if self.uncertainty is None:
+            raise NoEstimateError(
+                "this method does not know how far it may be off; take Posterior() with its intervals, on noisy "
+                "counts or cumulative counts, or ask pgsr.intervals for an interval by bootstrap or a band"
+            )
+        return self.uncertainty.intervals(self.estimate, level, view)
+
+    @property
+    def estimate(self) -> Estimate:
+        """The estimate; raises `NoEstimateError` if there is none.
+
+        Raises:
+            NoEstimateError: there is none; the message says why.
+        """
+        if self.answer is None:
+            raise NoEstimateError(f"no estimate, {self.status.value}: {self.reason}")
+        return self.answer
+
+    def facts(self) -> dict[str, Any]:
+        """Collect the facts about the result by name: numbers as numbers, None where there is none.
+
+        `objective_exact` is the objective as text, because integers beyond 2^53 do not fit a float column. Violations
+        are counts by kind, times are seconds, residuals are relative.
+        """
+        known, residuals, seconds = self.certificate, self.residuals, self.seconds
+        objective = None if known is None else known.objective
+        return {
+            "problem": None if known is None else known.problem,
+            "status": self.status.name,
+            "objective": None if objective is None else float(objective),
+            "objective_exact": None if objective is None else str(objective),
+            "bound": None if known is None or known.bound is None else float(known.bound),
+            "bound_by": "" if known is None else known.bound_by,
+            "gap": None if known is None else known.gap,
+            **{f"violations_{kind}": None if known is None else known.violations.get(kind, 0) for kind in KINDS},
+            "formulate_s": seconds.formulate,
+            "solve_s": seconds.solve,
+            "round_s": seconds.round,
+            "compile_s": seconds.compile,
+            "primal_residual": None if residuals is None else residuals.primal,
+            "dual_residual": None if residuals is None else residuals.dual,
+            "relaxed_gap": None if residuals is None else residuals.gap,
+            "reason": self.reason,
+        }
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Make a data frame of one row from `facts`, so that results can be put below each other."""
+        import pandas as pd
+
+        return pd.DataFrame([self.facts()])
+
+    def _repr_html_(self) -> str:
+        measured = self.measurement
+        return facts_table(
+            "Result",
+            {
+                "status": f"{self.status.name}: {self.status.value}",
+                "reason": self.reason or None,
+                "certificate": self.certificate,
+                "answer": self.answer,
+                "refused answer": self.refused,
+                "time": f"{self.seconds.total:.3g} s",
+                "noise": None if measured is None else "secure" if measured.secure else "research: no privacy claim",
+            },
+        )
+
+    def __repr__(self) -> str:
+        parts = [self.status.name]
+        if self.certificate is not None:
+            parts.append(repr(self.certificate))
+        parts.append(f"{self.seconds.total:.3g} s")
+        if self.reason:
+            parts.append(self.reason)
+        if self.measurement is not None and not self.measurement.secure:
+            parts.append("research noise: no privacy claim")
+        return f"Result({', '.join(parts)})"
+
+
+class Uncertain(Protocol):
+    """The interface of a method that knows how large its errors may be."""
+
+    def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals:
+        """Give an interval for every cell of the estimate."""
+        ...
+
+
+@runtime_checkable
+class Method(Protocol):
+    """The interface of whatever solves a stated problem, a specialised algorithm or a solver model.
+
+    Example:
+        >>> from pgsr.algorithms import TreeProjection
+        >>> isinstance(TreeProjection(), Method)
+        True
+    """
+
+    def supports(self, problem: Problem) -> str | None:
+        """Give the reason why this method does not solve this problem, or None."""
+        ...
+
+    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
+        """Solve within `time_limit` seconds. What cannot be solved is a status with a reason, not an exception."""
+        ...
+
+
+@runtime_checkable
+class PostProcess(Protocol):
+    """The interface of whatever turns a measurement into an estimate without solving one stated problem.
+
+    It may also have `supports(measurement) -> None | reason`, which is asked before any budget is spent.
+    """
+
+    def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
+        """Estimate within `time_limit` seconds. What cannot be done is a status with a reason, not an exception."""
+        ...

@@ -1,0 +1,82 @@
+"""Toy problems, one per kind: three regions and four sizes, to import and compile with before clocks start."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
+from pgsr.noise import Geometric
+from pgsr.noise.by_groups import ByGroups
+from pgsr.noise.entities import entity_totals
+from pgsr.noise.measurement import Measurement
+from pgsr.privacy.random import Seeded
+from pgsr.problems.conditions import Cells, Conditions, cells, state, total
+from pgsr.problems.problem import Problem
+
+
+def toy_of(target: Measurement | Problem) -> Measurement | Problem:
+    """The same question about two leaves and what is above them; about one region where the target has one level.
+
+    Example:
+        >>> toy_of(Problem.m_h(measurements()[0])).target.shape
+        (3, 4)
+    """
+    levels = target.hierarchy.n_levels
+    truth = _truth(levels)
+    if isinstance(target, Measurement):
+        by_region = isinstance(target.view, tuple) and len(target.view) != levels
+        view = ByGroups(1) if by_region else target.view  # of the toy's regions, leaves are ranked by it
+        return Geometric(view, levels, totals=target.public).measure(truth, Seeded("toy"))
+    toy = Geometric(target.view, levels, totals="regions").measure(truth, Seeded("toy"))
+    known, asked, stated = target.groups, target.entities, target.conditions
+    return replace(
+        target,
+        hierarchy=truth.hierarchy,
+        values=toy.values,
+        max_size=toy.max_size,
+        groups=None if known is None else toy.totals[: 1 if len(known) == 1 else None],
+        weights=None,
+        entities=None if asked is None else entity_totals(truth)[: 1 if len(asked) == 1 else None],
+        noise=None if target.noise is None else toy.noise,
+        conditions=None
+        if stated is None
+        else _toy_conditions(stated, Cells(truth.hierarchy, target.view, toy.max_size)),
+    )
+
+
+def measurements() -> list[Measurement]:
+    """A measurement of every view with every region's total public, and those that the root's alone allows."""
+    asked = [(view, "regions") for view in View] + [(View.COUNTS, "root"), (View.CUMULATIVE, "root")]
+    return [Geometric(view, 1, totals=totals).measure(_truth(2), Seeded("toy")) for view, totals in asked]
+
+
+def problems() -> list[Problem]:
+    """Every problem that a constructor of `Problem` states, some with a condition besides, and its relaxation."""
+    counts, cumulative, ranked = measurements()[:3]
+    found = [
+        Problem.naive(counts),
+        Problem.mean_consistency(counts),
+        Problem.m_h(counts, "regions", entity_totals(_truth(2))),
+    ]
+    for totals in ("root", "regions"):
+        found += [Problem.m_h(counts, totals), Problem.m_c(cumulative, 2, totals), Problem.m_c(cumulative, 1, totals)]
+    for norm in (1, 2):
+        found += [Problem.isotonic(cumulative, norm), Problem.isotonic(ranked, norm)]
+    known = cells(level=1, size=1) <= 9
+    found += [problem.where(known) for problem in (Problem.m_h(counts, "root"), Problem.m_c(cumulative))]
+    found += [Problem.isotonic(cumulative).where(known), Problem.m_h(counts, "root").where(total(level=1) == 3)]
+    return [*found, *(problem.relaxed() for problem in found if problem.integer)]
+
+
+def _toy_conditions(target: Conditions, place: Cells) -> Conditions:
+    """Conditions of the lowest regions that hold anyway: bounds or a total, as the target has bounds or rows."""
+    lowest = place.hierarchy.n_levels - 1
+    bounds = [cells(level=lowest, size=1) >= 0, cells(level=lowest, size=1) <= 9] if target.n_bounds else []
+    return state([*bounds, *([total(level=lowest) == 3] if len(target.row_lower) else [])], place)
+
+
+def _truth(levels: int) -> CountOfCounts:
+    paths = [(*(f"level {level}" for level in range(levels - 1)), f"leaf {i}") for i in range(2 if levels > 1 else 1)]
+    return CountOfCounts(Hierarchy.from_paths(paths), np.array([[0, 2, 0, 1], [0, 1, 1, 1]])[: len(paths)])

@@ -1,0 +1,105 @@
+"""Structural zeros of whole sizes: a problem in which a size is 0 in every region is the one without that size.
+
+Where conditions state no other bounds, a method that solves the problem without these sizes solves this one; stated
+rows, such as totals of regions, lose these sizes, at which they add nothing. Every point of one is a point of the other
+with zeros put in, at distances that differ by the constant sum of w |y|^norm over the zeros, so optima are optima, and
+the bound of one plus this constant is a bound of the other.
+
+In cumulative counts a zero at one size is one at all smaller ones, so these are left out together.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pgsr.certificates import certify, objective
+from pgsr.data.estimate import Estimate
+from pgsr.methods.method import Result
+from pgsr.problems.conditions import UNBOUNDED, Conditions
+from pgsr.problems.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutZeroSizes:
+    """A problem and the same one without sizes that are 0 in every region.
+
+    Attributes:
+        whole: the problem with all sizes.
+        reduced: the one without these sizes, and with no conditions but rows.
+        kept: the sizes of `reduced`, increasing.
+    """
+
+    whole: Problem
+    reduced: Problem
+    kept: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem) -> "WithoutZeroSizes | None":
+        """Leave such sizes out; None where other cells have bounds, or sizes are weighed by entities.
+
+        Example:
+            >>> from pgsr import Hierarchy
+            >>> from pgsr.problems.conditions import cells
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> problem = Problem.of([[0, 3, 2], [1, 2, -1], [0, 2, 1]], tree, groups=5, label="M_H")
+            >>> WithoutZeroSizes.of(problem.where(cells(size=0) == 0)).reduced
+            Problem(M_H with 1 condition, totals='root', 6 unknowns)
+            >>> WithoutZeroSizes.of(problem.where(cells(size=0) <= 1)) is None
+            True
+        """
+        stated = problem.conditions
+        if stated is None or problem.entities is not None:
+            return None
+        low, high = stated.lower, stated.upper
+        if problem.nonnegative:
+            low = np.maximum(low, 0)
+        zero = ((low == 0) & (high == 0)).all(axis=0)
+        if problem.nonnegative and problem.consistent:
+            zero |= (low == 0).all(axis=0) & (high[0] == 0)
+        free = high.min(axis=0) >= UNBOUNDED
+        free &= (low.max(axis=0) == 0) if problem.nonnegative else (low.max(axis=0) <= -UNBOUNDED)
+        if problem.monotone and problem.nonnegative and zero.any():
+            zero[: np.flatnonzero(zero)[-1]] = True
+        if problem.monotone and (zero[-1] or not problem.nonnegative):  # the last cell may be a public total
+            return None
+        if not zero.any() or zero.all() or not free[~zero].all():
+            return None
+        kept = np.flatnonzero(~zero)
+        cells = np.arange(problem.target.size).reshape(problem.target.shape)[:, kept].ravel()
+        rows = stated.rows[:, cells]
+        if (np.diff(rows.indptr) == 0).any():
+            return None
+        left = None
+        if len(stated.row_lower):
+            none = Conditions.none(problem.hierarchy.n_regions, len(kept))
+            left = replace(stated, lower=none.lower, upper=none.upper, rows=rows, stated=(), sources=None)
+        reduced = replace(problem, values=problem.target[:, kept], max_size=len(kept) - 1, conditions=left)
+        return cls(problem, reduced, kept)
+
+    def restored(self, result: Result) -> Result:
+        """Put the zeros into the answer to the reduced problem, and judge it as one to the whole problem."""
+        if result.answer is None:
+            return replace(result, certificate=None, multipliers=None, refused=None)
+        answer = self._with_zeros(result.answer)
+        certificate = certify(self.whole, answer)
+        found = result.certificate
+        if not certificate.optimal and found is not None and found.bound is not None:
+            bound = found.bound + self.constant
+            if isinstance(bound, float):
+                bound = math.nextafter(bound, -math.inf)
+            certificate = certificate.with_bound(bound, found.bound_by)
+        return replace(result, answer=answer, certificate=certificate, multipliers=None, refused=None)
+
+    @property
+    def constant(self) -> int:
+        """The distance of the zeros to the noisy values, an exact integer."""
+        left_out = np.setdiff1d(np.arange(self.whole.max_size + 1), self.kept)
+        y = self.whole.target[:, left_out]
+        problem = replace(self.whole, values=y, max_size=len(left_out) - 1, conditions=None)
+        return int(objective(problem, Estimate(self.whole.hierarchy, self.whole.view, np.zeros_like(y))))
+
+    def _with_zeros(self, answer: Estimate) -> Estimate:
+        values = np.zeros((len(answer.values), self.whole.max_size + 1), answer.values.dtype)
+        values[:, self.kept] = answer.values
+        return Estimate(answer.hierarchy, answer.view, values)

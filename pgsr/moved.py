@@ -1,0 +1,92 @@
+"""The modules of version 0.1 by their new names: an old name is imported with a warning, for one version."""
+
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+MOVED = {
+    "accounting": "privacy.accounting",
+    "blocks": "machine.blocks",
+    "budget": "privacy.budget",
+    "cell_intervals": "data.cell_intervals",
+    "cell_intervals_by_level": "data.cell_intervals_by_level",
+    "checkout": "machine.checkout",
+    "comparison": "comparison.compare",
+    "comparison_figure": "comparison.figure",
+    "comparison_row": "comparison.row",
+    "comparison_view": "comparison.table",
+    "compilation": "machine.compilation",
+    "conditions": "problems.conditions",
+    "counts_by_level": "data.counts_by_level",
+    "drawing": "figures.drawing",
+    "enclosure": "privacy.enclosure",
+    "entities": "noise.entities",
+    "estimate": "data.estimate",
+    "group_totals": "noise.group_totals",
+    "hierarchy": "data.hierarchy",
+    "histogram": "data.counts",
+    "html": "figures.html",
+    "isolation": "machine.isolation",
+    "laws": "privacy.laws",
+    "long_form": "data.long_form",
+    "looking": "comparison.overlay",
+    "measurement": "noise.measurement",
+    "measurement_by_level": "noise.measurement_by_level",
+    "mechanism": "methods.mechanism",
+    "memory": "machine.memory",
+    "method": "methods.method",
+    "metrics": "methods.metrics",
+    "nearest_tree": "engines.nearest_tree",
+    "neighbours": "privacy.neighbours",
+    "notebook_figure": "figures.notebook_figure",
+    "parallel": "machine.parallel",
+    "partitions": "machine.partitions",
+    "planning": "release.planning",
+    "problem": "problems.problem",
+    "problem_fields": "problems.fields",
+    "programs": "problems.programs",
+    "quadratic_flow": "engines.quadratic_flow",
+    "random": "privacy.random",
+    "region_figure": "figures.region_figure",
+    "region_ids": "data.region_ids",
+    "replacing": "machine.replacing",
+    "rounding": "data.rounding",
+    "sensitivity": "privacy.sensitivity",
+    "size_tree": "experiments.benchmarks.size_tree",
+    "solving": "methods.gate",
+    "tolerances": "problems.tolerances",
+    "toys": "methods.toys",
+    "version": "machine.version",
+    "views": "data.views",
+    "views_by_region": "noise.by_groups",
+    "zero_sizes": "methods.zero_sizes",
+}
+"""New names of modules by their old ones, below `pgsr`; what lay in a package moved with it."""
+
+
+class MovedModules(MetaPathFinder, Loader):
+    """The finder of old names, which puts the new module in their place, and says so."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        del path, target
+        package, _, rest = fullname.partition(".")
+        first = rest.partition(".")[0]
+        if package != "pgsr" or first not in MOVED:
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to Python to make an empty module, which `exec_module` puts the new one in the place of."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        first, _, below = module.__name__.removeprefix("pgsr.").partition(".")
+        new = ".".join(filter(None, ("pgsr", MOVED[first], below)))
+        told = f"{module.__name__} is called {new} now; the old name goes with the next version"
+        warnings.warn(told, DeprecationWarning, stacklevel=2)
+        sys.modules[module.__name__] = importlib.import_module(new)

@@ -1,0 +1,89 @@
+"""The noisy totals of regions, consistent and in integers: of groups where their table is private, and of entities."""
+
+import numpy as np
+
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.engines.nearest_tree import nearest_integers
+from pgsr.privacy.laws import Law
+from pgsr.privacy.random import Source, StreamId
+
+
+def noisy_totals(truth: CountOfCounts, law: Law, source: Source) -> np.ndarray:
+    """Draw noisy, consistent, non-negative numbers of groups of every region; shape (regions,).
+
+    One group more or less changes one region's total per level by one, and an entity that takes m groups along changes
+    them by m (`pgsr.privacy.sensitivity.sensitivity_of_totals`); the law is made for what is hidden. See
+    `noisy_numbers`.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from pgsr import Seeded
+        >>> from pgsr.privacy.laws import DoubleGeometric
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> noisy_totals(CountOfCounts(tree, [[5, 9], [0, 20]]), DoubleGeometric(Fraction(2)), Seeded("totals"))
+        array([29, 14, 15])
+
+    Source: the extension to private groups in Kuo et al. 2018, section 3 (footnote), there in real numbers.
+    """
+    return nearest_consistent(truth.hierarchy, noisy_numbers(truth, truth.totals, "totals", law, source))
+
+
+def noisy_numbers(truth: CountOfCounts, numbers: np.ndarray, what: str, law: Law, source: Source) -> np.ndarray:
+    """Draw one noisy integer per region, from numbers of sensitivity 1 per level: the noise step, which draws once.
+
+    Args:
+        truth: whose regions these are.
+        numbers: exact, shape (regions,).
+        what: name of the stream of noise; the same name and source give the same noise.
+        law: of the noise of every number; a level that may spend epsilon needs `DoubleGeometric(1 / epsilon)`.
+        source: of the noise.
+
+    Returns:
+        shape (regions,), int64; 0 where a region is a copy on a level above its own.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from pgsr import Seeded
+        >>> from pgsr.privacy.laws import DoubleGeometric
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[5, 9], [0, 20]])
+        >>> noisy_numbers(truth, truth.totals, "totals", DoubleGeometric(Fraction(2)), Seeded("totals"))
+        array([28, 15, 17])
+
+    Its law on one, two and three levels: `tests/law_checks.py::noisy_totals_lose_their_epsilon`.
+    """
+    tree = truth.hierarchy
+    noisy = numbers.astype(np.int64, copy=True)
+    for region in np.flatnonzero(~tree.padded):
+        identity = StreamId(truth.name, what, int(tree.level_of[region]), tree.paths[region])
+        law.add_to(noisy[region : region + 1], source.stream(identity))
+    noisy[tree.padded] = 0
+    return noisy
+
+
+def nearest_consistent(tree: Hierarchy, noisy: np.ndarray, root: int | None = None) -> np.ndarray:
+    """Find the consistent non-negative integers G nearest to noisy numbers: post-processing, which costs nothing.
+
+        minimise sum_r (G[r] - noisy[r])^2   subject to   G[r] = sum over children of G,  G >= 0 integer,
+
+    exactly, by `nearest_integers` with a single "size".
+
+    Args:
+        tree: the regions. Copies on levels above their own have no number and follow from the others.
+        noisy: what `noisy_numbers` returned, shape (regions,).
+        root: what the root's number has to be, or None.
+
+    Returns:
+        shape (regions,), int64.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from pgsr import Seeded
+        >>> from pgsr.privacy.laws import DoubleGeometric
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> noisy = np.array([28, 15, 17])
+        >>> nearest_consistent(tree, noisy), nearest_consistent(tree, noisy, root=30)
+        (array([29, 14, 15]), array([30, 14, 16]))
+    """
+    weights = (~tree.padded).astype(np.int64)
+    return nearest_integers(tree, noisy[:, None], weights, root)[:, 0].copy()

@@ -1,0 +1,332 @@
+"""The measurement, all that post-processing may see: noisy values and public facts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pgsr.checks import member_of, require_kind
+from pgsr.data.counts import checked_counts
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.long_form import long_cells, long_frame
+from pgsr.data.views import View
+from pgsr.errors import ProblemError
+from pgsr.figures.html import facts_table
+from pgsr.figures.region_figure import NOISY, Curve, ranks_figure, sizes_figure
+from pgsr.privacy.laws import Law
+from pgsr.privacy.laws.per_level import GaussianNoise, GeometricNoise, LevelNoise, spent_text
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.sensitivity import Sensitivity, sensitivity_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+class Totals(StrEnum):
+    """The regions whose number of groups is public: all (Kuo et al.), or the root (Fioretto, Van Hentenryck).
+
+    With NOISY no number is public: a part of the budget is spent on noisy totals of all regions, which are published.
+
+    Example:
+        >>> Totals.parse("regions") is Totals.REGIONS
+        True
+    """
+
+    ROOT = "root"
+    REGIONS = "regions"
+    NOISY = "noisy"
+
+    @classmethod
+    def parse(cls, value: "Totals | str") -> "Totals":
+        """Read the member from its text.
+
+        Raises:
+            ProblemError: the text is none of root, regions and noisy.
+        """
+        return member_of(cls, value, "totals", ProblemError)
+
+
+ROOT_ALONE = "only the root's total is public here; measure with Geometric(..., totals='regions')"
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """The noisy integers of one view of every region. It holds no truth, so post-processing cannot leak any.
+
+    Attributes:
+        hierarchy: the regions.
+        view: which vector of each region was measured: one view; a tuple with one per level where levels differ; or a
+            tuple with one per region where regions of a level may differ. `view_of` reads all three.
+        values: shape (regions, K + 1), int64, any sign; where some region may be `View.RANKED` a tuple with one array
+            per region. Rows of regions that are not measured are 0, or empty.
+        max_size: K.
+        noise: the noise of every level, root first; None where nothing was measured.
+        public: whose number of groups is public.
+        totals: number of groups, shape (regions,), or (1,) where only the root's is public.
+        secure: whether the noise came from `Secure`, so that a privacy claim is possible.
+        data_set: name of the data set.
+        totals_noise: the noise of the numbers of groups of every level, besides `noise`; None where they are public.
+        max_quantity: public bound on what one entity adds to the size of its group; the noise grows with it.
+        unit, relation: whose presence or values the noise hides, and what may become of one.
+
+    Example:
+        >>> from pgsr import CountOfCounts, Geometric, Seeded
+        >>> truth = CountOfCounts(Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), [[0, 3], [1, 6]])
+        >>> noisy = Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("demo"))
+        >>> noisy
+        Measurement(View.COUNTS, Hierarchy(3 regions, levels 1 / 2), sizes 0..1, epsilon=1)
+        >>> noisy.values.shape, noisy.law(0)
+        ((3, 2), DoubleGeometric(scale=Fraction(4, 1)))
+    """
+
+    hierarchy: Hierarchy
+    view: View | tuple[View, ...]
+    values: np.ndarray | tuple[np.ndarray, ...]
+    max_size: int
+    noise: tuple[LevelNoise | None, ...]
+    public: Totals
+    totals: np.ndarray
+    secure: bool
+    data_set: str = ""
+    totals_noise: LevelNoise | None = None
+    max_quantity: int = 1
+    unit: Unit = Unit.ENTITY
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "public", Totals.parse(self.public))
+        require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
+        checked_noise(self.noise, self.hierarchy.n_levels)
+        object.__setattr__(self, "values", checked_values(self.values, self.hierarchy.n_regions, self.max_size))
+        _check_view(self.view, self.hierarchy)
+
+    @property
+    def root_total(self) -> int:
+        """The number of groups in the whole hierarchy."""
+        return int(self.totals[0])
+
+    @property
+    def region_totals(self) -> np.ndarray:
+        """The number of groups of every region; shape (regions,).
+
+        Raises:
+            ProblemError: only the root's total is public.
+        """
+        if self.public is Totals.ROOT:
+            raise ProblemError(ROOT_ALONE)
+        return self.totals
+
+    def view_of(self, region: int) -> View:
+        """Give the view of this region, by its index."""
+        return view_of(self.view, self.hierarchy, region)
+
+    def views_on(self, level: int) -> set[View]:
+        """Give the views of the regions of this level."""
+        regions = self.hierarchy.level(level)
+        return {self.view_of(region) for region in range(regions.start, regions.stop)}
+
+    def law(self, region: int) -> Law | None:
+        """Give the law of the noise in this region, by its index; None if its level was not measured."""
+        level, view = int(self.hierarchy.level_of[region]), self.view_of(region)
+        if (level, view) not in self._laws:  # exact fractions take long, and all regions of a level have the same
+            noise = self.noise[level]
+            self._laws[level, view] = noise.law(self.sensitivity(view)) if noise else None
+        return self._laws[level, view]
+
+    def sensitivity(self, view: View) -> Sensitivity:
+        """Give how far one region's vector of this view may change between neighbouring data sets."""
+        return sensitivity_of(
+            view, self.unit, max_quantity=self.max_quantity, max_size=self.max_size, relation=self.relation
+        )
+
+    @property
+    def spent(self) -> str:
+        """Say what the levels and the noisy totals spend together, in their currency."""
+        totals = (self.totals_noise,) * self.hierarchy.n_levels
+        return spent_text((*self.noise, *totals))
+
+    @property
+    def epsilon(self) -> tuple[Fraction, ...]:
+        """Exact epsilon spent per level, root first, where all noise is double geometric.
+
+        Raises:
+            ProblemError: some level has Gaussian noise, which has no pure epsilon.
+        """
+        return pure_epsilons(self.noise)
+
+    @property
+    def label(self) -> str:
+        """The view in words, the views from the root down, or how many regions have which."""
+        if isinstance(self.view, View):
+            return self.view.value
+        if len(self.view) == self.hierarchy.n_levels:
+            return " x ".join(view.value for view in self.view)
+        return ", ".join(f"{self.view.count(view):,} regions {view.value}" for view in View if view in self.view)
+
+    @cached_property
+    def measured(self) -> np.ndarray:
+        """The regions that were measured, as bool: none padded above its copy, none on a level with epsilon 0."""
+        found = measured_regions(self.hierarchy, self.noise)
+        found.setflags(write=False)
+        return found
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The values of a rectangular view as one array; shape (regions, K + 1)."""
+        return matrix(self.values, self.label)
+
+    def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
+        """The noisy values in long form, one row per measured region and size, zeros included.
+
+        The columns of `pgsr.tables.to_long`, with `noisy_count` or `noisy_cumulative_count` in place of `n_groups`; of
+        ranked sizes `rank`, from 0, and `noisy_group_size`. Where regions differ in view, columns of the others are
+        empty.
+        """
+        import pandas as pd
+
+        columns, frames = self.hierarchy.region_columns(level_names), []
+        for view in View:
+            regions = np.array([r for r in np.flatnonzero(self.measured).tolist() if self.view_of(r) is view], np.int64)
+            if len(regions):
+                longest = max(len(self.values[region]) for region in regions)
+                cells = long_cells(self.values.__getitem__, regions, longest, zeros=True)
+                value, cell = _COLUMNS[view]
+                frames.append(long_frame(columns, cells, value, cell))
+        return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True).convert_dtypes()
+
+    def plot(self, region: int | Sequence[str] | None = None) -> "Figure":
+        """Draw the noisy values of one region, by its path or index; the root's if None.
+
+        Raises:
+            ProblemError: the region was not measured.
+        """
+        place = self.hierarchy.find(region)
+        title = " / ".join(self.hierarchy.paths[place])
+        if not self.measured[place]:
+            raise ProblemError(f"{title} was not measured; draw a region of a level that has a share of epsilon")
+        view, curve = self.view_of(place), Curve("noisy", self.values[place], NOISY)
+        return (
+            ranks_figure(title, curve) if view is View.RANKED else sizes_figure(title, [curve], view is View.CUMULATIVE)
+        )
+
+    @cached_property
+    def _laws(self) -> dict[tuple[int, View], Law | None]:
+        """The laws that were asked for, by level and view."""
+        return {}
+
+    def __repr__(self) -> str:
+        by_region = isinstance(self.view, tuple) and len(self.view) > self.hierarchy.n_levels
+        view = self.label if by_region else repr(self.view)
+        return f"Measurement({view}, {self.hierarchy!r}, sizes 0..{self.max_size:,}, {self.spent})"
+
+    def _repr_html_(self) -> str:
+        return facts_table(
+            "Measurement",
+            {
+                "view": self.label,
+                "regions by level, root first": self.hierarchy.levels_text,
+                "sizes": f"0..{self.max_size:,}",
+                "spent": f"{self.spent}; noise by level {' / '.join(map(str, self.noise))}",
+                "noise of numbers of groups, per level": None if self.totals_noise is None else str(self.totals_noise),
+                "public numbers of groups": {"root": "the root's", "regions": "every region's"}.get(
+                    self.public, "none; noisy ones instead"
+                ),
+                "noise": "secure" if self.secure else "research: repeats, no privacy claim",
+                "data set": self.data_set or None,
+            },
+        )
+
+
+_COLUMNS = {
+    View.COUNTS: ("noisy_count", "group_size"),
+    View.CUMULATIVE: ("noisy_cumulative_count", "group_size"),
+    View.RANKED: ("noisy_group_size", "rank"),
+}
+"""The columns of a view's values, and of what they belong to."""
+
+
+def measured_regions(hierarchy: Hierarchy, noise: tuple[LevelNoise | None, ...]) -> np.ndarray:
+    """Tell which regions get noise; shape (regions,), bool."""
+    spent = np.array([level is not None for level in noise])
+    return spent[hierarchy.level_of] & ~hierarchy.padded
+
+
+def view_of(view: View | tuple[View, ...], hierarchy: Hierarchy, region: int) -> View:
+    """Give the view of a region, by its index, where `view` is one, one per level or one per region.
+
+    A tuple that fits both levels and regions says the same either way: every level has one region then.
+    """
+    if isinstance(view, View):
+        return view
+    return view[int(hierarchy.level_of[region]) if len(view) == hierarchy.n_levels else region]
+
+
+def matrix(values: np.ndarray | tuple[np.ndarray, ...], view: str) -> np.ndarray:
+    """The values of a rectangular view as one array; shape (regions, K + 1).
+
+    Raises:
+        ProblemError: they are one vector per region.
+    """
+    if not isinstance(values, np.ndarray):
+        raise ProblemError(
+            f"{view} has one vector per region, of different lengths, not a matrix; take .values, a tuple with an "
+            "array per region"
+        )
+    return values
+
+
+def _check_view(view: object, hierarchy: Hierarchy) -> None:
+    """Raise `ProblemError` unless this is a view, or a tuple of views that fits the levels or the regions."""
+    views = view if isinstance(view, tuple) else (view,)
+    if not all(isinstance(one, View) for one in views):
+        raise ProblemError("the view of a measurement is a View, or a tuple of them; use View.COUNTS or another")
+    if isinstance(view, tuple) and len(view) not in (hierarchy.n_levels, hierarchy.n_regions):
+        raise ProblemError(
+            f"{len(view)} views for {hierarchy.n_levels} levels and {hierarchy.n_regions} regions; give one view, one "
+            "per level or one per region"
+        )
+
+
+def checked_noise(noise: object, n_levels: int) -> None:
+    """Raise `ProblemError` unless this is the noise of every level."""
+    if not isinstance(noise, tuple) or not all(level is None or isinstance(level, LevelNoise) for level in noise):
+        raise ProblemError("noise is a tuple with GeometricNoise, GaussianNoise or None per level, root first")
+    if len(noise) != n_levels:
+        raise ProblemError(f"the noise of {len(noise)} levels for {n_levels}; give one per level, or None for it")
+
+
+def pure_epsilons(noise: tuple[LevelNoise | None, ...]) -> tuple[Fraction, ...]:
+    """Give the epsilon of every level, 0 where nothing was measured.
+
+    Raises:
+        ProblemError: some level has Gaussian noise.
+    """
+    if any(isinstance(level, GaussianNoise) for level in noise):
+        raise ProblemError("Gaussian noise has no pure epsilon; ask for its rho, or measure with Geometric(...)")
+    return tuple(level.epsilon if isinstance(level, GeometricNoise) else Fraction(0) for level in noise)
+
+
+def checked_values(values: object, n_regions: int, max_size: int) -> np.ndarray | tuple[np.ndarray, ...]:
+    """Check the values: int64 of shape (regions, K + 1), or the tuple of ranked vectors that was given.
+
+    Raises:
+        ProblemError, CountError: another shape, or no integers.
+    """
+    if not isinstance(max_size, int) or max_size < 0:
+        raise ProblemError(f"max_size={max_size!r} is no size; give K, a public whole number")
+    if isinstance(values, tuple):
+        if len(values) != n_regions:
+            raise ProblemError(f"{len(values)} ranked vectors for {n_regions} regions; give one per region")
+        return values
+    given = values if isinstance(values, np.ndarray) else checked_counts(values, "noisy value")
+    if given.shape != (n_regions, max_size + 1):
+        raise ProblemError(
+            f"noisy values have shape {given.shape}; {n_regions} regions and sizes 0..{max_size} need "
+            f"({n_regions}, {max_size + 1})"
+        )
+    return given if given.dtype == np.int64 else checked_counts(given, "noisy value")

@@ -1,0 +1,207 @@
+"""The sensitivity of a measured vector: how far it differs between neighbouring data sets, by unit and relation."""
+
+from dataclasses import dataclass
+
+from pgsr.checks import require_kind
+from pgsr.data.views import View
+from pgsr.errors import ProblemError
+from pgsr.machine.memory import require
+from pgsr.privacy.neighbours import Relation, Unit
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The largest changes of a vector between neighbouring data sets.
+
+    A change is the list of absolute changes of the vector's cells, largest first, without zeros: (2, 1, 1) is a change
+    by 2 in one cell and by 1 in two others. One change x is at most another y if, for every n, the n largest entries
+    of x add up to no more than those of y (weak majorisation). A sum over cells of an increasing convex function of a
+    cell's change is then at most as large at x as at y. Such sums are the L1 norm, the squared L2 norm, and the Renyi
+    divergence of double-geometric noise from itself moved by k: its exponential is A exp(u k) + B exp(-v k) with
+    A, B >= 0, so the divergence is convex in k.
+
+    Attributes:
+        changes: such that every possible change is at most one of them.
+
+    Example:
+        >>> found = Sensitivity(((2, 1, 1),))
+        >>> found.l1, found.l2_squared, found.largest
+        (4, 6, 2)
+    """
+
+    changes: tuple[tuple[int, ...], ...]
+
+    @property
+    def l1(self) -> int:
+        """The largest L1 norm: what pure epsilon with double-geometric noise is made for."""
+        return max(sum(change) for change in self.changes)
+
+    @property
+    def l2_squared(self) -> int:
+        """The largest squared L2 norm: what zCDP with Gaussian noise is made for."""
+        return max(sum(x * x for x in change) for change in self.changes)
+
+    @property
+    def largest(self) -> int:
+        """The largest change of a single cell."""
+        return max(max(change, default=0) for change in self.changes)
+
+    def __repr__(self) -> str:
+        return f"Sensitivity(l1={self.l1:,}, l2_squared={self.l2_squared:,}, largest={self.largest:,})"
+
+
+def sensitivity_of(
+    view: View, unit: Unit, *, max_quantity: int = 1, max_size: int, relation: Relation = Relation.ADD_REMOVE
+) -> Sensitivity:
+    """Find how far the vectors of all regions of one level, taken together, differ between neighbouring data sets.
+
+    With K = max_size, m the groups of an entity and M the smaller of max_quantity and K, all changes are at most
+
+    | unit | relation | counts | cumulative | ranked |
+    |---|---|---|---|---|
+    | entity in m groups | add_remove (or_empty_group) | (m, m) | M times m | m times M |
+    | entity in m groups | move | (2m, m, m) | 2 M times m | 2 m times M |
+    | group | add_remove (or_empty_group) | (1) | K times 1 | (K) |
+    | group | replace | (1, 1) | K times 1 | (K) |
+    | group | move | (1, 1) | 2 (K + 1) times 1 | (K, K) |
+
+    Entities. An entity that joins adds at most M to the size of each of its m groups; larger sizes than K count as K.
+
+    - Counts: each of the m groups leaves a cell and enters a higher one; all may leave one cell and enter one other. On
+      a move m groups go up and m go down, 4m steps out of or into a cell in all. One cell can have 2m of them, entered
+      from below and from above. Two cells have 3m at most: of groups that go from one to the other only those of one
+      direction count in both, and those that go back cancel.
+    - Cumulative counts: a group that grows from s to at most s + M leaves the cells s .. s + M - 1, by one each, and
+      these may be the same M cells for all m groups. On a move each cell rises by at most m and falls by at most m.
+    - Ranked sizes: a vector whose entries each grow by 0 to M, sorted again, has entries that each grow by 0 to M, and
+      the sum grows by at most m M. No rank changes by more than M, so the squared L2 norm is m M^2, not (m M)^2.
+
+    Groups. A group that is added or removed changes the number of groups, which must not be public then
+    (`require_totals`). Cumulative counts are then measured from above, as the numbers of groups larger than s, and
+    ranked sizes from the largest down, padded with zeros to a public length.
+
+    - Counts: one cell changes by one; two, if a group is replaced or moved.
+    - Cumulative counts: a group of size s is counted in the cells 0 .. s - 1 from above; one that gets size t for s
+      leaves the cells between them. K cells at most. Moved to another region, with only the root's number of groups
+      public, it changes all K + 1 cells of both, measured from below.
+    - Ranked sizes: a group of size s moves the smaller ones one rank down; all changes have one sign and add up to s.
+      In a region with one group the whole change is in one rank. So ranked sizes have the L1 norm of cumulative counts
+      and a far larger L2 norm: nobody who protects groups should measure them.
+
+    Args:
+        view: the vector of each region.
+        unit: of privacy.
+        max_quantity: public bound on what one entity adds to the size of one group; not used where groups are hidden.
+        max_size: K, a public whole number. With K = 0 nothing but numbers of groups is there; K = 1 is assumed then.
+        relation: of neighbouring data sets.
+
+    Raises:
+        ProblemError: entities are hidden under Relation.REPLACE, or a number is no size.
+
+    Example:
+        >>> sensitivity_of(View.COUNTS, Unit.entity_in_groups(3), max_size=20)
+        Sensitivity(l1=6, l2_squared=18, largest=3)
+        >>> sensitivity_of(View.COUNTS, Unit.GROUP, max_size=20, relation=Relation.REPLACE)
+        Sensitivity(l1=2, l2_squared=2, largest=1)
+
+    Shown by `tests/test_privacy_sensitivity.py::test_every_neighbour_of_small_worlds`; all but moved counts at K = 1
+    are reached.
+    """
+    require_kind(view, View, "view", "give View.COUNTS, View.CUMULATIVE or View.RANKED")
+    require_kind(unit, Unit, "unit", "give Unit.ENTITY, Unit.entity_in_groups(5) or Unit.GROUP")
+    for name, value, least in (("max_quantity", max_quantity, 1), ("max_size", max_size, 0)):
+        if type(value) is not int or value < least:
+            raise ProblemError(f"{name}={value!r}; give a public whole number from {least} up")
+    relation, cells = Relation(relation), max(max_size, 1)
+    if unit.groups is None:
+        return Sensitivity((_of_a_group(view, cells, relation),))
+    return Sensitivity((_of_an_entity(view, unit.groups, min(max_quantity, cells), relation),))
+
+
+def sensitivity_of_totals(unit: Unit, relation: Relation = Relation.ADD_REMOVE) -> Sensitivity:
+    """Find how far the numbers of groups of all regions of one level, taken together, differ between neighbours.
+
+    A group, or an empty group, that is added or removed changes one of them by one; a group that moves changes two, and
+    not the root's. Entities leave them as they are where a public table lists the groups. Where it is private, an
+    entity in m groups may be all that m groups have, and these may be listed for its sake alone: it changes them by m.
+    Where nothing changes, the numbers may be public.
+
+    Raises:
+        ProblemError: entities are hidden under Relation.REPLACE.
+
+    Example:
+        >>> sensitivity_of_totals(Unit.GROUP, Relation.MOVE)
+        Sensitivity(l1=2, l2_squared=2, largest=1)
+        >>> sensitivity_of_totals(Unit.entity_in_groups(5), Relation.ADD_REMOVE_OR_EMPTY_GROUP)
+        Sensitivity(l1=5, l2_squared=25, largest=5)
+    """
+    relation = Relation(relation)
+    if unit.groups is not None:
+        _refuse_replaced_entities(relation)
+        return Sensitivity(((unit.groups,) if relation is Relation.ADD_REMOVE_OR_EMPTY_GROUP else (),))
+    return Sensitivity((_CHANGES_OF_TOTALS[relation],))
+
+
+def require_totals(totals: str, unit: Unit, relation: Relation) -> None:
+    """Raise `ProblemError` if public numbers of groups would tell what the unit and the relation hide.
+
+    Args:
+        totals: whose number of groups is public: "regions", "root" or, with "noisy", nobody's.
+        unit: of privacy.
+        relation: of neighbouring data sets.
+
+    Example:
+        >>> require_totals("regions", Unit.GROUP, Relation.REPLACE)
+        >>> require_totals("root", Unit.GROUP, Relation.ADD_REMOVE)
+        Traceback (most recent call last):
+        pgsr.errors.ProblemError: under add_remove of a group the root's number of groups changes, so it cannot be
+            public; pay for it with totals = "noisy", or protect replaced groups with relation = "replace"
+    """
+    relation = Relation(relation)
+    change = sensitivity_of_totals(unit, relation).l1
+    root_changes = change and relation is not Relation.MOVE
+    if totals == "noisy" or not change or (totals == "root" and not root_changes):
+        return
+    whose = "the root's" if totals == "root" else "every region's"
+    remedy = ', or protect replaced groups with relation = "replace"' if unit.is_group else ""
+    what = "a group" if unit.is_group else "an entity"
+    raise ProblemError(
+        f"under {relation} of {what} {whose} number of groups changes, so it cannot be public; pay for it with "
+        f'totals = "noisy"{remedy}'
+    )
+
+
+_CHANGES_OF_TOTALS = {
+    Relation.ADD_REMOVE: (1,),
+    Relation.ADD_REMOVE_OR_EMPTY_GROUP: (1,),
+    Relation.REPLACE: (),
+    Relation.MOVE: (1, 1),
+}
+"""Of a group."""
+
+
+def _of_an_entity(view: View, groups: int, quantity: int, relation: Relation) -> tuple[int, ...]:
+    _refuse_replaced_entities(relation)
+    moved = relation is Relation.MOVE
+    if view is View.COUNTS:
+        return (2 * groups, groups, groups) if moved else (groups, groups)
+    cells, change = (quantity, groups) if view is View.CUMULATIVE else (groups, quantity)
+    return (change,) * (2 * cells if moved else cells)
+
+
+def _of_a_group(view: View, max_size: int, relation: Relation) -> tuple[int, ...]:
+    moved = relation is Relation.MOVE
+    if view is View.COUNTS:
+        return (1, 1) if moved or relation is Relation.REPLACE else (1,)
+    if view is View.CUMULATIVE:
+        require(16 * max_size, f"the change of {max_size:,} cumulative counts by a group", "lower the largest size K")
+        return (1,) * (2 * (max_size + 1) if moved else max_size)
+    return (max_size, max_size) if moved else (max_size,)
+
+
+def _refuse_replaced_entities(relation: Relation) -> None:
+    if relation is Relation.REPLACE:
+        raise ProblemError(
+            "other values of an entity that stays in its group are no change of the group's size; protect its presence "
+            'with relation = "add_remove", or its move to other groups with relation = "move"'
+        )

@@ -1,0 +1,197 @@
+"""The conditions of a problem as numbers: bounds of single cells, and rows of a sparse matrix for all others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy  # which imports its submodules when they are used
+
+from pgsr.data.region_ids import region_id
+from pgsr.errors import ProblemError
+from pgsr.problems.conditions.expressions import Condition
+from pgsr.problems.conditions.resolved import Cells, matched
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+UNBOUNDED = 2**62
+"""The bound that stands for none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """The conditions lower <= x <= upper and row_lower <= rows x <= row_upper over the cells x of a problem.
+
+    Attributes:
+        lower, upper: as stated per cell, -UNBOUNDED or UNBOUNDED where nothing is; int64, shape (regions, K + 1).
+            Signs are no part of them.
+        rows: integers, shape (m, regions * (K + 1)), cells row by row of regions.
+        row_lower, row_upper: as `lower` and `upper`, shape (m,).
+        names: of the rows, with their regions and sizes.
+        stated: the conditions as they were written; a condition may have many cells and rows.
+        sources: positions in `stated` of what stated a cell's lower and its upper bound, -1 for nothing; int32, shape
+            (2, regions, K + 1). None where conditions came from elsewhere.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    rows: "scipy.sparse.csr_array"
+    row_lower: np.ndarray
+    row_upper: np.ndarray
+    names: tuple[str, ...]
+    stated: tuple[str, ...] = ()
+    sources: np.ndarray | None = None
+
+    @classmethod
+    def none(cls, n_regions: int, n_sizes: int) -> "Conditions":
+        """Make conditions that state nothing."""
+        shape = n_regions, n_sizes
+        nothing = np.zeros(0, np.int64)
+        return cls(
+            np.full(shape, -UNBOUNDED),
+            np.full(shape, UNBOUNDED),
+            scipy.sparse.csr_array((0, n_regions * n_sizes), dtype=np.int64),
+            nothing,
+            nothing,
+            (),
+            (),
+            np.full((2, *shape), -1, np.int32),
+        )
+
+    @property
+    def first(self) -> str:
+        """One of the conditions, for sentences."""
+        return next(iter(self.stated + self.names), "a bound of a cell")
+
+    @property
+    def first_bound(self) -> str:
+        """What stated one of the bounds, for sentences."""
+        by = np.zeros(0, np.int32) if self.sources is None else self.sources[self.sources >= 0]
+        return self.stated[int(by[0])] if len(by) else "a bound of a cell"
+
+    @property
+    def n_stated(self) -> int:
+        """The number of conditions as they were written, or else that of bounds and rows."""
+        return len(self.stated) or self.n_bounds + len(self.names)
+
+    @property
+    def text(self) -> str:
+        """The conditions as they were written, the first ten of them."""
+        named = self.stated or self.names or (self.first,)
+        return "; ".join(named[:10]) + (f"; and {len(named) - 10:,} more" if len(named) > 10 else "")
+
+    @property
+    def largest_row(self) -> int:
+        """The largest sum of magnitudes of a row's coefficients."""
+        return int(abs(self.rows).sum(axis=1).max()) if len(self.row_lower) else 0
+
+    def require_minima_from_0(self) -> None:
+        """Raise unless every lower bound that stands alone is 0 or more, where cells are non-negative anyway.
+
+        Raises:
+            ProblemError: one is negative, so it says nothing, most likely by mistake.
+        """
+        negative = (self.lower > -UNBOUNDED) & (self.lower < 0) & (self.lower != self.upper)
+        if negative.any():
+            r, s = np.argwhere(negative)[0]
+            number = -1 if self.sources is None else int(self.sources[0, r, s])
+            name = self.stated[number] if number >= 0 else f"the lower bound {int(self.lower[r, s]):,}"
+            raise ProblemError(f"{name}: these numbers are never below 0, so this says nothing; give a minimum from 0")
+        least = self.rows.min(axis=1).toarray().ravel() if len(self.row_lower) else np.zeros(0)
+        idle = (least >= 0) & (self.row_lower > -UNBOUNDED) & (self.row_lower < 0) & (self.row_upper != self.row_lower)
+        if idle.any():
+            name = self.names[int(np.argmax(idle))]
+            raise ProblemError(f"{name}: this sum is never below 0, so this says nothing; give a minimum from 0")
+
+    @property
+    def bounded(self) -> np.ndarray:
+        """The cells with a bound, bool; shape (regions, K + 1)."""
+        return (self.lower > -UNBOUNDED) | (self.upper < UNBOUNDED)
+
+    @property
+    def n_bounds(self) -> int:
+        """The number of cells with a bound."""
+        return int(self.bounded.sum())
+
+    def bound_name(self, region: int, size: int, paths: Sequence[Sequence[str]]) -> str:
+        """Write the stated bounds of one cell, such as cells(US/GA, 3) == 412."""
+        low, high = int(self.lower[region, size]), int(self.upper[region, size])
+        cell = f"cells({region_id(paths[region])}, {size})"
+        if low == high:
+            return f"{cell} == {low:,}"
+        text = cell if high >= UNBOUNDED else f"{cell} <= {high:,}"
+        return text if low <= -UNBOUNDED else f"{low:,} <= {text}" if high < UNBOUNDED else f"{cell} >= {low:,}"
+
+    def and_also(self, other: "Conditions") -> "Conditions":
+        """Join two sets of conditions over the same cells."""
+        return Conditions(
+            np.maximum(self.lower, other.lower),
+            np.minimum(self.upper, other.upper),
+            scipy.sparse.csr_array(scipy.sparse.vstack([self.rows, other.rows])),
+            np.concatenate([self.row_lower, other.row_lower]),
+            np.concatenate([self.row_upper, other.row_upper]),
+            self.names + other.names,
+            self.stated + other.stated,
+            self._joined_sources(other),
+        )
+
+    def _joined_sources(self, other: "Conditions") -> np.ndarray | None:
+        if self.sources is None or other.sources is None:
+            return None
+        later = np.where(other.sources >= 0, other.sources + len(self.stated), -1).astype(np.int32)
+        tighter = np.stack([other.lower > self.lower, other.upper < self.upper])
+        return np.where(tighter, later, self.sources)
+
+
+def state(conditions: Sequence[Condition], place: Cells) -> Conditions:
+    """Find the bounds and rows of conditions: an entry with one cell and coefficient 1 or -1 is a bound.
+
+    Raises:
+        ProblemError: a region, level or size is not there, numbers of entries differ, or no unknown is left.
+    """
+    n_regions, n_sizes = place.shape
+    every = Conditions.none(n_regions, n_sizes)
+    lower, upper = every.lower.ravel(), every.upper.ravel()
+    sources = np.full((2, n_regions * n_sizes), -1, np.int32)
+    blocks, lows, highs, names = [], [], [], []
+    for number, condition in enumerate(conditions):
+        left, right = matched(condition.left.resolve(place), condition.right.resolve(place), condition.name)
+        matrix = scipy.sparse.csr_array(left.matrix - right.matrix)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        width = np.diff(matrix.indptr)
+        if not width.all():
+            raise ProblemError(f"{condition.name} leaves no unknown; state a condition between different cells")
+        number_right = right.constant - left.constant
+        low = number_right if condition.relation in ("==", ">=") else np.full(len(width), -UNBOUNDED)
+        high = number_right if condition.relation in ("==", "<=") else np.full(len(width), UNBOUNDED)
+        first = matrix.indptr[:-1]
+        single = (width == 1) & (np.abs(matrix.data[first]) == 1)
+        cell, turned = matrix.indices[first[single]], matrix.data[first[single]] < 0
+        _tighten(lower, sources[0], cell, np.where(turned, -high[single], low[single]), number, 1)
+        _tighten(upper, sources[1], cell, np.where(turned, -low[single], high[single]), number, -1)
+        kept = np.flatnonzero(~single)
+        blocks.append(scipy.sparse.csr_array(matrix[kept]))
+        lows.append(low[kept])
+        highs.append(high[kept])
+        names += [f"{a} {condition.relation} {b}" for a, b in zip(left.names(kept), right.names(kept), strict=True)]
+    return Conditions(
+        lower.reshape(place.shape),
+        upper.reshape(place.shape),
+        scipy.sparse.csr_array(scipy.sparse.vstack([every.rows, *blocks])),
+        np.concatenate([every.row_lower, *lows]),
+        np.concatenate([every.row_upper, *highs]),
+        tuple(names),
+        tuple(condition.name for condition in conditions),
+        sources.reshape(2, *place.shape),
+    )
+
+
+def _tighten(
+    bound: np.ndarray, source: np.ndarray, cell: np.ndarray, value: np.ndarray, number: int, sign: int
+) -> None:
+    """Raise lower bounds (sign 1), or lower upper bounds (sign -1); a cell may occur several times."""
+    before = bound[cell]
+    (np.maximum if sign > 0 else np.minimum).at(bound, cell, value)
+    source[cell[bound[cell] != before]] = number

@@ -1,0 +1,280 @@
+"""The fields of a problem, their checks, and what follows from them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pgsr.checks import as_array, require_kind, what_to_lower
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
+from pgsr.errors import ProblemError
+from pgsr.figures.html import facts_table
+from pgsr.noise.entities import checked_entities, contradicting_entities
+from pgsr.noise.measurement import (
+    ROOT_ALONE,
+    Totals,
+    checked_noise,
+    checked_values,
+    matrix,
+    measured_regions,
+)
+from pgsr.privacy.laws.per_level import LevelNoise
+from pgsr.problems.conditions import (
+    Cells,
+    Conditions,
+    Surroundings,
+    contradicting_conditions,
+    is_decided_by_sums,
+)
+
+LARGEST_WEIGHT = 2**40
+"""Largest weight, so that weights times counts stay within 64 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProblemFields:
+    """The fields that state a problem; `pgsr.Problem`, which adds ways to make one, says what each of them means.
+
+    Raises:
+        ProblemError, CountError: a field is malformed, or two of them do not fit together.
+    """
+
+    label: str
+    hierarchy: Hierarchy
+    view: View
+    values: np.ndarray | tuple[np.ndarray, ...]
+    max_size: int
+    groups: np.ndarray | None = None
+    norm: int = 2
+    integer: bool = True
+    nonnegative: bool = True
+    monotone: bool = False
+    consistent: bool = True
+    totals: Totals | None = None
+    weights: np.ndarray | None = None
+    entities: np.ndarray | None = None
+    noise: tuple[LevelNoise | None, ...] | None = None
+    conditions: Conditions | None = None
+
+    def __post_init__(self) -> None:
+        require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
+        require_kind(self.view, View, "view", "give View.COUNTS, View.CUMULATIVE or View.RANKED")
+        if not isinstance(self.norm, int) or self.norm not in (1, 2):
+            raise ProblemError(f"norm {self.norm!r} is unknown; use 1 or 2")
+        tree = self.hierarchy
+        object.__setattr__(self, "values", checked_values(self.values, tree.n_regions, self.max_size))
+        if isinstance(self.values, tuple) is not (self.view is View.RANKED):
+            raise ProblemError(f"{self.view!r}: ranked values are one vector per region, others a matrix; give that")
+        if self.view is View.RANKED and self.consistent:
+            raise ProblemError("ranked sizes of children do not add up to those of their parent; give consistent=False")
+        if self.noise is not None:
+            checked_noise(self.noise, tree.n_levels)
+        object.__setattr__(self, "weights", self._checked_weights())
+        if self.groups is not None:
+            object.__setattr__(self, "groups", _checked_groups(self.groups, tree.n_regions))
+        if self.totals is not None:
+            object.__setattr__(self, "totals", Totals.parse(self.totals))
+            _ = self.region_totals if self.totals is Totals.REGIONS else self.root_total
+        if self.totals is Totals.NOISY:
+            raise ProblemError("a problem is about the totals of 'root' or 'regions'; noisy ones count as public there")
+        if self.entities is not None:
+            if self.view is not View.COUNTS or self.monotone or not self.consistent:
+                raise ProblemError(f"entities are a condition of consistent counts; {self.label} is another problem")
+            object.__setattr__(self, "entities", checked_entities(self.entities, tree.n_regions))
+        if self.conditions is not None:
+            require_kind(self.conditions, Conditions, "conditions", "state them by problem.where(cells(...) == 0)")
+            self._cells()
+            if self.conditions.lower.shape != (tree.n_regions, self.max_size + 1):
+                raise ProblemError(f"conditions are of other regions or sizes than {self.label}; state them on it")
+
+    def _checked_weights(self) -> np.ndarray:
+        tree = self.hierarchy
+        measured = ~tree.padded if self.noise is None else measured_regions(tree, self.noise)
+        weights = measured.astype(np.int64) if self.weights is None else as_array(self.weights)
+        if weights.shape != (tree.n_regions,) or weights.dtype.kind not in "iu" or (weights < 0).any():
+            raise ProblemError("weights are one non-negative integer per region; scale fractions up to integers")
+        if int(weights.max()) > LARGEST_WEIGHT:
+            raise ProblemError(f"weights exceed {LARGEST_WEIGHT:,}; scale them down")
+        weights = np.where(measured, weights, 0).astype(np.int64)
+        if (weights[tree.leaves] == 0).any():
+            raise ProblemError("a leaf has weight 0, so its values would be arbitrary; measure the last level")
+        return weights
+
+    def _cells(self) -> Cells:
+        if self.view is View.RANKED:
+            raise ProblemError(
+                f"{self.label} is about ranked sizes, which have no cells to state conditions on; state the problem of "
+                "counts or cumulative counts"
+            )
+        return Cells(self.hierarchy, self.view, self.max_size)
+
+    @property
+    def target(self) -> np.ndarray:
+        """The noisy values y as one array; shape (regions, K + 1), int64.
+
+        Raises:
+            ProblemError: the values are ranked, so of different lengths.
+        """
+        return matrix(self.values, repr(self.view))
+
+    @property
+    def root_total(self) -> int:
+        """The public number of groups of the whole hierarchy.
+
+        Raises:
+            ProblemError: no number of groups is public.
+        """
+        return int(self._known_groups[0])
+
+    @property
+    def region_totals(self) -> np.ndarray:
+        """The public numbers of groups of all regions; shape (regions,).
+
+        Raises:
+            ProblemError: only the root's is public, or none.
+        """
+        if len(self._known_groups) != self.hierarchy.n_regions:
+            raise ProblemError(ROOT_ALONE)
+        return self._known_groups
+
+    @property
+    def stated_totals(self) -> np.ndarray | None:
+        """The numbers of groups that are conditions; shape (regions,), (1,) for the root's alone, or None."""
+        if self.totals is None:
+            return None
+        return self.region_totals if self.totals is Totals.REGIONS else self._known_groups[:1]
+
+    @property
+    def _known_groups(self) -> np.ndarray:
+        if self.groups is None:
+            raise ProblemError(f"{self.label} has no public number of groups; give groups=..., or totals=None")
+        return self.groups
+
+    @property
+    def w(self) -> np.ndarray:
+        """The weights, never None; shape (regions,), int64."""
+        assert self.weights is not None
+        return self.weights
+
+    @property
+    def n_unknowns(self) -> int:
+        if self.view is View.RANKED:
+            return sum(len(values) for values in self.values)
+        return self.hierarchy.n_regions * (self.max_size + 1)
+
+    @property
+    def exceeds_arithmetic(self) -> str | None:
+        """The reason why sums along the trees and exact proofs in 64-bit integers are not possible, or None."""
+        values = [self.values] if isinstance(self.values, np.ndarray) else list(self.values)
+        values += [] if self.groups is None else [self.groups]
+        largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
+        if largest * int(self.w.max()) * self.hierarchy.n_levels > 2**50:
+            return f"counts times weights times levels exceed 2^50; {what_to_lower(self.w)}"
+        if self.consistent and largest * self.hierarchy.n_regions > 2**62 and self._largest_sum > 2**62:
+            return "counts add up to more than 2^62 over the regions of a level; give smaller counts or fewer regions"
+        if self.conditions is not None and self.conditions.largest_row * (largest + 1) > 2**60:
+            return "coefficients of conditions times counts exceed 2^60; scale the conditions down"
+        return None
+
+    @property
+    def _largest_sum(self) -> float:
+        """The largest sum of absolute values over the regions of a level, of any size; 0 of ranked sizes."""
+        if not isinstance(self.values, np.ndarray):
+            return 0.0
+        levels = [self.values[self.hierarchy.level(level)] for level in range(self.hierarchy.n_levels)]
+        return max(float(np.abs(rows).sum(axis=0, dtype=float).max()) for rows in levels)
+
+    @property
+    def contradiction(self) -> str | None:
+        """The reason why no point satisfies the conditions, or None.
+
+        None says that some point does, but for conditions that `where` stated: see `contradiction_is_complete`.
+        """
+        totals = self.stated_totals
+        if self.nonnegative and totals is not None and int(totals.min()) < 0:
+            return "no non-negative counts add up to a negative public total"
+        if self.consistent and self.totals is Totals.REGIONS:
+            reason = _contradicting_totals(self.hierarchy, self.region_totals)
+            if reason is not None:
+                return reason
+        if self.entities is not None:
+            conditions = self.max_size, self.nonnegative, self.integer
+            reason = contradicting_entities(self.hierarchy, self.entities, totals, *conditions)
+            if reason is not None:
+                return reason
+        return self._contradicting_conditions
+
+    @property
+    def contradiction_is_complete(self) -> bool:
+        """Whether `contradiction` finds every one; with stated conditions some may take a solver to find."""
+        if self.conditions is None:
+            return True
+        return self.entities is None and is_decided_by_sums(self.conditions, self._cells(), self._surroundings)
+
+    @cached_property
+    def _contradicting_conditions(self) -> str | None:
+        if self.conditions is None:
+            return None
+        return contradicting_conditions(self.conditions, self._cells(), self._surroundings)
+
+    @property
+    def _surroundings(self) -> Surroundings:
+        totals = self.stated_totals
+        totals = np.zeros(0, np.int64) if totals is None else totals
+        return Surroundings(self.integer, self.nonnegative, self.monotone, self.consistent, totals)
+
+    @cached_property
+    def _text(self) -> str:
+        totals = f", totals={str(self.totals)!r}" if self.totals else ""
+        return f"Problem({self.label}{totals}, {self.n_unknowns:,} unknowns)"
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        stated = ("integer", "nonnegative", "monotone", "consistent")
+        totals = {None: None, Totals.ROOT: "the root's", Totals.REGIONS: "every region's"}[self.totals]
+        return facts_table(
+            "Problem",
+            {
+                "label": self.label,
+                "distance": "sum of squares" if self.norm == 2 else "sum of magnitudes",
+                "conditions": ", ".join(name for name in stated if getattr(self, name)) or "none",
+                "public numbers of groups that hold": totals,
+                "numbers of entities": None if self.entities is None else f"of {len(self.entities):,} regions",
+                "stated besides": None if self.conditions is None else self.conditions.text,
+                "view": self.view.value,
+                "regions by level, root first": self.hierarchy.levels_text,
+                "sizes": f"0..{self.max_size:,}",
+                "unknowns": self.n_unknowns,
+                "noise by level": "not stated" if self.noise is None else " / ".join(map(str, self.noise)),
+                "no point satisfies it": self.contradiction,
+            },
+        )
+
+
+def _checked_groups(groups: np.ndarray, n_regions: int) -> np.ndarray:
+    """Convert to int64 of shape (regions,), or (1,) for the root's number alone."""
+    given = as_array(groups)
+    if given.shape not in ((n_regions,), (1,)) or given.dtype.kind not in "iu":
+        raise ProblemError(
+            f"numbers of groups have shape {given.shape} and type {given.dtype}; give one integer per region, shape "
+            f"({n_regions},), or the root's alone, shape (1,)"
+        )
+    return given.astype(np.int64)
+
+
+def _contradicting_totals(tree: Hierarchy, totals: np.ndarray) -> str | None:
+    """Say why no consistent counts have these public totals, or return None if some do."""
+    for level in range(tree.n_levels - 1):
+        below = tree.sum_children(totals, level)
+        here = totals[tree.level(level)]
+        if (here != below).any():
+            first = int(np.argmax(here != below))
+            name = " / ".join(tree.paths[tree.level(level).start + first])
+            return (
+                f"the public total of {name} is {int(here[first]):,}, those of the regions below it add up to "
+                f"{int(below[first]):,}, so no consistent counts have both"
+            )
+    return None

@@ -1,0 +1,348 @@
+"""The post-processing problems: one fit of one view, and the papers' variants of it."""
+
+from dataclasses import replace
+from fractions import Fraction
+from math import inf, lcm
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pgsr.checks import as_array, require_kind
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
+from pgsr.errors import ProblemError
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.privacy.laws.per_level import GeometricNoise, LevelNoise
+from pgsr.problems.conditions import Condition, state
+from pgsr.problems.fields import LARGEST_WEIGHT, ProblemFields
+
+
+class Problem(ProblemFields):
+    """A problem: minimise the distance to noisy values y over all x that satisfy the stated conditions:
+
+        minimise    sum over regions r, cells i of  w[r] |x[r, i] - y[r, i]|^norm
+        subject to  integer:      x[r, i] integer
+                    nonnegative:  x[r, i] >= 0
+                    monotone:     x[r, i] <= x[r, i + 1]
+                    consistent:   x[r, i] = sum over children c of r of x[c, i]
+                    totals:       the (last cumulative, or summed) cell of the root, or of every region, is its public
+                                  number of groups
+                    entities:     sum_s s x[r, s] = E[r] at the root or at every region, in counts only
+                    conditions:   bounds of cells and rows over cells, as `where` states them
+
+    Every variant of the papers is one of the constructors below, which take a measurement. `of` takes plain values, for
+    instance fitted ones. Objectives include the constant: they are distances.
+
+    Attributes:
+        label: the papers' name.
+        hierarchy: the regions.
+        view: what the values are; it is the same at every level.
+        values: y, any sign, int64 of shape (regions, K + 1); of `View.RANKED` a tuple with one array per region.
+        max_size: K.
+        groups: public numbers of groups, int64 of shape (regions,), or (1,) for the root's; or None if none is public.
+        norm: 1 or 2.
+        integer, nonnegative, monotone, consistent: which conditions hold.
+        totals: whose number in `groups` is a condition, or None.
+        weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured.
+        entities: numbers of entities E of groups truncated at K, int64 of shape (regions,), or (1,) for the root's; or
+            None. See `pgsr.noise.entities`.
+        noise: the noise in y of every level, root first, or None where y is not about noise. A level whose noise is
+            None was not measured. `CostTables` derives its windows from it.
+        conditions: what a modeller stated besides, see `where`; or None.
+    """
+
+    @classmethod
+    def of(
+        cls,
+        values: np.ndarray,
+        hierarchy: Hierarchy,
+        view: View = View.COUNTS,
+        *,
+        groups: np.ndarray | int | None = None,
+        totals: Totals | str | None = None,
+        weights: np.ndarray | None = None,
+        label: str = "problem",
+        norm: int = 2,
+        integer: bool = True,
+        consistent: bool = True,
+        entities: np.ndarray | None = None,
+        noise: tuple[LevelNoise | None, ...] | None = None,
+    ) -> "Problem":
+        """State the problem of plain values, wherever they come from: M_H of counts, M_c of cumulative counts.
+
+        Args:
+            values: y, integers of shape (regions, K + 1), in the order of the regions of `hierarchy`.
+            view: `View.COUNTS` or `View.CUMULATIVE`; cumulative counts are to be monotone.
+            groups: numbers of groups, shape (regions,), or the root's alone.
+            totals: whose of them is a condition; "root" or "regions" as the shape of `groups` says, if None.
+            weights: as in `Problem`; 1 if None. Copies of regions on levels above their own have none.
+            label, norm, integer, consistent, entities, noise: as in `Problem`.
+
+        Raises:
+            ProblemError, CountError: values, groups or weights are of another shape or are no integers.
+
+        Example:
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> problem = Problem.of([[0, 3, 2], [1, 2, -1], [0, 2, 1]], tree, groups=5, label="M_H")
+            >>> problem
+            Problem(M_H, totals='root', 9 unknowns)
+            >>> from pgsr.algorithms import TreeProjection
+            >>> TreeProjection().solve(problem).estimate.values[0]
+            array([1, 3, 1])
+        """
+        y = as_array(values)
+        known = None if groups is None else np.atleast_1d(as_array(groups))
+        if totals is None and known is not None:
+            totals = Totals.ROOT if len(known) == 1 else Totals.REGIONS
+        if view is View.RANKED or y.ndim != 2:
+            raise ProblemError(
+                f"plain values are a matrix of counts or cumulative counts, not {y.ndim} axes of {view!r}"
+            )
+        return cls(
+            label,
+            hierarchy,
+            view,
+            y,
+            y.shape[1] - 1,
+            known,
+            norm=norm,
+            integer=integer,
+            monotone=view is View.CUMULATIVE,
+            consistent=consistent,
+            totals=None if totals is None else Totals.parse(totals),
+            weights=weights,
+            entities=entities,
+            noise=noise,
+        )
+
+    @classmethod
+    def about(
+        cls, measurement: Measurement, label: str, totals: Totals | str | None = Totals.ROOT, **conditions: Any
+    ) -> "Problem":
+        """State a variant that has no constructor of its own: any conditions on what was measured.
+
+        Args:
+            measurement: of one view.
+            label: names the variant.
+            totals: whose number of groups is a condition, "root" or "regions", or None.
+            conditions: norm, integer, nonnegative, monotone, consistent, weights, entities, as in `Problem`.
+
+        Example:
+            >>> from pgsr import CountOfCounts, Geometric, Seeded
+            >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 1], [0, 1, 1]])
+            >>> noisy = Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("demo"))
+            >>> Problem.about(noisy, "M_H in absolute values", norm=1)
+            Problem(M_H in absolute values, totals='root', 9 unknowns)
+        """
+        _require(measurement, label, *View)
+        assert isinstance(measurement.view, View), "refused just now"
+        return cls(
+            label,
+            measurement.hierarchy,
+            measurement.view,
+            measurement.values,
+            measurement.max_size,
+            measurement.totals[:1] if measurement.public is Totals.ROOT else measurement.totals,
+            totals=None if totals is None else Totals.parse(totals),
+            noise=measurement.noise,
+            **conditions,
+        )
+
+    @classmethod
+    def naive(cls, measurement: Measurement) -> "Problem":
+        """State the naive problem: counts of every region alone, x >= 0 integer with sum x = G.
+
+        Source: Kuo et al. 2018, section 4.1.
+        """
+        _require(measurement, "naive", View.COUNTS)
+        return cls.about(measurement, "naive", Totals.REGIONS, consistent=False)
+
+    @classmethod
+    def isotonic(cls, measurement: Measurement, norm: int = 2) -> "Problem":
+        """State the nearest non-decreasing vector of every region alone (H_c, H_g).
+
+        Source: Kuo et al. 2018, sections 4.2 and 4.3.
+        """
+        _require(measurement, "isotonic", View.CUMULATIVE, View.RANKED)
+        label = ("H_c" if measurement.view is View.CUMULATIVE else "H_g") + f" L{norm}"
+        totals = None if measurement.public is Totals.ROOT else Totals.REGIONS
+        return cls.about(measurement, label, totals, norm=norm, monotone=True, consistent=False)
+
+    @classmethod
+    def mean_consistency(cls, measurement: Measurement) -> "Problem":
+        """State least squares under consistency alone, weights 1 / variance, any signs and fractions.
+
+        Source: Hay et al. 2010.
+        """
+        _require(measurement, "mean consistency", View.COUNTS, View.CUMULATIVE)
+        return cls.about(
+            measurement,
+            "mean consistency",
+            None,
+            integer=False,
+            nonnegative=False,
+            weights=precision_weights(measurement),
+        )
+
+    @classmethod
+    def m_h(
+        cls, measurement: Measurement, totals: Totals | str = Totals.ROOT, entities: np.ndarray | None = None
+    ) -> "Problem":
+        """State M_H: the nearest consistent non-negative integer counts.
+
+        Source: Fioretto and Van Hentenryck 2019, section 5.
+
+        Args:
+            measurement: of counts.
+            totals: whose number of groups holds, "root" or "regions".
+            entities: numbers of entities that hold besides, shape (regions,), or (1,) for the root's alone. Sizes stop
+                at K, so they must be those of the truncated groups: `pgsr.noise.entities.entity_totals` where they are
+                public, `noisy_entities`, which costs budget, where they are not.
+        """
+        _require(measurement, "M_H", View.COUNTS)
+        label = "M_H" if entities is None else "M_H with entities"
+        return cls.about(measurement, label, totals, entities=entities)
+
+    @classmethod
+    def m_c(cls, measurement: Measurement, norm: int = 2, totals: Totals | str = Totals.ROOT) -> "Problem":
+        """State M_c: the nearest consistent monotone cumulative counts.
+
+        Source: Fioretto and Van Hentenryck 2019, section 8.
+        """
+        _require(measurement, "M_c", View.CUMULATIVE)
+        label = "M_c L1" if isinstance(norm, int) and norm == 1 else "M_c"
+        return cls.about(measurement, label, totals, norm=norm, monotone=True)
+
+    def relaxed(self) -> "Problem":
+        """Make the same problem without integrality (the papers' M^r before its rounding)."""
+        return self if not self.integer else replace(self, label=f"{self.label}^r", integer=False)
+
+    def write(self, path: str | Path, names: str = "auto") -> None:
+        """Write the problem as a program that solvers read, or as arrays, by the file's ending.
+
+        Args:
+            path: ends in .mps, .qps, .lp, .mof.json (programs with names) or .npz (the problem itself, which `read`
+                reads, and the arrays of its program).
+            names: "full" names are x[US/GA,3], "short" ones x[1,3] with indices of regions; "auto" is short from
+                200,000 unknowns on. `pgsr.problems.programs.names` says how files spell them.
+
+        The unknowns are the problem's own x, in order, and the objective has its constant, so an optimum of the file
+        is the problem's; `pgsr.problems.programs.named` says what the program is.
+
+        Raises:
+            ArgumentError: another ending.
+            TooLargeError: the numbers are too large for exact arithmetic.
+            ProblemError: there is no such folder, or the file cannot be written.
+
+        Example:
+            >>> from tempfile import TemporaryDirectory
+            >>> problem = Problem.of([[0, 3], [1, 2]], Hierarchy.from_parents(["US", "GA"], [-1, 0]), groups=5)
+            >>> with TemporaryDirectory() as folder:
+            ...     problem.write(f"{folder}/small.lp")
+            ...     print(*Path(f"{folder}/small.lp").read_text().splitlines()[3:8], sep="\\n")
+            Minimize
+             distance:
+             + 0 x(US,0)
+             - 6 x(US,1)
+             - 2 x(US~GA,0)
+        """
+        from pgsr.problems.programs.files import write_problem
+
+        write_problem(self, path, names)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Problem":
+        """Read the problem that `write` wrote into an .npz file, with all its fields.
+
+        Raises:
+            ArgumentError: another ending; `pgsr.problems.programs.read_program` reads the programs of other files.
+            ProblemError: there is no such file, or it is damaged, or holds no problem.
+
+        Example:
+            >>> from tempfile import TemporaryDirectory
+            >>> problem = Problem.of([[0, 3], [1, 2]], Hierarchy.from_parents(["US", "GA"], [-1, 0]), groups=5)
+            >>> with TemporaryDirectory() as folder:
+            ...     problem.write(f"{folder}/small.npz")
+            ...     print(Problem.read(f"{folder}/small.npz"))
+            Problem(problem, totals='root', 4 unknowns)
+        """
+        from pgsr.problems.programs.files import read_fields
+
+        return cls(**read_fields(path))
+
+    def where(self, *conditions: Condition) -> "Problem":
+        """Make the same problem with conditions besides: linear equations and inequalities over its cells.
+
+        Further calls add to them, and `relaxed` keeps them. A single cell gets bounds, everything else becomes a row.
+        Solver models take all conditions; `supports` of other methods says which they take.
+
+        Args:
+            conditions: comparisons of `pgsr.problems.conditions.cells`, `groups` and `total` by `==`, `<=` or `>=`.
+
+        Raises:
+            ProblemError: a region, level or size is not there, a minimum of non-negative numbers is negative, or sizes
+                are ranked.
+            ArgumentError: something is no condition.
+
+        Example:
+            >>> from pgsr.problems.conditions import cells, total
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> problem = Problem.of([[0, 3, 2], [1, 2, -1], [0, 2, 1]], tree, groups=5, label="M_H")
+            >>> problem.where(cells(size=0) == 0, total(region=("US", "MI")) >= 2)
+            Problem(M_H with 2 conditions, totals='root', 9 unknowns)
+        """
+        place = self._cells()
+        for condition in conditions:
+            remedy = "write comparisons such as cells(size=0) == 0, from pgsr.problems.conditions"
+            require_kind(condition, Condition, "a condition", remedy)
+        if not conditions:
+            return self
+        stated = state(conditions, place)
+        if self.nonnegative and (not self.monotone or self.view is View.CUMULATIVE):
+            stated.require_minima_from_0()
+        before = self.conditions
+        joined = stated if before is None else before.and_also(stated)
+        words = f" with {joined.n_stated:,} condition{'s' if joined.n_stated > 1 else ''}"
+        old = "" if before is None else f" with {before.n_stated:,} condition{'s' if before.n_stated > 1 else ''}"
+        label = self.label.replace(old, words) if old and old in self.label else self.label + words
+        return replace(self, label=label, conditions=joined)
+
+
+def precision_weights(measurement: Measurement) -> np.ndarray:
+    """Compute integers in the ratio of 1 / variance of the levels' noise, 0 where nothing was measured; (regions,).
+
+    Where all noise is double geometric the ratio is that of epsilon_level^2, as in the papers: 1 / variance is
+    epsilon^2 / (2 sensitivity^2) but for a constant 1/6 in the variance. Other noise weighs by its exact variance, to
+    2^-30 of the largest weight.
+    """
+    if all(level is None or isinstance(level, GeometricNoise) for level in measurement.noise):
+        squares = [epsilon**2 for epsilon in measurement.epsilon]
+    else:
+        laws = [measurement.law(start) for start in measurement.hierarchy.level_start[:-1].tolist()]
+        variances = [law.variance if law else inf for law in laws]
+        squares = [Fraction(round(2**30 * min(variances) / variance), 2**30) for variance in variances]
+    scale = lcm(*(square.denominator for square in squares))
+    integers = [int(square * scale) for square in squares]
+    common = int(np.gcd.reduce([i for i in integers if i], dtype=object)) if any(integers) else 1
+    weights = [Fraction(i, common).numerator for i in integers]
+    if max(weights) > LARGEST_WEIGHT:
+        raise ProblemError("the shares need integer weights beyond 2^40; use shares with smaller denominators")
+    return np.array(weights, np.int64)[measurement.hierarchy.level_of]
+
+
+def refused_weights(measurement: Measurement) -> str | None:
+    """Give the reason why `precision_weights` are too large for these shares, or None."""
+    try:
+        precision_weights(measurement)
+    except ProblemError as error:
+        return str(error)
+    return None
+
+
+def _require(measurement: Measurement, problem: str, *views: View) -> None:
+    require_kind(measurement, Measurement, f"{problem} is about", "give what Geometric(...).measure returned")
+    if measurement.view not in views:
+        wanted = " or ".join(map(repr, views))
+        have = repr(measurement.view) if isinstance(measurement.view, View) else f"several views ({measurement.label})"
+        raise ProblemError(f"{problem} needs {wanted}, this measurement is of {have}; measure that view")

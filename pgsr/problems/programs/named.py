@@ -1,0 +1,259 @@
+"""The program of a problem in its own unknowns x, with names, as files and native models hold it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from pgsr.data.region_ids import region_id
+from pgsr.errors import ProblemError, TooLargeError
+from pgsr.problems.conditions import UNBOUNDED
+from pgsr.problems.programs.names import LONGEST, Names, encoded
+from pgsr.problems.programs.program import Program
+from pgsr.problems.programs.rows import (
+    ordered_regions,
+    program_of,
+    regions_with_entities,
+    regions_with_total,
+    stated_sides,
+)
+from pgsr.problems.programs.statement import Statement
+
+MANY = 200_000
+"""From here on names have the number of a region in place of its path: a file is several times smaller then."""
+
+
+@dataclass(frozen=True, eq=False)
+class NamedProgram:
+    """A program in the unknowns of its problem, with names:
+
+        minimise    sum_j quadratic[j] x[j]^2 + linear[j] x[j]  + constant
+        subject to  row_lower <= matrix x <= row_upper,   lower <= x <= upper,   x[j] integer where integer[j].
+
+    Its optimum is the problem's, constant included. Where distances are sums of magnitudes there are two more unknowns
+    per cell, x = y + up - down, and the objective is sum w (up + down); the first unknowns are always the cells.
+
+    Attributes:
+        label: the problem's.
+        quadratic, linear: shape (n,).
+        constant: an integer, exact whatever its size.
+        matrix: sparse of shape (m, n).
+        row_lower, row_upper: shape (m,), -inf or inf where a row has one side only; equal for equalities.
+        lower, upper: shape (n,).
+        integer: shape (n,), bool.
+        variables, rows: names; x[US/GA,3], consistency[US,3], total[US], entities[US], order[US/GA,3] (between the
+            cells 3 and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
+            distance[US/GA,3].
+        notes: lines that explain it to a reader of a file.
+    """
+
+    label: str
+    quadratic: np.ndarray
+    linear: np.ndarray
+    constant: int
+    matrix: sparse.csr_array
+    row_lower: np.ndarray
+    row_upper: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    integer: np.ndarray
+    variables: Names
+    rows: Names
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:
+        return len(self.linear)
+
+    @property
+    def m(self) -> int:
+        """The number of rows."""
+        return len(self.row_lower)
+
+    @property
+    def is_quadratic(self) -> bool:
+        return bool(self.quadratic.any())
+
+
+def named(problem: Statement, names: str = "auto") -> NamedProgram:
+    """State a problem as a program in its own unknowns, with names.
+
+    Args:
+        problem: any `pgsr.Problem`.
+        names: "full" has paths of regions, x[US/GA,3]; "short" their indices, x[1,3]; "auto" is short from 200,000
+            unknowns on, and where paths are too long for a solver's names.
+
+    Raises:
+        ProblemError: `names` is something else.
+        TooLargeError: numbers are too large for exact arithmetic.
+
+    Example:
+        >>> from pgsr import Hierarchy, Problem
+        >>> tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
+        >>> program = named(Problem.of([[0, 3], [1, 2]], tree, groups=5, label="M_H"))
+        >>> program.variables.texts()
+        ['x[US,0]', 'x[US,1]', 'x[US/GA,0]', 'x[US/GA,1]']
+        >>> program.rows.texts()
+        ['consistency[US,0]', 'consistency[US,1]', 'total[US]']
+        >>> program.linear.tolist(), program.constant
+        ([0, -6, -2, -4], 14)
+    """
+    if names not in ("auto", "full", "short"):
+        raise ProblemError(f"names={names!r}; give 'full', 'short' or 'auto'")
+    if problem.exceeds_arithmetic is not None:
+        raise TooLargeError(problem.exceeds_arithmetic)
+    regions = _region_names(problem, names)
+    program = program_of(problem)
+    x, cells = _in_x(problem, program), _cells(problem, regions)
+    stated = NamedProgram(
+        problem.label,
+        program.weight if program.norm == 2 else np.zeros(program.n, np.int64),
+        -2 * program.weight * program.origin if program.norm == 2 else np.zeros(program.n, np.int64),
+        _weighted_squares(program.weight, program.origin) if program.norm == 2 else 0,
+        *x,
+        np.full(program.n, program.integer),
+        cells,
+        _rows(problem, regions),
+        _notes(problem, regions),
+    )
+    return stated if program.norm == 2 else _magnitudes(stated, program, cells)
+
+
+def _in_x(
+    problem: Statement, program: Program
+) -> tuple[sparse.csr_array, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rows and bounds in x = origin + z, computed in integers: equalities, order, and then rows as they were stated."""
+    y, stated = program.origin, problem.conditions
+    n_equal, n_above = len(program.right), len(program.order_right)
+    if stated is not None:
+        equal, above, below = (int(side.sum()) for side in stated_sides(stated))
+        n_equal, n_above = n_equal - equal, n_above - above - below
+    blocks = [program.matrix[:n_equal], program.order[:n_above]]
+    right = (program.right + program.matrix.astype(np.int64) @ y)[:n_equal]
+    limit = (program.order_right + program.order.astype(np.int64) @ y)[:n_above]
+    lower, upper = [right, np.full(n_above, -np.inf)], [right, limit]
+    if stated is not None:
+        blocks.append(stated.rows.astype(float))
+        lower.append(np.where(stated.row_lower > -UNBOUNDED, stated.row_lower, -np.inf))
+        upper.append(np.where(stated.row_upper < UNBOUNDED, stated.row_upper, np.inf))
+    rows = (
+        sparse.csr_array(sparse.vstack(blocks)),
+        np.concatenate(lower).astype(float),
+        np.concatenate(upper).astype(float),
+    )
+    return *rows, program.lower + y, program.upper + y
+
+
+def _magnitudes(stated: NamedProgram, program: Program, cells: Names) -> NamedProgram:
+    """Add x[j] - up[j] + down[j] = y[j] for every cell with weight, and minimise sum w (up + down)."""
+    measured = np.flatnonzero(program.weight)
+    k, n = len(measured), program.n
+    rows, one = np.tile(np.arange(k), 3), np.ones(k)
+    columns = np.concatenate([measured, n + np.arange(k), n + k + np.arange(k)])
+    link = sparse.csr_array((np.concatenate([one, -one, one]), (rows, columns)), shape=(k, n + 2 * k))
+    matrix, y, weight = stated.matrix, program.origin[measured].astype(float), program.weight[measured]
+    wider = sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(stated.m, n + 2 * k))
+    kinds = [_renamed(cells, kind, measured) for kind in ("up", "down", "distance")]
+    return NamedProgram(
+        stated.label,
+        np.zeros(n + 2 * k, np.int64),
+        np.concatenate([stated.linear, weight, weight]),
+        0,
+        sparse.csr_array(sparse.vstack([wider, link])),
+        np.concatenate([stated.row_lower, y]),
+        np.concatenate([stated.row_upper, y]),
+        np.concatenate([stated.lower, np.zeros(2 * k)]),
+        np.concatenate([stated.upper, np.full(2 * k, np.inf)]),
+        np.concatenate([stated.integer, np.zeros(2 * k, bool)]),
+        cells + kinds[0] + kinds[1],
+        stated.rows + kinds[2],
+        (*stated.notes, "distance |x - y| is up + down, where x = y + up - down; the answer is x alone"),
+    )
+
+
+def _renamed(cells: Names, kind: str, items: np.ndarray) -> Names:
+    stems = np.array([kind.encode() + stem[1:] for stem in cells.stems.tolist()])
+    return Names(stems, cells.stem[items], cells.ends, cells.end[items])
+
+
+def _region_names(problem: Statement, names: str) -> list[str]:
+    paths = [region_id(path) for path in problem.hierarchy.paths]
+    longest = max(len(Names.cells("consistency", [path], np.zeros(1, int)).stems[0]) for path in paths)
+    too_long = longest + len(f",{problem.max_size})") > LONGEST
+    if names == "short" or (names == "auto" and (problem.n_unknowns >= MANY or too_long)):
+        return [str(region) for region in range(len(paths))]
+    return paths
+
+
+def _cells(problem: Statement, regions: Sequence[str]) -> Names:
+    if isinstance(problem.values, tuple):
+        lengths = [len(values) for values in problem.values]
+        cell = np.concatenate([np.arange(length) for length in lengths])
+        return Names.cells("x", regions, np.repeat(np.arange(len(lengths)), lengths), cell)
+    return _table("x", regions, np.arange(len(regions)), problem.max_size + 1)
+
+
+def _rows(problem: Statement, regions: Sequence[str]) -> Names:
+    """The names of all rows, in the order in which `formulate` stacks them."""
+    if isinstance(problem.values, tuple):
+        lengths = [max(0, len(values) - 1) for values in problem.values]
+        cell = np.concatenate([np.arange(length) for length in lengths])
+        return Names.cells("order", regions, np.repeat(np.arange(len(lengths)), lengths), cell)
+    n_sizes, everywhere = problem.max_size + 1, np.arange(len(regions))
+    out = Names.of([])
+    if problem.consistent:
+        out += _table("consistency", regions, np.arange(problem.hierarchy.n_inner), n_sizes)
+    if problem.totals is not None:
+        out += Names.cells("total", regions, regions_with_total(problem))
+    if problem.entities is not None:
+        out += Names.cells("entities", regions, regions_with_entities(problem))
+    if problem.monotone:
+        out += _table("order", regions, everywhere[ordered_regions(problem)], n_sizes - 1)
+    return out + _stated_names(problem)
+
+
+def _stated_names(problem: Statement) -> Names:
+    """The names of stated rows, told apart where two are the same, and numbered where they are too long."""
+    words, seen = [], {}
+    for number, name in enumerate(() if problem.conditions is None else problem.conditions.names):
+        seen[name] = seen.get(name, 0) + 1
+        word = encoded(name if seen[name] == 1 else f"{name} [{seen[name]}]")
+        words.append(word if len(word) <= LONGEST else encoded(f"condition[{number}]"))
+    return Names.of(words)
+
+
+def _table(kind: str, regions: Sequence[str], rows: np.ndarray, n_cells: int) -> Names:
+    return Names.cells(kind, regions, np.repeat(rows, n_cells), np.tile(np.arange(n_cells), len(rows)))
+
+
+def _notes(problem: Statement, regions: Sequence[str]) -> tuple[str, ...]:
+    power = "(x - y)^2" if problem.norm == 2 else "|x - y|"
+    lines = [
+        f"{problem.label}: minimise sum w {power} over {problem.view.value} x; the constant is part of the objective",
+        "names: ( ) { } ~ _ stand for [ ] ( ) / and a blank, %3D and its like for other characters",
+    ]
+    if problem.conditions is not None:
+        lines += [f"stated: {condition}" for condition in problem.conditions.stated]
+        names = enumerate(problem.conditions.names)
+        lines += [f"condition({i}) is {name}" for i, name in names if len(encoded(name)) > LONGEST]
+    if regions[0] == "0":
+        lines += [
+            f"region {name} is {region_id(path)}" for name, path in zip(regions, problem.hierarchy.paths, strict=True)
+        ]
+    return tuple(lines)
+
+
+def _weighted_squares(w: np.ndarray, y: np.ndarray) -> int:
+    """Compute sum w y^2 exactly: w |y| and |y| are below 2^50, so that products of their halves fit into 64 bits."""
+    a, b = w * np.abs(y), np.abs(y)
+    half, few = 25, 2**12  # so many products of two halves stay below 2^63
+    mask = (1 << half) - 1
+    parts = (
+        (a >> half, b >> half, 2 * half),
+        (a >> half, b & mask, half),
+        (a & mask, b >> half, half),
+        (a & mask, b & mask, 0),
+    )
+    starts = np.arange(0, len(y), few)
+    return sum(sum(np.add.reduceat(p * q, starts).tolist()) << shift for p, q, shift in parts) if len(y) else 0

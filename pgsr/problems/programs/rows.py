@@ -1,0 +1,271 @@
+"""The translation of a problem into a program, block by block."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
+from pgsr.noise.measurement import Totals
+from pgsr.problems.conditions import UNBOUNDED, Conditions
+from pgsr.problems.programs.program import Program
+from pgsr.problems.programs.statement import AnyStatement, Statement
+
+Block = tuple[sparse.csr_array, np.ndarray]
+"""Rows and their right-hand sides."""
+
+
+def program_of(problem: Statement) -> Program:
+    """Formulate any problem as a program in the unknowns z[r, i] = x[r, i] - y[r, i], row by row of regions:
+
+        minimise    sum_{r,i} w[r] |z[r, i]|^norm
+        subject to  `consistency_rows`, `totals_rows`, `entities_rows`, `order_rows`, `stated_rows`, stated bounds of
+                    cells, and z[r, i] >= -y[r, i] for non-negative problems.
+
+    In regions without weight y is the sum of the children's y (`with_sums`). The papers' variants are conditions
+    switched on and off:
+
+        naive             totals of every region                           counts        QP, MIQP
+        isotonic          order, end cell = G                              cumulative    QP, MIQP; norm 1: LP, MILP
+        isotonic          order, 0 <= x <= K                               ranked        the same
+        mean consistency  consistency, signs free                          both          QP
+        M_H               consistency, root's total or every region's      counts        QP, MIQP
+        with entities     the same, numbers of entities; no network        counts        QP, MIQP
+        M_c               consistency, order, root's total or every one's  cumulative    QP, MIQP; norm 1: LP, MILP
+
+    Where regions are tied together, order and non-negativity of cumulative counts are stated at the leaves only: sums
+    of non-decreasing vectors are non-decreasing. For the same reason every region's total is stated at the leaves,
+    and so are its entities.
+
+    Complexity: O(cells) numbers; no loop over cells.
+
+    Source: Fioretto and Van Hentenryck 2019, programs H1-H4 and C1-C5 (H2 at the root only); Kuo et al. 2018, section
+    4.
+    """
+    if problem.view is View.RANKED:
+        return _ranked(problem)
+    problem = with_sums(problem)
+    y = problem.target
+    equal, above, below = stated_rows(problem)
+    blocks = [consistency_rows(problem), totals_rows(problem), entities_rows(problem), equal]
+    matrix, right = _stacked(y.size, blocks)
+    order, order_right = _stacked(y.size, [order_rows(problem), above, below])
+    lower = np.full(y.shape, -np.inf)
+    if problem.nonnegative and not problem.monotone:
+        lower[:] = -y
+    elif problem.nonnegative:
+        lower[ordered_regions(problem), 0] = -y[ordered_regions(problem), 0]
+    upper = np.full(y.shape, np.inf)
+    stated = problem.conditions
+    if stated is not None:
+        lower = np.where(stated.lower > -UNBOUNDED, np.maximum(lower, stated.lower - y), lower)
+        upper = np.where(stated.upper < UNBOUNDED, stated.upper - y, upper)
+    return Program(
+        norm=problem.norm,
+        weight=np.repeat(problem.w, y.shape[1]),
+        matrix=matrix,
+        right=right,
+        order=order,
+        order_right=order_right,
+        lower=lower.ravel(),
+        upper=upper.ravel(),
+        integer=problem.integer,
+        origin=y.ravel(),
+        reach=(lower.ravel(), upper.ravel()),
+    )
+
+
+def with_sums(problem: AnyStatement) -> AnyStatement:
+    """Put the sums of the children in place of values without weight, which are not part of the objective.
+
+    The unknowns z = x - y of such regions are then as small as those of the others, and so is what is on the right.
+
+    Example:
+        >>> from pgsr import Hierarchy, Problem
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> problem = Problem.of([[0, 0], [1, 5], [2, 7]], tree, weights=np.array([0, 1, 1]))
+        >>> with_sums(problem).target[0]
+        array([ 3, 12])
+    """
+    tree = problem.hierarchy
+    unmeasured = problem.w[: tree.n_inner] == 0
+    if not problem.consistent or not unmeasured.any():
+        return problem
+    y = problem.target.copy()
+    for level in range(tree.n_levels - 2, -1, -1):
+        regions = tree.level(level)
+        y[regions] = np.where(unmeasured[regions, None], tree.sum_children(y, level), y[regions])
+    return replace(problem, values=y)  # pyright: ignore[reportReturnType]
+
+
+def consistency_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
+    """Build the rows of consistency, one per inner region and cell:
+
+    z[r, i] - sum_{c child of r} z[c, i] = -(y[r, i] - sum_c y[c, i])    for every inner r and every i
+    """
+    tree, y = problem.hierarchy, problem.target
+    if not problem.consistent:
+        return _none(y.size)
+    rows = sparse.kron(incidence(tree), sparse.eye_array(y.shape[1]), format="csr")
+    # Integer arithmetic, so that the right-hand side is exact whatever the size of the counts.
+    return sparse.csr_array(rows), -(y[: tree.n_inner] - children_sums(tree, y)).ravel()
+
+
+def totals_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
+    """Build the rows of public totals G[r], one per region of `regions_with_total`:
+
+    counts:      sum_s z[r, s] = G[r] - sum_s y[r, s]
+    cumulative:  z[r, K] = G[r] - y[r, K]
+    """
+    y = problem.target
+    regions = regions_with_total(problem)
+    if not len(regions):
+        return _none(y.size)
+    totals = problem.stated_totals
+    assert totals is not None, "regions with a total have one"
+    n_sizes = y.shape[1]
+    if problem.view is View.COUNTS:
+        rows, cells = np.repeat(np.arange(len(regions)), n_sizes), np.arange(n_sizes) + n_sizes * regions[:, None]
+        have = y[regions].sum(axis=1)
+    else:
+        rows, cells = np.arange(len(regions)), n_sizes * regions + n_sizes - 1
+        have = y[regions, -1]
+    ones = np.ones(cells.size)
+    return sparse.csr_array((ones, (rows, cells.ravel())), shape=(len(regions), y.size)), totals[regions] - have
+
+
+def entities_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
+    """Build the rows of numbers of entities E[r], one per region of `regions_with_entities`:
+
+    sum_s s z[r, s] = E[r] - sum_s s y[r, s]
+    """
+    y = problem.target
+    if problem.entities is None:
+        return _none(y.size)
+    regions, sizes = regions_with_entities(problem), np.arange(y.shape[1])
+    rows, cells = np.repeat(np.arange(len(regions)), len(sizes)), sizes + len(sizes) * regions[:, None]
+    data = np.tile(sizes.astype(float), len(regions))
+    matrix = sparse.csr_array((data, (rows, cells.ravel())), shape=(len(regions), y.size))
+    return matrix, problem.entities[regions] - y[regions] @ sizes
+
+
+def order_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
+    """Build the rows of monotone cumulative counts, one per neighbouring pair of cells:
+
+    z[r, i] - z[r, i + 1] <= y[r, i + 1] - y[r, i]
+    """
+    y = problem.target
+    if not problem.monotone:
+        return _none(y.size)
+    stated = ordered_regions(problem)
+    first = (y.shape[1] * np.arange(*stated.indices(len(y)))[:, None] + np.arange(y.shape[1] - 1)).ravel()
+    return _differences(first, y.size), np.diff(y[stated], axis=1).ravel()
+
+
+def stated_rows(problem: Statement) -> tuple[Block, Block, Block]:
+    """Build the rows a[k] x that `Problem.where` stated: equal to, at most and at least their bounds, the last negated:
+
+    a[k] z = b[k] - a[k] y,    a[k] z <= upper[k] - a[k] y,    -a[k] z <= a[k] y - lower[k]
+    """
+    y, stated = problem.target, problem.conditions
+    if stated is None:
+        return _none(y.size), _none(y.size), _none(y.size)
+    have = stated.rows @ y.ravel()
+    equal, above, below = stated_sides(stated)
+    rows = sparse.csr_array(stated.rows.astype(float))
+    return (
+        (sparse.csr_array(rows[equal]), stated.row_lower[equal] - have[equal]),
+        (sparse.csr_array(rows[above]), stated.row_upper[above] - have[above]),
+        (sparse.csr_array(-rows[below]), have[below] - stated.row_lower[below]),
+    )
+
+
+def incidence(tree: Hierarchy) -> sparse.csr_array:
+    """Build the matrix with +1 at an inner region and -1 at its children; shape (inner regions, regions)."""
+    below = np.arange(1, tree.n_regions)
+    rows = np.concatenate([np.arange(tree.n_inner), tree.parent[1:]])
+    columns = np.concatenate([np.arange(tree.n_inner), below])
+    signs = np.concatenate([np.ones(tree.n_inner), -np.ones(len(below))])
+    return sparse.csr_array((signs, (rows, columns)), shape=(tree.n_inner, tree.n_regions))
+
+
+def children_sums(tree: Hierarchy, values: np.ndarray) -> np.ndarray:
+    """Add up over the children of every inner region; shape (inner regions, ...)."""
+    parts = [tree.sum_children(values, level) for level in range(tree.n_levels - 1)]
+    return np.concatenate(parts) if parts else np.empty((0, *values.shape[1:]), values.dtype)
+
+
+def stated_sides(stated: Conditions) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Say which stated rows are equalities, which have an upper and which a lower bound; bool, shape (m,) each."""
+    equal = stated.row_lower == stated.row_upper
+    return equal, ~equal & (stated.row_upper < UNBOUNDED), ~equal & (stated.row_lower > -UNBOUNDED)
+
+
+def regions_with_total(problem: Statement) -> np.ndarray:
+    """The regions whose public total has a row; the other totals follow from consistency."""
+    if problem.totals is None:
+        return np.arange(0)
+    if problem.totals is Totals.ROOT:
+        return np.arange(1)
+    totals = problem.stated_totals
+    assert totals is not None, "totals of regions are stated"
+    return _not_implied(problem, totals)
+
+
+def regions_with_entities(problem: Statement) -> np.ndarray:
+    """The regions whose number of entities has a row; problems with entities are consistent."""
+    root_alone = problem.entities is None or len(problem.entities) == 1
+    return np.arange(1) if root_alone else _not_implied(problem, problem.entities)  # pyright: ignore
+
+
+def _not_implied(problem: Statement, sums: np.ndarray) -> np.ndarray:
+    """The leaves, where regions are tied together and sums add up; where they do not, all, to show it."""
+    tree = problem.hierarchy
+    if problem.consistent and np.array_equal(sums, tree.sum_up(sums[tree.leaves])):
+        return np.arange(*tree.leaves.indices(tree.n_regions))
+    return np.arange(tree.n_regions)
+
+
+def ordered_regions(problem: Statement) -> slice:
+    """The regions whose order is stated."""
+    return problem.hierarchy.leaves if problem.consistent else slice(0, problem.hierarchy.n_regions)
+
+
+def _ranked(problem: Statement) -> Program:
+    """Formulate ranked sizes, every region alone: order within a region, 0 <= x <= K."""
+    y = np.concatenate(problem.values)
+    lengths = np.array([len(values) for values in problem.values])
+    ends = np.cumsum(lengths) - 1
+    first = np.setdiff1d(np.arange(len(y)), ends[lengths > 0])
+    none, nothing = _none(len(y))
+    lower, upper = -y.astype(float), problem.max_size - y.astype(float)
+    return Program(
+        norm=problem.norm,
+        weight=np.repeat(problem.w, lengths),
+        matrix=none,
+        right=nothing,
+        order=_differences(first, len(y)),
+        order_right=y[first + 1] - y[first],
+        lower=lower,
+        upper=upper,
+        integer=problem.integer,
+        origin=y,
+        reach=(lower, upper),
+    )
+
+
+def _differences(first: np.ndarray, n: int) -> sparse.csr_array:
+    """Build the rows z[i] - z[i + 1] for every i in `first`."""
+    rows = np.repeat(np.arange(len(first)), 2)
+    columns = np.stack([first, first + 1], axis=1).ravel()
+    return sparse.csr_array((np.tile([1.0, -1.0], len(first)), (rows, columns)), shape=(len(first), n))
+
+
+def _none(n: int) -> tuple[sparse.csr_array, np.ndarray]:
+    return sparse.csr_array((0, n)), np.zeros(0, np.int64)
+
+
+def _stacked(n: int, blocks: list[tuple[sparse.csr_array, np.ndarray]]) -> tuple[sparse.csr_array, np.ndarray]:
+    kept = [(rows, right) for rows, right in blocks if len(right)] or [_none(n)]
+    return sparse.csr_array(sparse.vstack([rows for rows, _ in kept])), np.concatenate([right for _, right in kept])

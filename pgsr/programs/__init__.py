@@ -1,8 +1,0 @@
-"""The programs of problems: rows, bounds and names as arrays, and the files that hold them, without any solver."""
-
-from pgsr.programs.files import read_program
-from pgsr.programs.named import NamedProgram, named
-from pgsr.programs.program import Kind, Program
-from pgsr.programs.rows import program_of
-
-__all__ = ["Kind", "NamedProgram", "Program", "named", "program_of", "read_program"]

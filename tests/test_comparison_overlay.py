@@ -1,0 +1,230 @@
+"""Tables, pictures and short descriptions of what users hold in their hands."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgsr import (
+    CountOfCounts,
+    Estimate,
+    Geometric,
+    Hierarchy,
+    PgsrError,
+    Problem,
+    Result,
+    Seeded,
+    Status,
+    View,
+    overlay,
+)
+from pgsr.algorithms import TreeProjection
+from pgsr.figures.region_figure import COUNTED, ESTIMATED, NOISY
+from pgsr.tables import to_long
+
+TREE = Hierarchy.from_paths([("US", "GA", "Fulton"), ("US", "GA", "Cobb"), ("US", "DC")], pad_ragged=True)
+TRUTH = CountOfCounts(TREE, [[0, 9, 4, 0, 1], [3, 0, 0, 0, 2], [0, 7, 0, 0, 0]], name="<made & up>")
+NOISY_COUNTS, NOISY_SUMS, NOISY_RANKS = (Geometric(view, "1").measure(TRUTH, Seeded("looking")) for view in View)
+PROBLEM = Problem.m_h(NOISY_COUNTS)
+RESULT = TreeProjection().solve(PROBLEM)
+GA = ("US", "GA")
+
+
+def drawn(figure):
+    """The marks by colour, panel by panel."""
+    figure.draw_without_rendering()
+    return [
+        {line.get_color(): np.asarray(line.get_ydata()) for line in axes.get_lines() if line.get_label()[0] != "_"}
+        for axes in figure.axes
+    ]
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("names", [None, ("nation", "state", "county")])
+def test_frames_are_the_long_tables(zeros, names):
+    cumulative = Estimate(TREE, View.CUMULATIVE, np.cumsum(RESULT.estimate.values, axis=1))
+    for table in (TRUTH, RESULT.estimate, cumulative):
+        slow = to_long(table, zeros=zeros, level_names=names).to_pandas()
+        pd.testing.assert_frame_equal(table.to_frame(zeros=zeros, level_names=names), slow, check_dtype=False)
+
+
+def test_a_frame_of_regions():
+    frame = TREE.to_frame(level_names=("nation", "state", "county"))
+    assert frame["region_id"].tolist() == ["US", "US/GA", "US/GA/Fulton", "US/GA/Cobb", "US/DC"]
+    assert frame["parent_id"].tolist()[1:] == ["US", "US/GA", "US/GA", "US"]
+    assert pd.isna(frame["parent_id"][0])
+    assert frame["is_leaf"].tolist() == [False, False, True, True, True]
+    assert frame["state"].tolist()[1:] == ["GA", "GA", "GA", "DC"]
+    with pytest.raises(PgsrError, match="give one each"):
+        TREE.to_frame(level_names=("nation",))
+
+
+@pytest.mark.parametrize(
+    ("noisy", "cell", "value"),
+    [
+        (NOISY_COUNTS, "group_size", "noisy_count"),
+        (NOISY_SUMS, "group_size", "noisy_cumulative_count"),
+        (NOISY_RANKS, "rank", "noisy_group_size"),
+    ],
+    ids=["counts", "cumulative", "ranked"],
+)
+def test_a_frame_of_noisy_values(noisy, cell, value):
+    frame = noisy.to_frame()
+    assert list(frame)[-2:] == [cell, value]
+    for region in np.flatnonzero(noisy.measured):
+        rows = frame[frame["region_id"] == "/".join(TREE.real_paths[region])]
+        assert rows[cell].tolist() == list(range(len(noisy.values[region])))
+        assert rows[value].tolist() == noisy.values[region].tolist()
+    assert len(frame) == sum(len(noisy.values[region]) for region in np.flatnonzero(noisy.measured))
+
+
+def test_a_frame_where_levels_differ_in_view():
+    views = (View.CUMULATIVE, View.CUMULATIVE, View.RANKED)
+    noisy = Geometric(views, "1").measure(TRUTH, Seeded("looking"))
+    frame = noisy.to_frame()
+    assert frame[frame["level"] == 0]["noisy_cumulative_count"].tolist() == noisy.values[0].tolist()
+    assert (
+        frame[frame["region_id"] == "US/GA/Cobb"]["noisy_group_size"].tolist()
+        == noisy.values[TREE.index(("US", "GA", "Cobb"))].tolist()
+    )
+    assert (frame["rank"].isna() == frame["group_size"].notna()).all()
+
+
+def test_a_frame_of_results_is_one_row_of_facts():
+    frame = RESULT.to_frame()
+    assert frame.loc[0, "status"] == "OPTIMAL"
+    assert frame.loc[0, "objective"] == RESULT.certificate.objective == frame.loc[0, "bound"]
+    assert frame.loc[0, "violations_consistency"] == 0
+    nothing = Result(Status.TIMED_OUT, "late").to_frame()
+    assert list(nothing) == list(frame)
+    assert nothing.loc[0, "reason"] == "late"
+
+
+def test_descriptions_say_what_there_is():
+    for thing, words in (
+        (TREE, ("6", "1 / 2 / 3", "US", "padded")),
+        (TRUTH, ("&lt;made &amp; up&gt;", "0..4", "26")),
+        (NOISY_COUNTS, ("counts", "epsilon=1; noise by level epsilon 1/3 / epsilon 1/3 / epsilon 1/3")),
+        (NOISY_COUNTS, ("research: repeats, no privacy claim",)),
+        (NOISY_RANKS, ("ranked",)),
+        (PROBLEM, ("M_H", "integer, nonnegative, consistent", "the root&#x27;s", "sum of squares")),
+        (Problem.isotonic(NOISY_SUMS, norm=1), ("H_c L1", "sum of magnitudes")),
+        (Problem.mean_consistency(NOISY_COUNTS), ("mean consistency", "consistent")),
+        (RESULT, ("OPTIMAL: proved optimal", "objective", "exchange test", "Estimate(")),
+        (Result(Status.FAILED, "no <luck>"), ("FAILED", "no &lt;luck&gt;")),
+        (RESULT.estimate, ("integers", "counts", "0..4")),
+    ):
+        text = thing._repr_html_()
+        assert text.startswith("<table>")
+        assert "None" not in text
+        assert len(re.sub("<[^>]*>", "", text)) < 900, "short"
+        for word in words:
+            assert word in text, (word, text)
+
+
+def test_a_region_is_found_by_path_and_by_index():
+    assert TREE.find(None) == 0
+    assert TREE.find(GA) == TREE.find(np.int64(1)) == 1
+    for wrong in (("US", "MI"), "GA", 99, -1, 1.5, True):
+        with pytest.raises(PgsrError, match=r"no region|does not exist"):
+            TREE.find(wrong)
+
+
+def test_plots_of_one_region():
+    [panel] = drawn(TRUTH.plot(GA))
+    assert panel[COUNTED.colour].tolist() == TRUTH.counts[1].tolist()
+    [panel] = drawn(TRUTH.plot(cumulative=True))
+    assert panel[COUNTED.colour].tolist() == TRUTH.counts[0].cumsum().tolist()
+    [panel] = drawn(RESULT.estimate.plot(GA))
+    assert panel[ESTIMATED.colour].tolist() == RESULT.estimate.values[1].tolist()
+    for noisy in (NOISY_COUNTS, NOISY_SUMS, NOISY_RANKS):
+        [panel] = drawn(noisy.plot(GA))
+        assert panel[NOISY.colour].tolist() == noisy.values[1].tolist()
+    padded = int(np.flatnonzero(TREE.padded)[0])
+    with pytest.raises(PgsrError, match="US / DC was not measured"):
+        NOISY_COUNTS.plot(padded)
+
+
+def test_an_overlay_draws_the_same_view_of_all():
+    above, below = drawn(overlay(TRUTH, NOISY_COUNTS, RESULT, region=GA))
+    truth, released = TRUTH.counts[1], RESULT.estimate.values[1]
+    assert above[COUNTED.colour].tolist() == truth.tolist()
+    assert above[NOISY.colour].tolist() == NOISY_COUNTS.matrix[1].tolist()
+    assert above[ESTIMATED.colour].tolist() == released.tolist()
+    assert below[NOISY.colour].tolist() == (NOISY_COUNTS.matrix[1] - truth).tolist()
+    assert below[ESTIMATED.colour].tolist() == (released - truth).tolist()
+    [sums] = drawn(overlay(noisy=NOISY_COUNTS, released=RESULT.estimate, view=View.CUMULATIVE))
+    assert sums[NOISY.colour].tolist() == NOISY_COUNTS.matrix[0].cumsum().tolist()
+    [steps] = drawn(overlay(noisy=NOISY_SUMS, released=RESULT.estimate.counts(), view=View.COUNTS))
+    assert steps[NOISY.colour].tolist() == np.diff(NOISY_SUMS.matrix[0], prepend=0).tolist()
+    [own] = drawn(overlay(noisy=NOISY_SUMS))
+    assert own[NOISY.colour].tolist() == NOISY_SUMS.matrix[0].tolist()
+
+
+def test_only_what_is_said_to_be_the_truth_is_called_so():
+    """Counts of a release are counts like true ones; nothing but the reader can tell them apart."""
+    released = RESULT.estimate.counts()
+    for figure, labels in (
+        (overlay(released, NOISY_COUNTS), ["noisy", "counts"]),
+        (overlay(NOISY_COUNTS, released=released), ["noisy", "released"]),
+        (overlay(RESULT, NOISY_COUNTS), ["noisy", "released"]),
+        (overlay(NOISY_COUNTS, truth=TRUTH, released=released), ["noisy", "truth", "released"]),
+    ):
+        assert figure.axes[0].get_legend_handles_labels()[1] == labels
+        below = [axes.get_ylabel() for axes in figure.axes[1:]]
+        base = next((label for label in labels if label in ("truth", "counts")), None)
+        assert below == ([f"difference from {base}\n(groups)"] if base else [])
+
+
+def test_wrong_overlays_are_sentences():
+    other = CountOfCounts(Hierarchy.from_parents(["all"], [-1]), [[0, 1]])
+    for arguments, word in (
+        ((), "nothing to draw"),
+        ((TRUTH.counts,), "a table to draw is a ndarray; give counts, a measurement"),
+        ((TRUTH, TRUTH), "two tables would be drawn as the counts; give one, and name the other: released="),
+        ((RESULT, RESULT.estimate), "two tables would be drawn as the release"),
+        ((TRUTH, NOISY_RANKS), "ranked sizes do not lie over counts"),
+        ((None, None, Result(Status.FAILED, "why")), "no estimate"),
+    ):
+        with pytest.raises(PgsrError, match=word):
+            overlay(*arguments)
+    with pytest.raises(PgsrError, match="different regions or sizes"):
+        overlay(TRUTH, released=other)
+    with pytest.raises(PgsrError, match="truth"):
+        overlay(truth=RESULT)
+    with pytest.raises(PgsrError, match=r"View\.RANKED"):
+        overlay(TRUTH, view=View.RANKED)
+
+
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize("counts", [[0, 1], [0] * 30, [10**7, 0, 3] * 10, list(range(1001))], ids=len)
+def test_axes_have_units_and_several_labels(counts):
+    truth = CountOfCounts(Hierarchy.from_parents(["all"], [-1]), [counts])
+    noisy = Geometric(View.COUNTS, "1").measure(truth, Seeded("axes"))
+    for figure in (truth.plot(), noisy.plot(), overlay(truth, noisy), NOISY_RANKS.plot()):
+        figure.draw_without_rendering()
+        for axes in figure.axes:
+            for axis, limits in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+                inside = [place for place in axis.get_majorticklocs() if limits[0] <= place <= limits[1]]
+                assert len(inside) >= 3
+                assert all(place == int(place) for place in inside)
+            assert re.search(r"\((number|groups|entities)\)", axes.get_ylabel())
+        assert re.search(r"\((number|entities)\)", figure.axes[-1].get_xlabel())
+        assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_nothing_heavy_is_imported_until_something_is_drawn():
+    code = """
+import sys
+from pgsr import CountOfCounts, Hierarchy
+truth = CountOfCounts(Hierarchy.from_parents(["all"], [-1]), [[0, 1]])
+truth._repr_html_()
+print("matplotlib" in sys.modules, "pandas" in sys.modules)
+truth.plot()
+print("matplotlib.pyplot" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["False", "False", "False"], done.stderr

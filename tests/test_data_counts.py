@@ -1,0 +1,344 @@
+"""Tables of counts: what is refused and with which words, and that dense and sparse tables agree."""
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from instances import random_tree, random_truth, scale
+from scipy import sparse
+
+from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Ledger, PgsrError, Seeded, View
+from pgsr.data.counts import LARGEST_TOTAL, checked_counts
+from pgsr.errors import CountError, MemoryNeededError
+
+TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+
+
+def table(cell: Any, dtype: Any = None) -> np.ndarray:
+    """Leaf rows in which one cell, MI's groups of size 2, is the one to be looked at."""
+    counts = np.array([[0, 2, 0, 1], [0, 1, 0, 1]], dtype)
+    if dtype is None:
+        counts = counts.astype(np.array(cell).dtype)
+    counts[1, 2] = cell
+    return counts
+
+
+BAD_CELLS = [
+    (-1, None, "size 2 is -1: negative; counts start at 0"),
+    (-1, np.int8, "size 2 is -1: negative; counts start at 0"),
+    (-1.0, None, "size 2 is -1.0: negative; counts start at 0"),
+    (np.nan, None, "size 2 is nan: not a finite number; fill missing counts"),
+    (np.inf, None, "size 2 is inf: not a finite number"),
+    (-np.inf, None, "size 2 is -inf: not a finite number"),
+    (0.5, None, "size 2 is 0.5: not a whole number; counts are integers"),
+    (1e-300, None, "size 2 is 1e-300: not a whole number"),
+    (2.0**53 + 2, None, "size 2 is 9007199254740994.0: too large for a float to hold exactly; give integers"),
+    (2**62 + 1, None, r"size 2 is 4611686018427387905: larger than 2\^62"),
+    (2**64 - 1, np.uint64, r"size 2 is 18446744073709551615: larger than 2\^62"),
+]
+
+
+@pytest.mark.parametrize(("cell", "dtype", "message"), BAD_CELLS)
+@pytest.mark.parametrize(
+    "make", [np.asarray, sparse.csr_array, sparse.csc_array, sparse.coo_matrix], ids=lambda f: f.__name__
+)
+def test_bad_counts_are_refused_by_name(make: Any, cell: Any, dtype: Any, message: str) -> None:
+    with pytest.raises(CountError, match=f"count of region US / MI, {message}"):
+        CountOfCounts(TREE, make(table(cell, dtype)))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=lambda f: f.__name__)
+def test_the_named_region_counts_from_the_table_given(make: Any) -> None:
+    """The same cell in a table of all regions and in one of leaves only."""
+    whole = np.array([[0, 3], [0, 2], [0, -1]])
+    for counts in (whole, whole[1:]):
+        with pytest.raises(CountError, match="region US / MI, size 1 is -1"):
+            CountOfCounts(TREE, make(counts))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=lambda f: f.__name__)
+def test_kinds_of_numbers_that_are_no_counts(make: Any) -> None:
+    with pytest.raises(CountError, match="booleans; give the number of groups of each size"):
+        CountOfCounts(TREE, make(np.ones((2, 3), bool)))
+    with pytest.raises(CountError, match="complex128, not integers; convert the column to int64"):
+        CountOfCounts(TREE, make(np.ones((2, 3), complex)))
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        (np.ones((2, 3), object), "dtype object, not integers; convert the column to int64"),
+        ([["1", "2"], ["0", "1"]], "not integers; convert the column to int64"),
+        ([[1, None], [0, 1]], "dtype object, not integers"),
+        (np.ones((2, 3), "datetime64[s]"), "not integers; convert the column"),
+        ([[1, 2**70], [0, 1]], "not integers"),
+        (None, "not integers"),
+        ("abc", "not integers"),
+        ([[1, 2], [3]], "rows of counts differ in length; give every region the sizes 0..K"),
+        ([1, 2], "1 dimensions; give a table of regions x sizes"),
+        (np.ones((2, 2, 2), int), "3 dimensions; give a table of regions x sizes"),
+        (np.ones((2, 1), int), "1 size columns; sizes run 0..K with K at least 1, size 0 included"),
+        (np.ones((2, 0), int), "0 size columns; sizes run 0..K"),
+        (np.ones((4, 2), int), r"4 rows; give one per region \(3\) or one per leaf \(2\)"),
+        (np.ones((0, 2), int), "0 rows; give one per region"),
+        (sparse.csr_array(np.ones((4, 2), int)), r"4 rows; give one per region \(3\) or one per leaf \(2\)"),
+        (sparse.csr_array(np.ones((2, 1), int)), "1 size columns; sizes run 0..K"),
+        (sparse.coo_array(np.ones(2, int)), "1 dimensions; give a table"),
+    ],
+)
+def test_bad_tables_are_refused(counts: Any, message: str) -> None:
+    with pytest.raises(CountError, match=message):
+        CountOfCounts(TREE, counts)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=lambda f: f.__name__)
+def test_regions_that_do_not_add_up(make: Any) -> None:
+    with pytest.raises(
+        CountError, match="region US, size 2 is 5, but its children add up to 2; give leaf rows only, or"
+    ):
+        CountOfCounts(TREE, make(np.array([[0, 3, 5], [0, 2, 1], [0, 1, 1]])))
+    deep = Hierarchy.from_paths([("a", "b", "c"), ("a", "d", "e")])
+    with pytest.raises(CountError, match="region a / d, size 0 is 0, but its children add up to 1"):
+        CountOfCounts(deep, make(np.array([[1, 1], [1, 1], [0, 0], [1, 1], [1, 0]])))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=lambda f: f.__name__)
+def test_totals_beyond_2_to_the_62_are_refused_not_wrapped(make: Any) -> None:
+    with pytest.raises(CountError, match=r"all leaves add up to more than 2\^62"):
+        CountOfCounts(TREE, make(np.array([[2**62, 2**62], [2**62, 2**62]])))  # wraps to 0 in 64 bits
+    with pytest.raises(CountError, match=r"all leaves add up to more than 2\^62"):
+        CountOfCounts(TREE, make(np.array([[2**61, 0], [2**61, 2**61]])))
+    large = CountOfCounts(TREE, make(np.array([[2**60, 1], [0, 2**60]])))
+    assert large.totals.tolist() == [2**61 + 1, 2**60 + 1, 2**60]
+
+
+def test_sums_that_wrap_do_not_pass_for_equal() -> None:
+    """Four children of 2^62 add up to 0 in 64 bits, the root's count; the leaves below them hold nothing."""
+    tree = Hierarchy.from_paths([("r", f"m{i}", "leaf") for i in range(4)])
+    counts = np.zeros((9, 2), np.int64)
+    counts[1:5, 1] = 2**62
+    with pytest.raises(CountError, match="add up"):
+        CountOfCounts(tree, counts)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32, np.int64, np.float32, np.float64])
+def test_small_types_are_summed_in_64_bits(dtype: Any) -> None:
+    """100 + 100 groups of one size do not fit int8."""
+    truth = CountOfCounts(TREE, np.full((2, 2), 100, dtype))
+    assert truth.counts.dtype == np.int64
+    assert truth.counts.tolist() == [[200, 200], [100, 100], [100, 100]]
+    assert CountOfCounts(TREE, sparse.csr_array(np.full((2, 2), 100, dtype))).counts.tolist() == truth.counts.tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64])
+def test_repeated_entries_of_a_sparse_table_are_summed_in_64_bits(dtype: Any) -> None:
+    """One entry of 1 per group is the usual way to count them; 300 groups in a cell must stay 300."""
+    rows, sizes = np.zeros(300, int), np.ones(300, int)
+    counts = sparse.coo_array((np.ones(300, dtype), (rows, sizes)), shape=(2, 3))
+    assert CountOfCounts(TREE, counts).totals.tolist() == [300, 300, 0]
+    as_rows = sparse.csr_array((np.ones(300, dtype), sizes, np.array([0, 300, 300])), shape=(2, 3))
+    assert CountOfCounts(TREE, as_rows).totals.tolist() == [300, 300, 0]
+
+
+def test_half_precision_is_judged_without_warnings() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert CountOfCounts(TREE, np.full((2, 2), 3, np.float16)).totals.tolist() == [12, 6, 6]
+        with pytest.raises(CountError, match="not a finite number"):
+            CountOfCounts(TREE, np.full((2, 2), np.inf, np.float16))
+
+
+def test_masked_counts_are_not_taken_for_counts() -> None:
+    """A masked count is a missing one, and must not enter silently."""
+    with pytest.raises(CountError):
+        CountOfCounts(TREE, np.ma.masked_array([[1, 999], [3, 4]], mask=[[0, 1], [0, 0]]))
+
+
+def test_empty_regions_and_size_0_are_kept() -> None:
+    truth = CountOfCounts(TREE, [[3, 0, 0], [0, 0, 0]])
+    assert truth.counts.tolist() == [[3, 0, 0], [3, 0, 0], [0, 0, 0]]
+    assert truth.totals.tolist() == [3, 3, 0]
+    nothing = CountOfCounts(TREE, sparse.csr_array((2, 4), dtype=np.int64))
+    assert nothing.totals.tolist() == [0, 0, 0]
+    assert nothing.counts.shape == (3, 4)
+
+
+def test_single_region() -> None:
+    alone = Hierarchy.from_parents(["all"], [-1])
+    for counts in ([[1, 2]], sparse.csr_array([[1, 2]])):
+        truth = CountOfCounts(alone, counts)
+        assert truth.counts.tolist() == [[1, 2]]
+        assert truth.totals.tolist() == [3]
+
+
+def test_largest_size_is_the_callers() -> None:
+    """K is public and may lie above every size in the data; it never shrinks to the largest size seen."""
+    truth = CountOfCounts(TREE, [[1, 0, 0, 0], [1, 0, 0, 0]])
+    assert truth.max_size == 3
+    assert CountOfCounts(TREE, sparse.csr_array(([1], ([0], [0])), shape=(2, 1000))).max_size == 999
+
+
+def test_padded_tree() -> None:
+    tree = Hierarchy.from_paths([("a", "b"), ("a", "c", "d"), ("a", "c", "e")], pad_ragged=True)
+    expected = [[2, 3], [1, 0], [1, 3], [1, 0], [0, 1], [1, 2]]
+    for make in (np.asarray, sparse.csr_array):
+        assert CountOfCounts(tree, make(expected[3:])).counts.tolist() == expected
+        assert CountOfCounts(tree, make(expected)).counts.tolist() == expected
+
+
+def test_dense_and_sparse_agree() -> None:
+    rng = np.random.default_rng(41)
+    formats = [
+        sparse.csr_array,
+        sparse.csc_array,
+        sparse.coo_array,
+        sparse.csr_matrix,
+        sparse.lil_array,
+        sparse.dok_array,
+    ]
+    for i in range(scale(60, 2_000)):
+        tree = random_tree(rng)
+        dense = random_truth(rng, tree, max_size=int(rng.integers(1, 9)))
+        thin = CountOfCounts(tree, formats[i % 6](dense.counts[tree.leaves]))
+        whole = CountOfCounts(tree, formats[i % 6](dense.counts))
+        assert np.array_equal(CountOfCounts(tree, dense.counts).counts, dense.counts)
+        for table in (thin, whole):
+            assert table.is_sparse
+            assert not dense.is_sparse
+            assert np.array_equal(table.counts, dense.counts)
+            assert np.array_equal(table.totals, dense.totals)
+            assert table.max_size == dense.max_size
+            start = int(rng.integers(0, tree.n_regions))
+            assert np.array_equal(table.rows(start, tree.n_regions), dense.rows(start, tree.n_regions))
+        for level in range(tree.n_levels - 1):
+            assert np.array_equal(tree.sum_children(dense.counts, level), dense.counts[tree.level(level)])
+
+
+def test_the_callers_table_is_copied() -> None:
+    """Later changes to it do not reach the truth, and the truth does not change it."""
+    dense = np.array([[0, 3], [0, 2], [0, 1]])
+    thin = sparse.csr_array(dense)
+    truths = CountOfCounts(TREE, dense), CountOfCounts(TREE, thin)
+    dense[:] = 7
+    thin.data[:] = 7
+    thin.indices[:] = 0
+    for truth in truths:
+        assert truth.counts.tolist() == [[0, 3], [0, 2], [0, 1]]
+    with pytest.raises(ValueError, match="read-only"):
+        truths[0].counts[0, 0] = 1
+
+
+def test_too_large_a_table_is_refused_at_once() -> None:
+    """100,000 regions x 10^7 sizes: 7 TiB. Refused in a moment, and before the budget is charged."""
+    tree = Hierarchy.from_paths([("r", str(i)) for i in range(100_000)])
+    truth = CountOfCounts(tree, sparse.csr_array(([5], ([1], [10**7])), shape=(10**5, 10**7 + 1)))
+    assert truth.totals[:4].tolist() == [5, 0, 5, 0]
+    many = CountOfCounts(TREE, [[0, 2**40], [0, 0]])
+    ledger = Ledger(1)
+    start = time.process_time()
+    with pytest.raises(
+        MemoryNeededError, match=r"100,001 regions x 10,000,001 sizes needs .* GiB.*lower the largest size K"
+    ):
+        _ = truth.counts
+    with pytest.raises(MemoryNeededError, match=r"a measurement of 1,000,010,100,001 values needs .* GiB"):
+        Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("key"), ledger)
+    with pytest.raises(MemoryNeededError, match="a measurement of 2,199,023,255,552 values"):
+        Geometric(View.RANKED, epsilon=1).measure(many, Seeded("key"), ledger)
+    assert time.process_time() - start < 1
+    assert ledger.spent == []
+
+
+@pytest.mark.parametrize("rows", [2, 3], ids=["leaves", "all regions"])
+def test_too_long_a_row_is_refused(rows: int) -> None:
+    """10^12 sizes: no row fits memory, although the sparse table does."""
+    with pytest.raises(MemoryNeededError):
+        CountOfCounts(TREE, sparse.csr_array((rows, 10**12), dtype=np.int64))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([[1.5]], r"target\[0, 0\] is 1.5: not a whole number"),
+        ([[0, 1], [2, np.nan]], r"target\[1, 1\] is nan: not a finite number"),
+        ([2**62 + 1], r"target\[0\] is 4611686018427387905: larger than 2\^62"),
+        ([0, -(2**62) - 1], r"target\[1\] is -4611686018427387905: smaller than -2\^62"),
+        ([True], "booleans"),
+    ],
+)
+def test_checked_counts(values: Any, message: str) -> None:
+    with pytest.raises(CountError, match=message):
+        checked_counts(values, "target")
+
+
+def test_checked_counts_keeps_signs() -> None:
+    assert checked_counts([[-3.0, 4.0]], "target").tolist() == [[-3, 4]]
+    assert checked_counts([-LARGEST_TOTAL], "target").dtype == np.int64
+
+
+def test_unfinished_estimate_is_no_release() -> None:
+    with pytest.raises(CountError, match=r"not a valid release: count of region US / GA, size 1 is 0\.5: not a whole"):
+        Estimate(TREE, View.COUNTS, np.array([[0, 1.0], [0, 0.5], [0, 0.5]])).counts()
+    with pytest.raises(CountError, match="not a valid release: count of region US, size 0 is -1: negative"):
+        Estimate(TREE, View.CUMULATIVE, np.array([[-1, 1], [-1, 0], [0, 1]])).counts()
+
+
+def garbage_counts(rng: np.random.Generator, tree: Hierarchy) -> Any:
+    """Mostly small tables of the right shape with one or two faults, of all number types, dense or sparse."""
+    rows = int(rng.choice([tree.n_regions, tree.n_regions - tree.n_inner, rng.integers(0, 6)]))
+    columns = int(rng.integers(0, 5)) if rng.random() < 0.1 else 3
+    types = ["i1", "u1", "i2", "u4", "i8", "u8", "f4", "f8", "?", "c16", "O", "U3"]
+    weights = np.array([1, 1, 1, 1, 8, 1, 1, 6, 0.5, 0.5, 0.5, 0.5])
+    dtype = np.dtype(rng.choice(types, p=weights / weights.sum()))
+    counts = rng.integers(0, 2 if rng.random() < 0.5 else 5, (rows, columns)).astype(dtype)
+    if rng.random() < 0.2:
+        counts[:] = 0
+    if counts.size and rng.random() < 0.6:
+        faults = (
+            [-1, 2**62, 2**63 - 1, 2**62 - 1, 100, 0]
+            if dtype.kind in "iu"
+            else [np.nan, np.inf, 0.5, -1.0, 1e300, -0.0]
+        )
+        if dtype.kind in "iuf":
+            fault = faults[rng.integers(6)]
+            if dtype.kind == "f" or np.iinfo(dtype).min <= fault <= np.iinfo(dtype).max:
+                with np.errstate(over="ignore"):
+                    counts.flat[rng.integers(counts.size)] = fault
+    if dtype.kind in "?iufc" and rng.random() < 0.4:
+        return [sparse.csr_array, sparse.coo_array, sparse.csc_matrix][rng.integers(3)](counts)
+    if rng.random() < 0.3:
+        return counts.tolist()
+    return counts
+
+
+@pytest.mark.assure("R15")
+def test_garbage_is_refused_or_adds_up(counted: Any) -> None:
+    """Whatever the table, only pgsr's own errors leave, and what is accepted is what was given and adds up."""
+    rng = np.random.default_rng(42)
+    trees = [random_tree(rng, max_regions=6, n_levels=n) for n in (1, 2, 2, 3)]
+    n_cases, n_accepted = scale(2_000, 100_000), 0
+    messages = set()
+    for i in range(n_cases):
+        tree = trees[i % len(trees)]
+        counts = garbage_counts(rng, tree)
+        try:
+            truth = CountOfCounts(tree, counts)
+            table = truth.counts
+        except PgsrError as error:
+            messages.add(str(error))
+            continue
+        except Exception as error:
+            raise AssertionError(f"case {i}: {counts!r}") from error
+        n_accepted += 1
+        given = counts.toarray() if sparse.issparse(counts) else np.asarray(counts)
+        assert table.dtype == np.int64
+        assert (table >= 0).all()
+        assert np.array_equal(table[-len(given) :], given)
+        assert given.dtype.kind in "iuf"
+        assert np.array_equal(tree.sum_up(table[tree.leaves]), table)
+        assert truth.totals.tolist() == [sum(row) for row in table.tolist()]
+    assert 0.1 < n_accepted / n_cases < 0.9
+    assert min(map(len, messages)) > 20
+    counted(n_cases, "tables")
+    counted(n_cases - n_accepted, "refused")

@@ -1,0 +1,32 @@
+"""The modules by their old names: each is the new module, with a sentence that says so."""
+
+import importlib
+import sys
+
+import pytest
+
+from pgsr.moved import MOVED
+
+
+@pytest.mark.parametrize("old", sorted(MOVED))
+def test_an_old_name_is_the_new_module_and_says_so(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, f"pgsr.{old}", raising=False)
+    new = importlib.import_module(f"pgsr.{MOVED[old]}")
+    if old == MOVED[old].partition(".")[0]:  # the name of a room now, which has what the module had
+        assert importlib.import_module(f"pgsr.{old}").compare is new.compare
+        return
+    with pytest.warns(DeprecationWarning, match=f"pgsr.{old} is called pgsr.{MOVED[old]} now"):
+        assert importlib.import_module(f"pgsr.{old}") is new
+
+
+def test_what_lay_in_a_package_moved_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "pgsr.laws.double_geometric", raising=False)
+    monkeypatch.delitem(sys.modules, "pgsr.laws", raising=False)
+    with pytest.warns(DeprecationWarning, match="pgsr.laws is called pgsr.privacy.laws now"):
+        found = importlib.import_module("pgsr.laws.double_geometric")
+    assert found is importlib.import_module("pgsr.privacy.laws.double_geometric")
+
+
+def test_a_name_that_never_was_is_still_none() -> None:
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("pgsr.never")

@@ -1,0 +1,166 @@
+"""Loops that share their rows among threads: every row once, in the order of levels, and the same answer."""
+
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+from instances import random_tree, random_truth
+from waiting import MINUTES, until
+
+from pgsr import Geometric, Problem, Seeded, View
+from pgsr.algorithms import (
+    CumulativeIntegers,
+    CumulativeProjection,
+    EmdProjection,
+    EntityTotalsProjection,
+    RegionTotalsProjection,
+    isotonic_l2,
+)
+from pgsr.machine import parallel
+from pgsr.noise.entities import entity_totals
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+@pytest.mark.parametrize("rows", [range(0), range(1), range(7), range(5, 42)])
+def test_every_row_is_done_once(monkeypatch, threads, rows):
+    on_threads(monkeypatch, threads)
+    done = np.zeros(50, int)
+
+    def count(start, stop, out):
+        for row in range(start, stop):
+            out[row] += 1
+
+    parallel.share(count, rows, 1, done)
+    np.testing.assert_array_equal(done, [row in rows for row in range(50)])
+
+
+def test_rows_run_on_several_threads(monkeypatch):
+    on_threads(monkeypatch, 2)
+    both = threading.Barrier(2, timeout=MINUTES)
+    met = []
+
+    def wait(start, stop):
+        if start == 0 or stop == 8:
+            both.wait()
+            met.append((start, stop))
+
+    parallel.share(wait, range(8), 1)
+    assert len(met) == 2
+
+
+def test_a_level_begins_when_the_one_before_it_is_done(monkeypatch):
+    on_threads(monkeypatch, 3)
+    levels = [range(0, 1), range(1, 5), range(5, 20)]
+    done = np.zeros(20, bool)
+    early = []
+
+    def note(start, stop):
+        before = next(level for level in levels if start in level).stop
+        if not done[before:].all():
+            early.append(start)
+        time.sleep(0.002)
+        done[start:stop] = True
+
+    parallel.share_levels(note, levels[::-1], 1)
+    assert done.all()
+    assert not early
+
+
+def test_few_cells_are_one_call():
+    calls = []
+    parallel.share(lambda *rows: calls.append(rows), range(3, 9), 10)
+    parallel.share_levels(lambda *rows: calls.append(rows), [range(3, 9), range(0, 3)], 10)
+    assert calls == [(3, 9), (0, 9)]
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch):
+    on_threads(monkeypatch, 2)
+
+    def fail(start, stop):
+        raise ArithmeticError(f"{start}..{stop}")
+
+    with pytest.raises(ArithmeticError):
+        parallel.share(fail, range(8), 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own(monkeypatch):
+    on_threads(monkeypatch, 2)
+    done = np.zeros(8, int)
+
+    def fill(start, stop):
+        done[start:stop] = 1
+
+    parallel.share(fill, range(8), 1)
+    child = os.fork()
+    if child == 0:
+        parallel.share(fill, range(8), 1)
+        os._exit(0)
+    try:
+        until(lambda: os.waitpid(child, os.WNOHANG)[0])
+    except AssertionError:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        pytest.fail("the child waits for threads that it does not have")
+
+
+@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
+@pytest.mark.slow
+def test_answers_do_not_depend_on_the_number_of_threads(monkeypatch):
+    """The answers agree to the last bit, on trees so small that usually one thread takes them."""
+    rng = np.random.default_rng(601)
+    for _ in range(6):
+        tree = random_tree(rng, max_regions=30)
+        truth = random_truth(rng, tree, max_size=int(rng.integers(3, 60)), max_count=20, name="threads")
+        for totals in ("root", "regions"):
+            problems = questions(truth, totals, Seeded(str(rng.integers(10**9))))
+            with monkeypatch.context() as patch:
+                on_threads(patch, 1)
+                alone = answers(problems)
+            for threads in (2, 5):
+                with monkeypatch.context() as patch:
+                    on_threads(patch, threads)
+                    for one, other in zip(alone, answers(problems), strict=True):
+                        np.testing.assert_array_equal(one, other)
+
+
+def questions(truth, totals, seed):
+    cumulative = Geometric(View.CUMULATIVE, "1/2", totals=totals).measure(truth, seed)
+    found = [
+        (CumulativeProjection(), Problem.m_c(cumulative, totals=totals).relaxed()),
+        (CumulativeIntegers(), Problem.m_c(cumulative, totals=totals)),
+        (EmdProjection(gap=1e-3), Problem.m_c(cumulative, totals=totals, norm=1).relaxed()),
+    ]
+    if totals == "regions":
+        counts = Geometric(View.COUNTS, "1/2", totals=totals).measure(truth, seed)
+        found.append((RegionTotalsProjection(), Problem.m_h(counts, totals=totals).relaxed()))
+        entities = Problem.m_h(counts, totals=totals, entities=entity_totals(truth))
+        found.append((EntityTotalsProjection(), entities.relaxed()))
+    return found
+
+
+def answers(problems):
+    rows = np.random.default_rng(602).integers(-20, 20, (30, 50))
+    isotonic = isotonic_l2(rows, np.zeros(30, int), np.full(30, 15))
+    return [*(method.solve(problem).estimate.values for method, problem in problems), isotonic]
+
+
+def on_threads(patch, number):
+    """Share even the smallest loops among so many threads."""
+    patch.setattr(parallel, "SMALL", 1)
+    patch.setattr(parallel, "number_of_threads", lambda: number)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 31, 32, 33, 64, 1_000])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_give_results_in_the_order_of_the_items(n, threads):
+    """Items are handed over in parts, whose number hangs on both."""
+    assert list(parallel.Threads(threads)(lambda item: item * item, range(n))) == [item * item for item in range(n)]
+
+
+def test_an_error_of_an_item_is_raised():
+    with pytest.raises(ZeroDivisionError):
+        parallel.Threads(2)(lambda item: 1 // (500 - item), range(1_000))

@@ -1,0 +1,164 @@
+"""Errors against the truth: worked examples and what is refused."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import naive
+import numpy as np
+import pytest
+from instances import random_tree, random_truth, scale
+
+from pgsr import CountOfCounts, Estimate, Hierarchy, View, metrics
+from pgsr.data.views import ranked
+from pgsr.errors import CountError
+
+ONE = Hierarchy.from_parents(["all"], [-1])
+TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+
+
+def groups(n: int, size: int, max_size: int = 10) -> CountOfCounts:
+    """Make n groups of one size in one region."""
+    counts = np.zeros((1, max_size + 1), np.int64)
+    counts[0, size] = n
+    return CountOfCounts(ONE, counts)
+
+
+@pytest.mark.parametrize(("n", "size", "distance"), [(100, 2, 100), (100, 5, 400), (20, 2, 20), (20, 10, 180)])
+def test_worked_distances(n: int, size: int, distance: int) -> None:
+    """Groups of size 1 against groups of another size: L1 cannot tell how far they moved, the distance can."""
+    assert metrics.emd(groups(n, 1), groups(n, size)).tolist() == [distance]
+    assert metrics.l1(groups(n, 1), groups(n, size)).tolist() == [2 * n]
+
+
+def test_worked_sensitivity() -> None:
+    """One group from size s to s + 1 is 2 in counts and 1 entity."""
+    for size in range(10):
+        assert metrics.l1(groups(1, size), groups(1, size + 1)).tolist() == [2]
+        assert metrics.emd(groups(1, size), groups(1, size + 1)).tolist() == [1]
+
+
+def test_distance_equals_that_of_sorted_groups() -> None:
+    """The distance is sum |Hg - Hg'|, in every region, and it is a metric."""
+    rng = np.random.default_rng(21)
+    for _ in range(scale(200, 5_000)):
+        tree = random_tree(rng)
+        truth = random_truth(rng, tree)
+        leaves = truth.counts[tree.leaves]
+        others = [CountOfCounts(tree, rng.permuted(leaves, axis=1)) for _ in range(2)]
+        distance = metrics.emd(truth, others[0])
+        expected = [np.abs(ranked(a) - ranked(b)).sum() for a, b in zip(truth.counts, others[0].counts, strict=True)]
+        assert distance.tolist() == expected
+        assert np.array_equal(distance, metrics.emd(others[0], truth))
+        assert (metrics.emd(truth, others[1]) <= distance + metrics.emd(*others)).all()
+        assert not metrics.emd(truth, truth).any()
+        assert not metrics.l1(truth, truth).any()
+
+
+def test_tails_means_and_quantiles_equal_those_group_by_group() -> None:
+    """Dense and sparse regions, equal and unequal totals, regions without groups, parts that meet a rank exactly."""
+    rng = np.random.default_rng(23)
+    empty = 0
+    for _ in range(scale(100, 3_000)):
+        tree = random_tree(rng)
+        truth = random_truth(rng, tree)
+        leaves = truth.counts[tree.leaves]
+        moved = rng.permuted(leaves, axis=1)
+        for other in (moved, rng.poisson(rng.choice([0.05, 1, 5]), leaves.shape)):
+            estimate = CountOfCounts(tree, other)
+            pairs = list(zip(truth.counts, estimate.counts, strict=True))
+            empty += sum(not a.sum() or not b.sum() for a, b in pairs)
+            for size in range(truth.max_size):
+                expected = [naive.tail_error(*pair, size) for pair in pairs]
+                assert metrics.tail_error(truth, estimate, size).tolist() == expected
+            expected = [naive.mean_size_error(*pair) for pair in pairs]
+            assert metrics.mean_size_error(truth, estimate) == pytest.approx(expected, rel=1e-12)
+            for part in (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10), Fraction(99, 100), Fraction(1)):
+                expected = [naive.quantile_error(*pair, part) for pair in pairs]
+                assert metrics.quantile_error(truth, estimate, part).tolist() == expected
+    assert empty, "no region without groups was compared"
+
+
+def test_worked_tails_means_and_quantiles() -> None:
+    """Ten groups of size 1 against nine of size 1 and one of size 10; and nothing above a size, which counts as one."""
+    truth, other = groups(10, 1), CountOfCounts(ONE, np.array([[0, 9, *[0] * 8, 1]]))
+    assert metrics.tail_error(truth, other, 0).tolist() == [0]
+    assert metrics.tail_error(truth, other, 1).tolist() == [1]
+    assert metrics.tail_error(other, truth, 1).tolist() == [1]
+    assert metrics.mean_size_error(truth, other).tolist() == pytest.approx([0.9])
+    assert metrics.quantile_error(truth, other, "1/2").tolist() == [0]
+    assert metrics.quantile_error(truth, other, "9/10").tolist() == [0]
+    assert metrics.quantile_error(truth, other, "0.91").tolist() == [9]
+    for part in (1 / 3, "0.1234567890123456789012345"):  # sizes 1..4, of each 10,000: products with these parts wrap
+        even, ends = (
+            CountOfCounts(ONE, 10_000 * np.array([[0, *row, *[0] * 6]])) for row in ([1, 1, 1, 1], [0, 0, 0, 4])
+        )
+        expected = 2 if part == 1 / 3 else 3
+        assert metrics.quantile_error(even, ends, part).tolist() == [expected]
+    with pytest.raises(CountError, match=r"size=10; give a whole number from 0 to K - 1 = 9"):
+        metrics.tail_error(truth, other, 10)
+    with pytest.raises(CountError, match=r"part=0; give a number above 0"):
+        metrics.quantile_error(truth, other, 0)
+
+
+def test_unequal_totals_are_refused() -> None:
+    truth = CountOfCounts(TREE, [[0, 2, 0], [1, 1, 0]])
+    other = CountOfCounts(TREE, [[0, 2, 0], [1, 1, 1]])
+    with pytest.raises(CountError, match=r"region US has another number of groups.*use metrics\.cumulative_l1"):
+        metrics.emd(truth, other)
+    assert metrics.total_error(truth, other).tolist() == [1, 0, 1]
+    assert metrics.cumulative_l1(truth, other).tolist() == [1, 0, 1]
+    moved = CountOfCounts(TREE, [[0, 1, 0], [1, 2, 0]])  # equal at the root, not below
+    with pytest.raises(CountError, match="region US / GA has another"):
+        metrics.emd(truth, moved)
+
+
+def test_worked_tree() -> None:
+    truth = CountOfCounts(TREE, [[0, 2, 0, 1], [0, 1, 1, 1]])
+    values = np.array([[0, 3, 0, 3], [1, 1, 0, 1], [0, 2, -1, 2]])
+    for estimate in (Estimate(TREE, View.COUNTS, values), Estimate(TREE, View.CUMULATIVE, np.cumsum(values, axis=1))):
+        assert metrics.l1(truth, estimate).tolist() == [2, 2, 4]
+        assert metrics.total_error(truth, estimate).tolist() == [0, 0, 0]
+        assert metrics.emd(truth, estimate).tolist() == [1, 1, 2]
+
+
+def test_fractional_estimate() -> None:
+    truth = CountOfCounts(TREE, [[0, 2, 0, 1], [0, 1, 1, 1]])
+    estimate = Estimate(TREE, View.COUNTS, truth.counts + np.array([0.5, -0.5, 0, 0]))
+    assert metrics.l1(truth, estimate) == pytest.approx([1, 1, 1])
+    assert metrics.emd(truth, estimate) == pytest.approx([0.5, 0.5, 0.5])
+    assert metrics.total_error(truth, estimate).tolist() == [0, 0, 0]
+
+
+def test_levels() -> None:
+    truth = CountOfCounts(TREE, [[0, 2, 0, 1], [0, 1, 1, 1]])
+    assert metrics.level_means(truth, np.array([4, 1, 2])) == [4.0, 1.5]
+    assert metrics.level_sums(truth, np.array([4, 1, 2])) == [4.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    "metric", [metrics.l1, metrics.emd, metrics.cumulative_l1, metrics.total_error, metrics.mean_size_error]
+)
+def test_other_regions_or_sizes_are_refused(metric: Callable[..., np.ndarray]) -> None:
+    truth = CountOfCounts(TREE, [[0, 2, 0], [1, 1, 0]])
+    other_sizes = CountOfCounts(TREE, [[0, 2], [1, 1]])
+    other_names = CountOfCounts(Hierarchy.from_parents(["US", "GA", "NY"], [-1, 0, 0]), [[0, 2, 0], [1, 1, 0]])
+    for other in (other_sizes, other_names):
+        with pytest.raises(CountError, match="different regions or sizes"):
+            metric(truth, other)
+
+
+def test_blocks_of_regions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(22)
+    tree = random_tree(rng, max_regions=40, n_levels=3)
+    truth, other = random_truth(rng, tree), random_truth(rng, tree)
+    whole = [metrics.l1(truth, other), metrics.cumulative_l1(truth, other), metrics.total_error(truth, other)]
+    for cells in (1, 20, 63):
+        monkeypatch.setattr(metrics, "_BLOCK_CELLS", cells)
+        blocks = [metrics.l1(truth, other), metrics.cumulative_l1(truth, other), metrics.total_error(truth, other)]
+        assert all(np.array_equal(a, b) for a, b in zip(whole, blocks, strict=True))
+
+
+def test_omniscient_reference_counts_the_sizes_that_occur() -> None:
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    truth = CountOfCounts(tree, [[0, 2, 0, 1], [0, 1, 1, 0]])
+    assert metrics.omniscient(truth, 0.5) == pytest.approx(np.array([3, 2, 2]) * np.sqrt(2) / 0.5)
