@@ -19,11 +19,11 @@ from pgsr.models import TableConstraints
 
 STEPS = [SlopeMerge(), SlopeGreedy()]
 ALL_STEPS = [*STEPS, TableConstraints()]
-E12 = np.array([[4, 1, 3, -1, 1], [3, 1, 0, -1, 0], [0, 1, 2, 0, -1]])
+NOISY = np.array([[4, 1, 3, -1, 1], [3, 1, 0, -1, 0], [0, 1, 2, 0, -1]])
 
 
 @pytest.mark.parametrize("step", ALL_STEPS, ids=repr)
-def test_worked_example_e11(step):
+def test_example_of_cost_tables(step):
     """The cost tables of size 1: Georgia 3, Michigan 0, and the United States 4."""
     georgia, michigan = np.array([9, 4, 1, 0, 1, 4, 9]), np.array([0, 1, 4, 9, 16, 25, 36])
     leaves = Tables.quadratic(np.array([3, 0]), np.array([1, 1]), np.array([0, 0]), np.array([6, 6]))
@@ -40,9 +40,9 @@ def test_worked_example_e11(step):
 
 @pytest.mark.parametrize("step", ALL_STEPS, ids=repr)
 @pytest.mark.parametrize("window", ["paper", None, 3])
-def test_worked_example_e12(step, window):
+def test_example_of_a_release(step, window):
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    result = CostTables(window, step).solve(naive.problem_of(tree, E12, 6))
+    result = CostTables(window, step).solve(naive.problem_of(tree, NOISY, 6))
     assert result.status is Status.OPTIMAL
     assert result.certificate.objective == 7
     assert result.estimate.values[0].tolist() == [3, 1, 2, 0, 0]
@@ -51,7 +51,7 @@ def test_worked_example_e12(step, window):
     assert result.estimate.values[1:, 1].tolist() in ([1, 0], [0, 1])
 
 
-def test_worked_example_e13():
+def test_example_of_windows():
     """Three levels: lambda = 2 * 3 / epsilon, delta = 3 ceil(2 lambda^2)."""
     truth = random_truth(np.random.default_rng(0), Hierarchy.from_paths([("US", "GA", "x"), ("US", "MI", "y")]))
     for epsilon, delta in [("0.1", 21_600), ("0.5", 864), ("1", 216)]:
@@ -269,7 +269,7 @@ def test_a_constraint_program_gets_the_time_that_is_left(monkeypatch):
 
     monkeypatch.setattr(cp_model.CpSolver, "solve", watched)
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    problem = naive.problem_of(tree, E12, 6)
+    problem = naive.problem_of(tree, NOISY, 6)
     assert CostTables(2, TableConstraints()).solve(problem, time_limit=50).status is Status.OPTIMAL
     assert all(0 < seconds <= 50 for seconds in given)
     assert given == sorted(given, reverse=True)
@@ -301,7 +301,7 @@ def test_a_wrong_step_is_refuted():
                 yield x
 
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    result = CostTables(None, Wrong()).solve(naive.problem_of(tree, E12 + 1, 9))
+    result = CostTables(None, Wrong()).solve(naive.problem_of(tree, NOISY + 1, 9))
     assert result.status is Status.FAILED
     assert "refutes" in result.reason
 
@@ -343,7 +343,7 @@ def test_what_is_too_large_is_a_sentence():
 
 def test_too_large_for_one_constraint_program_is_a_sentence(monkeypatch):
     monkeypatch.setattr("pgsr.models.table_constraints.LARGEST", 10)
-    problem = naive.problem_of(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), E12, 6)
+    problem = naive.problem_of(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), NOISY, 6)
     result = CostTables(step=TableConstraints()).solve(problem)
     assert result.status is Status.TOO_LARGE
     assert "smaller windows" in result.reason
@@ -387,7 +387,7 @@ def test_labels_are_what_one_writes():
 
 
 def test_it_takes_part_in_a_comparison():
-    problem = naive.problem_of(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), E12, 6)
+    problem = naive.problem_of(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), NOISY, 6)
     table = compare(problem, [CostTables(3), CostTables(3, TableConstraints())], progress=False)
     assert [row.status for row in table.rows] == [Status.OPTIMAL] * 2
 

@@ -54,7 +54,7 @@ def test_large_weights_leave_the_counting_sort():
         assert TreeProjection().solve(weighted).certificate.objective == naive.objectives(weighted, points).min()
 
 
-def test_worked_example_e12():
+def test_example_of_a_release():
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     noisy = np.array([[4, 1, 3, -1, 1], [3, 1, 0, -1, 0], [0, 1, 2, 0, -1]])
     result = TreeProjection().solve(naive.problem_of(tree, noisy, 6))

@@ -20,7 +20,7 @@ from pgsr.synthesis import (
 
 @pytest.mark.parametrize(("alpha", "eps0"), [("0.5", "0.032515"), ("0.67", "0.030784")])
 def test_printed_eps0(alpha: str, eps0: str) -> None:
-    """Worked example E15."""
+    """Epsilon 1, delta 1e-8, 50 rounds."""
     budget = AdaptiveBudget(1, Fraction(1, 10**8), rounds=50, alpha=alpha)
     assert abs(float(budget.eps0_squared) ** 0.5 - float(eps0)) <= 5e-7
 
