@@ -64,7 +64,7 @@ def test_example_of_a_release():
     assert result.estimate.values[:, 2].tolist() == [2, 0, 2]
 
 
-def test_worked_example_e10_is_returned_unchanged():
+def test_an_example_that_is_feasible_is_returned_unchanged():
     """A noisy tree that is already feasible is its own projection, at cost 0."""
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     truth = CountOfCounts(tree, [[2, 0, 1, 0, 0], [1, 1, 1, 0, 0]])
