@@ -3,7 +3,7 @@
 import sys
 
 from pgsr.certificates import Certificate, certify
-from pgsr.comparison.compare import compare
+from pgsr.comparison.comparing import compare
 from pgsr.comparison.overlay import overlay
 from pgsr.comparison.table import Comparison
 from pgsr.data.counts import CountOfCounts

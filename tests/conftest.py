@@ -28,7 +28,7 @@ def pytest_report_header() -> str:
     return f"pgsr: a share of the counts, and of tests that repeat a path those drawn by {drawing_lots.LOT}={lot}"
 
 
-SLOW_EXAMPLES = ("pgsr/comparison/compare.py",)
+SLOW_EXAMPLES = ("pgsr/comparison/comparing.py",)
 """Files whose examples in docstrings start processes."""
 
 

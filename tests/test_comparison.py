@@ -33,7 +33,7 @@ from pgsr import (
     compare,
 )
 from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
-from pgsr.comparison.compare import label_of, template_of_arms
+from pgsr.comparison.comparing import label_of, template_of_arms
 from pgsr.comparison.row import Row
 from pgsr.machine.isolation import run_isolated
 from pgsr.methods.method import Seconds
@@ -54,7 +54,7 @@ PROBLEM = Problem.m_h(NOISY)
 def imported_once():
     """Lets all comparisons of this file start their arms from one process, which imports the solvers once."""
     with template_of_arms() as template, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pgsr.comparison.compare.template_of_arms", lambda: nullcontext(template))
+        patch.setattr("pgsr.comparison.comparing.template_of_arms", lambda: nullcontext(template))
         yield
 
 

@@ -11,7 +11,7 @@ import pytest
 from smoke_cells import smoke_cells
 
 from pgsr import Comparison, Result, Status
-from pgsr.comparison.compare import Row
+from pgsr.comparison.comparing import Row
 from pgsr.experiments.engine.experiment import Profile
 from pgsr.experiments.engine.figures import error_axis
 from pgsr.experiments.engine.looks import ARM_LOOKS, CONDITIONS, arm_looks

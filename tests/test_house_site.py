@@ -65,7 +65,7 @@ def test_every_page_and_notebook_is_there(site):
         "threats.html",
         "changelog.html",
         "contributing.html",
-        "reference/pgsr.figures.html",
+        "reference/pgsr.html",
         "reference/rooms.html",
     } <= found
 

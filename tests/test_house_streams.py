@@ -342,7 +342,7 @@ def test_nothing_else_asks_for_streams() -> None:
     above = {
         "noise/by_level.py",
         "noise/step.py",
-        "group_totals.py",
+        "noise/group_totals.py",
         "algorithms/choosing/score.py",
         "synthesis/curator.py",
         "synthesis/marginal_curator.py",

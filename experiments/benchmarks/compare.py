@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from pgsr import Comparison, CountOfCounts, Problem, compare
-from pgsr.comparison.compare import template_of_arms
+from pgsr.comparison.comparing import template_of_arms
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
 from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks.variant_table import Section, VariantTable

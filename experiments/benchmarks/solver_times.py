@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pgsr import Geometric, Measurement, Problem, Seeded, View, compare
-from pgsr.comparison.compare import ANSWERED, template_of_arms
+from pgsr.comparison.comparing import ANSWERED, template_of_arms
 from pgsr.datasets import census_like
 from pgsr.figures.drawing import new_figure
 from pgsr.machine.isolation import Template

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from pgsr import Method, Result, Status
 
 # The same judge and the same errors as `pgsr.compare`.
-from pgsr.comparison.compare import ANSWERED, SOLVER_SHARE, errors_by_level, judged
+from pgsr.comparison.comparing import ANSWERED, SOLVER_SHARE, errors_by_level, judged
 
 if TYPE_CHECKING:
     from pgsr.experiments.engine.experiment import Trial

@@ -20,7 +20,7 @@ from pgsr.algorithms import (
     TreeProjection,
 )
 from pgsr.certificates import objective, violations
-from pgsr.comparison.compare import SOLVER_SHARE, label_of
+from pgsr.comparison.comparing import SOLVER_SHARE, label_of
 from pgsr.data.estimate import Estimate
 from pgsr.errors import ArgumentError
 from pgsr.experiments.engine.worker import Worker

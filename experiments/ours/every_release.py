@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgsr import ByGroups, Geometric, Result, Status, View, metrics
 from pgsr.algorithms import BottomUp, Matching, Posterior
-from pgsr.comparison.compare import ANSWERED, errors_by_level
+from pgsr.comparison.comparing import ANSWERED, errors_by_level
 from pgsr.datasets.census2000_race import census2000_race
 from pgsr.experiments.engine.data import generated_census
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from pgsr.comparison.compare import ANSWERED
+from pgsr.comparison.comparing import ANSWERED
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.effects import MATERIAL
 from pgsr.experiments.engine.experiment import Experiment, Profile
