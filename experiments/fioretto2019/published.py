@@ -79,7 +79,7 @@ ABSENT = (
     Absent(
         "the noisy values of the running example",
         "figures 2, 4 and 6",
-        "known here are those of Example 2 alone; test_cost_tables.py::test_example_of_cost_tables has its tables of costs",
+        "known here are those of Example 2 alone; test_cost_tables.py::test_example_of_cost_tables has its tables",
     ),
 )
 """What the paper has and this project lacks."""
