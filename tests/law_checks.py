@@ -12,7 +12,8 @@ import numpy as np
 from exact_law import Law, Step, largest_ratio, law_of, loss, noise_by
 from neighbours import ALONE, CHAIN, PAIR, THREE, Table, joined, tables, truth_of, with_empty_group
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Totals, View, entities, group_totals
+from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Totals, View
+from pgsr.noise import entities, group_totals
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream
 

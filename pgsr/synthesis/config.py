@@ -96,6 +96,11 @@ class SynthesisConfig:
     ledger: Path | None
     sign: Path | None
 
+    def __post_init__(self) -> None:
+        if self.method is SynthesisMethod.WHOLE_MARGINALS:  # a marginal has no more attributes than there are
+            most = len(self.domain.group) + 1 + len(self.domain.individual)
+            object.__setattr__(self, "k", min(self.k, most))
+
     @classmethod
     def read(cls, path: str | Path, overrides: Mapping[str, object] | None = None) -> "SynthesisConfig":
         """Read the configuration in a TOML file; names of files are relative to its folder.

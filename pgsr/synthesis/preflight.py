@@ -205,8 +205,6 @@ def _queries(config: SynthesisConfig) -> Workload:
     """
     domain, k = config.domain, config.k
     most = len(domain.group) + 1 + len(domain.individual)
-    if config.method is SynthesisMethod.WHOLE_MARGINALS:
-        k = min(k, most)
     require_whole(k=k)
     relatives = len(domain.individual) if len(domain.roles) > 1 else 0
     n = sum(

@@ -248,8 +248,11 @@ class WholeMarginals:
         share = exact(self.selection, "selection")
         left, batch = (1 - first) * rho, min(self.batch, n_candidates)
         each = self._first_each(left, batch, curator) if batch else Fraction(0)
-        least = min(first * rho / n_single, *([(1 - share) * each] if batch else [])) / GROUPS_WEIGH
-        noise_of(variance_of(max(s.squared for s in curator.sensitivities), least))  # refuses before any charge
+        least = first * rho / n_single
+        if batch:
+            least = min(least, (1 - share) * each)
+        # Refuses before any charge.
+        noise_of(variance_of(max(s.squared for s in curator.sensitivities), least / GROUPS_WEIGH))
         measured = curator.measure_all(range(n_single), first * rho)
         model.start_from(measured)
         loss = model.fit(measured, 2 * self.steps, 2 * self.learning_rate, bar.update)
