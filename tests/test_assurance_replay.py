@@ -177,7 +177,7 @@ def test_replay(mechanism: Mechanism, counted: Callable[[int, str], None]) -> No
 @pytest.mark.assure("R8")
 @pytest.mark.parametrize("mechanism", MODELS, ids=named)
 def test_replay_with_a_solver(mechanism: Mechanism, counted: Callable[[int, str], None]) -> None:
-    counted(check_replays(mechanism, scale(3, 1_000)), "neighbour pairs")
+    counted(check_replays(mechanism, scale(3, 200)), "neighbour pairs")
 
 
 def test_every_method_is_replayed() -> None:

@@ -45,7 +45,7 @@ def conditioned(rng, kind, n):
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_integer_solvers_find_the_best_of_all_points(kind):
     rng = np.random.default_rng(1)
-    for problem, dense, free in conditioned(rng, kind, scale(2, 60)):
+    for problem, dense, free in conditioned(rng, kind, scale(2, 30)):
         # The twin lists leaves up to 4, which hold optima near the noise; totals do not keep cells below it.
         if problem.totals is None or problem.stated_totals.max() > 4:
             problem = problem.where(cells(level=problem.hierarchy.n_levels - 1) <= 4)  # noqa: PLW2901
@@ -70,7 +70,7 @@ def test_integer_solvers_find_the_best_of_all_points(kind):
 @pytest.mark.drawn(2)
 def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_breaks(kind):
     rng = np.random.default_rng(2)
-    for problem, dense, free in conditioned(rng, kind, scale(2, 60)):
+    for problem, dense, free in conditioned(rng, kind, scale(2, 30)):
         best, whole = best_real(problem, dense), best_integer(problem, satisfying(feasible_points(free, 4), dense))
         for method in REAL:
             if method.supports(problem.relaxed()) is not None:
@@ -130,7 +130,7 @@ def test_wild_prices_give_a_bound(kind):
     """Whatever the multipliers of rows and bounds, no point that satisfies all conditions is below."""
     rng = np.random.default_rng(3)
     seen = 0
-    for problem, dense, free in conditioned(rng, kind, scale(10, 800)):
+    for problem, dense, free in conditioned(rng, kind, scale(10, 200)):
         best = best_integer(problem, satisfying(feasible_points(free, 4), dense))
         if best is None:
             continue
@@ -157,7 +157,7 @@ def test_wild_prices_give_a_bound(kind):
 def test_a_contradiction_is_one_and_bounds_alone_hide_none(kind):
     rng = np.random.default_rng(4)
     found = 0
-    for problem, point in random_problems(rng, kind, scale(30, 2_000)):
+    for problem, point in random_problems(rng, kind, scale(30, 500)):
         written, dense = random_conditions(rng, problem, point + rng.integers(-2, 3, point.shape), 3)
         if not written:
             continue
@@ -228,7 +228,7 @@ def test_numbers_that_are_no_integers_are_told_apart():
 def test_conditions_on_totals_are_contradictory_only_where_no_point_is(kind):
     rng = np.random.default_rng(8)
     found = possible = 0
-    for problem, point in random_problems(rng, kind, scale(30, 1_000)):
+    for problem, point in random_problems(rng, kind, scale(30, 500)):
         sums, n = point.sum(axis=1), len(point)
         written, dense = [], []
         for _ in range(3):

@@ -98,7 +98,7 @@ def test_equals_brute_force(name, monkeypatch):
     small = np.flatnonzero(root_sum <= 5)
     squares = (points**2).astype(float)
     checked = 0
-    for trial in range(scale(120, 2400)):
+    for trial in range(scale(120, 1_200)):
         y = generator.integers(-3, 4, shape.n_cells)
         w = generator.integers(1, 4, tree.n_regions) if trial % 2 else np.ones(tree.n_regions, np.int64)
         cell_w = w[region_of_cell]
@@ -123,7 +123,7 @@ def test_equals_brute_force(name, monkeypatch):
         inside = result.counts.tables[-1].max() < largest
         checked += inside
         assert result.certificate.objective == cost.min() or (not inside and result.certificate.objective < cost.min())
-    assert checked > scale(113, 2300)
+    assert checked > scale(113, 1_150)
 
 
 def random_problem(seed: int, fan: tuple[int, ...], max_sizes: tuple[int, ...], kind: str, spread_of_y: int = 20):

@@ -77,7 +77,7 @@ def objective(result):
 @pytest.mark.parametrize("name", NAMES)
 def test_both_paths_have_the_same_optimum(name, method):
     asked = 0
-    for seed in range(scale(1, 20)):
+    for seed in range(scale(1, 8)):
         for problem in (problem_of(name, seed), problem_of(name, seed, relaxed=True)):
             if method.supports(problem) is not None:
                 continue

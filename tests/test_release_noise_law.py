@@ -127,7 +127,7 @@ def test_false_alarms_are_as_rare_as_stated(view, totals):
     truth = CountOfCounts(tree, np.ones((5, 8), np.int64), "d")
     noise = Geometric(view, 2, totals=totals, totals_share="1/2")
     scales = stated(*(view.sensitivity / level for level in noise.budget(2).levels))
-    found = [judge(noise.measure(truth, Seeded("null", i)), scales).evidence for i in range(scale(150, 5_000))]
+    found = [judge(noise.measure(truth, Seeded("null", i)), scales).evidence for i in range(scale(150, 2_000))]
     evidence = np.exp(found)
     assert max(found) < -np.log(FALSE_ALARM)
     assert evidence.mean() < 1 + 5 * evidence.std() / np.sqrt(len(evidence))
