@@ -43,6 +43,7 @@ class SolverModel(GatedMethod):
     """
 
     conditions_taken = Taken.ALL
+    sizes_per_level = True
 
     @abstractmethod
     def __repr__(self) -> str:

@@ -16,7 +16,6 @@ from pgsr.methods.method import Method, Result, Seconds, Status
 from pgsr.models.optional import load, not_installed
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
-from pgsr.problems.programs.rows import children_sums
 
 LARGEST = 500_000
 """Most unknowns from scratch: the network has a few arcs per unknown and is solved once per scale."""
@@ -226,7 +225,9 @@ class _Network:
         # What `low` brings into a region and what it takes out below differ; only the difference is supplied.
         supply = np.zeros(y.size + 1 + len(self.sinks), np.int64)
         if problem.consistent:
-            supply[: self.inner.stop * y.shape[1]] = (low[self.inner] - children_sums(problem.hierarchy, low)).ravel()
+            levels, sizes = problem.sizes.tables(low), problem.sizes
+            given = [(levels[i] - sizes.children_sums(levels, i)).ravel() for i in range(len(levels) - 1)]
+            supply[: self.inner.stop * y.shape[1]] = np.concatenate(given) if given else 0
         top = low[:1] if problem.consistent else low
         into_sets, back = self._into_ends(low)
         supply[self.source] = self.totals.sum() + back - top.sum()

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from pgsr.certificates import Multipliers
+from pgsr.certificates.multipliers import of_levels
 from pgsr.data.views import View
 from pgsr.models.reach import reach
 from pgsr.noise.measurement import Totals
@@ -28,9 +29,13 @@ def multipliers(problem: Problem, duals: np.ndarray, order_duals: np.ndarray | N
 
     Those of `order z <= order_right` are needed for stated rows only, since the order of cells needs no prices.
     """
-    tree, n_sizes = problem.hierarchy, problem.target.shape[1]
-    n_rows = tree.n_inner * n_sizes if problem.consistent else 0
-    consistency = duals[:n_rows].reshape(-1, n_sizes) if problem.consistent else np.zeros((tree.n_inner, n_sizes))
+    tree, sizes = problem.hierarchy, problem.sizes
+    consistency, n_rows = [], 0
+    for level in range(tree.n_levels - 1):
+        shape = np.diff(tree.level_start)[level], sizes.max_sizes[level + 1] + 1
+        stop = n_rows + int(np.prod(shape))
+        consistency.append(duals[n_rows:stop].reshape(shape) if problem.consistent else np.zeros(shape))
+        n_rows = stop if problem.consistent else 0
     with_total = regions_with_total(problem)
     totals = np.zeros({None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals])
     if problem.view is View.COUNTS:  # in the cumulative view totals are fixed cells
@@ -42,7 +47,7 @@ def multipliers(problem: Problem, duals: np.ndarray, order_duals: np.ndarray | N
         entities[regions] = -duals[n_rows : n_rows + len(regions)]
         n_rows += len(regions)
     if problem.conditions is None:
-        return Multipliers(consistency, totals, entities)
+        return Multipliers(of_levels(consistency, sizes), totals, entities)
     equal, above, below = stated_sides(problem.conditions)
     stated = np.zeros(len(equal))
     stated[equal] = -duals[n_rows:]
@@ -50,4 +55,4 @@ def multipliers(problem: Problem, duals: np.ndarray, order_duals: np.ndarray | N
         of_rows = np.maximum(order_duals[len(order_duals) - int(above.sum() + below.sum()) :], 0.0)
         stated[above] -= of_rows[: above.sum()]
         stated[below] += of_rows[above.sum() :]
-    return Multipliers(consistency, totals, entities, stated)
+    return Multipliers(of_levels(consistency, sizes), totals, entities, stated)

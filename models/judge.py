@@ -324,7 +324,8 @@ def _in_order(problem: Problem, program: Program, z: np.ndarray) -> np.ndarray:
     """Put neighbours in order that a solver left out of order within its tolerance, lest they round differently."""
     x = program.origin + z
     if problem.view is not View.RANKED:
-        return np.maximum.accumulate(x.reshape(problem.target.shape), axis=1).ravel() - program.origin
+        rising = [np.maximum.accumulate(table, axis=1).ravel() for table in problem.sizes.tables(x)]
+        return np.concatenate(rising) - program.origin
     vectors = np.split(x, np.cumsum([len(v) for v in problem.values])[:-1])
     return np.concatenate([np.maximum.accumulate(v) for v in vectors]) - program.origin
 
@@ -342,7 +343,7 @@ def _estimate(problem: Problem, program: Program, z: np.ndarray) -> Estimate:
     """
     x = program.origin + z
     if problem.view is not View.RANKED:
-        return Estimate(problem.hierarchy, problem.view, x.reshape(problem.target.shape))
+        return Estimate(problem.hierarchy, problem.view, problem.sizes.shaped(x))
     largest = problem.max_size
     ends = np.cumsum([len(vector) for vector in problem.values])
     sizes = np.split(nearest(x), ends[:-1])

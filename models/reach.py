@@ -26,21 +26,23 @@ def _without_conditions(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     A feasible point of objective f shows |z| <= (f / w)^(1 / norm) for every cell of an optimum. Cells without weight
     are sums of cells with weight. Where x >= 0 and totals are public, 0 <= x <= total besides.
     """
-    tree, y, w = problem.hierarchy, problem.target, problem.w[:, None]
-    totals = problem.stated_totals
+    tree, sizes, y = problem.hierarchy, problem.sizes, problem.cells
+    region = sizes.region_of_cell
+    w, totals = problem.w[region], problem.stated_totals
     if problem.entities is not None and problem.nonnegative:  # more than that in a cell is never needed
         largest = int(totals[0]) if totals is not None else int(np.abs(y).sum()) + int(problem.entities[0])
-        return (-y).ravel(), (largest - y).ravel()
+        return -y, largest - y
     point = np.zeros(y.shape, np.int64)
-    column = 0 if problem.view is View.COUNTS and not problem.monotone else -1
+    # Where all groups of a region have size 0, or in cumulative counts the largest, which all sizes fold into.
+    cell = sizes.first_cell[:-1] if problem.view is View.COUNTS and not problem.monotone else sizes.last_cell
     if totals is not None and problem.totals is Totals.REGIONS:
-        point[:, column] = totals
+        point[cell] = totals
     elif totals is not None:  # all groups in the first leaf below the first child, and so on
-        point[tree.level_start[:-1] if problem.consistent else 0, column] = totals[0]
+        point[cell[tree.level_start[:-1] if problem.consistent else 0]] = totals[0]
     if problem.entities is not None and problem.max_size:  # signs are free: size 1 carries all, size 0 evens out
         carrying = slice(None) if len(problem.entities) == tree.n_regions else tree.level_start[:-1]
-        point[carrying, 1] += problem.entities
-        point[carrying, 0] -= problem.entities
+        point[sizes.first_cell[:-1][carrying] + 1] += problem.entities
+        point[sizes.first_cell[:-1][carrying]] -= problem.entities
     f = float((w * np.abs(point - y).astype(float) ** problem.norm).sum())
     far = np.ceil((f / np.maximum(w, 1)) ** (1 / problem.norm)) + 1
     everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * tree.n_regions
@@ -49,10 +51,10 @@ def _without_conditions(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         low = np.maximum(low, -y)
     if problem.nonnegative and (problem.view is View.COUNTS or problem.monotone) and totals is not None:
         if problem.totals is Totals.REGIONS:
-            high = np.minimum(high, totals[:, None] - y)
+            high = np.minimum(high, totals[region] - y)
         elif problem.consistent:
             high = np.minimum(high, totals[0] - y)
-    return low.ravel(), np.maximum(low, high).ravel()
+    return low, np.maximum(low, high)
 
 
 def _with_conditions(problem: Problem, program: Program) -> tuple[np.ndarray, np.ndarray]:

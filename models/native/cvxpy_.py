@@ -34,19 +34,19 @@ class CvxpyModel(NativeModel):
 
     def build(self, levels: Levels) -> None:
         cp = load("cvxpy")
-        y, w, S, n_sizes = levels.y, levels.w, levels.S, levels.n_sizes
+        y, w, S, F = levels.y, levels.w, levels.S, levels.F
 
         integer = self.stated.integer
-        x = [cp.Variable((len(y[l]), n_sizes), name=f"x[{l}]", integer=integer) for l in levels]
+        x = [cp.Variable(y[l].shape, name=f"x[{l}]", integer=integer) for l in levels]
         for l in levels.inner:
-            self.state("consistency", f"consistency[{l}]", x[l] == S[l] @ x[l + 1])
+            self.state("consistency", f"consistency[{l}]", (x[l] if F[l] is None else x[l] @ F[l]) == S[l] @ x[l + 1])
         for l, regions, G in levels.totals:
             total = x[l][regions, -1] if levels.total_is_last else cp.sum(x[l][regions], axis=1)
             self.state("total", f"total[{l}]", total == G)
         for l, regions, E in levels.entities:
-            self.state("entities", f"entities[{l}]", x[l][regions] @ np.arange(n_sizes) == E)
-        for l in levels.ordered:
-            self.state("order", f"order[{l}]", x[l][:, :-1] <= x[l][:, 1:])
+            self.state("entities", f"entities[{l}]", x[l][regions] @ np.arange(levels.n_sizes) == E)
+        for l, first in levels.ordered:
+            self.state("order", f"order[{l}]", x[l][:, first:-1] <= x[l][:, first + 1 :])
         for row in levels.stated:
             cells = cp.hstack([cp.vec(x[l], order="C") for l in levels])[row.cells]
             left = cells @ row.coefficients

@@ -28,7 +28,7 @@ class GurobiModel(NativeModel):
 
     def build(self, levels: Levels) -> None:
         gp = load("gurobipy")
-        y, w, S, n_sizes = levels.y, levels.w, levels.S, levels.n_sizes
+        y, w, S, F = levels.y, levels.w, levels.S, levels.F
         kind = gp.GRB.INTEGER if self.problem.integer else gp.GRB.CONTINUOUS
         model = self.native = gp.Model(self.problem.label, env=gp.Env(params={"OutputFlag": 0}))
 
@@ -40,15 +40,18 @@ class GurobiModel(NativeModel):
 
         x = [model.addMVar(y[l].shape, lb=levels.lower[l], ub=levels.upper[l], vtype=kind) for l in levels]
         for l in levels.inner:
-            state("consistency", f"consistency[{l}]", levels.names("consistency", l), x[l] == S[l] @ x[l + 1])
+            names = levels.names("consistency", l, slice(levels.n_sums(l)))
+            folded = x[l] if F[l] is None else x[l] @ F[l]
+            state("consistency", f"consistency[{l}]", names, folded == S[l] @ x[l + 1])
         for l, regions, G in levels.totals:
             total = x[l][regions, -1] if levels.total_is_last else x[l][regions].sum(axis=1)
             state("total", f"total[{l}]", levels.region_names("total", l, regions), total == G)
         for l, regions, E in levels.entities:
             names = levels.region_names("entities", l, regions)
-            state("entities", f"entities[{l}]", names, x[l][regions] @ np.arange(n_sizes) == E)
-        for l in levels.ordered:
-            state("order", f"order[{l}]", levels.names("order", l, slice(-1)), x[l][:, :-1] <= x[l][:, 1:])
+            state("entities", f"entities[{l}]", names, x[l][regions] @ np.arange(levels.n_sizes) == E)
+        for l, first in levels.ordered:
+            names = levels.names("order", l, slice(first, -1))
+            state("order", f"order[{l}]", names, x[l][:, first:-1] <= x[l][:, first + 1 :])
         cells = gp.concatenate([x[l].reshape(-1) for l in levels])
         for row in levels.stated:
             left = row.coefficients[None, :] @ cells[row.cells]

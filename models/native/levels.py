@@ -11,7 +11,7 @@ from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs import NamedProgram, named
-from pgsr.problems.programs.rows import ordered_regions, regions_with_entities, regions_with_total
+from pgsr.problems.programs.rows import ordered_from, regions_with_entities, regions_with_total
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class StatedRow:
 
 
 class Levels:
-    """The parts of a problem by level, root first; arrays of level l have shape (regions of l, K + 1).
+    """The parts of a problem by level, root first; arrays of level l have shape (regions of l, K of l + 1).
 
     Args:
         problem: of counts or cumulative counts.
@@ -52,7 +52,7 @@ class Levels:
                 "models are of counts or cumulative counts, and problem.write(...) states this one as a file"
             )
         self.problem, self.tree = problem, problem.hierarchy
-        self.n_sizes = problem.max_size + 1
+        self.n_sizes = problem.max_size + 1  # of the root, and of all levels where entities are counted
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(self.tree.n_levels))
@@ -70,12 +70,12 @@ class Levels:
     @cached_property
     def y(self) -> list[np.ndarray]:
         """The noisy values."""
-        return self.split(self.problem.target)
+        return list(self.problem.tables)
 
     @cached_property
     def w(self) -> list[np.ndarray]:
         """The weights; shape (regions of l, 1)."""
-        return self.split(self.problem.w[:, None])
+        return [self.problem.w[self.tree.level(level), None] for level in self]
 
     @cached_property
     def S(self) -> list[sparse.csr_array]:
@@ -87,6 +87,23 @@ class Levels:
             shape = above.stop - above.start, len(rows)
             out.append(sparse.csr_array((np.ones(len(rows), np.int64), (rows, np.arange(len(rows)))), shape=shape))
         return out
+
+    @cached_property
+    def F(self) -> list[np.ndarray | None]:
+        """What folds a level's sizes into those below: F[l][s, i] = 1 where size s is a part of i; None if nothing does.
+
+        Where a level has the sizes of the level below, values add up as they are; else x[l] @ F[l] does.
+        """
+        sizes = self.problem.sizes
+        out: list[np.ndarray | None] = []
+        for level, below in enumerate(sizes.max_sizes[1:]):
+            cells = np.eye(sizes.max_sizes[level] + 1, dtype=np.int64)
+            out.append(None if below == sizes.max_sizes[level] else sizes.folded(cells, level, self.problem.view))
+        return out
+
+    def n_sums(self, level: int) -> int:
+        """The number of sums of each region of a level that its children add up to: one per size of theirs."""
+        return self.problem.sizes.max_sizes[level + 1] + 1
 
     @cached_property
     def lower(self) -> list[np.ndarray]:
@@ -116,11 +133,13 @@ class Levels:
         return iter(()) if known is None else self._of_regions(regions_with_entities(self.problem), known)
 
     @property
-    def ordered(self) -> Iterator[int]:
-        """The levels whose values do not decrease; the others follow."""
+    def ordered(self) -> Iterator[tuple[int, int]]:
+        """The levels whose values do not decrease, from which size on; the rest follows."""
         if self.problem.monotone:
-            stated = ordered_regions(self.problem)
-            yield from (level for level in self if self.tree.level(level).start >= stated.start)
+            for level, largest in enumerate(self.problem.sizes.max_sizes):
+                first = ordered_from(self.problem, level)
+                if first < largest:
+                    yield level, first
 
     @property
     def stated(self) -> Iterator[StatedRow]:
@@ -132,7 +151,7 @@ class Levels:
         first = (
             program.m
             - len(known.names)
-            - (0 if self.problem.norm == 2 else int((self.problem.w > 0).sum()) * self.n_sizes)
+            - (0 if self.problem.norm == 2 else int((self.problem.w > 0).sum()) * self.n_sizes)  # no sizes per level here
         )
         names = program.rows.texts()
         for row in range(first, first + len(known.names)):
@@ -141,14 +160,13 @@ class Levels:
             yield StatedRow(names[row], cells, values, program.row_lower[row], program.row_upper[row])
 
     def split(self, values: np.ndarray) -> list[np.ndarray]:
-        """Cut values of all regions into levels."""
-        table = values.reshape(self.tree.n_regions, -1)
-        return [table[self.tree.level(level)] for level in self]
+        """Cut values of all cells into levels."""
+        return list(self.problem.sizes.tables(values))
 
     def names(self, kind: str, level: int, columns: slice = slice(None)) -> np.ndarray:
         """Write the names of a level's cells, such as order[US/GA,3]; shape as the values."""
-        words = np.array([name[1:] for name in self._cell_names], object).reshape(self.tree.n_regions, -1)
-        return kind + words[self.tree.level(level)][:, columns]
+        words = np.array([name[1:] for name in self._cell_names], object)
+        return kind + self.problem.sizes.tables(words)[level][:, columns]
 
     def region_names(self, kind: str, level: int, regions: slice) -> list[str]:
         """Write the names of rows of regions, such as total[US]."""

@@ -187,30 +187,27 @@ class NativeModel(ABC):
         """Judge values that came from anywhere: nothing but a certificate speaks for them."""
         problem = self.problem
         given = list(values.values()) if isinstance(values, Mapping) else values
+        wanted = _shapes(problem)
         try:
             parts = [given] if isinstance(given, np.ndarray) else [np.atleast_2d(part) for part in given]
-            table = np.concatenate(parts)
+            table = np.concatenate([part.ravel() for part in parts] if not problem.sizes.equal else parts)
         except ValueError:
-            raise MethodError(
-                "the rows of the solution are of different lengths or kinds; give x of shape "
-                f"{problem.target.shape}, or one such array per level"
-            ) from None
+            raise MethodError(f"the rows of the solution are of different lengths or kinds; give x {wanted}") from None
         if table.size != problem.n_unknowns:
             raise MethodError(
-                f"a solution of {table.size:,} numbers for {problem.n_unknowns:,} unknowns; give x of shape "
-                f"{problem.target.shape}, or one such array per level"
+                f"a solution of {table.size:,} numbers for {problem.n_unknowns:,} unknowns; give x {wanted}"
             )
         if not _are_in_order(parts, table, problem):
             shapes = ", ".join(str(part.shape) for part in parts)
+            order = ", the root's first" if problem.sizes.equal else ""
             raise MethodError(
-                f"a solution of shape {shapes} does not say which cell is which; give x of shape "
-                f"{problem.target.shape}, or one such array per level, the root's first"
+                f"a solution of shape {shapes} does not say which cell is which; give x {wanted}{order}"
             )
-        table = self._numbers(table.reshape(problem.target.shape))
-        whole = nearest(table)
-        table = whole if np.array_equal(whole, table) else table
-        certificate = certify(problem, Estimate(problem.hierarchy, problem.view, table))
-        estimate = Estimate(problem.hierarchy, problem.view, table)
+        cells = self._numbers(table.ravel())
+        whole = nearest(cells)
+        cells = whole if np.array_equal(whole, cells) else cells
+        estimate = Estimate(problem.hierarchy, problem.view, problem.sizes.shaped(cells))
+        certificate = certify(problem, estimate)
         if certificate.optimal:
             return Result(Status.OPTIMAL, "", estimate, certificate)
         if certificate.feasible:
@@ -218,25 +215,24 @@ class NativeModel(ABC):
         broken = ", ".join(f"{n:,} {kind}" for kind, n in certificate.violations.items() if n)
         return Result(Status.RELAXED, f"the values violate {broken}", estimate, certificate)
 
-    def _numbers(self, table: np.ndarray) -> np.ndarray:
-        """Take values as floats, all finite and so small that these are exact for integers.
+    def _numbers(self, cells: np.ndarray) -> np.ndarray:
+        """Take values of all cells as floats, all finite and so small that these are exact for integers.
 
         Raises:
             MethodError: names the first such cell.
         """
         try:
-            numbers = table.astype(float)
+            numbers = cells.astype(float)
         except (TypeError, ValueError):
             raise MethodError(
-                f"a solution of type {table.dtype} is not one of numbers; give integers or floats"
+                f"a solution of type {cells.dtype} is not one of numbers; give integers or floats"
             ) from None
-        bad = np.argwhere(~(np.abs(numbers) < TOO_LARGE))  # NaN is below nothing
+        bad = np.flatnonzero(~(np.abs(numbers) < TOO_LARGE))  # NaN is below nothing
         if len(bad):
-            region, size = bad[0].tolist()
+            first, sizes = int(bad[0]), self.problem.sizes
+            region, size = int(sizes.region_of_cell[first]), int(sizes.size_of_cell[first])
             cell = f"{region_id(self.problem.hierarchy.paths[region])}, size {size}"
-            raise MethodError(
-                f"the solution's cell {cell} is {numbers[region, size]:g}; give finite numbers below 2^53"
-            )
+            raise MethodError(f"the solution's cell {cell} is {numbers[first]:g}; give finite numbers below 2^53")
         return numbers
 
     def __repr__(self) -> str:
@@ -245,9 +241,20 @@ class NativeModel(ABC):
 
 def _are_in_order(parts: list[np.ndarray], table: np.ndarray, problem: Problem) -> bool:
     """Say whether the parts of a table are its levels, root first, or its rows, or all of it, flat or as a table."""
+    if not problem.sizes.equal:
+        return [part.shape for part in parts] in ([table.shape for table in problem.tables], [(problem.n_unknowns,)])
     rows = [len(part) for part in parts]
     by_level = len(parts) == 1 or set(rows) == {1} or rows == np.diff(problem.hierarchy.level_start).tolist()
     return max(table.shape) == table.size or (table.shape == problem.target.shape and by_level)
+
+
+def _shapes(problem: Problem) -> str:
+    """Say in which shapes a solution is read."""
+    if problem.sizes.equal:
+        return f"of shape {problem.target.shape}, or one such array per level"
+    return "as one array per level, the root's first, of the shapes " + ", ".join(
+        str(table.shape) for table in problem.tables
+    )
 
 
 def _without_tolerance(values: np.ndarray) -> np.ndarray:

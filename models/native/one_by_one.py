@@ -16,20 +16,21 @@ def comparisons(levels: Levels, x: list[np.ndarray]) -> Iterator[tuple[str, str,
         x: the unknowns by level, arrays of objects of shape (regions, K + 1).
     """
     for l in levels.inner:
-        names, S = levels.names("consistency", l), levels.S[l]
-        for r, i in np.ndindex(*x[l].shape):
+        names, S, F = levels.names("consistency", l, slice(levels.n_sums(l))), levels.S[l], levels.F[l]
+        folded = x[l] if F is None else [[cells[F[:, i] > 0].sum() for i in range(F.shape[1])] for cells in x[l]]
+        for r, i in np.ndindex(*names.shape):
             children = S.indices[S.indptr[r] : S.indptr[r + 1]]
-            yield "consistency", str(names[r, i]), x[l][r, i] == x[l + 1][children, i].sum()
+            yield "consistency", str(names[r, i]), folded[r][i] == x[l + 1][children, i].sum()
     for l, regions, G in levels.totals:
         for cells, name, number in zip(x[l][regions], levels.region_names("total", l, regions), G, strict=True):
             yield "total", name, (cells[-1] if levels.total_is_last else cells.sum()) == int(number)
     for l, regions, E in levels.entities:
         for cells, name, number in zip(x[l][regions], levels.region_names("entities", l, regions), E, strict=True):
             yield "entities", name, sum(s * cell for s, cell in enumerate(cells.tolist())) == int(number)
-    for l in levels.ordered:
-        names = levels.names("order", l, slice(-1))
+    for l, first in levels.ordered:
+        names = levels.names("order", l, slice(first, -1))
         for r, i in np.ndindex(*names.shape):
-            row: Any = x[l][r, i] <= x[l][r, i + 1]
+            row: Any = x[l][r, first + i] <= x[l][r, first + i + 1]
             yield "order", str(names[r, i]), row
     cells = np.concatenate([part.ravel() for part in x])
     for row in levels.stated:

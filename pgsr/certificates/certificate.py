@@ -9,6 +9,7 @@ from pgsr.certificates.exchange import has_exchange_test, is_exchange_optimal
 from pgsr.certificates.lagrangian import lagrangian_bound, unpriced_bound
 from pgsr.certificates.multipliers import Multipliers
 from pgsr.certificates.potentials import has_potentials, is_potential_optimal
+from pgsr.certificates.potentials_by_level import has_potentials_by_level, is_flow_optimal
 from pgsr.certificates.regions_alone import (
     is_chain_optimal,
     is_isotonic_problem,
@@ -98,8 +99,8 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
     """Compute all that can be proved of `estimate` as an answer to `problem`.
 
     A feasible answer in integers is proved optimal, or not, where a proof in exact integers is known: M_H and the
-    naive problem by an exchange test, M_H with every region's total, or with totals of some that were stated, by node
-    potentials, isotonic problems by the subgradient chain. Numbers of entities have no such proof: their rows make the
+    naive problem by an exchange test, M_H with every region's total, with totals of some that were stated, or with
+    sizes per level, by node potentials, isotonic problems by the subgradient chain. Numbers of entities have no such proof: their rows make the
     matrix no network, so integers are left to branch and bound. Nor have other rows that were stated by
     `Problem.where`; bounds of cells have, in the exchange test of M_H and in the chain. Otherwise a Lagrangian bound is
     given: of `multipliers`, if offered, and for regions that stand alone of multipliers derived from the estimate;
@@ -110,7 +111,7 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
 
     Args:
         problem: the problem that the estimate is to answer.
-        estimate: values of the problem's view, shape (regions, K + 1), wherever they come from.
+        estimate: values of the problem's view, of its regions and sizes, wherever they come from.
         multipliers: prices for a Lagrangian bound, such as a solver's duals; wrong ones give a worse bound that holds.
 
     Raises:
@@ -127,7 +128,9 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
     require_kind(estimate, Estimate, "the estimate", "give Estimate(hierarchy, view, values)")
     if problem.view is View.RANKED:
         return _certify_ranked(problem, estimate)
-    if estimate.view is not problem.view or estimate.values.shape != problem.target.shape:
+    if estimate.view is not problem.view or estimate.sizes.max_sizes != problem.sizes.max_sizes or (
+        estimate.hierarchy.n_regions != problem.hierarchy.n_regions
+    ):
         raise ProblemError(f"{estimate!r} does not answer {problem!r}; they differ in view, regions or sizes")
     value = objective(problem, estimate)
     violated = violations(problem, estimate)
@@ -166,15 +169,17 @@ def _certify_ranked(problem: Problem, estimate: Estimate) -> Certificate:
 
 def objective(problem: Problem, estimate: Estimate) -> int | float:
     """Compute sum w |x - y|^norm; an exact Python integer for an integer estimate."""
-    x, y, terms = estimate.values, problem.target, []
-    for block in row_blocks(slice(0, len(y)), y.shape[1]):
-        difference = np.abs(x[block] - y[block])
-        if difference.dtype.kind == "i":
-            per_region = _exact_row_sums(difference, squared=problem.norm == 2)
-            terms += [int(w) * total for w, total in zip(problem.w[block], per_region, strict=True)]
-        else:
-            terms += list(problem.w[block] * np.sum(difference**problem.norm, axis=1))
-    return sum(terms) if x.dtype.kind == "i" else math.fsum(terms)
+    tree, terms = problem.hierarchy, []
+    for level, (x, y) in enumerate(zip(estimate.tables, problem.tables, strict=True)):
+        weights = problem.w[tree.level(level)]
+        for block in row_blocks(slice(0, len(y)), y.shape[1]):
+            difference = np.abs(x[block] - y[block])
+            if difference.dtype.kind == "i":
+                per_region = _exact_row_sums(difference, squared=problem.norm == 2)
+                terms += [int(w) * total for w, total in zip(weights[block], per_region, strict=True)]
+            else:
+                terms += list(weights[block] * np.sum(difference**problem.norm, axis=1))
+    return sum(terms) if estimate.kind == "i" else math.fsum(terms)
 
 
 def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
@@ -185,8 +190,8 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
     compared exactly, other numbers to 1e-6 max(1, d) + 1e-9 |value|, where d is the root mean square of x - y: the size
     of the noise that they were fitted to.
     """
-    x, tree = estimate.values, problem.hierarchy
-    exact = x.dtype.kind == "i"
+    x, sizes = estimate.tables, problem.sizes
+    exact = estimate.kind == "i"
     near = 0.0 if exact else CONDITION * max(1.0, _distance(problem, estimate))
 
     def differs(a: np.ndarray, b: np.ndarray | float) -> np.ndarray:
@@ -194,25 +199,26 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
 
     counts: dict[str, int] = {}
     if problem.integer:
-        counts["integrality"] = 0 if exact else int(differs(x, np.rint(x)).sum())
+        counts["integrality"] = 0 if exact else sum(int(differs(table, np.rint(table)).sum()) for table in x)
     if problem.nonnegative:
-        first = x[:, 0] if problem.monotone else x
-        counts["sign"] = int((first < -near).sum())
+        counts["sign"] = sum(int(((table[:, 0] if problem.monotone else table) < -near).sum()) for table in x)
     if problem.consistent:
         counts["consistency"] = sum(
-            int(differs(x[tree.level(level)], tree.sum_children(x, level)).sum()) for level in range(tree.n_levels - 1)
+            int(differs(sizes.folded(x[level], level, problem.view), sizes.children_sums(x, level)).sum())
+            for level in range(len(x) - 1)
         )
     totals = problem.stated_totals
     if totals is not None:
-        have = x[:, -1] if problem.view is View.CUMULATIVE else x.sum(axis=1)
+        cumulative = problem.view is View.CUMULATIVE
+        have = np.concatenate([table[:, -1] if cumulative else table.sum(axis=1) for table in x])
         counts["totals"] = int(differs(have[: len(totals)], totals).sum())
     if problem.entities is not None:
-        have = x[: len(problem.entities)] @ np.arange(x.shape[1])
+        have = estimate.values[: len(problem.entities)] @ np.arange(problem.max_size + 1)
         counts["entities"] = int(differs(have, problem.entities).sum())
     if problem.monotone:
-        counts["monotone"] = int((np.diff(x, axis=1) < -near).sum())
+        counts["monotone"] = sum(int((np.diff(table, axis=1) < -near).sum()) for table in x)
     if problem.conditions is not None:
-        counts["conditions"] = _stated_violations(problem.conditions, x, near)
+        counts["conditions"] = _stated_violations(problem.conditions, estimate.values, near)
     return counts
 
 
@@ -241,9 +247,12 @@ def _stated_violations(stated: Conditions, x: np.ndarray, near: float) -> int:
 
 def _distance(problem: Problem, estimate: Estimate) -> float:
     """Compute the root mean square of x - y."""
-    x, y = estimate.values, problem.target
-    squares = sum(float(np.square(x[rows] - y[rows]).sum()) for rows in row_blocks(slice(0, len(y)), y.shape[1]))
-    return math.sqrt(squares / max(1, y.size))
+    squares = sum(
+        float(np.square(x[rows] - y[rows]).sum())
+        for x, y in zip(estimate.tables, problem.tables, strict=True)
+        for rows in row_blocks(slice(0, len(y)), y.shape[1])
+    )
+    return math.sqrt(squares / max(1, problem.n_unknowns))
 
 
 def is_decided(problem: Problem) -> bool:
@@ -260,6 +269,8 @@ def _proof(problem: Problem, estimate: Estimate, multipliers: Multipliers | None
     """Name the argument that shows a feasible answer to be optimal, or "" if none does."""
     if has_exchange_test(problem) and is_exchange_optimal(problem, estimate):
         return EXCHANGE_TEST
+    if has_potentials_by_level(problem) and is_flow_optimal(problem, estimate, multipliers):
+        return POTENTIALS
     if is_isotonic_problem(problem) and is_chain_optimal(problem, estimate):
         return CHAIN
     if has_potentials(problem) and is_potential_optimal(problem, estimate, multipliers):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.certificates.multipliers import Multipliers
+from pgsr.certificates.multipliers import Multipliers, of_levels
 from pgsr.certificates.regions_alone import sum_below
 from pgsr.certificates.stated_prices import StatedPrices
 from pgsr.data.views import View
@@ -27,7 +27,8 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
 
         net[r, s] = consistency[r, s] - consistency[parent, s] - totals[r] - s entities[r] - stated[r, s]
 
-    (0 where there is no such row; `stated` is what the rows and bounds of `Problem.where` add up to, see
+    (0 where there is no such row; where levels have sizes of their own, consistency[r, s] is the price of the sum that
+    r's cell s is a part of, see `pgsr.data.sizes.Sizes.spread`; `stated` is what the rows and bounds of `Problem.where` add up to, see
     `StatedPrices`) and x = y + d, region r contributes the minimum of sum_s w |d|^norm + net d. Signs,
     order, integrality and public cells (the last one of the cumulative view) are kept:
 
@@ -65,9 +66,16 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
 
 def unpriced_bound(problem: Problem) -> float:
     """Compute `lagrangian_bound` at multipliers 0, the sum of the minima of all regions alone, totals not priced."""
-    tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+    tree, sizes = problem.hierarchy, problem.sizes
     n_totals = {None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals]
-    return lagrangian_bound(problem, Multipliers(np.zeros((tree.n_inner, n_sizes)), np.zeros(n_totals)))
+    nothing = [np.zeros(shape) for shape in _sums(problem)]
+    return lagrangian_bound(problem, Multipliers(of_levels(nothing, sizes), np.zeros(n_totals)))
+
+
+def _sums(problem: Problem) -> list[tuple[int, int]]:
+    """The numbers of regions and of sums of each, for every level with children."""
+    widths = np.array(problem.sizes.max_sizes[1:]) + 1
+    return list(zip(np.diff(problem.hierarchy.level_start)[:-1].tolist(), widths.tolist(), strict=True))
 
 
 def entity_prices_of(problem: Problem, multipliers: Multipliers) -> np.ndarray:
@@ -85,23 +93,28 @@ def entity_prices_of(problem: Problem, multipliers: Multipliers) -> np.ndarray:
     return prices
 
 
-def prices_of(problem: Problem, multipliers: Multipliers) -> tuple[np.ndarray, np.ndarray]:
-    """Copy the multipliers of consistency, (inner regions, K + 1), and of every region's total, (regions,).
+def prices_of(problem: Problem, multipliers: Multipliers) -> tuple[list[np.ndarray], np.ndarray]:
+    """Copy the multipliers of consistency, a table per level with children, and of every region's total, (regions,).
 
     They are 0 where the problem has no such condition or the price says nothing.
 
     Raises:
         ProblemError: there are more or fewer of them than the problem has conditions.
     """
-    tree, n_sizes = problem.hierarchy, problem.target.shape[1]
-    consistency, totals = np.zeros((tree.n_inner, n_sizes)), np.zeros(tree.n_regions)
+    tree, shapes = problem.hierarchy, _sums(problem)
+    consistency, totals = [np.zeros(shape) for shape in shapes], np.zeros(tree.n_regions)
     if problem.consistent:
-        given = np.asarray(multipliers.consistency, float)
-        if given.size != consistency.size:
-            raise ProblemError(f"prices of consistency have shape {given.shape}; {problem!r} needs {consistency.shape}")
-        consistency[:] = given.reshape(consistency.shape)
+        given = multipliers.consistency
+        flat = np.concatenate([np.ravel(part) for part in given] or [[]]) if isinstance(given, tuple) else np.ravel(given)
+        if flat.size != sum(table.size for table in consistency):
+            wanted = " and ".join(map(str, shapes))
+            raise ProblemError(f"there are {flat.size:,} prices of consistency; {problem!r} needs those of {wanted}")
+        ends = np.cumsum([table.size for table in consistency])
+        parts = np.split(flat.astype(float), ends[:-1]) if len(ends) else []
+        consistency = [part.reshape(shape).copy() for part, shape in zip(parts, shapes, strict=True)]
         if _last_is_public(problem, 1):  # then so it is everywhere, and its price adds the same to every point
-            consistency[:, -1] = 0.0
+            for table in consistency:
+                table[:, -1] = 0.0
     if problem.view is View.COUNTS and problem.totals is not None:
         given = np.asarray(multipliers.totals, float).ravel()
         wanted = tree.n_regions if problem.totals is Totals.REGIONS else 1
@@ -118,7 +131,7 @@ class _Prices:
     With norm 1, whole multiples of the unit also stay within 64 bits when summed over a region.
 
     Attributes:
-        consistency: shape (inner regions, K + 1).
+        consistency: a table per level with children, of shape (regions of the level, K of the level below + 1).
         totals: price of a cell of every region, shape (regions,); 0 where no total is priced.
         entities: price of an entity in every region, shape (regions,).
         stated: prices of conditions that were stated besides, or None.
@@ -126,7 +139,7 @@ class _Prices:
         largest: a bound on every net price.
     """
 
-    consistency: np.ndarray
+    consistency: list[np.ndarray]
     totals: np.ndarray
     entities: np.ndarray
     stated: StatedPrices | None
@@ -136,16 +149,17 @@ class _Prices:
     @classmethod
     def of(cls, problem: Problem, multipliers: Multipliers, factor: float = 1.0) -> "_Prices | None":
         """Round multipliers to such a grid; None if they are not finite or too large to be computed with."""
-        tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+        tree, n_sizes = problem.hierarchy, problem.max_size + 1
         consistency, totals = prices_of(problem, multipliers)
         entities, sizes = entity_prices_of(problem, multipliers), np.arange(n_sizes)
-        largest = max(float(np.abs(consistency).max(initial=0.0)), float(np.abs(totals).max(initial=0.0)))
+        largest = max(float(np.abs(prices).max(initial=0.0)) for prices in (*consistency, totals))
         largest += n_sizes * float(np.abs(entities).max())
         stated = StatedPrices.of(problem, multipliers)
         largest += 0.0 if stated is None else stated.largest
         if not largest <= _LARGEST_PRICE:
             return None
-        consistency, totals, entities = consistency * factor, totals * factor, entities * factor
+        consistency, totals = [prices * factor for prices in consistency], totals * factor
+        entities = entities * factor
         bound = 3.0 * (tree.n_levels + 1) * max(largest, 2.0**-100)  # replaced prices add up along a branch
         exponent = math.frexp(bound)[1] - 52
         if problem.norm == 1:
@@ -154,46 +168,53 @@ class _Prices:
                 return None
             exponent = min(exponent, 0)
         unit = 2.0**exponent
-        consistency, totals, entities = (np.rint(prices / unit) * unit for prices in (consistency, totals, entities))
+        consistency = [np.rint(prices / unit) * unit for prices in consistency]
+        totals, entities = (np.rint(prices / unit) * unit for prices in (totals, entities))
         stated = None if stated is None else stated.on_grid(factor, unit)
         unmeasured = problem.w == 0
         if not problem.consistent:
             totals[unmeasured] = 0.0
             stated = None if stated is None else stated.without(unmeasured)
         else:
-            for region in np.flatnonzero(unmeasured):  # parents first
-                free = slice(n_sizes - _last_is_public(problem, int(tree.level_of[region])))
-                above = consistency[tree.parent[region], free] if region else 0.0
+            for region in np.flatnonzero(unmeasured):  # parents first; all levels have the same sizes then
+                level = int(tree.level_of[region])
+                free, row = slice(n_sizes - _last_is_public(problem, level)), region - tree.level(level).start
+                above = consistency[level - 1][tree.parent[region] - tree.level(level - 1).start, free] if region else 0.0
                 if region < tree.n_inner:
                     costless = above + totals[region] + entities[region] * sizes[free]
                     if stated is not None:
                         costless += stated.cells[region, free]
-                    held = _held_by_bounds(problem, int(region), consistency[region, free] - costless)
-                    consistency[region, free] = np.where(held, consistency[region, free], costless)
+                    own = consistency[level][row, free]
+                    held = _held_by_bounds(problem, int(region), own - costless)
+                    consistency[level][row, free] = np.where(held, own, costless)
         return cls(consistency, totals, entities, stated, unit, bound)
 
     def net(self, problem: Problem, level: int, block: slice) -> np.ndarray:
         """Compute the net prices of some regions of one level, exactly."""
-        tree = problem.hierarchy
+        tree, sizes = problem.hierarchy, problem.sizes
         above = self.totals[block, None]
         if problem.entities is not None:
-            above = above + self.entities[block, None] * np.arange(self.consistency.shape[1])
+            above = above + self.entities[block, None] * np.arange(sizes.max_sizes[level] + 1)
         if self.stated is not None:
             above = above + self.stated.cells[block]
         if level:
-            above = above + self.consistency[tree.parent[block]]
+            above = above + self.consistency[level - 1][tree.parent[block] - tree.level(level - 1).start]
         if level < tree.n_levels - 1:
-            return self.consistency[block] - above
-        return np.broadcast_to(-above, (block.stop - block.start, self.consistency.shape[1]))
+            start = tree.level(level).start
+            own = self.consistency[level][block.start - start : block.stop - start]
+            return sizes.spread(own, level, problem.view) - above
+        return np.broadcast_to(-above, (block.stop - block.start, sizes.max_sizes[level] + 1))
 
 
 def _value(problem: Problem, prices: _Prices) -> float:
     """Compute the Lagrangian's minimum, rounded down."""
-    tree, y, totals = problem.hierarchy, problem.target, problem.stated_totals
+    tree, totals = problem.hierarchy, problem.stated_totals
     terms = []
-    for level in range(tree.n_levels):
-        for block in row_blocks(tree.level(level), y.shape[1]):
-            net, noisy, w = prices.net(problem, level, block), y[block], problem.w[block, None]
+    for level, y in enumerate(problem.tables):
+        here = tree.level(level)
+        for block in row_blocks(here, y.shape[1]):
+            noisy, w = y[block.start - here.start : block.stop - here.start], problem.w[block, None]
+            net = prices.net(problem, level, block)
             if _last_is_public(problem, level):
                 assert totals is not None, "a last cell is public where totals are stated"
                 step = (totals[block] - noisy[:, -1]).astype(float)[:, None]
@@ -211,21 +232,22 @@ def _value(problem: Problem, prices: _Prices) -> float:
 
 def _constants(problem: Problem, prices: _Prices) -> list[float]:
     """Add up multipliers times residuals of y."""
-    tree, y = problem.hierarchy, problem.target
+    tree, sizes, y = problem.hierarchy, problem.sizes, problem.tables
     terms = []
     if problem.consistent:
         for level in range(tree.n_levels - 1):
-            here = tree.level(level)
-            values = prices.consistency[here] * (y[here] - tree.sum_children(y, level))
+            off = sizes.folded(y[level], level, problem.view) - sizes.children_sums(y, level)
+            values = prices.consistency[level] * off
             terms.append(sum_below(values, np.abs(values)))
     totals = problem.stated_totals
     if problem.view is View.COUNTS and totals is not None:
         n = len(totals)
-        values = prices.totals[:n] * (totals - y[:n].sum(axis=1))
+        have = np.concatenate([table.sum(axis=1) for table in y]) if n > 1 else y[0].sum(axis=1)
+        values = prices.totals[:n] * (totals - have)
         terms.append(sum_below(values, np.abs(values)))
     if problem.entities is not None:
         rows = slice(0, len(problem.entities))
-        values = prices.entities[rows] * (problem.entities - y[rows] @ np.arange(y.shape[1]))
+        values = prices.entities[rows] * (problem.entities - problem.target[rows] @ np.arange(problem.max_size + 1))
         terms.append(sum_below(values, np.abs(values)))
     return terms if prices.stated is None else terms + prices.stated.constants(problem)
 
@@ -347,7 +369,7 @@ def _safe_factor(problem: Problem, prices: _Prices) -> float:
     With norm 1 a cell whose net price exceeds its weight has its minimum at a bound, or none at all if there is no
     bound; with order the same holds of every end of a chain. Where the bound is implied only, it is far away.
     """
-    tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+    tree, n_sizes = problem.hierarchy, problem.max_size + 1
     measured = problem.w > 0
     factor = 1.0
     for level in range(tree.n_levels):

@@ -1,8 +1,11 @@
 """The multipliers of the public conditions, from which Lagrangian bounds are computed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from pgsr.data.sizes import Sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,15 +28,23 @@ class Multipliers:
     only with order and norm 1 they need prices.
 
     Attributes:
-        consistency: shape (inner regions, K + 1).
+        consistency: shape (inner regions, K + 1); where levels have sizes of their own, a tuple with one table per level
+            with children, of shape (regions of the level, K of the level below + 1): a price per sum.
         totals: shape (1,) where the root's total is public, (regions,) where every region's is, else (0,).
         entities: the shape of the problem's entities; None stands for prices of 0.
         conditions: one per stated row, shape (m,); None stands for prices of 0.
         bounds: shape (regions, K + 1); None stands for prices of 0.
     """
 
-    consistency: np.ndarray
+    consistency: np.ndarray | tuple[np.ndarray, ...]
     totals: np.ndarray
     entities: np.ndarray | None = None
     conditions: np.ndarray | None = None
     bounds: np.ndarray | None = None
+
+
+def of_levels(consistency: Sequence[np.ndarray], sizes: Sizes) -> np.ndarray | tuple[np.ndarray, ...]:
+    """Put prices of consistency by level into the shape that `Multipliers` has for these sizes."""
+    if not sizes.equal:
+        return tuple(consistency)
+    return np.concatenate(consistency) if len(consistency) else np.empty((0, sizes.max_sizes[0] + 1))

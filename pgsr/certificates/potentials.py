@@ -28,6 +28,7 @@ def has_potentials(problem: Problem) -> bool:
         and problem.nonnegative
         and problem.consistent
         and not problem.monotone
+        and problem.sizes.equal
         and problem.entities is None  # with their rows of sizes the conditions are no flow
         and (problem.totals is Totals.REGIONS or problem.conditions is not None)
         and (fixed := FixedTotals.of(problem)) is not None  # nor with other rows
@@ -148,5 +149,5 @@ def _offered(problem: Problem, fixed: FixedTotals, multipliers: Multipliers) -> 
     for level in range(1, tree.n_levels - 1):
         here = tree.level(level)
         moved[here] += moved[tree.parent[here]]
-    inner += moved[:, None]
+    inner = (np.concatenate(inner) if inner else np.empty((0, problem.max_size + 1))) + moved[:, None]
     return np.rint(inner).astype(np.int64) if np.abs(inner).max() <= _LARGEST_START else None

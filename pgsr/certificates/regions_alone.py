@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -36,14 +37,13 @@ def is_region_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
     separable and convex, so the answer is optimal if and only if no saving exceeds a cost. In integers; O(cells).
     Shown against exhaustive search by `tests/test_algorithms_simplex.py::test_exchange_test_equals_brute_force`.
     """
-    x, y = estimate.values, problem.target
-    if x.dtype.kind != "i":
+    if estimate.kind != "i":
         return False
-    for block in row_blocks(slice(0, len(y)), y.shape[1]):
-        slope = 2 * (x[block] - y[block])
-        saved = np.where(x[block] > 0, slope - 1, NEVER).max(axis=1)
+    for x, y, w, _ in _blocks(problem, estimate):
+        slope = 2 * (x - y)
+        saved = np.where(x > 0, slope - 1, NEVER).max(axis=1)
         paid = slope.min(axis=1) + 1
-        if ((saved > paid) & (problem.w[block] > 0)).any():  # a region without weight costs nothing
+        if ((saved > paid) & (w > 0)).any():  # a region without weight costs nothing
             return False
     return True
 
@@ -59,13 +59,13 @@ def simplex_bound(problem: Problem, estimate: Estimate) -> float:
     is the best one if `estimate` is the relaxed optimum. Nothing cancels against counts of 1e9. O(cells).
     Shown by `tests/test_algorithms_simplex.py::test_any_estimate_gives_a_bound`.
     """
-    y, terms = problem.target, []
-    for block in row_blocks(slice(0, len(y)), y.shape[1]):
-        w = problem.w[block, None]
-        t = (estimate.values[block] - y[block]).min(axis=1, keepdims=True).astype(float)
-        d = np.maximum(np.rint(t) if problem.integer else t, -y[block])
+    terms = []
+    for x, y, weights, groups in _blocks(problem, estimate):
+        w = weights[:, None]
+        t = (x - y).min(axis=1, keepdims=True).astype(float)
+        d = np.maximum(np.rint(t) if problem.integer else t, -y)
         terms.append(sum_below(w * d * (d - 2 * t), w * np.abs(d) * (np.abs(d) + 2 * np.abs(t))))
-        missing = 2.0 * w * t * (problem.region_totals[block, None] - y[block].sum(axis=1, keepdims=True))
+        missing = 2.0 * w * t * (groups[:, None] - y.sum(axis=1, keepdims=True))
         terms.append(sum_below(missing, np.abs(missing)))
     total = math.fsum(terms)
     return total - abs(total) * 2e-16
@@ -88,11 +88,12 @@ def is_chain_optimal(problem: Problem, estimate: Estimate) -> bool:
     Where totals are public the last cell is G[r], so it is no unknown but a bound on the others. False also where the
     test does not apply: squares of real numbers, see `isotonic_bound`.
     """
-    if problem.norm == 2 and not (problem.integer and estimate.values.dtype.kind == "i"):
+    if problem.norm == 2 and not (problem.integer and estimate.kind == "i"):
+        return False
+    last = np.concatenate([table[:, -1] for table in estimate.tables])
+    if problem.totals is not None and (problem.region_totals != last).any():
         return False
     for region, x, y, lower, upper in _chains(problem, estimate):
-        if upper is not None and estimate.values[region, -1] != upper:
-            return False
         stated = problem.conditions
         bounds = None if stated is None else (stated.lower[region, : len(x)], stated.upper[region, : len(x)])
         if problem.w[region] and not isotonic_is_optimal(x, y, lower, upper, problem.norm, bounds):
@@ -181,10 +182,10 @@ def isotonic_bound(problem: Problem, estimate: Estimate) -> float:
     """
     from pgsr.certificates.chain_kernel import chain_multipliers
 
-    terms = []
+    terms, last = [], np.concatenate([table[:, -1] for table in problem.tables])
     for region, x, y, lower, upper in _chains(problem, estimate):
         if upper is not None:  # the last cell is G whatever is done
-            terms.append(float(problem.w[region]) * float(upper - int(problem.target[region, -1])) ** 2 * (1 - 1e-15))
+            terms.append(float(problem.w[region]) * float(upper - int(last[region])) ** 2 * (1 - 1e-15))
         if not len(x) or not problem.w[region]:
             continue
         near = CONDITION + RELATIVE * float(np.abs(x).max())  # as close as a solver gets to equal numbers
@@ -208,12 +209,23 @@ def sum_below(values: np.ndarray, magnitudes: np.ndarray) -> float:
     return float(values.sum()) - slack * float(magnitudes.sum())
 
 
+def _blocks(
+    problem: Problem, estimate: Estimate
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield x, y, weights and numbers of groups of some regions of a level at a time."""
+    for level, (x, y) in enumerate(zip(estimate.tables, problem.tables, strict=True)):
+        here = problem.hierarchy.level(level)
+        for block in row_blocks(slice(0, len(y)), y.shape[1]):
+            yield x[block], y[block], problem.w[here][block], problem.region_totals[here][block]
+
+
 def _chains(
     problem: Problem, estimate: Estimate
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray, int | None, int | None]]:
     """Yield for every region its index, the unknown cells of x and of y, and their bounds."""
     lower = 0 if problem.nonnegative else None
-    for region, (x, y) in enumerate(zip(estimate.values, problem.target, strict=True)):
+    rows = chain.from_iterable(zip(*tables, strict=True) for tables in zip(estimate.tables, problem.tables, strict=True))
+    for region, (x, y) in enumerate(rows):
         if problem.totals is None:
             yield region, x, y, lower, None
         else:

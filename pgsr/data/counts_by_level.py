@@ -7,6 +7,7 @@ import numpy as np
 
 from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import require_falling
 from pgsr.errors import CountError
 
 SIZE_CLASS = "size_class"
@@ -146,13 +147,3 @@ def class_names(max_size: int) -> Iterator[str]:
     """
     yield from map(str, range(max_size))
     yield f"{max_size} or more"
-
-
-def require_falling(max_sizes: Sequence[int]) -> None:
-    """Raise unless largest sizes do not rise from the root down."""
-    for level in range(1, len(max_sizes)):
-        if max_sizes[level] > max_sizes[level - 1]:
-            raise CountError(
-                f"largest size {max_sizes[level]:,} at level {level}, below {max_sizes[level - 1]:,} at level "
-                f"{level - 1}; sizes may only be merged from the root down"
-            )

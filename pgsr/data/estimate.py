@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from pgsr.checks import is_sparse, require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.long_form import long_cells, long_frame
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View, counts_of_cumulative
 from pgsr.errors import CountError
 from pgsr.figures.html import facts_table
@@ -27,10 +29,12 @@ class Estimate:
     Attributes:
         hierarchy: the regions.
         view: `View.COUNTS` or `View.CUMULATIVE`.
-        values: shape (regions, K + 1), int64 or float64; large estimates of counts are SciPy sparse arrays.
+        values: shape (regions, K + 1), int64 or float64; large estimates of counts are SciPy sparse arrays. Where levels
+            have sizes of their own, a tuple with one such table per level, root first; `tables` gives both alike.
 
     Raises:
-        CountError: the view is `View.RANKED`, or the values are no array of numbers with two dimensions.
+        CountError: the view is `View.RANKED`, or the values are no array of numbers with two dimensions, or tables
+            that do not fit the levels.
 
     Example:
         >>> from pgsr import Hierarchy, View
@@ -48,23 +52,54 @@ class Estimate:
         require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
         if not isinstance(self.view, View) or self.view is View.RANKED:
             raise CountError(f"an estimate of {self.view!r}; give View.COUNTS or View.CUMULATIVE")
-        shape, dtype = getattr(self.values, "shape", ()), getattr(self.values, "dtype", None)
-        if len(shape) != 2 or dtype is None or dtype.kind not in "if":
-            raise CountError("an estimate has integer or real values of shape (regions, K + 1); give such an array")
+        by_level = isinstance(self.values, tuple)
+        for table in self.values if by_level else (self.values,):
+            shape, dtype = getattr(table, "shape", ()), getattr(table, "dtype", None)
+            if len(shape) != 2 or dtype is None or dtype.kind not in "if":
+                raise CountError("an estimate has integer or real values of shape (regions, K + 1); give such an array")
+        if by_level and [len(table) for table in self.values] != np.diff(self.hierarchy.level_start).tolist():
+            raise CountError("the tables of an estimate have a row for every region of their level; give such tables")
+        if by_level and self.sizes.equal:
+            object.__setattr__(self, "values", np.concatenate(self.values))
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of every level."""
+        if isinstance(self.values, tuple):
+            return Sizes(self.hierarchy, tuple(table.shape[1] - 1 for table in self.values))
+        return Sizes.alike(self.hierarchy, self.values.shape[1] - 1)
 
     @property
     def max_size(self) -> int:
-        """The largest size, K."""
-        return self.values.shape[1] - 1
+        """The largest size, K, of the root."""
+        return self.sizes.max_sizes[0]
+
+    @property
+    def kind(self) -> str:
+        """The kind of the numbers, "i" for integers and "f" for real ones."""
+        tables = self.values if isinstance(self.values, tuple) else (self.values,)
+        return "i" if all(table.dtype.kind == "i" for table in tables) else "f"
+
+    @property
+    def tables(self) -> tuple[Any, ...]:
+        """The values, one table per level, root first; shape (regions of the level, K + 1) each."""
+        if isinstance(self.values, tuple):
+            return self.values
+        return tuple(self.values[self.hierarchy.level(level)] for level in range(self.hierarchy.n_levels))
 
     @property
     def as_counts(self) -> Any:
-        """The values converted to counts per size, of any sign; shape (regions, K + 1)."""
-        return self.values if self.view is View.COUNTS else counts_of_cumulative(self.values)
+        """The values converted to counts per size, of any sign; shaped as the values."""
+        if self.view is View.COUNTS:
+            return self.values
+        if isinstance(self.values, tuple):
+            return tuple(map(counts_of_cumulative, self.values))
+        return counts_of_cumulative(self.values)
 
     def row(self, region: int) -> np.ndarray:
         """The counts of one region, dense; shape (K + 1,)."""
-        values = self.values[[region]]
+        level = int(self.hierarchy.level_of[region])
+        values = self.tables[level][[region - self.hierarchy.level(level).start]]
         row = values.toarray()[0] if is_sparse(values) else values[0]
         return row if self.view is View.COUNTS else counts_of_cumulative(row)
 
@@ -87,22 +122,24 @@ class Estimate:
         Raises:
             CountError: a count is fractional, negative, or the regions do not add up; the message names it.
         """
+        if not self.sizes.equal:
+            raise CountError("levels have sizes of their own here; read the tables of the estimate")
         try:
             return CountOfCounts(self.hierarchy, self.as_counts)
         except CountError as error:
             raise CountError(f"this estimate is not a valid release: {error}") from None
 
     def __repr__(self) -> str:
-        kind = "integer" if self.values.dtype.kind == "i" else "real"
-        return f"Estimate({self.view!r}, {self.hierarchy!r}, sizes 0..{self.max_size:,}, {kind})"
+        kind = "integer" if self.kind == "i" else "real"
+        return f"Estimate({self.view!r}, {self.hierarchy!r}, sizes {self.sizes.text}, {kind})"
 
     def _repr_html_(self) -> str:
         return facts_table(
             "Estimate",
             {
                 "view": self.view.value,
-                "values": "integers" if self.values.dtype.kind == "i" else "real numbers",
+                "values": "integers" if self.kind == "i" else "real numbers",
                 "regions by level, root first": self.hierarchy.levels_text,
-                "sizes": f"0..{self.max_size:,}",
+                "sizes": self.sizes.text,
             },
         )

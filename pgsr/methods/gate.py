@@ -110,6 +110,9 @@ class GatedMethod(ABC):
     (`pgsr.methods.zero_sizes`).
     """
 
+    sizes_per_level: ClassVar[bool] = False
+    """Whether this method takes problems whose levels have sizes of their own."""
+
     conditions_taken: ClassVar[Taken] = Taken.NONE
     """The conditions that this method takes besides those that its `supports` speaks of."""
 
@@ -210,6 +213,11 @@ def refused_conditions(problem: Problem, taken: Taken) -> str | None:
 def _asking_for_conditions(own: Callable[[Any, Problem], str | None]) -> Callable[[Any, Problem], str | None]:
     @wraps(own)
     def supports(self: Any, problem: Problem) -> str | None:
+        if not (problem.sizes.equal or self.sizes_per_level):
+            return (
+                "this method takes one largest size for all levels, and here levels have sizes of their own; take "
+                "TreeProjection() for M_H, or a solver model from pgsr.models"
+            )
         reason = own(self, problem)
         if reason is None:
             reason = refused_conditions(problem, self.conditions_taken)

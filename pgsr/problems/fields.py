@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeGuard
 
 import numpy as np
 
 from pgsr.checks import as_array, require_kind, what_to_lower
+from pgsr.data.counts import checked_counts
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.figures.html import facts_table
@@ -63,9 +66,12 @@ class ProblemFields:
         if not isinstance(self.norm, int) or self.norm not in (1, 2):
             raise ProblemError(f"norm {self.norm!r} is unknown; use 1 or 2")
         tree = self.hierarchy
-        object.__setattr__(self, "values", checked_values(self.values, tree.n_regions, self.max_size))
-        if isinstance(self.values, tuple) is not (self.view is View.RANKED):
-            raise ProblemError(f"{self.view!r}: ranked values are one vector per region, others a matrix; give that")
+        if are_tables(self.values) and self.view is not View.RANKED:
+            object.__setattr__(self, "values", _checked_tables(self.values, tree))
+            object.__setattr__(self, "max_size", self.values[0].shape[-1] - 1)
+        else:
+            object.__setattr__(self, "values", checked_values(self.values, tree.n_regions, self.max_size))
+            self._require_right_kind()
         if self.view is View.RANKED and self.consistent:
             raise ProblemError("ranked sizes of children do not add up to those of their parent; give consistent=False")
         if self.noise is not None:
@@ -88,6 +94,33 @@ class ProblemFields:
             if self.conditions.lower.shape != (tree.n_regions, self.max_size + 1):
                 raise ProblemError(f"conditions are of other regions or sizes than {self.label}; state them on it")
 
+        if not self.sizes.equal:
+            self._require_sizes_per_level_to_be_known()
+
+    def _require_right_kind(self) -> None:
+        if isinstance(self.values, tuple) is not (self.view is View.RANKED):
+            raise ProblemError(
+                f"{self.view!r}: ranked values are one vector per region, others a matrix, or one table per level; "
+                "give that"
+            )
+
+    def _require_sizes_per_level_to_be_known(self) -> None:
+        """Refuse what has no meaning yet where levels differ in their sizes."""
+        tree = self.hierarchy
+        if tree.padded.any():
+            region = int(np.flatnonzero(tree.padded)[0])
+            raise ProblemError(
+                f"region {'/'.join(tree.paths[region])} stands above a copy of itself, and levels have sizes of their "
+                "own; give every branch the same depth"
+            )
+        if (self.w == 0).any():
+            raise ProblemError("a region has weight 0, and levels have sizes of their own; measure every level")
+        if self.entities is not None or self.conditions is not None:
+            raise ProblemError(
+                f"{self.label} has sizes of its own on every level, which numbers of entities and conditions by where "
+                "do not know; give all levels the same largest size"
+            )
+
     def _checked_weights(self) -> np.ndarray:
         tree = self.hierarchy
         measured = ~tree.padded if self.noise is None else measured_regions(tree, self.noise)
@@ -107,15 +140,49 @@ class ProblemFields:
                 f"{self.label} is about ranked sizes, which have no cells to state conditions on; state the problem of "
                 "counts or cumulative counts"
             )
+        if not self.sizes.equal:
+            raise ProblemError(
+                f"{self.label} has sizes of its own on every level, which conditions do not know; state the problem "
+                "with the same largest size on all levels"
+            )
         return Cells(self.hierarchy, self.view, self.max_size)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of every level, and where the cells of a region stand among those of all."""
+        if are_tables(self.values):
+            return Sizes(self.hierarchy, tuple(table.shape[1] - 1 for table in self.values))
+        return Sizes.alike(self.hierarchy, self.max_size)
+
+    @property
+    def tables(self) -> tuple[np.ndarray, ...]:
+        """The noisy values y, one table per level; int64, shape (regions of the level, K + 1) each.
+
+        Raises:
+            ProblemError: the values are ranked, so of different lengths.
+        """
+        return self.values if are_tables(self.values) else self.sizes.tables(self.target)
+
+    @property
+    def cells(self) -> np.ndarray:
+        """The noisy values y of all regions one after the other; int64, shape (unknowns,).
+
+        Raises:
+            ProblemError: the values are ranked, so of different lengths.
+        """
+        if are_tables(self.values):
+            return np.concatenate([table.ravel() for table in self.values])
+        return self.target.ravel()
 
     @property
     def target(self) -> np.ndarray:
         """The noisy values y as one array; shape (regions, K + 1), int64.
 
         Raises:
-            ProblemError: the values are ranked, so of different lengths.
+            ProblemError: the values are ranked, so of different lengths, or levels have sizes of their own.
         """
+        if are_tables(self.values):
+            raise ProblemError(f"{self.label} has sizes of its own on every level; read its tables, one per level")
         return matrix(self.values, repr(self.view))
 
     @property
@@ -161,7 +228,7 @@ class ProblemFields:
     def n_unknowns(self) -> int:
         if self.view is View.RANKED:
             return sum(len(values) for values in self.values)
-        return self.hierarchy.n_regions * (self.max_size + 1)
+        return self.sizes.n_cells
 
     @property
     def exceeds_arithmetic(self) -> str | None:
@@ -180,10 +247,10 @@ class ProblemFields:
     @property
     def _largest_sum(self) -> float:
         """The largest sum of absolute values over the regions of a level, of any size; 0 of ranked sizes."""
-        if not isinstance(self.values, np.ndarray):
+        if self.view is View.RANKED:
             return 0.0
-        levels = [self.values[self.hierarchy.level(level)] for level in range(self.hierarchy.n_levels)]
-        return max(float(np.abs(rows).sum(axis=0, dtype=float).max()) for rows in levels)
+        sums = [np.abs(table).sum(axis=0, dtype=float) for table in self.tables]
+        return max(float(cells.max() if self.sizes.equal else cells.sum()) for cells in sums)
 
     @property
     def contradiction(self) -> str | None:
@@ -246,12 +313,40 @@ class ProblemFields:
                 "stated besides": None if self.conditions is None else self.conditions.text,
                 "view": self.view.value,
                 "regions by level, root first": self.hierarchy.levels_text,
-                "sizes": f"0..{self.max_size:,}",
+                "sizes": self.sizes.text,
                 "unknowns": self.n_unknowns,
                 "noise by level": "not stated" if self.noise is None else " / ".join(map(str, self.noise)),
                 "no point satisfies it": self.contradiction,
             },
         )
+
+
+def are_tables(values: object) -> TypeGuard[tuple[np.ndarray, ...]]:
+    """Say whether values are one table per level, and not a matrix or one vector per region."""
+    return isinstance(values, tuple) and len(values) > 0 and all(np.ndim(table) == 2 for table in values)
+
+
+def _checked_tables(values: tuple[np.ndarray, ...], tree: Hierarchy) -> np.ndarray | tuple[np.ndarray, ...]:
+    """Check one table per level; a matrix where all levels turn out to have the same largest size.
+
+    Raises:
+        ProblemError, CountError: a table of the wrong shape, sizes that rise from a level to the next, no integers.
+    """
+    if len(values) != tree.n_levels:
+        raise ProblemError(f"{len(values)} tables for {tree.n_levels} levels; give one per level, root first")
+    tables = []
+    for level, table in enumerate(values):
+        here = tree.level(level)
+        if table.shape[0] != here.stop - here.start or not table.shape[1]:
+            raise ProblemError(
+                f"the table of level {level} has shape {table.shape}; give a row for each of its "
+                f"{here.stop - here.start} regions and a column per size"
+            )
+        whole = table.dtype.kind == "i" and table.dtype.itemsize < 8
+        tables.append(table.astype(np.int64) if whole else checked_counts(table, f"noisy value of level {level}"))
+    if Sizes(tree, tuple(table.shape[1] - 1 for table in tables)).equal:
+        return np.concatenate(tables)
+    return tuple(tables)
 
 
 def _checked_groups(groups: np.ndarray, n_regions: int) -> np.ndarray:

@@ -1,5 +1,6 @@
 """The post-processing problems: one fit of one view, and the papers' variants of it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, lcm
@@ -25,7 +26,8 @@ class Problem(ProblemFields):
         subject to  integer:      x[r, i] integer
                     nonnegative:  x[r, i] >= 0
                     monotone:     x[r, i] <= x[r, i + 1]
-                    consistent:   x[r, i] = sum over children c of r of x[c, i]
+                    consistent:   x[r, i] = sum over children c of r of x[c, i], a region's sizes folded into those
+                                  of its children as `pgsr.data.sizes.Sizes` says, where levels differ in them
                     totals:       the (last cumulative, or summed) cell of the root, or of every region, is its public
                                   number of groups
                     entities:     sum_s s x[r, s] = E[r] at the root or at every region, in counts only
@@ -38,8 +40,10 @@ class Problem(ProblemFields):
         label: the papers' name.
         hierarchy: the regions.
         view: what the values are; it is the same at every level.
-        values: y, any sign, int64 of shape (regions, K + 1); of `View.RANKED` a tuple with one array per region.
-        max_size: K.
+        values: y, any sign, int64 of shape (regions, K + 1); where levels have sizes of their own a tuple with one
+            table per level, root first, of shape (regions of the level, K + 1); of `View.RANKED` a tuple with one array
+            per region. `tables` gives the first two alike.
+        max_size: K, of the root.
         groups: public numbers of groups, int64 of shape (regions,), or (1,) for the root's; or None if none is public.
         norm: 1 or 2.
         integer, nonnegative, monotone, consistent: which conditions hold.
@@ -55,7 +59,7 @@ class Problem(ProblemFields):
     @classmethod
     def of(
         cls,
-        values: np.ndarray,
+        values: np.ndarray | Sequence[np.ndarray],
         hierarchy: Hierarchy,
         view: View = View.COUNTS,
         *,
@@ -72,7 +76,8 @@ class Problem(ProblemFields):
         """State the problem of plain values, wherever they come from: M_H of counts, M_c of cumulative counts.
 
         Args:
-            values: y, integers of shape (regions, K + 1), in the order of the regions of `hierarchy`.
+            values: y, integers of shape (regions, K + 1), in the order of the regions of `hierarchy`; or one such table
+                per level, root first, whose largest sizes do not rise from the root down.
             view: `View.COUNTS` or `View.CUMULATIVE`; cumulative counts are to be monotone.
             groups: numbers of groups, shape (regions,), or the root's alone.
             totals: whose of them is a condition; "root" or "regions" as the shape of `groups` says, if None.
@@ -90,21 +95,31 @@ class Problem(ProblemFields):
             >>> from pgsr.algorithms import TreeProjection
             >>> TreeProjection().solve(problem).estimate.values[0]
             array([1, 3, 1])
+
+            Largest sizes of 2 in the nation and of 1, which is "1 or more", in the states:
+
+            >>> Problem.of(([[0, 3, 2]], [[1, 1], [0, 3]]), tree, groups=5, label="M_H")
+            Problem(M_H, totals='root', 7 unknowns)
         """
-        y = as_array(values)
+        y: Any = values
+        if isinstance(values, list | tuple) and values and all(np.ndim(table) == 2 for table in values):
+            y = tuple(map(as_array, values))
+        else:
+            y = as_array(values)
         known = None if groups is None else np.atleast_1d(as_array(groups))
         if totals is None and known is not None:
             totals = Totals.ROOT if len(known) == 1 else Totals.REGIONS
-        if view is View.RANKED or y.ndim != 2:
+        if view is View.RANKED or not (isinstance(y, tuple) or y.ndim == 2):
             raise ProblemError(
-                f"plain values are a matrix of counts or cumulative counts, not {y.ndim} axes of {view!r}"
+                f"plain values are a matrix of counts or cumulative counts, or one per level, not {np.ndim(y)} axes of "
+                f"{view!r}"
             )
         return cls(
             label,
             hierarchy,
             view,
             y,
-            y.shape[1] - 1,
+            (y[0] if isinstance(y, tuple) else y).shape[1] - 1,
             known,
             norm=norm,
             integer=integer,

@@ -7,12 +7,13 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.data.region_ids import region_id
+from pgsr.data.views import View
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.problems.conditions import UNBOUNDED
 from pgsr.problems.programs.names import LONGEST, Names, encoded
 from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.rows import (
-    ordered_regions,
+    ordered_cells,
     program_of,
     regions_with_entities,
     regions_with_total,
@@ -187,29 +188,32 @@ def _region_names(problem: Statement, names: str) -> list[str]:
 
 
 def _cells(problem: Statement, regions: Sequence[str]) -> Names:
-    if isinstance(problem.values, tuple):
+    if problem.view is View.RANKED:
         lengths = [len(values) for values in problem.values]
         cell = np.concatenate([np.arange(length) for length in lengths])
         return Names.cells("x", regions, np.repeat(np.arange(len(lengths)), lengths), cell)
-    return _table("x", regions, np.arange(len(regions)), problem.max_size + 1)
+    return Names.cells("x", regions, problem.sizes.region_of_cell, problem.sizes.size_of_cell)
 
 
 def _rows(problem: Statement, regions: Sequence[str]) -> Names:
     """The names of all rows, in the order in which `formulate` stacks them."""
-    if isinstance(problem.values, tuple):
+    if problem.view is View.RANKED:
         lengths = [max(0, len(values) - 1) for values in problem.values]
         cell = np.concatenate([np.arange(length) for length in lengths])
         return Names.cells("order", regions, np.repeat(np.arange(len(lengths)), lengths), cell)
-    n_sizes, everywhere = problem.max_size + 1, np.arange(len(regions))
-    out = Names.of([])
+    tree, sizes, out = problem.hierarchy, problem.sizes, Names.of([])
     if problem.consistent:
-        out += _table("consistency", regions, np.arange(problem.hierarchy.n_inner), n_sizes)
+        widths = (np.array([*sizes.max_sizes[1:], -1]) + 1)[tree.level_of]  # a sum per size of the level below
+        region = np.repeat(np.arange(tree.n_regions), widths)
+        size = np.arange(len(region)) - np.repeat(np.cumsum(widths) - widths, widths)
+        out += Names.cells("consistency", regions, region, size)
     if problem.totals is not None:
         out += Names.cells("total", regions, regions_with_total(problem))
     if problem.entities is not None:
         out += Names.cells("entities", regions, regions_with_entities(problem))
     if problem.monotone:
-        out += _table("order", regions, everywhere[ordered_regions(problem)], n_sizes - 1)
+        first = ordered_cells(problem)
+        out += Names.cells("order", regions, sizes.region_of_cell[first], sizes.size_of_cell[first])
     return out + _stated_names(problem)
 
 
@@ -221,10 +225,6 @@ def _stated_names(problem: Statement) -> Names:
         word = encoded(name if seen[name] == 1 else f"{name} [{seen[name]}]")
         words.append(word if len(word) <= LONGEST else encoded(f"condition[{number}]"))
     return Names.of(words)
-
-
-def _table(kind: str, regions: Sequence[str], rows: np.ndarray, n_cells: int) -> Names:
-    return Names.cells(kind, regions, np.repeat(rows, n_cells), np.tile(np.arange(n_cells), len(rows)))
 
 
 def _notes(problem: Statement, regions: Sequence[str]) -> tuple[str, ...]:

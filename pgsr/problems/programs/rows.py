@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions import UNBOUNDED, Conditions
@@ -36,7 +35,8 @@ def program_of(problem: Statement) -> Program:
 
     Where regions are tied together, order and non-negativity of cumulative counts are stated at the leaves only: sums
     of non-decreasing vectors are non-decreasing. For the same reason every region's total is stated at the leaves,
-    and so are its entities.
+    and so are its entities. Where levels have sizes of their own, the order of sizes that children do not tell apart is
+    stated besides (`ordered_cells`).
 
     Complexity: O(cells) numbers; no loop over cells.
 
@@ -46,7 +46,7 @@ def program_of(problem: Statement) -> Program:
     if problem.view is View.RANKED:
         return _ranked(problem)
     problem = with_sums(problem)
-    y = problem.target
+    y, sizes = problem.cells, problem.sizes
     equal, above, below = stated_rows(problem)
     blocks = [consistency_rows(problem), totals_rows(problem), entities_rows(problem), equal]
     matrix, right = _stacked(y.size, blocks)
@@ -55,24 +55,26 @@ def program_of(problem: Statement) -> Program:
     if problem.nonnegative and not problem.monotone:
         lower[:] = -y
     elif problem.nonnegative:
-        lower[ordered_regions(problem), 0] = -y[ordered_regions(problem), 0]
+        first = sizes.first_cell[:-1][_with_least(problem)]
+        lower[first] = -y[first]
     upper = np.full(y.shape, np.inf)
     stated = problem.conditions
     if stated is not None:
-        lower = np.where(stated.lower > -UNBOUNDED, np.maximum(lower, stated.lower - y), lower)
-        upper = np.where(stated.upper < UNBOUNDED, stated.upper - y, upper)
+        least, most = stated.lower.ravel(), stated.upper.ravel()
+        lower = np.where(least > -UNBOUNDED, np.maximum(lower, least - y), lower)
+        upper = np.where(most < UNBOUNDED, most - y, upper)
     return Program(
         norm=problem.norm,
-        weight=np.repeat(problem.w, y.shape[1]),
+        weight=np.repeat(problem.w, np.diff(sizes.first_cell)),
         matrix=matrix,
         right=right,
         order=order,
         order_right=order_right,
-        lower=lower.ravel(),
-        upper=upper.ravel(),
+        lower=lower,
+        upper=upper,
         integer=problem.integer,
-        origin=y.ravel(),
-        reach=(lower.ravel(), upper.ravel()),
+        origin=y,
+        reach=(lower, upper),
     )
 
 
@@ -100,16 +102,35 @@ def with_sums(problem: AnyStatement) -> AnyStatement:
 
 
 def consistency_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
-    """Build the rows of consistency, one per inner region and cell:
+    """Build the rows of consistency, one per inner region r and size i of the level below:
 
-    z[r, i] - sum_{c child of r} z[c, i] = -(y[r, i] - sum_c y[c, i])    for every inner r and every i
+    f(z[r])[i] - sum_{c child of r} z[c, i] = -(f(y[r])[i] - sum_c y[c, i])
+
+    where f folds a region's sizes into those of its children (`pgsr.data.sizes.Sizes.folded`); where all levels have
+    the same sizes it changes nothing.
     """
-    tree, y = problem.hierarchy, problem.target
+    tree, sizes = problem.hierarchy, problem.sizes
     if not problem.consistent:
-        return _none(y.size)
-    rows = sparse.kron(incidence(tree), sparse.eye_array(y.shape[1]), format="csr")
-    # Integer arithmetic, so that the right-hand side is exact whatever the size of the counts.
-    return sparse.csr_array(rows), -(y[: tree.n_inner] - children_sums(tree, y)).ravel()
+        return _none(sizes.n_cells)
+    first, blocks, right, start = sizes.first_cell, [], [], 0
+    for level in range(tree.n_levels - 1):
+        here, below = tree.level(level), tree.level(level + 1)
+        width = sizes.max_sizes[level + 1] + 1
+        # Every row's number, in place of a price: `spread` gives each cell that of the sum that it is a part of.
+        number = start + np.arange((here.stop - here.start) * width).reshape(-1, width)
+        own = sizes.spread(number + 1, level, problem.view).ravel() - 1  # -1 where a cell is in no sum
+        cells = np.arange(first[here.start], first[here.stop])
+        blocks.append((own[own >= 0], cells[own >= 0], 1.0))
+        blocks.append((number[tree.parent[below] - here.start].ravel(), np.arange(first[below.start], first[below.stop]), -1.0))
+        # Integer arithmetic, so that the right-hand side is exact whatever the size of the counts.
+        folded = sizes.folded(problem.tables[level], level, problem.view)
+        right.append((sizes.children_sums(problem.tables, level) - folded).ravel())
+        start += number.size
+    if not blocks:
+        return _none(sizes.n_cells)
+    rows, columns = (np.concatenate([block[i] for block in blocks]) for i in (0, 1))
+    signs = np.concatenate([np.full(len(block[0]), block[2]) for block in blocks])
+    return sparse.csr_array((signs, (rows, columns)), shape=(start, sizes.n_cells)), np.concatenate(right)
 
 
 def totals_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
@@ -118,21 +139,18 @@ def totals_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
     counts:      sum_s z[r, s] = G[r] - sum_s y[r, s]
     cumulative:  z[r, K] = G[r] - y[r, K]
     """
-    y = problem.target
+    y, sizes = problem.cells, problem.sizes
     regions = regions_with_total(problem)
     if not len(regions):
         return _none(y.size)
     totals = problem.stated_totals
     assert totals is not None, "regions with a total have one"
-    n_sizes = y.shape[1]
     if problem.view is View.COUNTS:
-        rows, cells = np.repeat(np.arange(len(regions)), n_sizes), np.arange(n_sizes) + n_sizes * regions[:, None]
-        have = y[regions].sum(axis=1)
+        matrix = _sums_of_regions(problem, regions, np.ones(len(y)))
     else:
-        rows, cells = np.arange(len(regions)), n_sizes * regions + n_sizes - 1
-        have = y[regions, -1]
-    ones = np.ones(cells.size)
-    return sparse.csr_array((ones, (rows, cells.ravel())), shape=(len(regions), y.size)), totals[regions] - have
+        rows, cells = np.arange(len(regions)), sizes.last_cell[regions]
+        matrix = sparse.csr_array((np.ones(len(cells)), (rows, cells)), shape=(len(regions), y.size))
+    return matrix, totals[regions] - matrix.astype(np.int64) @ y
 
 
 def entities_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
@@ -140,27 +158,31 @@ def entities_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
 
     sum_s s z[r, s] = E[r] - sum_s s y[r, s]
     """
-    y = problem.target
     if problem.entities is None:
-        return _none(y.size)
-    regions, sizes = regions_with_entities(problem), np.arange(y.shape[1])
-    rows, cells = np.repeat(np.arange(len(regions)), len(sizes)), sizes + len(sizes) * regions[:, None]
-    data = np.tile(sizes.astype(float), len(regions))
-    matrix = sparse.csr_array((data, (rows, cells.ravel())), shape=(len(regions), y.size))
-    return matrix, problem.entities[regions] - y[regions] @ sizes
+        return _none(problem.sizes.n_cells)
+    regions = regions_with_entities(problem)
+    matrix = _sums_of_regions(problem, regions, problem.sizes.size_of_cell.astype(float))
+    return matrix, problem.entities[regions] - matrix.astype(np.int64) @ problem.cells
+
+
+def _sums_of_regions(problem: Statement, regions: np.ndarray, data: np.ndarray) -> sparse.csr_array:
+    """Build one row per region, with `data` of all cells at the region's own; data of all cells, shape (cells,)."""
+    first, n = problem.sizes.first_cell, len(regions)
+    widths = first[regions + 1] - first[regions]
+    rows = np.repeat(np.arange(n), widths)
+    cells = np.arange(len(rows)) + np.repeat(first[regions] - np.cumsum(widths) + widths, widths)
+    return sparse.csr_array((data[cells], (rows, cells)), shape=(n, len(data)))
 
 
 def order_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
-    """Build the rows of monotone cumulative counts, one per neighbouring pair of cells:
+    """Build the rows of monotone cumulative counts, one per cell of `ordered_cells`:
 
     z[r, i] - z[r, i + 1] <= y[r, i + 1] - y[r, i]
     """
-    y = problem.target
     if not problem.monotone:
-        return _none(y.size)
-    stated = ordered_regions(problem)
-    first = (y.shape[1] * np.arange(*stated.indices(len(y)))[:, None] + np.arange(y.shape[1] - 1)).ravel()
-    return _differences(first, y.size), np.diff(y[stated], axis=1).ravel()
+        return _none(problem.sizes.n_cells)
+    y, first = problem.cells, ordered_cells(problem)
+    return _differences(first, y.size), y[first + 1] - y[first]
 
 
 def stated_rows(problem: Statement) -> tuple[Block, Block, Block]:
@@ -168,10 +190,10 @@ def stated_rows(problem: Statement) -> tuple[Block, Block, Block]:
 
     a[k] z = b[k] - a[k] y,    a[k] z <= upper[k] - a[k] y,    -a[k] z <= a[k] y - lower[k]
     """
-    y, stated = problem.target, problem.conditions
+    y, stated = problem.cells, problem.conditions
     if stated is None:
         return _none(y.size), _none(y.size), _none(y.size)
-    have = stated.rows @ y.ravel()
+    have = stated.rows @ y
     equal, above, below = stated_sides(stated)
     rows = sparse.csr_array(stated.rows.astype(float))
     return (
@@ -179,21 +201,6 @@ def stated_rows(problem: Statement) -> tuple[Block, Block, Block]:
         (sparse.csr_array(rows[above]), stated.row_upper[above] - have[above]),
         (sparse.csr_array(-rows[below]), have[below] - stated.row_lower[below]),
     )
-
-
-def incidence(tree: Hierarchy) -> sparse.csr_array:
-    """Build the matrix with +1 at an inner region and -1 at its children; shape (inner regions, regions)."""
-    below = np.arange(1, tree.n_regions)
-    rows = np.concatenate([np.arange(tree.n_inner), tree.parent[1:]])
-    columns = np.concatenate([np.arange(tree.n_inner), below])
-    signs = np.concatenate([np.ones(tree.n_inner), -np.ones(len(below))])
-    return sparse.csr_array((signs, (rows, columns)), shape=(tree.n_inner, tree.n_regions))
-
-
-def children_sums(tree: Hierarchy, values: np.ndarray) -> np.ndarray:
-    """Add up over the children of every inner region; shape (inner regions, ...)."""
-    parts = [tree.sum_children(values, level) for level in range(tree.n_levels - 1)]
-    return np.concatenate(parts) if parts else np.empty((0, *values.shape[1:]), values.dtype)
 
 
 def stated_sides(stated: Conditions) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -227,9 +234,35 @@ def _not_implied(problem: Statement, sums: np.ndarray) -> np.ndarray:
     return np.arange(tree.n_regions)
 
 
-def ordered_regions(problem: Statement) -> slice:
-    """The regions whose order is stated."""
-    return problem.hierarchy.leaves if problem.consistent else slice(0, problem.hierarchy.n_regions)
+def ordered_from(problem: Statement, level: int) -> int:
+    """Find the first size of a level's regions whose order with the next size is stated; K where none is.
+
+    Sums of children in order are in order, and so are the number of groups and what children tell apart below it.
+    """
+    largest, below = problem.sizes.max_sizes[level], (*problem.sizes.max_sizes[1:], 0)[level]
+    if not problem.consistent or level == problem.hierarchy.n_levels - 1:
+        return 0
+    return largest if below == largest else max(below - 1, 0)
+
+
+def ordered_cells(problem: Statement) -> np.ndarray:
+    """List the cells whose order with the next size of the same region is stated, by their places among all cells."""
+    tree, sizes = problem.hierarchy, problem.sizes
+    found = []
+    for level, largest in enumerate(sizes.max_sizes):
+        stated = np.arange(ordered_from(problem, level), largest)
+        found.append((sizes.first_cell[tree.level(level), None] + stated).ravel())
+    return np.concatenate(found)
+
+
+def _with_least(problem: Statement) -> np.ndarray:
+    """Say in which regions size 0 has a bound of its own: in the others sums of non-negative values are there."""
+    tree, sizes = problem.hierarchy, (*problem.sizes.max_sizes, 0)
+    stated = np.zeros(tree.n_regions, bool)
+    for level in range(tree.n_levels):
+        last = level == tree.n_levels - 1
+        stated[tree.level(level)] = not problem.consistent or last or sizes[level] > sizes[level + 1] == 0
+    return stated
 
 
 def _ranked(problem: Statement) -> Program:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions import Conditions
@@ -25,6 +26,12 @@ class Statement(Protocol):
     def values(self) -> np.ndarray | tuple[np.ndarray, ...]: ...
     @property
     def target(self) -> np.ndarray: ...
+    @property
+    def sizes(self) -> Sizes: ...
+    @property
+    def tables(self) -> tuple[np.ndarray, ...]: ...
+    @property
+    def cells(self) -> np.ndarray: ...
     @property
     def max_size(self) -> int: ...
     @property
