@@ -90,9 +90,9 @@ class Levels:
 
     @cached_property
     def F(self) -> list[np.ndarray | None]:
-        """What folds a level's sizes into those below: F[l][s, i] = 1 where size s is a part of i; None if nothing does.
+        """The matrices that fold a level's sizes into those below: F[l][s, i] = 1 where size s is a part of i.
 
-        Where a level has the sizes of the level below, values add up as they are; else x[l] @ F[l] does.
+        None where a level has the sizes of the level below: values add up as they are there, else x[l] @ F[l] do.
         """
         sizes = self.problem.sizes
         out: list[np.ndarray | None] = []
@@ -151,7 +151,7 @@ class Levels:
         first = (
             program.m
             - len(known.names)
-            - (0 if self.problem.norm == 2 else int((self.problem.w > 0).sum()) * self.n_sizes)  # no sizes per level here
+            - (0 if self.problem.norm == 2 else int((self.problem.w > 0).sum()) * self.n_sizes)
         )
         names = program.rows.texts()
         for row in range(first, first + len(known.names)):

@@ -200,9 +200,7 @@ class NativeModel(ABC):
         if not _are_in_order(parts, table, problem):
             shapes = ", ".join(str(part.shape) for part in parts)
             order = ", the root's first" if problem.sizes.equal else ""
-            raise MethodError(
-                f"a solution of shape {shapes} does not say which cell is which; give x {wanted}{order}"
-            )
+            raise MethodError(f"a solution of shape {shapes} does not say which cell is which; give x {wanted}{order}")
         cells = self._numbers(table.ravel())
         whole = nearest(cells)
         cells = whole if np.array_equal(whole, cells) else cells

@@ -1,6 +1,7 @@
 """The naive method: project every region's noisy counts alone onto the counts that add up to its total."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -42,6 +43,8 @@ class SimplexProjection(GatedMethod):
     `tests/test_algorithms_simplex.py::test_equals_brute_force`.
     """
 
+    sizes_per_level: ClassVar[bool] = True
+
     def supports(self, problem: Problem) -> str | None:
         if not is_simplex_problem(problem):
             return (
@@ -51,8 +54,8 @@ class SimplexProjection(GatedMethod):
         return None
 
     def exceeds(self, problem: Problem) -> str | None:
-        y, totals = _filled(problem), problem.region_totals
-        if int(np.abs(y).max()) * y.shape[1] + int(totals.max()) > _LARGEST_SUM:
+        largest = max(int(np.abs(table).max()) for table in _filled(problem))
+        if largest * (problem.max_size + 1) + int(problem.region_totals.max()) > _LARGEST_SUM:
             return "noisy counts times sizes exceed 2^61; use fewer sizes"
         return None
 
@@ -60,10 +63,13 @@ class SimplexProjection(GatedMethod):
         return 8 * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        y, totals = _filled(problem), problem.region_totals
-        x = simplex_projection(y, totals, problem.integer)
+        tree, totals = problem.hierarchy, problem.region_totals
+        x = [
+            simplex_projection(table, totals[tree.level(level)], problem.integer)
+            for level, table in enumerate(_filled(problem))
+        ]
         seconds = Seconds(solve=deadline.spent)
-        estimate = Estimate(problem.hierarchy, View.COUNTS, x)
+        estimate = Estimate(tree, View.COUNTS, tuple(x))
         certificate = certify(problem, estimate)
         if certificate.gap is None:
             reason = f"the answer misses our tolerances: {certificate!r}"
@@ -129,13 +135,13 @@ def _thresholds(y: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return whole, part, n_positive
 
 
-def _filled(problem: Problem) -> np.ndarray:
-    """Fill y, where regions that were not measured get the sum of their children; shape (regions, K + 1)."""
-    y, tree = problem.target, problem.hierarchy
-    if problem.w.all():
-        return y
-    y = y.copy()
+def _filled(problem: Problem) -> tuple[np.ndarray, ...]:
+    """Fill y, where regions that were not measured get the sum of their children; one table per level."""
+    tree = problem.hierarchy
+    if problem.w.all():  # as where levels have sizes of their own
+        return problem.tables
+    y = problem.target.copy()
     for level in range(tree.n_levels - 2, -1, -1):
         missing = problem.w[tree.level(level)] == 0
         y[tree.level(level)][missing] = tree.sum_children(y, level)[missing]
-    return y
+    return problem.sizes.tables(y)

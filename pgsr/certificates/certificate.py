@@ -100,12 +100,12 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
 
     A feasible answer in integers is proved optimal, or not, where a proof in exact integers is known: M_H and the
     naive problem by an exchange test, M_H with every region's total, with totals of some that were stated, or with
-    sizes per level, by node potentials, isotonic problems by the subgradient chain. Numbers of entities have no such proof: their rows make the
-    matrix no network, so integers are left to branch and bound. Nor have other rows that were stated by
-    `Problem.where`; bounds of cells have, in the exchange test of M_H and in the chain. Otherwise a Lagrangian bound is
-    given: of `multipliers`, if offered, and for regions that stand alone of multipliers derived from the estimate;
-    every problem has one. A bound without prices for stated conditions says so in its name, and holds, since the
-    minimum under fewer conditions is never above the minimum under all.
+    sizes per level, by node potentials, isotonic problems by the subgradient chain. Numbers of entities have no such
+    proof: their rows make the matrix no network, so integers are left to branch and bound. Nor have other rows that
+    were stated by `Problem.where`; bounds of cells have, in the exchange test of M_H and in the chain. Otherwise a
+    Lagrangian bound is given: of `multipliers`, if offered, and for regions that stand alone of multipliers derived
+    from the estimate; every problem has one. A bound without prices for stated conditions says so in its name, and
+    holds, since the minimum under fewer conditions is never above the minimum under all.
 
     Complexity: O(regions x sizes) times a logarithm of the sizes at most, for node potentials times their sweeps.
 
@@ -128,8 +128,10 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
     require_kind(estimate, Estimate, "the estimate", "give Estimate(hierarchy, view, values)")
     if problem.view is View.RANKED:
         return _certify_ranked(problem, estimate)
-    if estimate.view is not problem.view or estimate.sizes.max_sizes != problem.sizes.max_sizes or (
-        estimate.hierarchy.n_regions != problem.hierarchy.n_regions
+    if (
+        estimate.view is not problem.view
+        or estimate.sizes.max_sizes != problem.sizes.max_sizes
+        or (estimate.hierarchy.n_regions != problem.hierarchy.n_regions)
     ):
         raise ProblemError(f"{estimate!r} does not answer {problem!r}; they differ in view, regions or sizes")
     value = objective(problem, estimate)

@@ -28,8 +28,8 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
         net[r, s] = consistency[r, s] - consistency[parent, s] - totals[r] - s entities[r] - stated[r, s]
 
     (0 where there is no such row; where levels have sizes of their own, consistency[r, s] is the price of the sum that
-    r's cell s is a part of, see `pgsr.data.sizes.Sizes.spread`; `stated` is what the rows and bounds of `Problem.where` add up to, see
-    `StatedPrices`) and x = y + d, region r contributes the minimum of sum_s w |d|^norm + net d. Signs,
+    r's cell s is a part of, see `pgsr.data.sizes.Sizes.spread`; `stated` is what the rows and bounds of `Problem.where`
+    add up to, see `StatedPrices`) and x = y + d, region r contributes the minimum of sum_s w |d|^norm + net d. Signs,
     order, integrality and public cells (the last one of the cumulative view) are kept:
 
     - without order every cell has a closed form, within its stated bounds;
@@ -105,13 +105,14 @@ def prices_of(problem: Problem, multipliers: Multipliers) -> tuple[list[np.ndarr
     consistency, totals = [np.zeros(shape) for shape in shapes], np.zeros(tree.n_regions)
     if problem.consistent:
         given = multipliers.consistency
-        flat = np.concatenate([np.ravel(part) for part in given] or [[]]) if isinstance(given, tuple) else np.ravel(given)
+        parts = given if isinstance(given, tuple) else (given,)
+        flat = np.concatenate([np.zeros(0), *map(np.ravel, parts)])
         if flat.size != sum(table.size for table in consistency):
             wanted = " and ".join(map(str, shapes))
             raise ProblemError(f"there are {flat.size:,} prices of consistency; {problem!r} needs those of {wanted}")
         ends = np.cumsum([table.size for table in consistency])
-        parts = np.split(flat.astype(float), ends[:-1]) if len(ends) else []
-        consistency = [part.reshape(shape).copy() for part, shape in zip(parts, shapes, strict=True)]
+        split = np.split(flat, ends[:-1]) if len(ends) else []
+        consistency = [part.reshape(shape).copy() for part, shape in zip(split, shapes, strict=True)]
         if _last_is_public(problem, 1):  # then so it is everywhere, and its price adds the same to every point
             for table in consistency:
                 table[:, -1] = 0.0
@@ -179,7 +180,8 @@ class _Prices:
             for region in np.flatnonzero(unmeasured):  # parents first; all levels have the same sizes then
                 level = int(tree.level_of[region])
                 free, row = slice(n_sizes - _last_is_public(problem, level)), region - tree.level(level).start
-                above = consistency[level - 1][tree.parent[region] - tree.level(level - 1).start, free] if region else 0.0
+                of_parent = tree.parent[region] - tree.level(max(level - 1, 0)).start
+                above = consistency[level - 1][of_parent, free] if region else 0.0
                 if region < tree.n_inner:
                     costless = above + totals[region] + entities[region] * sizes[free]
                     if stated is not None:

@@ -28,8 +28,8 @@ class Multipliers:
     only with order and norm 1 they need prices.
 
     Attributes:
-        consistency: shape (inner regions, K + 1); where levels have sizes of their own, a tuple with one table per level
-            with children, of shape (regions of the level, K of the level below + 1): a price per sum.
+        consistency: shape (inner regions, K + 1); where levels have sizes of their own, a tuple with one table per
+            level with children, of shape (regions of the level, K of the level below + 1): a price per sum.
         totals: shape (1,) where the root's total is public, (regions,) where every region's is, else (0,).
         entities: the shape of the problem's entities; None stands for prices of 0.
         conditions: one per stated row, shape (m,); None stands for prices of 0.

@@ -35,11 +35,11 @@ def is_flow_optimal(problem: Problem, estimate: Estimate, multipliers: Multiplie
     """Say whether a feasible integer answer to a problem with `has_potentials_by_level` is proved optimal.
 
     The problem is a flow of convex cost. Every sum is a vertex: of an inner region r and a size i of the level below,
-    i = k standing for all sizes from k on. Every cell (r, s) is an arc to the vertex of r's parent and s, and comes from
-    r's own vertex of min(s, k); the root's cells end at a vertex of their own, and a leaf's begin where its groups come
-    from: at one vertex for each leaf with a public total, at one for all leaves if the root's total is public, and else
-    at the root's end, as nothing fixes how many groups there are. A feasible flow x is optimal if there are integers P
-    at the vertices such that every cell satisfies
+    i = k standing for all sizes from k on. Every cell (r, s) is an arc to the vertex of r's parent and s, and comes
+    from r's own vertex of min(s, k); the root's cells end at a vertex of their own, and a leaf's begin where its groups
+    come from: at one vertex for each leaf with a public total, at one for all leaves if the root's total is public, and
+    else at the root's end, as nothing fixes how many groups there are. A feasible flow x is optimal if there are
+    integers P at the vertices such that every cell satisfies
 
         w (2 (x - y) - 1)  <=  P[above] - P[own]  <=  w (2 (x - y) + 1),     the left one only where x > 0.
 
@@ -93,9 +93,7 @@ class _Potentials:
         end_of = np.arange(n_leaves) if problem.totals is Totals.REGIONS else np.zeros(n_leaves, np.int64)
         n_ends = 0 if problem.totals is None else int(end_of[-1]) + 1
         weights = [problem.w[tree.level(level), None] for level in range(tree.n_levels)]
-        low = [
-            np.where(x > 0, slope - w, -_NEVER) for x, slope, w in zip(estimate.tables, off, weights, strict=True)
-        ]
+        low = [np.where(x > 0, slope - w, -_NEVER) for x, slope, w in zip(estimate.tables, off, weights, strict=True)]
         high = [slope + w for slope, w in zip(off, weights, strict=True)]
         inner = _offered(problem, multipliers)
         if inner is None:

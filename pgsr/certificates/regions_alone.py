@@ -209,9 +209,7 @@ def sum_below(values: np.ndarray, magnitudes: np.ndarray) -> float:
     return float(values.sum()) - slack * float(magnitudes.sum())
 
 
-def _blocks(
-    problem: Problem, estimate: Estimate
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+def _blocks(problem: Problem, estimate: Estimate) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield x, y, weights and numbers of groups of some regions of a level at a time."""
     for level, (x, y) in enumerate(zip(estimate.tables, problem.tables, strict=True)):
         here = problem.hierarchy.level(level)
@@ -224,7 +222,8 @@ def _chains(
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray, int | None, int | None]]:
     """Yield for every region its index, the unknown cells of x and of y, and their bounds."""
     lower = 0 if problem.nonnegative else None
-    rows = chain.from_iterable(zip(*tables, strict=True) for tables in zip(estimate.tables, problem.tables, strict=True))
+    levels = zip(estimate.tables, problem.tables, strict=True)
+    rows = chain.from_iterable(zip(*tables, strict=True) for tables in levels)
     for region, (x, y) in enumerate(rows):
         if problem.totals is None:
             yield region, x, y, lower, None

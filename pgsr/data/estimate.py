@@ -29,8 +29,9 @@ class Estimate:
     Attributes:
         hierarchy: the regions.
         view: `View.COUNTS` or `View.CUMULATIVE`.
-        values: shape (regions, K + 1), int64 or float64; large estimates of counts are SciPy sparse arrays. Where levels
-            have sizes of their own, a tuple with one such table per level, root first; `tables` gives both alike.
+        values: shape (regions, K + 1), int64 or float64; large estimates of counts are SciPy sparse arrays. Where
+            levels have sizes of their own, a tuple with one such table per level, root first; `tables` gives both
+            alike.
 
     Raises:
         CountError: the view is `View.RANKED`, or the values are no array of numbers with two dimensions, or tables

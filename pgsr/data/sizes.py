@@ -97,6 +97,11 @@ class Sizes:
         """The size that every cell stands for; shape (cells,)."""
         return np.arange(self.n_cells) - self.first_cell[self.region_of_cell]
 
+    def cells_of(self, level: int) -> np.ndarray:
+        """Give the places of a level's cells among all cells."""
+        here = self.hierarchy.level(level)
+        return np.arange(int(self.first_cell[here.start]), int(self.first_cell[here.stop]))
+
     def tables(self, cells: np.ndarray) -> tuple[np.ndarray, ...]:
         """View cells, or a matrix of equal sizes, as one table per level."""
         tree, cells = self.hierarchy, cells.reshape(-1)

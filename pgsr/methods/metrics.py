@@ -7,6 +7,7 @@ import numpy as np
 
 from pgsr.checks import is_sparse, require_kind
 from pgsr.data.counts import CountOfCounts
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.estimate import Estimate
 from pgsr.errors import CountError
 from pgsr.privacy.budget import Number, exact
@@ -194,6 +195,11 @@ def _blocks(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> Iterato
     require_kind(truth, CountOfCounts, "truth", "the truth comes first, a CountOfCounts")
     require_kind(estimate, (Estimate, CountOfCounts), "the estimate", "give result.estimate, or a CountOfCounts")
     tree = truth.hierarchy
+    if isinstance(estimate, Estimate) and not estimate.sizes.equal and estimate.hierarchy.paths == tree.paths:
+        folded = CountsByLevel.of(truth, estimate.sizes.max_sizes)
+        tables = estimate.as_counts
+        yield from zip(folded.tables, tables, strict=True)
+        return
     if estimate.hierarchy.paths != tree.paths or estimate.max_size != truth.max_size:
         raise CountError(
             f"the estimate ({estimate.hierarchy!r}, K = {estimate.max_size}) and the truth "

@@ -30,7 +30,7 @@ class Noise(NoiseStep):
         budget: `PureEpsilon("1")`, `Approximate("1", "1e-8")` or `Rho("1/10")`.
         shares: part of the values' budget per level, root first, adding up to exactly 1; equal parts if None.
         laws: "best", "geometric" or "gaussian": the noise of every level; "best" takes the one of less variance.
-        totals, totals_share, max_quantity: as in `Geometric`.
+        totals, totals_share, max_quantity, max_sizes: as in `Geometric`.
         unit: whose presence or values are hidden: `Unit.ENTITY`, `Unit.entity_in_groups(5)`, or `Unit.GROUP`.
         relation: of neighbouring data sets. Of groups, REPLACE keeps public numbers of groups possible; under
             ADD_REMOVE they have to be noisy.
@@ -55,6 +55,7 @@ class Noise(NoiseStep):
     max_quantity: int = 1
     unit: Unit = Unit.ENTITY
     relation: Relation = Relation.ADD_REMOVE
+    max_sizes: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         require_kind(self.budget, Loss, "budget", "give PureEpsilon('1'), Approximate('1', '1e-8') or Rho('1/10')")

@@ -38,6 +38,8 @@ class Geometric(NoiseStep):
         max_quantity: public bound M on what one entity adds to its group's size. The group moves from size s to s + M
             at most: still two cells of the counts, but M cells of the cumulative counts by one, or one ranked size by
             M. Noisy totals are not affected.
+        max_sizes: largest sizes of the levels, root first, which do not rise; larger groups are measured in the last
+            class, "K or more". The truth's own everywhere if None. Numbers of groups are public then.
 
     Example:
         >>> from pgsr import CountOfCounts, Hierarchy, Seeded, View
@@ -55,6 +57,7 @@ class Geometric(NoiseStep):
     totals: Totals | str = Totals.REGIONS
     totals_share: Number = "1/10"
     max_quantity: int = 1
+    max_sizes: Sequence[int] | None = None
     unit: Unit = field(default=Unit.ENTITY, init=False, repr=False)
     relation: Relation = field(default=Relation.ADD_REMOVE, init=False, repr=False)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from pgsr.checks import member_of, require_kind
 from pgsr.data.counts import checked_counts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.long_form import long_cells, long_frame
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.figures.html import facts_table
@@ -63,8 +64,9 @@ class Measurement:
         view: which vector of each region was measured: one view; a tuple with one per level where levels differ; or a
             tuple with one per region where regions of a level may differ. `view_of` reads all three.
         values: shape (regions, K + 1), int64, any sign; where some region may be `View.RANKED` a tuple with one array
-            per region. Rows of regions that are not measured are 0, or empty.
-        max_size: K.
+            per region. Rows of regions that are not measured are 0, or empty. Where levels have sizes of their own, a
+            tuple with one table per level, root first.
+        max_size: K, of the root.
         noise: the noise of every level, root first; None where nothing was measured.
         public: whose number of groups is public.
         totals: number of groups, shape (regions,), or (1,) where only the root's is public.
@@ -102,8 +104,12 @@ class Measurement:
         object.__setattr__(self, "public", Totals.parse(self.public))
         require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
         checked_noise(self.noise, self.hierarchy.n_levels)
-        object.__setattr__(self, "values", checked_values(self.values, self.hierarchy.n_regions, self.max_size))
+        object.__setattr__(self, "values", checked_values(self.values, self.hierarchy, self.max_size))
         _check_view(self.view, self.hierarchy)
+        if are_tables(self.values):
+            object.__setattr__(self, "max_size", self.values[0].shape[1] - 1)
+            if not isinstance(self.view, View):
+                raise ProblemError("levels have sizes of their own, so all are measured in one view; give one View")
 
     @property
     def root_total(self) -> int:
@@ -135,14 +141,27 @@ class Measurement:
         level, view = int(self.hierarchy.level_of[region]), self.view_of(region)
         if (level, view) not in self._laws:  # exact fractions take long, and all regions of a level have the same
             noise = self.noise[level]
-            self._laws[level, view] = noise.law(self.sensitivity(view)) if noise else None
+            self._laws[level, view] = noise.law(self.sensitivity(view, level)) if noise else None
         return self._laws[level, view]
 
-    def sensitivity(self, view: View) -> Sensitivity:
-        """Give how far one region's vector of this view may change between neighbouring data sets."""
-        return sensitivity_of(
-            view, self.unit, max_quantity=self.max_quantity, max_size=self.max_size, relation=self.relation
-        )
+    def sensitivity(self, view: View, level: int = 0) -> Sensitivity:
+        """Give how far the vector of this view of a region of a level may change between neighbouring data sets."""
+        largest = self.sizes.max_sizes[level]
+        return sensitivity_of(view, self.unit, max_quantity=self.max_quantity, max_size=largest, relation=self.relation)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of every level."""
+        if are_tables(self.values):
+            return Sizes(self.hierarchy, tuple(table.shape[1] - 1 for table in self.values))
+        return Sizes.alike(self.hierarchy, self.max_size)
+
+    def row(self, region: int) -> np.ndarray:
+        """Give the noisy values of one region, by its index."""
+        if not are_tables(self.values):
+            return self.values[region]
+        level = int(self.hierarchy.level_of[region])
+        return self.values[level][region - self.hierarchy.level(level).start]
 
     @property
     def spent(self) -> str:
@@ -193,8 +212,8 @@ class Measurement:
         for view in View:
             regions = np.array([r for r in np.flatnonzero(self.measured).tolist() if self.view_of(r) is view], np.int64)
             if len(regions):
-                longest = max(len(self.values[region]) for region in regions)
-                cells = long_cells(self.values.__getitem__, regions, longest, zeros=True)
+                longest = max(len(self.row(region)) for region in regions)
+                cells = long_cells(self.row, regions, longest, zeros=True)
                 value, cell = _COLUMNS[view]
                 frames.append(long_frame(columns, cells, value, cell))
         return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True).convert_dtypes()
@@ -209,7 +228,7 @@ class Measurement:
         title = " / ".join(self.hierarchy.paths[place])
         if not self.measured[place]:
             raise ProblemError(f"{title} was not measured; draw a region of a level that has a share of epsilon")
-        view, curve = self.view_of(place), Curve("noisy", self.values[place], NOISY)
+        view, curve = self.view_of(place), Curve("noisy", self.row(place), NOISY)
         return (
             ranks_figure(title, curve) if view is View.RANKED else sizes_figure(title, [curve], view is View.CUMULATIVE)
         )
@@ -222,7 +241,7 @@ class Measurement:
     def __repr__(self) -> str:
         by_region = isinstance(self.view, tuple) and len(self.view) > self.hierarchy.n_levels
         view = self.label if by_region else repr(self.view)
-        return f"Measurement({view}, {self.hierarchy!r}, sizes 0..{self.max_size:,}, {self.spent})"
+        return f"Measurement({view}, {self.hierarchy!r}, sizes {self.sizes.text}, {self.spent})"
 
     def _repr_html_(self) -> str:
         return facts_table(
@@ -230,7 +249,7 @@ class Measurement:
             {
                 "view": self.label,
                 "regions by level, root first": self.hierarchy.levels_text,
-                "sizes": f"0..{self.max_size:,}",
+                "sizes": self.sizes.text,
                 "spent": f"{self.spent}; noise by level {' / '.join(map(str, self.noise))}",
                 "noise of numbers of groups, per level": None if self.totals_noise is None else str(self.totals_noise),
                 "public numbers of groups": {"root": "the root's", "regions": "every region's"}.get(
@@ -273,6 +292,8 @@ def matrix(values: np.ndarray | tuple[np.ndarray, ...], view: str) -> np.ndarray
         ProblemError: they are one vector per region.
     """
     if not isinstance(values, np.ndarray):
+        if are_tables(values):
+            raise ProblemError(f"{view} has one table per level, of different widths, not a matrix; take .values")
         raise ProblemError(
             f"{view} has one vector per region, of different lengths, not a matrix; take .values, a tuple with an "
             "array per region"
@@ -311,14 +332,17 @@ def pure_epsilons(noise: tuple[LevelNoise | None, ...]) -> tuple[Fraction, ...]:
     return tuple(level.epsilon if isinstance(level, GeometricNoise) else Fraction(0) for level in noise)
 
 
-def checked_values(values: object, n_regions: int, max_size: int) -> np.ndarray | tuple[np.ndarray, ...]:
-    """Check the values: int64 of shape (regions, K + 1), or the tuple of ranked vectors that was given.
+def checked_values(values: object, tree: Hierarchy, max_size: int) -> np.ndarray | tuple[np.ndarray, ...]:
+    """Check the values: int64 of shape (regions, K + 1), one table per level, or the tuple of ranked vectors given.
 
     Raises:
-        ProblemError, CountError: another shape, or no integers.
+        ProblemError, CountError: another shape, sizes that rise from a level to the next, or no integers.
     """
     if not isinstance(max_size, int) or max_size < 0:
         raise ProblemError(f"max_size={max_size!r} is no size; give K, a public whole number")
+    n_regions = tree.n_regions
+    if are_tables(values):
+        return _checked_tables(values, tree)
     if isinstance(values, tuple):
         if len(values) != n_regions:
             raise ProblemError(f"{len(values)} ranked vectors for {n_regions} regions; give one per region")
@@ -330,3 +354,31 @@ def checked_values(values: object, n_regions: int, max_size: int) -> np.ndarray 
             f"({n_regions}, {max_size + 1})"
         )
     return given if given.dtype == np.int64 else checked_counts(given, "noisy value")
+
+
+def are_tables(values: object) -> TypeGuard[tuple[np.ndarray, ...]]:
+    """Say whether values are one table per level, and not a matrix or one vector per region."""
+    return isinstance(values, tuple) and len(values) > 0 and all(np.ndim(table) == 2 for table in values)
+
+
+def _checked_tables(values: tuple[np.ndarray, ...], tree: Hierarchy) -> np.ndarray | tuple[np.ndarray, ...]:
+    """Check one table per level; a matrix where all levels turn out to have the same largest size.
+
+    Raises:
+        ProblemError, CountError: a table of the wrong shape, sizes that rise from a level to the next, no integers.
+    """
+    if len(values) != tree.n_levels:
+        raise ProblemError(f"{len(values)} tables for {tree.n_levels} levels; give one per level, root first")
+    tables = []
+    for level, table in enumerate(values):
+        here = tree.level(level)
+        if table.shape[0] != here.stop - here.start or not table.shape[1]:
+            raise ProblemError(
+                f"the table of level {level} has shape {table.shape}; give a row for each of its "
+                f"{here.stop - here.start} regions and a column per size"
+            )
+        whole = table.dtype.kind == "i" and table.dtype.itemsize < 8
+        tables.append(table.astype(np.int64) if whole else checked_counts(table, f"noisy value of level {level}"))
+    if Sizes(tree, tuple(table.shape[1] - 1 for table in tables)).equal:
+        return np.concatenate(tables)
+    return tuple(tables)

@@ -2,12 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from pgsr.checks import require_kind, require_source
 from pgsr.data.counts import CountOfCounts
+from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View, cumulative, ranked
 from pgsr.errors import ProblemError
 from pgsr.machine import memory
@@ -29,13 +32,14 @@ class NoiseStep(ABC):
     `Geometric` and `Noise` are the two that a user makes; they differ in how the noise of the levels is stated.
 
     Attributes:
-        view, totals, max_quantity: as the subclasses say.
+        view, totals, max_quantity, max_sizes: as the subclasses say.
         unit, relation: whose presence or values are hidden, and what may become of one.
     """
 
     view: ViewRule | tuple[ViewRule, ...]
     totals: Totals | str
     max_quantity: int
+    max_sizes: Sequence[int] | None
     unit: Unit
     relation: Relation
 
@@ -88,11 +92,16 @@ class NoiseStep(ABC):
         """
         self.check(truth, source)
         tree, public = truth.hierarchy, Totals.parse(self.totals)
-        noise, laws = self.levels(tree.n_levels, truth.max_size), self._laws(tree.n_levels, truth.max_size)
         if ledger is not None:
             require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
             ledger.charge(self.cost, f"measuring {_named(dict.fromkeys(self._rules))}", self.unit, self.relation)
+        if self.max_sizes is not None:
+            from pgsr.noise.by_level import measure_by_level  # which knows noise steps
 
+            values = measure_by_level(self, self._folded(truth), source, truth.name).tables
+            return replace(self.blank(truth), values=values, secure=source.secure)
+
+        noise, laws = self.levels(tree.n_levels, truth.max_size), self._laws(tree.n_levels, truth.max_size)
         totals = (truth.totals if public is Totals.REGIONS else truth.totals[:1]).copy()
         if public is Totals.NOISY:
             totals = noisy_totals(truth, self._totals_law(tree.n_levels, truth.max_size), source)
@@ -141,6 +150,11 @@ class NoiseStep(ABC):
         if truth.private_groups and self.totals is not Totals.NOISY:
             raise ProblemError("the table of groups is private; pay for the totals with totals='noisy'")
         tree = truth.hierarchy
+        if self.max_sizes is not None:
+            from pgsr.noise.by_level import require_by_level  # which knows noise steps
+
+            require_by_level(self, self._sizes(truth))
+            return
         self._laws(tree.n_levels, truth.max_size)
         if self.totals is Totals.NOISY:
             self._totals_law(tree.n_levels, truth.max_size)
@@ -152,12 +166,19 @@ class NoiseStep(ABC):
         tree, shape = truth.hierarchy, (truth.hierarchy.n_regions, truth.max_size + 1)
         public = Totals.parse(self.totals)
         totals = {Totals.REGIONS: truth.totals, Totals.ROOT: truth.totals[:1]}.get(public, np.zeros(shape[0], np.int64))
+        largest, values = truth.max_size, np.broadcast_to(np.int64(0), shape)
+        if self.max_sizes is not None:
+            largest = self._sizes(truth)
+            rows = np.diff(tree.level_start).tolist()
+            values = tuple(np.broadcast_to(np.int64(0), (n, k + 1)) for n, k in zip(rows, largest, strict=True))
+        elif self._ragged:
+            values = (np.empty(0, np.int64),) * shape[0]
         return Measurement(
             hierarchy=tree,
             view=self.views_on(tree, truth.max_size, totals),
-            values=(np.empty(0, np.int64),) * shape[0] if self._ragged else np.broadcast_to(np.int64(0), shape),
+            values=values,
             max_size=truth.max_size,
-            noise=self.levels(tree.n_levels, truth.max_size),
+            noise=self.levels(tree.n_levels, largest),
             public=public,
             totals=totals.copy(),
             secure=False,
@@ -167,6 +188,19 @@ class NoiseStep(ABC):
             unit=self.unit,
             relation=self.relation,
         )
+
+    def _sizes(self, truth: CountOfCounts) -> tuple[int, ...]:
+        """The largest sizes that are measured, refused where they do not fit what was counted."""
+        assert self.max_sizes is not None, "asked where they are stated alone"
+        sizes = Sizes(truth.hierarchy, tuple(self.max_sizes)).max_sizes
+        if sizes[0] > truth.max_size:
+            raise ProblemError(
+                f"max_sizes begin with {sizes[0]:,}, counted are sizes up to {truth.max_size:,}; give less"
+            )
+        return sizes
+
+    def _folded(self, truth: CountOfCounts) -> CountsByLevel:
+        return CountsByLevel.of(truth, self._sizes(truth))
 
     def views_on(self, tree: Hierarchy, max_size: int, totals: np.ndarray) -> View | tuple[View, ...]:
         """Choose the view of every region from public facts, in the form of `Measurement.view`.

@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeGuard
 
 import numpy as np
 
 from pgsr.checks import as_array, require_kind, what_to_lower
-from pgsr.data.counts import checked_counts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
@@ -17,6 +15,7 @@ from pgsr.noise.entities import checked_entities, contradicting_entities
 from pgsr.noise.measurement import (
     ROOT_ALONE,
     Totals,
+    are_tables,
     checked_noise,
     checked_values,
     matrix,
@@ -66,12 +65,8 @@ class ProblemFields:
         if not isinstance(self.norm, int) or self.norm not in (1, 2):
             raise ProblemError(f"norm {self.norm!r} is unknown; use 1 or 2")
         tree = self.hierarchy
-        if are_tables(self.values) and self.view is not View.RANKED:
-            object.__setattr__(self, "values", _checked_tables(self.values, tree))
-            object.__setattr__(self, "max_size", self.values[0].shape[-1] - 1)
-        else:
-            object.__setattr__(self, "values", checked_values(self.values, tree.n_regions, self.max_size))
-            self._require_right_kind()
+        object.__setattr__(self, "values", checked_values(self.values, tree, self.max_size))
+        self._require_right_kind()
         if self.view is View.RANKED and self.consistent:
             raise ProblemError("ranked sizes of children do not add up to those of their parent; give consistent=False")
         if self.noise is not None:
@@ -98,7 +93,9 @@ class ProblemFields:
             self._require_sizes_per_level_to_be_known()
 
     def _require_right_kind(self) -> None:
-        if isinstance(self.values, tuple) is not (self.view is View.RANKED):
+        if are_tables(self.values):
+            object.__setattr__(self, "max_size", self.values[0].shape[1] - 1)
+        elif isinstance(self.values, tuple) is not (self.view is View.RANKED):
             raise ProblemError(
                 f"{self.view!r}: ranked values are one vector per region, others a matrix, or one table per level; "
                 "give that"
@@ -147,9 +144,13 @@ class ProblemFields:
             )
         return Cells(self.hierarchy, self.view, self.max_size)
 
-    @cached_property
+    @property
     def sizes(self) -> Sizes:
         """The sizes of every level, and where the cells of a region stand among those of all."""
+        return self._sizes
+
+    @cached_property
+    def _sizes(self) -> Sizes:
         if are_tables(self.values):
             return Sizes(self.hierarchy, tuple(table.shape[1] - 1 for table in self.values))
         return Sizes.alike(self.hierarchy, self.max_size)
@@ -319,34 +320,6 @@ class ProblemFields:
                 "no point satisfies it": self.contradiction,
             },
         )
-
-
-def are_tables(values: object) -> TypeGuard[tuple[np.ndarray, ...]]:
-    """Say whether values are one table per level, and not a matrix or one vector per region."""
-    return isinstance(values, tuple) and len(values) > 0 and all(np.ndim(table) == 2 for table in values)
-
-
-def _checked_tables(values: tuple[np.ndarray, ...], tree: Hierarchy) -> np.ndarray | tuple[np.ndarray, ...]:
-    """Check one table per level; a matrix where all levels turn out to have the same largest size.
-
-    Raises:
-        ProblemError, CountError: a table of the wrong shape, sizes that rise from a level to the next, no integers.
-    """
-    if len(values) != tree.n_levels:
-        raise ProblemError(f"{len(values)} tables for {tree.n_levels} levels; give one per level, root first")
-    tables = []
-    for level, table in enumerate(values):
-        here = tree.level(level)
-        if table.shape[0] != here.stop - here.start or not table.shape[1]:
-            raise ProblemError(
-                f"the table of level {level} has shape {table.shape}; give a row for each of its "
-                f"{here.stop - here.start} regions and a column per size"
-            )
-        whole = table.dtype.kind == "i" and table.dtype.itemsize < 8
-        tables.append(table.astype(np.int64) if whole else checked_counts(table, f"noisy value of level {level}"))
-    if Sizes(tree, tuple(table.shape[1] - 1 for table in tables)).equal:
-        return np.concatenate(tables)
-    return tuple(tables)
 
 
 def _checked_groups(groups: np.ndarray, n_regions: int) -> np.ndarray:

@@ -50,6 +50,7 @@ class Isotonic(GatedMethod):
 
     optimum: Optimum = Optimum.SMALLEST
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS
+    sizes_per_level: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "optimum", member_of(Optimum, self.optimum, "optimum", MethodError))
@@ -82,24 +83,25 @@ class Isotonic(GatedMethod):
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         # One pass; there is nothing to stop in between.
-        regions = range(problem.hierarchy.n_regions)
+        ranked = problem.view is View.RANKED
+        noisy = problem.values if ranked else [row for table in problem.tables for row in table]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            rows = list(pool.map(lambda region: self._row(problem, region), regions))
-        if problem.view is View.RANKED:
+            rows = list(pool.map(lambda region: self._row(problem, region, noisy[region]), range(len(noisy))))
+        if ranked:
             estimate = Estimate(
                 problem.hierarchy,
                 View.COUNTS,
                 np.stack([counts_of_ranked(row, problem.max_size) for row in rows]),
             )
         else:
-            estimate = Estimate(problem.hierarchy, problem.view, np.stack(rows))
+            estimate = Estimate(problem.hierarchy, problem.view, problem.sizes.shaped(np.concatenate(rows)))
         seconds = Seconds(solve=deadline.spent)
         certificate = certify(problem, estimate)
         proved = certificate.optimal or (certificate.gap is not None and certificate.gap <= PROVED_GAP)
         return Result(Status.OPTIMAL if proved else Status.FEASIBLE, "", estimate, certificate, seconds)
 
-    def _row(self, problem: Problem, region: int) -> np.ndarray:
-        y, stated = problem.values[region], problem.conditions
+    def _row(self, problem: Problem, region: int, y: np.ndarray) -> np.ndarray:
+        stated = problem.conditions
         if problem.view is View.RANKED:
             return self._fit(problem, y, problem.max_size)
         if stated is not None:

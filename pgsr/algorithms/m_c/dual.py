@@ -408,7 +408,8 @@ def _ordered_bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 def cumulative_counts_exceed(problem: Problem) -> str | None:
     """Say why cumulative counts this large cannot be worked on in floating point, or return None."""
     totals = problem.stated_totals
-    largest = max(int(problem.target.max()), -int(problem.target.min()), 0 if totals is None else int(totals.max()))
+    largest = max(int(np.abs(table).max()) for table in problem.tables)
+    largest = max(largest, 0 if totals is None else int(totals.max()))
     if largest > _LARGEST_VALUE:
         return "cumulative counts exceed 2^45, so their fractions have too few digits"
     return None

@@ -2,14 +2,15 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pgsr.algorithms.m_c.ascent import maximise
+from pgsr.algorithms.m_c.by_level import relaxed_by_level
 from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed, refused_bounds_above
 from pgsr.algorithms.m_c.preconditioner import aggregates
-from pgsr.certificates import certify
+from pgsr.certificates import Multipliers, certify
 from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
@@ -17,6 +18,7 @@ from pgsr.errors import MethodError
 from pgsr.machine import memory
 from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken
 from pgsr.methods.method import Result, Seconds, Status
+from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import PROVED_GAP
 
@@ -79,6 +81,7 @@ class CumulativeProjection(GatedMethod):
     """
 
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS
+    sizes_per_level: ClassVar[bool] = True
 
     gap: float = PROVED_GAP
     method: str = "newton"
@@ -96,37 +99,51 @@ class CumulativeProjection(GatedMethod):
             return f"CumulativeProjection minimises squares, {problem.label} absolute values"
         if not problem.monotone or not problem.consistent or not problem.nonnegative:
             return f"CumulativeProjection needs consistency, order and signs, which {problem.label} does not all state"
+        if not problem.sizes.equal and problem.totals is not Totals.REGIONS:
+            return (
+                "CumulativeProjection needs every region's public total where levels have sizes of their own; state "
+                "the problem with totals='regions', or take a solver model from pgsr.models"
+            )
         return refused_bounds_above(problem)
 
     def exceeds(self, problem: Problem) -> str | None:
         return cumulative_counts_exceed(problem)
 
     def bytes_needed(self, problem: Problem) -> int:
+        if not problem.sizes.equal:
+            return 140 * problem.n_unknowns
         n_inner = problem.hierarchy.n_inner * problem.target.shape[1]
         n_dense = problem.hierarchy.n_inner * (len(aggregates(problem.target.shape[1])) - 1) ** 2
         per_leaf = 24 if problem.conditions is None else 40
         return 140 * n_inner + per_leaf * (problem.n_unknowns - n_inner) + 8 * n_dense
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
+        if not problem.sizes.equal:
+            return self._judged(problem, *relaxed_by_level(problem, deadline), deadline)
         dual = SquaresDual(problem)
         answer = maximise(dual, self.gap / 2, deadline, accelerated=self.method == "accelerated")
+        late = f"{deadline.limit:g} s and {answer.steps} steps" if answer.timed_out else ""
+        return self._judged(problem, dual.multipliers(answer.point), answer.x, deadline, late)
+
+    def _judged(self, problem: Problem, prices: Multipliers, values: Any, deadline: Deadline, late: str = "") -> Result:
+        """Judge a relaxed answer by its prices, and round it for an integer problem; `late` says when it stopped."""
         solved = deadline.spent
-        prices = dual.multipliers(answer.point)
-        estimate = Estimate(problem.hierarchy, View.CUMULATIVE, answer.x)
+        estimate = Estimate(problem.hierarchy, View.CUMULATIVE, values)
         certificate = certify(problem.relaxed(), estimate, prices)
         seconds = Seconds(solve=solved)
         reached = f"relative gap {certificate.gap:.1e}" if certificate.gap is not None else repr(certificate)
         if certificate.gap is None:
             return Result(Status.FAILED, f"the answer misses our tolerances: {reached}", None, certificate, seconds)
-        if certificate.gap > self.gap and answer.timed_out:
-            reason = f"{reached} after {deadline.limit:g} s and {answer.steps} steps, {self.gap:g} was asked for"
+        if certificate.gap > self.gap and late:
+            reason = f"{reached} after {late}, {self.gap:g} was asked for"
             return Result(Status.TIMED_OUT, reason, None, certificate, seconds)
         if not problem.integer:
             if certificate.gap <= self.gap:
                 return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=prices)
             return Result(Status.FEASIBLE, f"the ascent stopped at a {reached}", estimate, certificate, seconds)
         certified = deadline.spent
-        rounded = Estimate(problem.hierarchy, View.CUMULATIVE, nearest(answer.x))
+        whole = nearest(values) if isinstance(values, np.ndarray) else tuple(map(nearest, values))
+        rounded = Estimate(problem.hierarchy, View.CUMULATIVE, whole)
         seconds = Seconds(solve=solved, round=deadline.spent - certified)
         reason = f"relaxation solved to a {reached}, then every cumulative count rounded to the nearest integer"
         certificate = certify(problem, rounded, prices)

@@ -77,13 +77,13 @@ class CumulativeLevelProjection:
         require_kind(problem, CumulativeLevelProblem, "problem", "give CumulativeLevelProblem(...)")
         deadline, dual = Deadline(), LevelDual(problem)
         point, steps = ascend(dual, self.tolerance)
-        tables = _consistent(problem, dual)
+        tables = consistent_tables(problem, dual)
         return CumulativeLevelResult(
             tables, problem.objective(tables), point.value, point.missing, steps, deadline.spent
         )
 
 
-def _consistent(problem: CumulativeLevelProblem, dual: LevelDual) -> tuple[np.ndarray, ...]:
+def consistent_tables(problem: CumulativeLevelProblem, dual: LevelDual) -> tuple[np.ndarray, ...]:
     """Add up what leaves take; a tail is what its own region takes, between what is below it and the total."""
     tables = [dual.taken[-1]]
     for level in range(len(dual.taken) - 2, -1, -1):

@@ -29,7 +29,8 @@ exchange of units pays (`pgsr.engines.nearest_tree.exchange`); until it is, wind
 **Streams.** A block of sizes needs the root's price alone, and gives back gains, offsets, windows and the ends of its
 exchange test: a few numbers per size. So M_H can be solved block by block, in bounded memory or on a cluster.
 
-Files: `projection` is `TreeProjection`, `streaming` the same on blocks of sizes.
+Files: `projection` is `TreeProjection`, `by_flow` its way to every region's total and to sizes per level, `streaming`
+the same as `projection` on blocks of sizes.
 """
 
 from pgsr.algorithms.m_h.projection import TreeProjection

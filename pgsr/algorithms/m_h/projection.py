@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pgsr.algorithms.m_h.by_flow import needs_flow, optimum_by_flow, refused_by_flow
 from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.rounded_reals import missed
 from pgsr.data.estimate import Estimate
@@ -13,9 +14,8 @@ from pgsr.engines.nearest_tree.bounded_trees import MixedTrees
 from pgsr.engines.nearest_tree.bounds import Intervals
 from pgsr.engines.nearest_tree.integers import SLACK, WIDEST, optimal_prices, widening
 from pgsr.engines.nearest_tree.size_trees import SizeTrees
-from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken
+from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken, require_possible_totals
 from pgsr.methods.method import Result, Seconds, Status
-from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import PROVED_GAP
 
@@ -26,7 +26,8 @@ class TreeProjection(GatedMethod):
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
         subject to  x[r, s] = sum over children c of x[c, s],   x >= 0 (integer),   sum_s x[root, s] = G,
-                    lower[r, s] <= x[r, s] <= upper[r, s] where `Problem.where` states bounds.
+                    lower[r, s] <= x[r, s] <= upper[r, s] where `Problem.where` states bounds;
+                    or sum_s x[r, s] = G[r] in every region r, or sizes of their own on every level, in integers.
 
     Every inner region pays its children a price per group, the dual of its consistency condition; a leaf at price p
     takes max(0, y + p / 2w). The optimal prices solve a convex piecewise linear system whose Jacobians are M-matrices,
@@ -35,6 +36,11 @@ class TreeProjection(GatedMethod):
     method on one number. The integer optimum lies near: inside windows of a few counts around the continuous one, unit
     steps are merged by cost (the paper's dynamic program on slopes), the root takes the cheapest G over all sizes, and
     the exchange test proves the answer globally optimal; else the windows are widened.
+
+    Where every region's total is public, or levels have sizes of their own (a region's sizes are then folded into those
+    of its children, `pgsr.data.sizes.Sizes`), sizes are coupled everywhere, and the problem is a cheapest flow of
+    quadratic cost, solved by Newton's method on its prices and made whole by shortest paths
+    (`pgsr.algorithms.m_h_levels`); node potentials prove the integers optimal.
 
     Bounds of cells, of leaves or of regions above them, clip what regions take: structural zeros, fixed invariants,
     minima and maxima. Sizes without any are solved as if no others had some. At the others Newton's method is no longer
@@ -65,6 +71,7 @@ class TreeProjection(GatedMethod):
     """
 
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS
+    sizes_per_level: ClassVar[bool] = True
 
     def supports(self, problem: Problem) -> str | None:
         if problem.view is not View.COUNTS or problem.monotone:
@@ -73,16 +80,18 @@ class TreeProjection(GatedMethod):
             return f"TreeProjection minimises squares, {problem.label} absolute values"
         if not problem.consistent or not problem.nonnegative:
             return f"TreeProjection needs consistency and non-negativity, which {problem.label} does not state"
-        if problem.totals is Totals.REGIONS:
-            return "TreeProjection knows the root's total only; state the problem with totals='root'"
         if problem.entities is not None:
             return "TreeProjection knows no numbers of entities; EntityTotalsProjection() does, with every total"
-        return None
+        return refused_by_flow(problem) if needs_flow(problem) else None
 
     def bytes_needed(self, problem: Problem) -> int:
+        if needs_flow(problem):
+            return 200 * problem.n_unknowns
         return (48 if problem.conditions is None else 96) * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
+        if needs_flow(problem):
+            return _by_flow(problem, deadline)
         total = problem.root_total if problem.totals is not None else None
         trees, root, below = _priced_trees(problem, total)
         if not problem.integer:
@@ -96,6 +105,17 @@ class TreeProjection(GatedMethod):
                 return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
             deadline.check("no certified optimum")
         return Result(Status.FAILED, f"no certified optimum in windows of {WIDEST:,} counts")
+
+
+def _by_flow(problem: Problem, deadline: Deadline) -> Result:
+    require_possible_totals(problem)
+    estimate, prices = optimum_by_flow(problem, deadline)
+    seconds = Seconds(solve=deadline.spent)
+    certificate = certify(problem, estimate, prices)
+    if certificate.optimal:
+        return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=prices)
+    reason = f"the flow's own prices do not prove it: {certificate!r}"
+    return Result(Status.FAILED, reason, None, certificate, seconds, refused=estimate)
 
 
 def _priced_trees(problem: Problem, total: int | None) -> tuple[SizeTrees | MixedTrees, float, Any]:

@@ -9,7 +9,7 @@ from pgsr.algorithms.m_h_levels.solving_parts import solve_parts
 from pgsr.checks import require_kind
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.views import View
-from pgsr.methods.gate import Deadline
+from pgsr.methods.gate import NO_LIMIT, Deadline
 from pgsr.methods.method import Status
 from pgsr.noise.measurement_by_level import MeasurementByLevel
 
@@ -83,16 +83,20 @@ class LevelTreeProjection:
         """
         return self.solve(self.stated(measurement))
 
-    def solve(self, problem: LevelProblem) -> LevelResult:
-        """Solve a problem; every problem that can be stated has an answer."""
+    def solve(self, problem: LevelProblem, deadline: Deadline = NO_LIMIT) -> LevelResult:
+        """Solve a problem; every problem that can be stated has an answer.
+
+        Raises:
+            Stopped: the deadline passed between two rounds of the network.
+        """
         require_kind(problem, LevelProblem, "problem", "give LevelProblem(CountsByLevel(...))")
-        deadline = Deadline()
+        clock = Deadline()
         held = _Held(problem)
-        solve_parts(held, [None], [begin(held, None)], None, problem.total, map)
+        solve_parts(held, [None], [begin(held, None)], None, problem.total, map, deadline)
         assert held.counts is not None
         assert held.prices is not None
         certificate = certified(problem, held.counts, held.prices)
-        return LevelResult(held.counts, held.prices, certificate, deadline.spent)
+        return LevelResult(held.counts, held.prices, certificate, clock.spent)
 
 
 @dataclass(eq=False)

@@ -12,6 +12,7 @@ from pgsr.algorithms.m_h_levels.parts import Key, Outcome, Parts, Question, Repl
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.engines.quadratic_flow import LEAST_TIE, MOST_TIE, Network, cheapest_flow, nearly_whole, relaxed_prices
 from pgsr.machine.parallel import Mapper
+from pgsr.methods.gate import NO_LIMIT, Deadline
 
 _ENOUGH = 0.1
 """Units by which sums may be off before prices are rounded."""
@@ -49,7 +50,13 @@ class Solved:
 
 
 def solve_parts(
-    parts: Parts, keys: Sequence[Key], replies: Sequence[Reply], upper: Upper | None, total: int | None, mapper: Mapper
+    parts: Parts,
+    keys: Sequence[Key],
+    replies: Sequence[Reply],
+    upper: Upper | None,
+    total: int | None,
+    mapper: Mapper,
+    deadline: Deadline = NO_LIMIT,
 ) -> Solved:
     """Solve a problem in rounds, until no cell that was left out is worth a unit.
 
@@ -61,10 +68,15 @@ def solve_parts(
         replies: of `begin` on every part.
         total: of the root, or None.
         mapper: where parts are asked.
+        deadline: asked before every round.
+
+    Raises:
+        Stopped: the deadline passed.
     """
     top, start_above, flows_above = 0.0, None if upper is None else np.zeros(upper.piece.n_vertices), None
     passes, stage = 1, 0
     while True:
+        deadline.check("no integer optimum yet")
         joined = Joined.of(upper, replies, total)
         price, x = joined.start(top, start_above, replies), None
         before = [reply.flows for reply in replies]

@@ -112,16 +112,17 @@ def consistency_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
     tree, sizes = problem.hierarchy, problem.sizes
     if not problem.consistent:
         return _none(sizes.n_cells)
-    first, blocks, right, start = sizes.first_cell, [], [], 0
+    blocks, right, start = [], [], 0
     for level in range(tree.n_levels - 1):
         here, below = tree.level(level), tree.level(level + 1)
         width = sizes.max_sizes[level + 1] + 1
         # Every row's number, in place of a price: `spread` gives each cell that of the sum that it is a part of.
         number = start + np.arange((here.stop - here.start) * width).reshape(-1, width)
         own = sizes.spread(number + 1, level, problem.view).ravel() - 1  # -1 where a cell is in no sum
-        cells = np.arange(first[here.start], first[here.stop])
+        cells = sizes.cells_of(level)
         blocks.append((own[own >= 0], cells[own >= 0], 1.0))
-        blocks.append((number[tree.parent[below] - here.start].ravel(), np.arange(first[below.start], first[below.stop]), -1.0))
+        of_children = number[tree.parent[below] - here.start].ravel()
+        blocks.append((of_children, sizes.cells_of(level + 1), -1.0))
         # Integer arithmetic, so that the right-hand side is exact whatever the size of the counts.
         folded = sizes.folded(problem.tables[level], level, problem.view)
         right.append((sizes.children_sums(problem.tables, level) - folded).ravel())

@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.laws.per_level import noise_of
@@ -90,8 +91,9 @@ def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
         if field.name == "hierarchy" or value is None:
             continue
         if field.name == "values" and isinstance(value, tuple):
-            yield "problem_values_lengths", np.array([len(part) for part in value], np.int64)
-            yield "problem_values", np.concatenate(value)
+            lengths = "problem_values_lengths" if problem.view is View.RANKED else "problem_values_sizes"
+            yield lengths, np.array([part.shape[-1] for part in value], np.int64)
+            yield "problem_values", np.concatenate([part.ravel() for part in value])
         elif isinstance(value, Conditions):
             yield from _of_conditions(value)
         elif field.name == "noise":
@@ -131,7 +133,7 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     out: dict[str, Any] = {"hierarchy": Hierarchy(tuple(paths), parent, first_child, level_start, order, padded)}
     for key, value in arrays.items():
         name = key.removeprefix("problem_")
-        if name in (key, "values_lengths"):
+        if name in (key, "values_lengths", "values_sizes"):
             continue
         out[name] = value if value.ndim else value.item()
     out["view"] = View[out["view"]]
@@ -144,6 +146,9 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     if "problem_values_lengths" in arrays:
         ends = np.cumsum(arrays["problem_values_lengths"])[:-1]
         out["values"] = tuple(np.split(out["values"], ends))
+    if "problem_values_sizes" in arrays:
+        sizes = Sizes(out["hierarchy"], tuple(arrays["problem_values_sizes"] - 1))
+        out["values"] = sizes.tables(arrays["problem_values"])
     return out
 
 

@@ -1,0 +1,373 @@
+"""Problems whose levels have sizes of their own: every program, solver and proof against all points that add up."""
+
+from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from instances import scale
+from level_points import SHAPES, Shape
+
+from pgsr import (
+    CountOfCounts,
+    Estimate,
+    Geometric,
+    Hierarchy,
+    Mechanism,
+    Problem,
+    Seeded,
+    Status,
+    Totals,
+    View,
+    certify,
+    metrics,
+)
+from pgsr.algorithms import (
+    CostTables,
+    CumulativeProjection,
+    Isotonic,
+    IsotonicTreeProjection,
+    MeanConsistency,
+    SimplexProjection,
+    TreeProjection,
+)
+from pgsr.certificates import MULTIPLIERS, POTENTIALS, Multipliers, lagrangian_bound, violations
+from pgsr.certificates.potentials_by_level import is_flow_optimal
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.sizes import Sizes
+from pgsr.errors import CountError, MethodError, ProblemError
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.noise.by_level import measure_by_level
+from pgsr.problems.conditions import cells
+from pgsr.problems.programs import named, program_of, read_program
+
+TREES = {name: SHAPES[name] for name in SHAPES if name not in ("root alone", "as many sizes everywhere")}
+VIEWS = (View.COUNTS, View.CUMULATIVE)
+TOTALS = (None, "root", "regions")
+INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Cvxpy("HIGHS"))
+REAL = (Cvxpy("CLARABEL"), Gurobi(), Cvxpy("PIQP"), MathOpt("PDLP"), Scipy())
+TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+
+
+@lru_cache
+def points_of(name: str) -> np.ndarray:
+    """All points of a tree, as cells of counts."""
+    shape, largest = SHAPES[name]
+    return shape.points(largest)
+
+
+def in_view(shape: Shape, points: np.ndarray, view: View) -> np.ndarray:
+    if view is View.COUNTS:
+        return points
+    ends = Sizes(shape.tree, shape.max_sizes).first_cell
+    parts = [np.cumsum(points[:, a:b], axis=1) for a, b in pairwise(ends)]
+    return np.concatenate(parts, axis=1)
+
+
+def problem_of(name: str, view: View, totals, seed: int, norm: int = 2, weighted: bool = True) -> Problem:
+    """A problem whose noise lies around one of the points, so that the search holds the optimum."""
+    shape, points, rng = SHAPES[name][0], points_of(name), np.random.default_rng([seed, len(name)])
+    sizes = Sizes(shape.tree, shape.max_sizes)
+    sums = np.add.reduceat(points, sizes.first_cell[:-1], axis=1)
+    small = np.flatnonzero(sums[:, 0] <= 4)
+    near = int(rng.choice(small))
+    y = in_view(shape, points[near : near + 1], view)[0] + rng.integers(-1, 2, sizes.n_cells)
+    groups = {None: None, "root": int(sums[near, 0]), "regions": sums[near]}[totals]
+    w = rng.integers(1, 4, shape.tree.n_regions) if weighted else None
+    return Problem.of(sizes.tables(y), shape.tree, view, groups=groups, totals=totals, weights=w, label="P", norm=norm)
+
+
+def allowed(problem: Problem, points: np.ndarray) -> np.ndarray:
+    """The points with the public totals, by their sums, or in cumulative counts by their last cells."""
+    if problem.totals is None:
+        return points
+    sizes, stated = problem.sizes, problem.stated_totals
+    sums = points[:, sizes.last_cell] if problem.view is View.CUMULATIVE else np.add.reduceat(
+        points, sizes.first_cell[:-1], axis=1
+    )  # fmt: skip
+    return points[(sums[:, : len(stated)] == stated).all(axis=1)]
+
+
+def best_of(problem: Problem, points: np.ndarray) -> int:
+    w = problem.w[problem.sizes.region_of_cell]
+    return int((w * np.abs(allowed(problem, points) - problem.cells) ** problem.norm).sum(axis=1).min())
+
+
+def cases(n: int):
+    return [
+        pytest.param(name, view, totals, norm, id=f"{name}, {view.value}, {totals}, norm {norm}")
+        for name in TREES
+        for view in VIEWS
+        for totals in TOTALS
+        for norm in (1, 2)
+    ][:: max(1, n)]
+
+
+@pytest.mark.drawn(8)
+@pytest.mark.parametrize(("name", "view", "totals", "norm"), cases(1))
+def test_a_program_has_exactly_the_points_that_add_up(name, view, totals, norm):
+    """Its rows and bounds hold at a point of small numbers if and only if the point is one of them."""
+    shape, rng = SHAPES[name][0], np.random.default_rng(3)
+    points = in_view(shape, points_of(name), view)
+    for seed in range(scale(2, 10)):
+        problem = problem_of(name, view, totals, seed, norm)
+        program, known = program_of(problem), {tuple(point) for point in allowed(problem, points).tolist()}
+        tried = points[rng.integers(0, len(points), 400)].copy()
+        tried[100:, rng.integers(0, tried.shape[1], 3)] += rng.integers(-1, 2, (300, 3))
+        low = tried.min() if view is View.CUMULATIVE else 0
+        tried = np.maximum(tried, min(low, 0))
+        for x in tried[tried.max(axis=1) <= SHAPES[name][1]]:
+            z = x - problem.cells
+            holds = bool(
+                (program.matrix @ z == program.right).all()
+                and (program.order @ z <= program.order_right).all()
+                and ((program.lower <= z) & (z <= program.upper)).all()
+            )
+            broken = violations(problem, Estimate(problem.hierarchy, view, problem.sizes.shaped(x)))
+            assert holds == (tuple(x.tolist()) in known) == (not any(broken.values())), (x, broken)
+
+
+@pytest.mark.drawn(6)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "view", "totals", "norm"), cases(1))
+def test_solvers_find_the_best_of_all_points(name, view, totals, norm):
+    points = in_view(SHAPES[name][0], points_of(name), view)
+    for seed in range(scale(1, 3)):
+        problem = problem_of(name, view, totals, seed, norm)
+        best = best_of(problem, points)
+        for method in (*INTEGER, TreeProjection()):
+            if method.supports(problem) is None:
+                result = method.solve(problem)
+                assert result.status is Status.OPTIMAL, (method, result)
+                assert result.certificate.objective == best, (method, result)
+                assert result.certificate.bound == best
+        objectives = []
+        for method in (*REAL, CumulativeProjection()):
+            if method.supports(problem.relaxed()) is None:
+                result = method.solve(problem.relaxed())
+                assert result.status is Status.OPTIMAL, (method, result)
+                assert result.certificate.bound_by == MULTIPLIERS
+                assert result.certificate.objective <= best + 1e-6 * (1 + best)
+                objectives.append(result.certificate.objective)
+        assert max(objectives) == pytest.approx(min(objectives), rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.drawn(8)
+@pytest.mark.parametrize(("name", "view", "totals", "norm"), cases(1))
+def test_wild_prices_give_a_bound(name, view, totals, norm):
+    points, rng = in_view(SHAPES[name][0], points_of(name), view), np.random.default_rng(5)
+    finite = 0
+    for seed in range(scale(3, 30)):
+        problem = problem_of(name, view, totals, seed, norm)
+        best, tree, sizes = best_of(problem, points), problem.hierarchy, problem.sizes
+        rows = np.diff(tree.level_start)
+        for spread in (0.0, 0.5, 5.0):
+            prices = tuple(
+                rng.normal(0, spread, (rows[level], sizes.max_sizes[level + 1] + 1))
+                for level in range(tree.n_levels - 1)
+            )
+            n = {None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals]
+            for stated in (problem, problem.relaxed()):
+                bound = lagrangian_bound(stated, Multipliers(prices, rng.normal(0, spread, n)))
+                finite += np.isfinite(bound)
+                assert bound <= best
+    assert finite > 0
+
+
+@pytest.mark.drawn(3)
+@pytest.mark.parametrize("totals", TOTALS)
+@pytest.mark.parametrize("name", TREES)
+def test_flow_potentials_prove_the_best_point_and_no_other(name, totals):
+    points, rng = points_of(name), np.random.default_rng(7)
+    proved = refuted = 0
+    for seed in range(scale(3, 20)):
+        problem = problem_of(name, View.COUNTS, totals, seed)
+        free = allowed(problem, points)
+        w = problem.w[problem.sizes.region_of_cell]
+        cost = (w * (free - problem.cells) ** 2).sum(axis=1)
+        for place in (*np.argsort(cost)[:4], *rng.integers(0, len(free), 4)):
+            estimate = Estimate(problem.hierarchy, View.COUNTS, problem.sizes.shaped(free[place]))
+            certificate = certify(problem, estimate)
+            assert certificate.objective == cost[place]
+            assert certificate.optimal == is_flow_optimal(problem, estimate) == (cost[place] == cost.min())
+            proved, refuted = proved + certificate.optimal, refuted + (not certificate.optimal)
+            if certificate.optimal:
+                assert certificate.bound_by == POTENTIALS
+    assert proved
+    assert refuted
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("max_sizes", [(20, 9, 4), (6, 6, 2), (8, 8, 8)], ids=str)
+@pytest.mark.parametrize("totals", TOTALS)
+def test_tree_projection_takes_all_totals_and_sizes(totals, max_sizes, seed):
+    """In integers, proved, with the objective of a general solver; with every region's total at equal sizes, too."""
+    rng = np.random.default_rng(seed)
+    tree = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(4) for j in range(1 + i)])
+    sizes = Sizes(tree, max_sizes)
+    truth = [rng.integers(0, 9, (tree.n_regions - tree.n_inner, max_sizes[-1] + 1))]
+    totals_of = tree.sum_up(truth[0].sum(axis=1))
+    y = rng.integers(-9, 30, sizes.n_cells)
+    groups = {None: None, "root": int(totals_of[0]), "regions": totals_of}[totals]
+    problem = Problem.of(sizes.tables(y), tree, groups=groups, totals=totals, label="M_H")
+    ours, theirs = TreeProjection().solve(problem), Gurobi().solve(problem)
+    assert ours.status is Status.OPTIMAL, ours
+    assert theirs.status in (Status.OPTIMAL, Status.TOO_LARGE), theirs
+    if theirs.answer is not None:
+        assert ours.certificate.objective == theirs.certificate.objective
+
+
+@pytest.mark.parametrize("totals", [None, "regions"])
+@pytest.mark.parametrize("norm", [1, 2])
+def test_regions_alone_are_solved_level_by_level(totals, norm):
+    for seed in range(3):
+        problem = replace(
+            problem_of("three levels, three kinds", View.CUMULATIVE, totals, seed, norm), consistent=False
+        )
+        ours, theirs = Isotonic().solve(problem), Gurobi().solve(problem)
+        assert ours.status is theirs.status is Status.OPTIMAL
+        assert ours.certificate.objective == theirs.certificate.objective
+        naive = replace(problem_of("three levels, three kinds", View.COUNTS, "regions", seed), consistent=False)
+        ours, theirs = SimplexProjection().solve(naive), Gurobi().solve(naive)
+        assert ours.status is theirs.status is Status.OPTIMAL
+        assert ours.certificate.objective == theirs.certificate.objective
+
+
+@pytest.mark.slow
+@pytest.mark.drawn(2)
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("view", VIEWS)
+def test_native_models_state_the_same_rows(view, norm):
+    """By name, and with the same optimum; values from elsewhere are judged, in the shapes that a message names."""
+    problem = problem_of("rows, columns and more rows", view, "root", 1, norm)
+    wanted = set(named(problem, "full").rows.texts())
+    for method in (Gurobi(), Cvxpy("CLARABEL"), MathOpt("GSCIP"), Scip(), CpSat()):
+        model = method.model(problem)
+        result, direct = model.solve(problem), method.solve(problem)
+        assert result.status is direct.status
+        assert result.certificate.objective == direct.certificate.objective
+        if isinstance(method, Gurobi):
+            assert {row.ConstrName for row in model.native.getConstrs()} == wanted
+            values = (
+                list(TreeProjection().solve(problem).estimate.tables) if norm == 2 and view is View.COUNTS else None
+            )
+            if values is not None:
+                assert model.judge(values).status is Status.OPTIMAL
+                with pytest.raises(MethodError, match="as one array per level, the root's first, of the shapes"):
+                    model.judge(values[::-1])
+
+
+@pytest.mark.parametrize("ending", [".mps", ".lp", ".mof.json", ".npz"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_files_hold_sizes_per_level(view, ending, tmp_path):
+    problem = problem_of("three levels, three kinds", view, "regions", 2)
+    problem.write(tmp_path / f"p{ending}")
+    program, read = named(problem), read_program(tmp_path / f"p{ending}")
+    assert read.variables.texts() == program.variables.texts()
+    assert (read.matrix != program.matrix).nnz == 0
+    assert read.constant == program.constant
+    if ending == ".npz":
+        again = Problem.read(tmp_path / f"p{ending}")
+        assert again.sizes.max_sizes == problem.sizes.max_sizes
+        assert all(np.array_equal(a, b) for a, b in zip(again.tables, problem.tables, strict=True))
+
+
+def test_names_of_folded_sums_are_those_of_the_sizes_below():
+    problem = Problem.of(([[0, 3, 2]], [[1, 1], [0, 3]]), TREE, groups=5, label="M_H")
+    assert named(problem).rows.texts() == ["consistency[US,0]", "consistency[US,1]", "total[US]"]
+    assert named(problem).variables.texts()[:4] == ["x[US,0]", "x[US,1]", "x[US,2]", "x[US/GA,0]"]
+    assert named(problem).matrix.toarray()[1].tolist() == [0, 1, 1, 0, -1, 0, -1]
+
+
+def test_what_is_not_known_yet_is_refused_in_a_sentence():
+    tables = ([[0, 3, 2]], [[1, 1], [0, 3]])
+    problem = Problem.of(tables, TREE, groups=5, label="M_H")
+    for method in (CostTables(), Flow(), MeanConsistency()):
+        assert method.supports(problem).startswith("this method takes one largest size for all levels")
+        assert method.solve(problem).status is Status.UNSUPPORTED
+    assert not hasattr(IsotonicTreeProjection(), "sizes_per_level")
+    with pytest.raises(ProblemError, match="has sizes of its own on every level, which conditions do not know"):
+        problem.where(cells(size=0) == 0)
+    with pytest.raises(ProblemError, match="read its tables, one per level"):
+        _ = problem.target
+    with pytest.raises(ProblemError, match="a region has weight 0"):
+        Problem.of(tables, TREE, groups=5, weights=np.array([0, 1, 1]))
+    with pytest.raises(CountError, match="largest size 2 at level 1, below 1 at level 0"):
+        Problem.of(([[0, 3]], [[1, 1, 0], [0, 3, 0]]), TREE, groups=5)
+    with pytest.raises(ProblemError, match="1 tables for 2 levels"):
+        Problem.of(([[0, 3]],), TREE, groups=5)
+    with pytest.raises(ProblemError, match="the table of level 1 has shape"):
+        Problem.of(([[0, 3, 1]], [[1, 1]]), TREE, groups=5)
+    uneven = Hierarchy.from_paths([("US", "GA", "a"), ("US", "DC")], pad_ragged=True)
+    values = [np.zeros((n, k), int) for n, k in zip(np.diff(uneven.level_start), (3, 2, 2), strict=True)]
+    with pytest.raises(ProblemError, match="stands above a copy of itself"):
+        Problem.of(tuple(values), uneven, groups=5)
+
+
+def test_tables_of_one_size_are_a_matrix():
+    problem = Problem.of(([[0, 3]], [[1, 1], [0, 3]]), TREE, groups=5)
+    assert problem.sizes.equal
+    assert problem.target.tolist() == [[0, 3], [1, 1], [0, 3]]
+    estimate = Estimate(TREE, View.COUNTS, (np.array([[1, 4]]), np.array([[1, 1], [0, 3]])))
+    assert estimate.values.shape == (3, 2)
+
+
+def test_estimates_with_sizes_per_level_show_what_they_are():
+    problem = Problem.of(([[0, 3, 2]], [[1, 1], [0, 3]]), TREE, groups=5, label="M_H")
+    estimate = TreeProjection().solve(problem).estimate
+    assert repr(estimate) == f"Estimate(View.COUNTS, {TREE!r}, sizes 0..2 / 0..1, integer)"
+    assert estimate.row(1).tolist() == estimate.tables[1][0].tolist()
+    assert "0..2 / 0..1" in problem._repr_html_()
+    assert problem.sizes.folded(estimate.tables[0], 0, View.COUNTS).tolist() == [
+        estimate.tables[1].sum(axis=0).tolist()
+    ]
+    with pytest.raises(CountError, match="levels have sizes of their own here"):
+        estimate.counts()
+
+
+def test_a_noise_step_measures_sizes_per_level_and_all_that_follows_takes_them():
+    """From counts to errors: measured, stated, solved, compared with the truth folded to the same sizes."""
+    tree = Hierarchy.from_paths([("US", "GA", "a"), ("US", "GA", "b"), ("US", "MI", "c")])
+    truth = CountOfCounts(tree, [[0, 9, 4, 2, 1], [0, 5, 3, 0, 2], [1, 7, 2, 2, 0]], "demo")
+    noise = Geometric(View.COUNTS, 6, totals="root", max_sizes=(4, 2, 1))
+    noisy = noise.measure(truth, Seeded("a"))
+    assert repr(noisy).endswith("sizes 0..4 / 0..2 / 0..1, epsilon=6)")
+    assert [table.shape for table in noisy.values] == [(1, 5), (2, 3), (3, 2)]
+    again = measure_by_level(noise, CountsByLevel.of(truth, (4, 2, 1)), Seeded("a"), "demo")
+    assert all(np.array_equal(a, b) for a, b in zip(noisy.values, again.tables, strict=True))
+    assert [noisy.law(region) for region in (0, 1, 3)] == [
+        noise.levels(3)[0].law(noise.sensitivity(View.COUNTS, 4))
+    ] * 3
+    for problem in (Problem.m_h, Problem.mean_consistency):
+        assert problem(noisy).sizes.max_sizes == (4, 2, 1)
+    result = Mechanism(noise, TreeProjection()).release(truth, Seeded("a"))
+    assert result.status is Status.OPTIMAL
+    assert metrics.l1(truth, result.estimate).shape == (6,)
+    assert (
+        metrics.cumulative_l1(truth, result.estimate)[0]
+        == np.abs(np.cumsum(result.estimate.tables[0][0] - truth.counts[0])).sum()
+    )
+    exact = Estimate(tree, View.COUNTS, CountsByLevel.of(truth, (4, 2, 1)).tables)
+    assert metrics.l1(truth, exact).tolist() == [0] * 6
+    cumulative = Geometric(View.CUMULATIVE, 6, max_sizes=(4, 2, 1)).measure(truth, Seeded("a"))
+    for stated, method in ((Problem.m_c, CumulativeProjection()), (Problem.isotonic, Isotonic())):
+        arguments = {"totals": "regions"} if stated is Problem.m_c else {}
+        assert method.supports(stated(cumulative, **arguments)) is None
+    assert len(noisy.to_frame()) == 5 + 6 + 6
+    assert noisy.plot(("US", "GA")) is not None
+
+
+def test_what_is_measured_fits_what_was_counted():
+    truth = CountOfCounts(TREE, [[0, 9, 4], [0, 5, 3]], "demo")
+    for max_sizes, error, said in (
+        ((5, 2), ProblemError, "max_sizes begin with 5, counted are sizes up to 2"),
+        ((2,), CountError, "1 largest sizes for 2 levels"),
+        ((1, 2), CountError, "may only be merged from the root down"),
+    ):
+        with pytest.raises(error, match=said):
+            Geometric(View.COUNTS, 1, max_sizes=max_sizes).measure(truth, Seeded("a"))
+    with pytest.raises(ProblemError, match="totals by level are public here"):
+        Geometric(View.COUNTS, 1, totals="noisy", max_sizes=(2, 1)).measure(truth, Seeded("a"))
+    folded = Geometric(View.COUNTS, 1, max_sizes=(1, 1)).measure(truth, Seeded("a"))
+    assert folded.matrix.shape == (3, 2)
