@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from pgsr.algorithms.isotonic import isotonic_l2
 from pgsr.algorithms.m_h import TreeProjection
+from pgsr.algorithms.m_h_levels.isotonic_tree_projection import repaired_table
 from pgsr.certificates import certify
 from pgsr.checks import require_kind
 from pgsr.data.estimate import Estimate
-from pgsr.data.views import View, counts_of_cumulative, cumulative
+from pgsr.data.views import View, cumulative
 from pgsr.errors import ProblemError
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, Result, Status
@@ -24,8 +22,7 @@ class IsotonicTreeProjection:
     1. every region alone: the nearest non-decreasing integers within 0..G (isotonic regression, L2);
     2. their first differences are counts; `projection` makes them consistent (M_H).
 
-    With `totals` REGIONS every region has a G of its own, which its last cell is; `projection` then has to solve M_H
-    with every region's total, such as `pgsr.models.Flow(around=RegionTotalsProjection())`.
+    With `totals` REGIONS every region has a G of its own, which its last cell is. Levels may have sizes of their own.
 
     The result is feasible for M_c but not its optimum, so its certificate gives the objective of M_c without a bound.
 
@@ -64,15 +61,15 @@ class IsotonicTreeProjection:
         if reason is not None:
             raise ProblemError(reason)
         clock = Deadline()
-        limits, noisy = np.zeros((2, measurement.hierarchy.n_regions), np.int64), measurement.matrix
-        limits[1] = measurement.root_total
-        if self.totals is Totals.REGIONS:
-            limits[1] = measurement.region_totals
-            noisy = np.column_stack([noisy[:, :-1], limits[1]])  # known cells stay: whatever exceeds them is cut off
-        monotone = isotonic_l2(noisy, *limits)
+        tree, of_regions = measurement.hierarchy, self.totals is Totals.REGIONS
+        groups = [
+            measurement.region_totals[tree.level(level)] if of_regions else measurement.root_total
+            for level in range(tree.n_levels)
+        ]
+        noisy = measurement.tables
         repaired = Problem.of(
-            counts_of_cumulative(monotone),
-            measurement.hierarchy,
+            tuple(repaired_table(table, most) for table, most in zip(noisy, groups, strict=True)),
+            tree,
             groups=measurement.totals,
             totals=self.totals,
             label="M_H",
@@ -83,7 +80,7 @@ class IsotonicTreeProjection:
         if result.answer is None:
             return result
         spent = replace(result.seconds, solve=result.seconds.solve + prepared, compile=clock.compiling)
-        as_cumulative = Estimate(measurement.hierarchy, View.CUMULATIVE, cumulative(result.answer.values))
+        as_cumulative = Estimate(tree, View.CUMULATIVE, tuple(map(cumulative, result.answer.tables)))
         certificate = certify(Problem.m_c(measurement, totals=self.totals), as_cumulative)
         status = Status.FEASIBLE if certificate.feasible else Status.RELAXED
         return Result(status, result.reason, result.answer, certificate, spent)

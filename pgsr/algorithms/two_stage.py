@@ -6,6 +6,8 @@ import numpy as np
 
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1
 from pgsr.algorithms.m_c import CumulativeProjection
+from pgsr.algorithms.m_c_levels import LevelTwoStage
+from pgsr.algorithms.sizes_per_level import applied_by_level, refusal_by_level
 from pgsr.algorithms.tree_rounding import integers_near
 from pgsr.checks import checked_limit, member_of, require_kind
 from pgsr.data.estimate import Estimate
@@ -34,7 +36,8 @@ class TwoStage:
     3. Integers next to x, from the root down (`pgsr.algorithms.tree_rounding`).
 
     The result has integer, non-negative counts and the public numbers of groups, and adds up. A level with epsilon 0
-    has no say. It is the optimum of no stated problem, so its certificate counts violations only.
+    has no say. It is the optimum of no stated problem, so its certificate counts violations only. Where levels have
+    sizes of their own, with the arguments' defaults, `pgsr.algorithms.m_c_levels` does the three steps.
 
     Args:
         optimum: which L1 optimum is a[r].
@@ -68,7 +71,14 @@ class TwoStage:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
-        return _refusal(self, measurement) or refused_weights(measurement)
+        reason = _refusal(self, measurement)
+        if reason is None and not measurement.sizes.equal:
+            return refusal_by_level(self._by_level, measurement)
+        return reason or refused_weights(measurement)
+
+    @property
+    def _by_level(self) -> LevelTwoStage | None:
+        return LevelTwoStage() if self == TwoStage() else None
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Make a valid release, or give a status with the reason why there is none in time.
@@ -79,6 +89,8 @@ class TwoStage:
         reason = self.supports(measurement)
         if reason is not None:
             raise ProblemError(reason)
+        if not measurement.sizes.equal:
+            return applied_by_level(self._by_level, measurement, checked_limit(time_limit))
         deadline = Deadline(checked_limit(time_limit))
         tree = measurement.hierarchy
         totals = Totals.ROOT if measurement.public is Totals.ROOT else Totals.REGIONS
@@ -154,11 +166,12 @@ class MidpointBottomUp:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
-        return _refusal(self, measurement)
+        reason = _refusal(self, measurement)
+        return reason if reason is not None or measurement.sizes.equal else refusal_by_level(None, measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Do the same as `TwoStage.apply`."""
-        reason = _refusal(self, measurement)
+        reason = self.supports(measurement)
         if reason is not None:
             raise ProblemError(reason)
         above = (None,) * (measurement.hierarchy.n_levels - 1)

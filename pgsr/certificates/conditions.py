@@ -20,6 +20,8 @@ def broken_conditions(measurement: Measurement, estimate: Estimate) -> dict[str,
 
     Source: Kuo et al. 2018, section 3.
     """
+    if not estimate.sizes.equal:
+        return _broken_by_level(measurement, estimate)
     tree, values = estimate.hierarchy, estimate.values
     broken = {"integrality": 0, "sign": 0, "consistency": 0}
     have = np.empty(tree.n_regions, values.dtype)
@@ -40,6 +42,21 @@ def broken_conditions(measurement: Measurement, estimate: Estimate) -> dict[str,
     checked = 1 if measurement.public is Totals.ROOT else tree.n_regions
     broken["totals"] = int((np.abs(have[:checked] - wanted[:checked]) > CONDITION).sum())
     return broken
+
+
+def _broken_by_level(measurement: Measurement, estimate: Estimate) -> dict[str, int]:
+    """Do the same where levels have sizes of their own; consistency counts pairs of a region and a size below it."""
+    sizes, tables = estimate.sizes, estimate.as_counts
+    folded = (sizes.folded(tables[level], level, View.COUNTS) for level in range(len(tables) - 1))
+    missing = [here - sizes.children_sums(tables, level) for level, here in enumerate(folded)]
+    have = np.concatenate([table.sum(axis=1) for table in tables])
+    n = len(measurement.totals)
+    return {
+        "integrality": sum(int((np.abs(table - np.rint(table)) > CONDITION).sum()) for table in tables),
+        "sign": sum(int((table < -CONDITION).sum()) for table in tables),
+        "consistency": sum(int((np.abs(part) > CONDITION).sum()) for part in missing),
+        "totals": int((np.abs(have[:n] - measurement.totals) > CONDITION).sum()),
+    }
 
 
 def _blocks(values: Any, rows: slice) -> Iterable[slice]:

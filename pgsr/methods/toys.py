@@ -28,8 +28,10 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
     if isinstance(target, Measurement):
         by_region = isinstance(target.view, tuple) and len(target.view) != levels
         view = ByGroups(1) if by_region else target.view  # of the toy's regions, leaves are ranked by it
-        return Geometric(view, levels, totals=target.public).measure(truth, Seeded("toy"))
-    toy = Geometric(target.view, levels, totals="regions").measure(truth, Seeded("toy"))
+        max_sizes = None if target.sizes.equal else _sizes(levels)
+        return Geometric(view, levels, totals=target.public, max_sizes=max_sizes).measure(truth, Seeded("toy"))
+    max_sizes = None if target.sizes.equal else _sizes(levels)
+    toy = Geometric(target.view, levels, totals="regions", max_sizes=max_sizes).measure(truth, Seeded("toy"))
     known, asked, stated = target.groups, target.entities, target.conditions
     return replace(
         target,
@@ -75,6 +77,11 @@ def _toy_conditions(target: Conditions, place: Cells) -> Conditions:
     lowest = place.hierarchy.n_levels - 1
     bounds = [cells(level=lowest, size=1) >= 0, cells(level=lowest, size=1) <= 9] if target.n_bounds else []
     return state([*bounds, *([total(level=lowest) == 3] if len(target.row_lower) else [])], place)
+
+
+def _sizes(levels: int) -> tuple[int, ...]:
+    """Sizes that differ by level: all at the root, "2 or more" below."""
+    return (3, *(2 for _ in range(levels - 1)))
 
 
 def _truth(levels: int) -> CountOfCounts:

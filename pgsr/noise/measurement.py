@@ -156,6 +156,11 @@ class Measurement:
             return Sizes(self.hierarchy, tuple(table.shape[1] - 1 for table in self.values))
         return Sizes.alike(self.hierarchy, self.max_size)
 
+    @property
+    def tables(self) -> tuple[np.ndarray, ...]:
+        """The values of a rectangular view, one table per level; shape (regions of the level, K + 1) each."""
+        return self.values if are_tables(self.values) else self.sizes.tables(self.matrix)
+
     def row(self, region: int) -> np.ndarray:
         """Give the noisy values of one region, by its index."""
         if not are_tables(self.values):

@@ -6,6 +6,7 @@ import numpy as np
 
 from pgsr.algorithms.groups import Groups, estimate_of_groups
 from pgsr.algorithms.isotonic import IsotonicFit
+from pgsr.algorithms.sizes_per_level import refusal_by_level
 from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.methods.gate import Deadline, judged_release
@@ -70,6 +71,8 @@ def refusal(fit: IsotonicFit, measurement: Measurement, leaves_only: bool = Fals
     require_kind(fit, IsotonicFit, "fit", "give IsotonicFit(...)")
     require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
     levels = range(measurement.hierarchy.n_levels)
+    if not measurement.sizes.equal:
+        return refusal_by_level(None, measurement)
     return fit.refusal(measurement, levels[-1:] if leaves_only else [lv for lv in levels if measurement.noise[lv]])
 
 

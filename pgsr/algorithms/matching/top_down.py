@@ -7,9 +7,11 @@ from itertools import pairwise
 import numpy as np
 
 from pgsr.algorithms.groups import Groups, estimate_of_groups
-from pgsr.algorithms.isotonic import IsotonicFit, isotonic_l2_means
+from pgsr.algorithms.isotonic import IsotonicFit, Optimum, isotonic_l2_means
 from pgsr.algorithms.matching.alone import bounds, groups_alone, refusal, refuse
 from pgsr.algorithms.matching.sorted_matching import Matcher, NoMatchError, SortedMatching
+from pgsr.algorithms.matching_levels import LevelMatching
+from pgsr.algorithms.sizes_per_level import applied_by_level, refusal_by_level
 from pgsr.checks import checked_limit, member_of, require_kind
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
@@ -44,6 +46,10 @@ class Matching:
        Sizes are rounded to the nearest integer (halves to even); groups of one rounded size share their mean variance.
     4. The leaves are final; every other region is the sum of its leaves.
 
+    Where levels have sizes of their own, with the fit of cumulative counts whose `optimum` is the midpoint and all else
+    as it is by default, a child's last class says of a group's size only that it is at least so large
+    (`pgsr.algorithms.matching_levels`).
+
     The result has integer, non-negative counts, every region's public number of groups, and adds up. A region that was
     not measured (padding, a level with epsilon 0) takes the groups of its children and has no say.
 
@@ -68,6 +74,8 @@ class Matching:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
+        if not measurement.sizes.equal:
+            return refusal_by_level(self._by_level, measurement)
         reason = refusal(self.fit, measurement)
         if reason is not None or measurement.hierarchy.n_inner == 0:
             return reason
@@ -80,6 +88,8 @@ class Matching:
         Raises:
             ProblemError: the measurement cannot be fitted.
         """
+        if not measurement.sizes.equal:
+            return applied_by_level(self._by_level, measurement, checked_limit(time_limit))
         refuse(refusal(self.fit, measurement))
         deadline = Deadline(checked_limit(time_limit))
         tree = measurement.hierarchy
@@ -98,6 +108,10 @@ class Matching:
         estimate = estimate_of_groups(tree, leaves, measurement.max_size)
         seconds = Seconds(0.0, fitted, deadline.spent - fitted, deadline.compiling)
         return judged_release(measurement, estimate, seconds)
+
+    @property
+    def _by_level(self) -> LevelMatching | None:
+        return LevelMatching() if self == Matching(IsotonicFit(optimum=Optimum.MIDPOINT)) else None
 
     def _precision(self, measurement: Measurement, region: int, groups: Groups) -> np.ndarray:
         """Compute 1 / variance of the size of one group, per run; 0 where the region was not measured."""

@@ -11,6 +11,7 @@ from pgsr.algorithms.posterior.likelihood import refused_law
 from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
+from pgsr.algorithms.sizes_per_level import ByLevel, applied_by_level, refusal_by_level
 from pgsr.algorithms.tree_rounding import integers_near, on_grid
 from pgsr.checks import checked_limit, require_kind
 from pgsr.data.estimate import Estimate
@@ -111,6 +112,8 @@ class Posterior:
             return "Posterior needs measured leaves; give the last level a share of epsilon"
         if measurement.view is View.COUNTS and measurement.public is Totals.ROOT:
             return "Posterior of counts needs every region's number of groups; measure with totals='regions' or 'noisy'"
+        if not measurement.sizes.equal:
+            return refusal_by_level(self._by_level, measurement)
         one_of_each = {
             (measurement.hierarchy.level_of[region], measurement.view_of(region)): region
             for region in np.flatnonzero(measurement.measured).tolist()
@@ -128,6 +131,8 @@ class Posterior:
         reason = self.supports(measurement)
         if reason is not None:
             raise ProblemError(reason)
+        if not measurement.sizes.equal:
+            return applied_by_level(self._by_level, measurement, checked_limit(time_limit))
         deadline = Deadline(checked_limit(time_limit))
         try:
             result = self._release(measurement, deadline)
@@ -136,6 +141,14 @@ class Posterior:
         except MemoryNeededError as error:
             result = Result(Status.TOO_LARGE, str(error), seconds=Seconds(solve=deadline.spent))
         return replace(result, seconds=replace(result.seconds, compile=deadline.compiling))
+
+    @property
+    def _by_level(self) -> ByLevel | None:
+        from pgsr.algorithms.posterior_levels import LevelPosterior  # which knows this room
+
+        default = Posterior(self.rounds, self.prior)
+        same = (self.integer, self.projection) == (default.integer, default.projection)
+        return LevelPosterior(self.rounds, self.prior) if same else None
 
     def _release(self, measurement: Measurement, deadline: Deadline) -> Result:
         if not self.intervals:
