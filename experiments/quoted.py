@@ -1,10 +1,10 @@
-"""Numbers and tables that pages quote, which come from docs/results alone: marked in the page, and written from there.
+"""Numbers and tables that pages quote: from docs/results, and the tables of methods from the catalogue of methods.
 
 In a page a quotation stands between two comments, which no reader sees:
 
     H_c errs by <!-- quoted: K8.Hc -->10,313 / 6,134 / 2,404<!-- / --> on taxi
 
-`python -m pgsr.experiments publish` writes them anew, and a test compares them.
+`python -m pgsr.experiments quote` writes them anew, as does `publish`, and a test compares them.
 """
 
 import re
@@ -20,6 +20,7 @@ from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.ours.every_release import EPSILONS
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report import benchmark_record
+from pgsr.experiments.report.method_tables import method_tables
 from pgsr.experiments.report.publication import published
 
 if TYPE_CHECKING:
@@ -48,13 +49,24 @@ def rewritten(page: str, values: Mapping[str, str]) -> str:
 
 
 def quotations(folder: Path) -> dict[str, str]:
-    """Compute all that may be quoted from a folder of published results, by name."""
+    """Compute all that may be quoted, by name, from a folder of published results and the catalogue of methods."""
     frames = {experiment.id: frame for experiment, _, frame in published(EXPERIMENTS, folder)}
-    found = benchmark_record.quoted(benchmark_record.read(folder))
+    found = benchmark_record.quoted(benchmark_record.read(folder)) | dict(method_tables())
     for identity, compute in OF_EXPERIMENTS.items():
         if identity in frames:
             found |= {f"{identity}.{name}": text for name, text in compute(frames[identity])}
     return found
+
+
+def quote(docs: Path) -> list[Path]:
+    """Write all quotations of the pages anew, and list the pages that changed."""
+    values, changed = quotations(docs / "results"), []
+    for page in pages(docs):
+        text = page.read_text("utf-8")
+        if (new := rewritten(text, values)) != text:
+            page.write_text(new, encoding="utf-8")
+            changed.append(page)
+    return changed
 
 
 def pages(docs: Path) -> list[Path]:

@@ -6,6 +6,7 @@ if __name__ == "models":  # by its folder in a checkout; the package is pgsr.mod
     one_name(__name__)
 
 from pgsr.algorithms.two_stage import MidpointBottomUp, TwoStage
+from pgsr.models.catalogue import SOLVERS, all_entries
 from pgsr.models.copt_ import Copt
 from pgsr.models.cpsat_ import CpSat
 from pgsr.models.cumulative_flow import CumulativeFlow
@@ -21,6 +22,7 @@ from pgsr.models.table_constraints import TableConstraints
 from pgsr.models.xpress_ import Xpress
 
 __all__ = [
+    "SOLVERS",
     "Assignment",
     "Copt",
     "CpSat",
@@ -38,4 +40,5 @@ __all__ = [
     "TransportLp",
     "TwoStage",
     "Xpress",
+    "all_entries",
 ]

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from pathlib import Path
 
-from pgsr.algorithms import CumulativeProjection, EntityTotalsProjection, RegionTotalsProjection
 from pgsr.errors import PgsrError
 from pgsr.methods.method import Method
 from pgsr.models import copt_, cpsat_, flow_, gurobi_, qpsolvers_, scip_, xpress_
@@ -36,9 +35,6 @@ from pgsr.problems.problem import Problem
 GROUP = "pgsr.solvers"
 """The group of entry points by which packages declare solvers."""
 
-ROUNDING = (CumulativeProjection, RegionTotalsProjection, EntityTotalsProjection)
-"""Algorithms of pgsr that answer an integer problem by its rounded relaxation."""
-
 
 @dataclass(frozen=True)
 class SolverInfo:
@@ -52,6 +48,7 @@ class SolverInfo:
         licence: its state.
         limit: largest problem.
         remedy: what to do to use it, "" if nothing.
+        through: another package that calls the solver, "" if none.
     """
 
     method: Method
@@ -61,6 +58,7 @@ class SolverInfo:
     licence: str
     limit: str
     remedy: str
+    through: str = ""
 
     @property
     def installed(self) -> bool:
@@ -102,7 +100,7 @@ def solver_info(method: Method, package: str, licence: str, limit: str, through:
     requirement = {"highspy": "'highspy<1.15'", "coptpy": copt_.REQUIREMENT}
     remedy = "pip install " + " ".join(requirement.get(name, name) for name in missing) if missing else ""
     found = "" if missing else _version(package)
-    return SolverInfo(method, _solves(method), package, found, licence, limit, remedy)
+    return SolverInfo(method, _solves(method), package, found, licence, limit, remedy, through)
 
 
 def cvxpy() -> list[SolverInfo]:
@@ -185,7 +183,19 @@ def capabilities(problems: Sequence[Problem], methods: Sequence[Method]) -> dict
     "exact": an optimum of the problem as stated. "steps": the same by a sequence of linear programs. "rounded": the
     relaxation, then every cell rounded to the nearest integer. "": not supported; `supports` says why.
     """
-    return {repr(method): {_name(problem): _how(method, problem) for problem in problems} for method in methods}
+    return {repr(method): {name_of(problem): _how(method, problem) for problem in problems} for method in methods}
+
+
+def name_of(problem: Problem) -> str:
+    """Name a problem as in the tables of methods, with whose totals it keeps: "M_H^r, regions".
+
+    Example:
+        >>> from pgsr.methods import toys
+        >>> name_of(toys.problems()[3])
+        'M_H, root'
+    """
+    totals = "" if problem.totals is None or not problem.consistent else f", {problem.totals}"
+    return f"{problem.label}{totals}"
 
 
 def _gurobi(info: SolverInfo) -> SolverInfo:
@@ -210,12 +220,7 @@ def _how(method: Method, problem: Problem) -> str:
         if method.route(problem) is Route.STEPS and not network and Kind.MILP not in method.takes:
             return "rounded"  # vertices of the linear programs may be fractional
         return {Route.DIRECT: "exact", Route.STEPS: "steps", Route.RELAXED: "rounded", None: ""}[method.route(problem)]
-    return "rounded" if problem.integer and isinstance(method, ROUNDING) else "exact"
-
-
-def _name(problem: Problem) -> str:
-    totals = "" if problem.totals is None or not problem.consistent else f", {problem.totals}"
-    return f"{problem.label}{totals}"
+    return "rounded" if problem.integer and getattr(method, "rounds_relaxation", False) else "exact"
 
 
 def _solves(method: Method) -> str:

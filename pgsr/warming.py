@@ -10,6 +10,7 @@ import numpy as np
 from pgsr import algorithms
 from pgsr.machine.compilation import compilation
 from pgsr.methods import toys
+from pgsr.methods.catalogue import Use
 from pgsr.methods.method import Method, PostProcess
 from pgsr.privacy.laws.discrete_gaussian import WIDEST_TABLE, DiscreteGaussian
 from pgsr.privacy.random import Seeded, StreamId
@@ -17,27 +18,10 @@ from pgsr.privacy.random import Seeded, StreamId
 Warmed = tuple[str, float]
 """What is compiled now, and the seconds that it took; those that took none were compiled before."""
 
-METHODS: tuple[Method | PostProcess, ...] = (
-    algorithms.TreeProjection(),
-    algorithms.RegionTotalsProjection(),
-    algorithms.EntityTotalsProjection(),
-    algorithms.CumulativeProjection(),
-    algorithms.CumulativeProjection(method="accelerated"),
-    algorithms.CumulativeIntegers(),
-    algorithms.EmdProjection(),
-    algorithms.IsotonicTreeProjection(),
-    algorithms.Isotonic(),
-    algorithms.Matching(),
-    algorithms.BottomUp(),
-    algorithms.NoConsistency(),
-    algorithms.TwoStage(),
-    algorithms.MidpointBottomUp(),
-    algorithms.Posterior(),
-    algorithms.CostTables(),
-    algorithms.SimplexProjection(),
-    algorithms.MeanConsistency(),
-)
-"""The methods of this package that may compile something, the ones that others use first."""
+
+def warmed() -> list[Method | PostProcess]:
+    """List the methods of this package that may compile something."""
+    return [entry.method for entry in algorithms.METHODS if Use.WARM_UP in entry.uses]
 
 
 def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[Warmed]:
@@ -56,7 +40,7 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
     """
     if methods is None:
         yield _timed("noise", _draw_noise)
-    for method in METHODS if methods is None else methods:
+    for method in warmed() if methods is None else methods:
         yield _timed(repr(method), lambda method=method: _solve_toys(method))
     if methods is None:
         yield _timed("draws of the posterior", _draw)

@@ -27,22 +27,11 @@ from pgsr import (
     Secure,
     Seeded,
     View,
+    algorithms,
     certify,
 )
-from pgsr.algorithms import (
-    BottomUp,
-    CostTables,
-    CumulativeProjection,
-    Isotonic,
-    IsotonicFit,
-    IsotonicTreeProjection,
-    Matching,
-    MeanConsistency,
-    NoConsistency,
-    RegionTotalsProjection,
-    SimplexProjection,
-    TreeProjection,
-)
+from pgsr.algorithms import IsotonicFit, Matching, TreeProjection
+from pgsr.methods.method import Method
 from pgsr.noise.entities import noisy_entities
 from pgsr.privacy.budget import exact
 
@@ -142,16 +131,8 @@ GARBAGE: list[Any] = [
     Estimate(PAIR, View.COUNTS, np.zeros((3, 4))),
     Estimate(PAIR, View.CUMULATIVE, np.zeros((3, 4), np.int64)),
 ]
-METHODS = [
-    TreeProjection(),
-    SimplexProjection(),
-    RegionTotalsProjection(),
-    MeanConsistency(),
-    CumulativeProjection(),
-    CostTables(),
-    Isotonic(),
-]
-POSTS = [Matching(), BottomUp(), NoConsistency(), IsotonicTreeProjection()]
+METHODS = [entry.method for entry in algorithms.METHODS if isinstance(entry.method, Method)]
+POSTS = [entry.method for entry in algorithms.METHODS if not isinstance(entry.method, Method)]
 
 
 class Draw:

@@ -18,7 +18,7 @@ from instances import scale
 from pgsr import Estimate, Hierarchy, Problem, Status, Totals, View, certify, compare
 from pgsr.certificates import IGNORING, MULTIPLIERS, Multipliers, lagrangian_bound, violations
 from pgsr.errors import ProblemError
-from pgsr.experiments.benchmarks.agreement import METHODS
+from pgsr.experiments.benchmarks.agreement import proving
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.formulate import formulate
@@ -374,7 +374,7 @@ def test_no_exact_proof_passes_over_conditions():
 
 def test_every_method_takes_conditions_or_says_no():
     for problem in (COUNTS.where(cells(size=0) <= 1), COUNTS.where(total(("US", "MI")) >= 3).relaxed()):
-        for method in METHODS:
+        for method in proving():
             if method.supports(replace(problem, conditions=None)) is not None:
                 continue
             reason = method.supports(problem)
@@ -412,7 +412,7 @@ class Careless(SolverModel):
 def test_compare_judges_conditions():
     stated = COUNTS.where(cells(("US", "GA"), size=2) == 4, groups(("US",), size=0) <= 1)
     assert Careless().solve(stated).status is Status.FAILED
-    rows = compare(stated, [Scip(), Cvxpy("CLARABEL"), METHODS[0]], time_limit=120, progress=False).rows
+    rows = compare(stated, [Scip(), Cvxpy("CLARABEL"), proving()[0]], time_limit=120, progress=False).rows
     assert rows[0].result.status is Status.OPTIMAL
     assert rows[1].result.status in (Status.RELAXED, Status.OPTIMAL)
     assert rows[0].result.certificate.problem == "M_H with 2 conditions"

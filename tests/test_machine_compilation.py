@@ -21,7 +21,7 @@ from pgsr.machine import compilation
 from pgsr.methods import toys
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Result, Seconds
-from pgsr.warming import METHODS, warm_up
+from pgsr.warming import warm_up, warmed
 
 ROOT = Path(__file__).parent.parent
 
@@ -50,7 +50,7 @@ from instances import random_tree, random_truth
 import pgsr
 from pgsr import Geometric, Problem, Seeded, View
 from pgsr.noise.entities import entity_totals
-from pgsr.warming import METHODS, warm_up
+from pgsr.warming import warm_up, warmed
 from pgsr import Method
 from pgsr.algorithms import StreamedTreeProjection, SizeBlocks
 
@@ -98,7 +98,7 @@ for number in range(12):
         else:
             StreamedTreeProjection().solve(SizeBlocks.of(problems[0]), lambda *block: None)
         problems += [problem.relaxed() for problem in problems if problem.integer]
-        for method in METHODS:
+        for method in warmed():
             if isinstance(method, Method):
                 for problem in problems:
                     if method.supports(problem) is None:
@@ -127,7 +127,7 @@ def test_a_first_solve_compiles_apart_and_outside_its_limit(of, expected, tmp_pa
 def test_the_warm_up_compiles_every_loop_and_nothing_is_left_to_compile():
     """Nothing that trees and problems of all kinds call afterwards is of another type; what is cached stays cached."""
     n_warmed, left, before, after = json.loads(run(WARM))
-    assert n_warmed == len(METHODS) + 7
+    assert n_warmed == len(warmed()) + 7
     assert len(before) > 60
     assert not left
     assert after == before
@@ -135,7 +135,7 @@ def test_the_warm_up_compiles_every_loop_and_nothing_is_left_to_compile():
 
 def test_toys_are_of_every_kind():
     assert {problem.view for problem in toys.problems()} == {measurement.view for measurement in toys.measurements()}
-    for method in METHODS:
+    for method in warmed():
         asked = toys.problems() if hasattr(method, "solve") else toys.measurements()
         assert any(method.supports(toy) is None for toy in asked), method
 
@@ -143,7 +143,7 @@ def test_toys_are_of_every_kind():
 def test_warmup_names_what_it_compiled():
     lines = CliRunner().invoke(cli.app, ["warmup"], catch_exceptions=False).stdout.splitlines()
     assert [line.split(" s  ")[1] for line in lines] == [name for name, _ in warm_up()]
-    assert len(lines) == len(METHODS) + 7
+    assert len(lines) == len(warmed()) + 7
 
 
 def test_deadlines_stand_still_while_functions_are_compiled():

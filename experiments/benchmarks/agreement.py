@@ -9,62 +9,11 @@ import pandas as pd
 from tqdm import tqdm
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, View
-from pgsr.algorithms import (
-    CostTables,
-    CumulativeProjection,
-    EntityTotalsProjection,
-    Isotonic,
-    MeanConsistency,
-    RegionTotalsProjection,
-    SimplexProjection,
-    TreeProjection,
-)
+from pgsr.methods.catalogue import Answer, Use
 from pgsr.methods.method import Method, Result, Status
-from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy, Xpress
-from pgsr.models.qpsolvers_ import SOLVERS
+from pgsr.models import Cvxpy, all_entries
 from pgsr.noise.entities import entity_totals
 from pgsr.problems.conditions import cells, groups, total
-
-TIGHT_SCS = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000}
-
-TIGHT_QOCO = {"abstol": 1e-9, "reltol": 1e-9}
-
-METHODS: tuple[Method, ...] = (
-    TreeProjection(),
-    CostTables(),
-    RegionTotalsProjection(),
-    EntityTotalsProjection(),
-    CumulativeProjection(),
-    Isotonic(),
-    SimplexProjection(),
-    MeanConsistency(),
-    Flow(),
-    Flow(around=TreeProjection()),
-    Flow(around=RegionTotalsProjection()),
-    MathOpt("GSCIP"),
-    MathOpt("HIGHS"),
-    MathOpt("GLOP"),
-    MathOpt("PDLP"),
-    CpSat(),
-    Scipy(),
-    Scip(),
-    Gurobi(),
-    Cvxpy("CLARABEL"),
-    Cvxpy("HIGHS"),
-    Cvxpy("SCIP"),
-    Cvxpy("PIQP"),
-    Cvxpy("OSQP"),
-    Cvxpy("SCS", TIGHT_SCS),
-    Cvxpy("SCIPY"),
-    Cvxpy("GLOP"),
-    Cvxpy("GUROBI"),
-    Cvxpy("QOCO", TIGHT_QOCO),
-    *(QpSolvers(name) for name in SOLVERS),
-    Xpress(),
-)
-"""SCS and QOCO get tolerances that reach six digits, because their own do not always; PDLP comes through MathOpt for
-the same reason. COPT is not among them: after a dozen other solvers in one process it stops with an illegal
-instruction, so `tests/test_models_more_solvers.py` gives it a process of its own, as `pgsr.compare` does."""
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 
@@ -174,27 +123,34 @@ class Pair:
     failures: list[str] = field(default_factory=list)
 
 
+def proving() -> list[Method]:
+    """List the methods of the catalogue that prove optima, or round the optimum of the relaxation."""
+    entries = [entry for entry in all_entries() if Use.AGREEMENT in entry.uses and entry.answer is Answer.OPTIMUM]
+    return [entry.method for entry in entries if isinstance(entry.method, Method)]
+
+
 def agreement(
     instances: int,
     problems: Sequence[str] = tuple(PROBLEMS),
-    methods: Sequence[Method] = METHODS,
+    methods: Sequence[Method] | None = None,
     seed: int = 0,
     time_limit: float = 60,
     progress: bool = True,
 ) -> dict[tuple[str, str], Pair]:
-    """Solve `instances` random instances of every problem by every method that supports it.
+    """Solve `instances` random instances of every problem by every method of `methods`, or `proving`, that supports it.
 
     Instances that a method cannot take because it is not installed, not licensed or not licensed for the size are not
     counted as asked, and named in the pair's failures once.
     """
     pairs: dict[tuple[str, str], Pair] = {}
+    asked = proving() if methods is None else methods
     bar = tqdm(total=len(problems) * instances, desc="agreement", disable=None if progress else True)
     for name in problems:
         for instance in range(instances):
             bar.set_postfix_str(name)
             problem = random_problem(name, np.random.default_rng([seed, instance, *name.encode()]))
             answers = []
-            for method in methods:
+            for method in asked:
                 if method.supports(problem) is None:
                     start = time.perf_counter()
                     result = method.solve(problem, time_limit)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from pgsr import Comparison, CountOfCounts, Problem, compare
+from pgsr import Comparison, CountOfCounts, Problem, View, compare
 from pgsr.comparison.comparing import template_of_arms
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
 from pgsr.errors import ArgumentError, DataError
@@ -114,14 +114,14 @@ class CompareExperiment:
             for variant in chosen(self.problems):
                 arms = variant.arms(noisy, self.is_national)
                 if self.is_national and variant.words.startswith("M_H: "):
-                    arms.append(("Cvxpy('CLARABEL')", Problem.m_h(noisy.counts), Cvxpy("CLARABEL")))
+                    arms.append(("Cvxpy('CLARABEL')", Problem.m_h(noisy.of(View.COUNTS)), Cvxpy("CLARABEL")))
                 if arms:
                     parts.append((variant, arms))
             sections = []
             progress = Progress("compare", sum(len(arms) for _, arms in parts), say, "method")
             for place, (variant, arms) in enumerate(parts, start=1):
                 start, tell = time.monotonic(), partial(_tell, progress, variant, arms)
-                table = compare(Problem.m_h(noisy.counts), arms, self._limit(arms), truth, tell, template)
+                table = compare(Problem.m_h(noisy.of(View.COUNTS)), arms, self._limit(arms), truth, tell, template)
                 sections.append(Section(variant.key, variant.words, Comparison(table.rows, variant.words)))
                 methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"
                 seconds = time.monotonic() - start

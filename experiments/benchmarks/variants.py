@@ -1,44 +1,15 @@
 """Every variant of post-processing in the papers and in pgsr, and the methods that answer it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 
 from pgsr import CountOfCounts, Geometric, Measurement, Problem, Seeded, View
-from pgsr.algorithms import (
-    BottomUp,
-    CostTables,
-    CumulativeIntegers,
-    CumulativeProjection,
-    EmdProjection,
-    EntityTotalsProjection,
-    Isotonic,
-    IsotonicTreeProjection,
-    Matching,
-    MeanConsistency,
-    Posterior,
-    RegionTotalsProjection,
-    SimplexProjection,
-    SlopeGreedy,
-    TreeProjection,
-    TwoStage,
-)
 from pgsr.errors import ArgumentError
+from pgsr.methods.catalogue import Entry, Use
 from pgsr.methods.method import Method, PostProcess
-from pgsr.models import (
-    Assignment,
-    CpSat,
-    CumulativeFlow,
-    Cvxpy,
-    Flow,
-    Gurobi,
-    MathOpt,
-    Scipy,
-    TableConstraints,
-    TransportFlow,
-    TransportLp,
-)
+from pgsr.models import all_entries
+from pgsr.models.adapter import SolverModel
 from pgsr.noise.entities import entity_totals
 
 Labelled = tuple[str, Measurement | Problem, Method | PostProcess]
@@ -46,17 +17,6 @@ Labelled = tuple[str, Measurement | Problem, Method | PostProcess]
 
 IMPORTS = ("cvxpy", "gurobipy", "ortools.math_opt.python.mathopt", "ortools.sat.python.cp_model", "scipy.optimize")
 """The modules of the solvers, which take seconds to import."""
-
-SOLVERS: tuple[Method, ...] = (
-    Cvxpy("CLARABEL"),
-    Cvxpy("HIGHS"),
-    Gurobi(),
-    MathOpt("GSCIP"),
-    MathOpt("PDLP"),
-    CpSat(),
-    Scipy(),
-)
-"""The general solvers of a comparison; each is asked for the problems of which it finds the optimum or a bound."""
 
 
 @dataclass(frozen=True)
@@ -66,155 +26,139 @@ class Noisy:
     truth: CountOfCounts
     epsilon: Fraction
     seed: str
+    _drawn: dict[View, Measurement] = field(default_factory=dict, init=False, repr=False)
 
     def of(self, view: View) -> Measurement:
-        return Geometric(view, self.epsilon).measure(self.truth, Seeded(self.seed))
-
-    @cached_property
-    def counts(self) -> Measurement:
-        return self.of(View.COUNTS)
-
-    @cached_property
-    def cumulative(self) -> Measurement:
-        return self.of(View.CUMULATIVE)
-
-    @cached_property
-    def ranked(self) -> Measurement:
-        return self.of(View.RANKED)
+        if view not in self._drawn:
+            self._drawn[view] = Geometric(view, self.epsilon).measure(self.truth, Seeded(self.seed))
+        return self._drawn[view]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A variant of post-processing.
+    """A variant of post-processing. Its arms are the methods of the catalogue that take it.
 
     Attributes:
         key: its name on the command line; relaxations and further forms of a problem share it.
         words: what it asks for, the papers' name first.
-        arms: its arms on noisy values; the flag says whether the hierarchy has the size of a nation, which leaves the
-            methods that can.
+        state: the problem on noisy values; None for the releases, which are the optimum of no problem.
+        national: whether a nation's hierarchy is compared, too; ranked sizes are as many unknowns as there are groups.
+        solvers: the general solvers that are asked besides, by name; all of a comparison if None.
+        small: whether its arms are the methods that take seconds on a hundred unknowns, in place of all others.
     """
 
     key: str
     words: str
-    arms: Callable[[Noisy, bool], list[Labelled]]
+    state: Callable[[Noisy], Problem] | None
+    national: bool = True
+    solvers: tuple[str, ...] | None = None
+    small: bool = False
+
+    def arms(self, noisy: Noisy, nation: bool) -> list[Labelled]:
+        """List the arms on noisy values; a hierarchy of a nation's size leaves the methods that can."""
+        entries = [entry for entry in all_entries() if Use.COMPARE in entry.uses]
+        if self.state is None:
+            return _released(entries, noisy, nation)
+        if nation and (self.small or not self.national):
+            return []
+        problem = self.state(noisy)
+        methods = [entry.method for entry in entries if entry.small is self.small and isinstance(entry.method, Method)]
+        return [(repr(m), problem, m) for m in methods if self._asks(m, nation) and m.supports(problem) is None]
+
+    def _asks(self, method: Method, nation: bool) -> bool:
+        general = isinstance(method, SolverModel)
+        return not general or (not nation and (self.solvers is None or repr(method) in self.solvers))
 
 
-def _solved(
-    state: Callable[[Noisy], Problem], *specialised: Method, solvers: Sequence[Method] = SOLVERS
-) -> Callable[[Noisy, bool], list[Labelled]]:
-    """List arms on one problem: methods of pgsr, then the general solvers that take it."""
+def _released(entries: Sequence[Entry], noisy: Noisy, nation: bool) -> list[Labelled]:
+    """List post-processes on what they measure: class by class, and of a class view by view.
 
-    def arms(noisy: Noisy, nation: bool) -> list[Labelled]:
-        problem = state(noisy)
-        methods = [*specialised, *(() if nation else solvers)]
-        return [(repr(method), problem, method) for method in methods if method.supports(problem) is None]
+    Ranked sizes of a nation are too many for a comparison.
+    """
+    shown = [
+        (entry.method, view, label)
+        for entry in entries
+        if isinstance(entry.method, PostProcess)
+        for view, label in _views(entry.method, entry.measured, noisy).items()
+        if not (nation and view is View.RANKED)
+    ]
+    classes, views = list(dict.fromkeys(type(post) for post, *_ in shown)), list(View)
+    shown.sort(key=lambda arm: (classes.index(type(arm[0])), views.index(arm[1])))
+    return [(label, noisy.of(view), post) for post, view, label in shown]
 
-    return arms
 
-
-def _released(*arms: tuple[str, View, PostProcess]) -> Callable[[Noisy, bool], list[Labelled]]:
-    """List mechanisms on what they measure; ranked sizes of a nation are too many for a comparison."""
-
-    def labelled(noisy: Noisy, nation: bool) -> list[Labelled]:
-        return [
-            (label, noisy.ranked if view is View.RANKED else noisy.cumulative, post)
-            for label, view, post in arms
-            if not (nation and view is View.RANKED)
-        ]
-
-    return labelled
+def _views(post: PostProcess, measured: Mapping[View, str] | None, noisy: Noisy) -> Mapping[View, str]:
+    """Give the views that are measured for a post-process, each with the label of its row."""
+    if measured is not None:
+        return measured
+    supports = getattr(post, "supports", lambda measurement: None)
+    usual = (View.CUMULATIVE, View.COUNTS, View.RANKED)
+    return next(({view: repr(post)} for view in usual if supports(noisy.of(view)) is None), {})
 
 
 def _relaxed(state: Callable[[Noisy], Problem]) -> Callable[[Noisy], Problem]:
     return lambda noisy: state(noisy).relaxed()
 
 
-def _small_only(arms: Callable[[Noisy, bool], list[Labelled]]) -> Callable[[Noisy, bool], list[Labelled]]:
-    return lambda noisy, nation: [] if nation else arms(noisy, nation)
-
-
 def _naive(noisy: Noisy) -> Problem:
-    return Problem.naive(noisy.counts)
+    return Problem.naive(noisy.of(View.COUNTS))
 
 
 def _h_c(norm: int) -> Callable[[Noisy], Problem]:
-    return lambda noisy: Problem.isotonic(noisy.cumulative, norm)
+    return lambda noisy: Problem.isotonic(noisy.of(View.CUMULATIVE), norm)
 
 
 def _h_g(norm: int) -> Callable[[Noisy], Problem]:
-    return lambda noisy: Problem.isotonic(noisy.ranked, norm)
+    return lambda noisy: Problem.isotonic(noisy.of(View.RANKED), norm)
 
 
 def _mean(noisy: Noisy) -> Problem:
-    return Problem.mean_consistency(noisy.counts)
+    return Problem.mean_consistency(noisy.of(View.COUNTS))
 
 
 def _m_h(noisy: Noisy) -> Problem:
-    return Problem.m_h(noisy.counts)
+    return Problem.m_h(noisy.of(View.COUNTS))
 
 
 def _m_h_regions(noisy: Noisy) -> Problem:
-    return Problem.m_h(noisy.counts, "regions")
+    return Problem.m_h(noisy.of(View.COUNTS), "regions")
 
 
 def _m_h_entities(noisy: Noisy) -> Problem:
-    return Problem.m_h(noisy.counts, "regions", entity_totals(noisy.truth))
+    return Problem.m_h(noisy.of(View.COUNTS), "regions", entity_totals(noisy.truth))
 
 
 def _m_c(noisy: Noisy) -> Problem:
-    return Problem.m_c(noisy.cumulative)
+    return Problem.m_c(noisy.of(View.CUMULATIVE))
 
 
 def _m_c_l1(noisy: Noisy) -> Problem:
-    return Problem.m_c(noisy.cumulative, norm=1)
+    return Problem.m_c(noisy.of(View.CUMULATIVE), norm=1)
 
 
-CUMULATIVE, RANKED = View.CUMULATIVE, View.RANKED
-LARGE = (Cvxpy("CLARABEL"),)
-"""What is asked about ranked sizes, which are as many unknowns as there are groups."""
+LARGE = ("Cvxpy('CLARABEL')",)
+"""The general solver that is asked about ranked sizes."""
 
 VARIANTS: tuple[Variant, ...] = (
-    Variant("naive", "naive: every region's counts alone, non-negative integers with its total",
-            _solved(_naive, SimplexProjection())),
-    Variant("isotonic", "H_c L1: every region's cumulative counts alone, non-decreasing, absolute values",
-            _solved(_h_c(1), Isotonic())),
-    Variant("isotonic", "H_c L2: the same, squares", _solved(_h_c(2), Isotonic())),
-    Variant("isotonic", "H_g L1: every region's ranked sizes alone, non-decreasing, absolute values",
-            _small_only(_solved(_h_g(1), Isotonic(), solvers=LARGE))),
-    Variant("isotonic", "H_g L2: the same, squares", _small_only(_solved(_h_g(2), Isotonic(), solvers=LARGE))),
-    Variant("mean_consistency", "mean consistency: least squares under consistency alone, any sign, real",
-            _solved(_mean, MeanConsistency())),
-    Variant("m_h", "M_H: counts, consistent, non-negative integers, the root's total",
-            _solved(_m_h, TreeProjection(), Flow())),
-    Variant("m_h", "M_H^r: the same in real numbers", _solved(_relaxed(_m_h), TreeProjection())),
+    Variant("naive", "naive: every region's counts alone, non-negative integers with its total", _naive),
+    Variant("isotonic", "H_c L1: every region's cumulative counts alone, non-decreasing, absolute values", _h_c(1)),
+    Variant("isotonic", "H_c L2: the same, squares", _h_c(2)),
+    Variant("isotonic", "H_g L1: every region's ranked sizes alone, non-decreasing, absolute values", _h_g(1),
+            national=False, solvers=LARGE),
+    Variant("isotonic", "H_g L2: the same, squares", _h_g(2), national=False, solvers=LARGE),
+    Variant("mean_consistency", "mean consistency: least squares under consistency alone, any sign, real", _mean),
+    Variant("m_h", "M_H: counts, consistent, non-negative integers, the root's total", _m_h),
+    Variant("m_h", "M_H^r: the same in real numbers", _relaxed(_m_h)),
     Variant("m_h", "M_H by cost tables: M_dp (slopes merged or greedy) and M_dp^OP (a constraint program per value)",
-            _small_only(_solved(_m_h, CostTables(), CostTables(step=SlopeGreedy()),
-                                CostTables(3, TableConstraints()), solvers=()))),
-    Variant("m_h_regions", "M_H with every region's total", _solved(_m_h_regions, RegionTotalsProjection(), Flow())),
-    Variant("m_h_regions", "M_H^r with every region's total",
-            _solved(_relaxed(_m_h_regions), RegionTotalsProjection())),
-    Variant("m_h_entities", "M_H with every region's total and number of entities",
-            _solved(_m_h_entities, EntityTotalsProjection())),
-    Variant("m_c", "M_c: cumulative counts, consistent, non-decreasing integers",
-            _solved(_m_c, CumulativeIntegers(), CumulativeProjection())),
-    Variant("m_c", "M_c^r: the same in real numbers", _solved(_relaxed(_m_c), CumulativeProjection())),
-    Variant("m_c_l1", "M_c L1: cumulative counts, consistent, non-decreasing integers, absolute values",
-            _solved(_m_c_l1, EmdProjection())),
-    Variant("m_c_l1", "M_c L1^r: the same in real numbers",
-            _solved(_relaxed(_m_c_l1), EmdProjection(), CumulativeFlow())),
-    Variant("releases", "releases: mechanisms of several steps, no single stated problem", _released(
-        ("IsotonicTreeProjection()  [M_c^dp]", CUMULATIVE, IsotonicTreeProjection()),
-        ("Matching()  [H_c, sorted]", CUMULATIVE, Matching()),
-        ("Matching(TransportFlow())  [H_c]", CUMULATIVE, Matching(matcher=TransportFlow())),
-        ("Matching(TransportLp())  [H_c]", CUMULATIVE, Matching(matcher=TransportLp())),
-        ("Matching(Assignment())  [H_c]", CUMULATIVE, Matching(matcher=Assignment())),
-        ("Matching()  [H_g, sorted]", RANKED, Matching()),
-        ("BottomUp()  [H_c]", CUMULATIVE, BottomUp()),
-        ("BottomUp()  [H_g]", RANKED, BottomUp()),
-        ("TwoStage()", CUMULATIVE, TwoStage()),
-        ("Posterior()", CUMULATIVE, Posterior()),
-        ("Posterior()  [ranked]", RANKED, Posterior()),
-    )),
+            _m_h, small=True),
+    Variant("m_h_regions", "M_H with every region's total", _m_h_regions),
+    Variant("m_h_regions", "M_H^r with every region's total", _relaxed(_m_h_regions)),
+    Variant("m_h_entities", "M_H with every region's total and number of entities", _m_h_entities),
+    Variant("m_c", "M_c: cumulative counts, consistent, non-decreasing integers", _m_c),
+    Variant("m_c", "M_c^r: the same in real numbers", _relaxed(_m_c)),
+    Variant("m_c_l1", "M_c L1: cumulative counts, consistent, non-decreasing integers, absolute values", _m_c_l1),
+    Variant("m_c_l1", "M_c L1^r: the same in real numbers", _relaxed(_m_c_l1)),
+    Variant("releases", "releases: mechanisms of several steps, no single stated problem", None),
 )  # fmt: skip
 """All variants, in the order in which the tables show them."""
 

@@ -26,7 +26,7 @@ from pgsr.experiments.engine.runner import Condition
 from pgsr.experiments.engine.store import Store, to_frame
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.engine.verdicts import Finding, verdict_frame
-from pgsr.experiments.quoted import pages, quotations, rewritten
+from pgsr.experiments.quoted import quote
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
 from pgsr.experiments.report import benchmark_record, markdown, write_report
@@ -202,12 +202,16 @@ def publish_(
         write_svg(figure, figures / name)
     page = docs / "results.md"
     page.write_text(markdown.render(results_blocks(EXPERIMENTS, folder), docs / "figures"), encoding="utf-8")
-    values = quotations(folder)
-    for page in pages(docs):
-        text = page.read_text("utf-8")
-        if (new := rewritten(text, values)) != text:
-            page.write_text(new, encoding="utf-8")
+    quote(docs)
     console.print(f"pages and figures in {docs} are of these results", highlight=False)
+
+
+@app.command(name="quote", epilog="Example:  python -m pgsr.experiments quote")
+def quote_(docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs")) -> None:
+    """Write anew what pages quote: numbers of docs/results, and the tables of the catalogue of methods."""
+    changed = quote(docs)
+    said = ", ".join(str(page) for page in changed) if changed else "nothing"
+    console_for_tables().print(f"written anew: {said}", highlight=False, soft_wrap=True)
 
 
 @app.command(

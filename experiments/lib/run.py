@@ -9,41 +9,19 @@ from typing import Any
 import pandas as pd
 
 from pgsr import Problem, Result, Status, __version__
-from pgsr.algorithms import (
-    CumulativeIntegers,
-    CumulativeProjection,
-    EntityTotalsProjection,
-    Isotonic,
-    MeanConsistency,
-    RegionTotalsProjection,
-    SimplexProjection,
-    TreeProjection,
-)
 from pgsr.certificates import objective, violations
 from pgsr.comparison.comparing import SOLVER_SHARE, label_of
 from pgsr.data.estimate import Estimate
 from pgsr.errors import ArgumentError
 from pgsr.experiments.engine.worker import Worker
 from pgsr.experiments.lib.folder import Built, is_built, problem_of, read
+from pgsr.methods.catalogue import Use
 from pgsr.methods.method import Method
 from pgsr.methods.toys import toy_of
-from pgsr.models import CumulativeFlow
 from pgsr.models.adapter import Route, Run, SolverModel
 from pgsr.models.availability import solvers
+from pgsr.models.catalogue import all_entries
 from pgsr.models.judge import Claim
-
-OWN: tuple[Method, ...] = (
-    TreeProjection(),
-    RegionTotalsProjection(),
-    EntityTotalsProjection(),
-    CumulativeProjection(),
-    CumulativeIntegers(),
-    CumulativeFlow(),
-    Isotonic(),
-    SimplexProjection(),
-    MeanConsistency(),
-)
-"""The algorithms of pgsr that solve instances as they are stated."""
 
 NOT_TRIED = "NOT_TRIED"
 """The status of an instance larger than one of the same kind that the solver did not finish."""
@@ -70,8 +48,12 @@ class Solve:
 
 
 def all_methods() -> list[Method]:
-    """List pgsr's own algorithms and every solver that is installed here."""
-    return [*OWN, *(info.method for info in solvers() if info.installed)]
+    """List the methods of the catalogue for large instances, then solvers of other packages; all that is installed."""
+    known = {repr(info.method): info for info in solvers()}
+    listed = [entry.method for entry in all_entries() if Use.LIBRARY in entry.uses and not entry.small]
+    ours = {repr(method): method for method in listed if isinstance(method, Method)}
+    others = {name: info.method for name, info in known.items() if name not in ours}
+    return [method for name, method in (ours | others).items() if name not in known or known[name].installed]
 
 
 def chosen(names: Sequence[str]) -> list[Method]:
@@ -98,9 +80,7 @@ def takes(method: Method, problem: Problem) -> bool:
         return False
     if isinstance(method, SolverModel):
         return method.route(problem) is not Route.RELAXED
-    return not (
-        problem.integer and isinstance(method, RegionTotalsProjection | EntityTotalsProjection | CumulativeProjection)
-    )
+    return not (problem.integer and getattr(method, "rounds_relaxation", False))
 
 
 def run(

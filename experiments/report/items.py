@@ -22,6 +22,7 @@ from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile
 from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
 from pgsr.experiments.report.blocks import Block, Bullets, Code, Heading, Table, text
 from pgsr.experiments.report.content import as_printed
+from pgsr.methods.declared import first_sentence, paragraphs, sentences
 
 ROOTS = {"pgsr": Path(pgsr.__file__).resolve().parent, "pgsr.models": Path(pgsr.models.__file__).resolve().parent}
 TESTS = ROOTS["pgsr"].parent / "tests"
@@ -183,20 +184,20 @@ def _docstrings(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _declared(papers: Sequence[str], name: str, words: str, tests: Sequence[str]) -> Iterator[Item]:
-    what = _sentences(words.partition("\n\n")[0].replace("\n", " "))[0].rstrip(":")
+    what = first_sentence(words)
     for label, said in _paragraphs(words):
         shown = _shown(name, words, tests)
         state, why = (State.YES, shown) if shown else (State.NO, "no test names it")
         if label.startswith("Extends"):
-            yield Item(BEYOND, Kind.METHOD, _sentences(said)[0], what, name, state, why)
+            yield Item(BEYOND, Kind.METHOD, sentences(said)[0], what, name, state, why)
         for paper in papers:
-            parts = [part for each in _sentences(said) for part in each.split("; ") if paper in part]
+            parts = [part for each in sentences(said) for part in each.split("; ") if paper in part]
             if label.startswith("Source") and parts:
                 yield Item(paper, Kind.METHOD, "; ".join(parts).replace(f"{paper}, ", ""), what, name, state, why)
             if label.endswith(f" of {paper}"):
                 named = _named_tests(said)
                 state, why = (State.YES, named) if named else (State.NO, "no test names it")
-                yield Item(paper, Kind.THEOREM, label.split(" of ")[0], _sentences(said)[0], name, state, why)
+                yield Item(paper, Kind.THEOREM, label.split(" of ")[0], sentences(said)[0], name, state, why)
 
 
 def _paragraphs(words: str) -> Iterator[tuple[str, str]]:
@@ -206,22 +207,7 @@ def _paragraphs(words: str) -> Iterator[tuple[str, str]]:
         >>> list(_paragraphs("Count.\\n\\nSource: Liu & Wu 2022,\\nsection 3.\\n\\nTheorem 9 of Nobody: it ends."))
         [('Source', 'Liu and Wu 2022, section 3.'), ('Theorem 9 of Nobody', 'it ends.')]
     """
-    for found in re.finditer(r"^((?:Source|Extends|Theorem \d+ of)[^:\n]*):(.*?)(?=\n\s*\n|\Z)", words, _EACH_LINE):
-        label, said = (" ".join(part.split()).replace("Liu & Wu", "Liu and Wu") for part in found.groups())
-        yield label, said
-
-
-_EACH_LINE = re.MULTILINE | re.DOTALL
-
-
-def _sentences(words: str) -> list[str]:
-    """Split at full stops, but not after "et al".
-
-    Example:
-        >>> _sentences("Matching of Kuo et al. 2018. Shown by a test.")
-        ['Matching of Kuo et al. 2018', 'Shown by a test']
-    """
-    return re.split(r"(?<! al)\. ", words.removesuffix("."))
+    return paragraphs(words.replace("Liu & Wu", "Liu and Wu"), r"Source|Extends|Theorem \d+ of")
 
 
 def _shown(name: str, words: str, tests: Sequence[str]) -> str:

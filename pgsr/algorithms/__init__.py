@@ -18,7 +18,7 @@
 | `isotonic_tree_projection`    | M_c^dp: isotonic fits, then M_H                                              |
 
 The docstring of a room states its problem and derives what its code computes. A method is a value with `supports` and
-`solve`; a new one is a subclass of `pgsr.methods.gate.GatedMethod`.
+`solve`; a new one is a subclass of `pgsr.methods.gate.GatedMethod`, and a line of `METHODS`.
 """
 
 from pgsr.algorithms.choosing import ChosenByNoise, ChosenByScore, ChosenByStatistic
@@ -26,16 +26,23 @@ from pgsr.algorithms.cost_tables import CostTables, SlopeGreedy, SlopeMerge
 from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
 from pgsr.algorithms.m_c import CumulativeIntegers, CumulativeProjection, EmdProjection
+from pgsr.algorithms.m_c_levels import LevelTwoStage
 from pgsr.algorithms.m_h import CountFile, SizeBlocks, StreamedResult, StreamedTreeProjection, TreeProjection
+from pgsr.algorithms.m_h_levels import LevelIsotonicTreeProjection, LevelTreeProjection
 from pgsr.algorithms.m_h_regions import EntityTotalsProjection, RegionTotalsProjection
 from pgsr.algorithms.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
+from pgsr.algorithms.matching_levels import LevelMatching
 from pgsr.algorithms.mean_consistency import MeanConsistency
 from pgsr.algorithms.posterior import PooledPrior, Posterior
+from pgsr.algorithms.posterior_levels import LevelPosterior
 from pgsr.algorithms.simplex import SimplexProjection
 from pgsr.algorithms.two_stage import MidpointBottomUp, TwoStage
+from pgsr.data.views import View
 from pgsr.machine.parallel import DaskMap, Mapper, Threads
+from pgsr.methods.catalogue import Answer, Entry, Use
 
 __all__ = [
+    "METHODS",
     "BottomUp",
     "ChosenByNoise",
     "ChosenByScore",
@@ -73,3 +80,57 @@ __all__ = [
     "isotonic_l2",
     "match_groups",
 ]
+
+CUMULATIVE, RANKED = View.CUMULATIVE, View.RANKED
+
+METHODS: tuple[Entry, ...] = (
+    Entry(TreeProjection(), release="m_h", by_level=LevelTreeProjection(), page="tree_projection.md"),
+    Entry(RegionTotalsProjection()),
+    Entry(EntityTotalsProjection()),
+    Entry(CumulativeIntegers(), Answer.GAP, page="cumulative_dual.md#integers-and-further"),
+    Entry(CumulativeProjection(), page="cumulative_dual.md"),
+    Entry(CumulativeProjection(method="accelerated"), uses=Use.WARM_UP),  # a second opinion on the same optimum
+    Entry(EmdProjection(), Answer.GAP),
+    Entry(Isotonic()),
+    Entry(SimplexProjection()),
+    Entry(MeanConsistency()),
+    Entry(CostTables(), small=True),
+    Entry(CostTables(step=SlopeGreedy()), uses=Use.COMPARE, small=True),  # the step as the paper prints it
+    Entry(
+        IsotonicTreeProjection(),
+        measured={CUMULATIVE: "IsotonicTreeProjection()  [M_c^dp]"},
+        release="m_c_dp",
+        by_level=LevelIsotonicTreeProjection(),
+        page="choose_a_mechanism.md#experiment-x1-optima-beside-heuristics",
+    ),
+    Entry(
+        Matching(),
+        measured={CUMULATIVE: "Matching()  [H_c, sorted]", RANKED: "Matching()  [H_g, sorted]"},
+        release="kuo",
+        by_level=LevelMatching(),
+        page="../notebooks/06_matching.ipynb",
+    ),
+    Entry(
+        BottomUp(),
+        measured={CUMULATIVE: "BottomUp()  [H_c]", RANKED: "BottomUp()  [H_g]"},
+        release="bottom_up",
+        page="choose_a_mechanism.md#experiment-x2-what-the-exact-law-of-the-noise-is-worth",
+    ),
+    Entry(NoConsistency(), uses=Use.PAGE | Use.WARM_UP),  # a baseline whose regions do not add up is no release
+    Entry(
+        TwoStage(),
+        release="two_stage",
+        by_level=LevelTwoStage(),
+        page="choose_a_mechanism.md#experiment-x1-optima-beside-heuristics",
+    ),
+    Entry(MidpointBottomUp(), uses=Use.PAGE | Use.WARM_UP),  # worth a look beside BottomUp() in its experiment alone
+    Entry(
+        Posterior(),
+        measured={CUMULATIVE: "Posterior()", RANKED: "Posterior()  [ranked]"},
+        release="posterior",
+        by_level=LevelPosterior(),
+        page="intervals.md",
+    ),
+)
+"""The catalogue of our own methods, from which comparisons, pages, checks, warm-up and releases have their lists; the
+models of solvers continue it (`pgsr.models.catalogue`)."""

@@ -116,6 +116,9 @@ class GatedMethod(ABC):
     conditions_taken: ClassVar[Taken] = Taken.NONE
     """The conditions that this method takes besides those that its `supports` speaks of."""
 
+    rounds_relaxation: ClassVar[bool] = False
+    """Whether an integer problem is answered by the optimum of its relaxation, with every cell rounded."""
+
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         own = cls.__dict__.get("supports")

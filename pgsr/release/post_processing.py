@@ -1,22 +1,12 @@
 """The post-processing of every mechanism of a release: what makes its counts of the noisy values."""
 
-from functools import partial
+from dataclasses import replace
+from typing import Any
 
-from pgsr.algorithms import (
-    BottomUp,
-    IsotonicFit,
-    IsotonicTreeProjection,
-    Matching,
-    Merge,
-    Posterior,
-    TreeProjection,
-    TwoStage,
-)
-from pgsr.algorithms.m_c_levels import LevelTwoStage
-from pgsr.algorithms.m_h_levels import LevelIsotonicTreeProjection, LevelTreeProjection
+from pgsr import algorithms
+from pgsr.algorithms import IsotonicFit, Merge
 from pgsr.algorithms.m_h_levels.mechanism import LevelPostProcess
-from pgsr.algorithms.matching_levels import LevelMatching
-from pgsr.algorithms.posterior_levels import LevelPosterior
+from pgsr.methods.catalogue import Entry
 from pgsr.methods.method import Method, PostProcess
 from pgsr.release.kinds import Kind
 
@@ -33,16 +23,13 @@ def post_of(kind: Kind, merge: Merge, norm: int, intervals: bool) -> Method | Po
         >>> post_of(Kind.POSTERIOR, Merge.WEIGHTED, 1, intervals=False)
         Posterior(intervals=False)
     """
-    fit = partial(IsotonicFit, cumulative_norm=norm)
-    made = {
-        Kind.M_H: TreeProjection,
-        Kind.M_C_DP: IsotonicTreeProjection,
-        Kind.KUO: lambda: Matching(fit(), merge),
-        Kind.BOTTOM_UP: lambda: BottomUp(fit()),
-        Kind.POSTERIOR: lambda: Posterior(intervals=intervals),
-        Kind.TWO_STAGE: TwoStage,
-    }
-    return made[kind]()
+    options: dict[str, Any] = {"intervals": intervals} if kind is Kind.POSTERIOR else {}
+    if "norm" in kind.options:
+        options["fit"] = IsotonicFit(cumulative_norm=norm)
+    if "merge" in kind.options:
+        options["merge"] = merge
+    method: Any = _entry(kind).method
+    return replace(method, **options)
 
 
 def post_by_level(kind: Kind) -> LevelPostProcess:
@@ -52,11 +39,8 @@ def post_by_level(kind: Kind) -> LevelPostProcess:
         >>> post_by_level(Kind.M_H)
         LevelTreeProjection()
     """
-    made = {
-        Kind.M_H: LevelTreeProjection,
-        Kind.M_C_DP: LevelIsotonicTreeProjection,
-        Kind.KUO: LevelMatching,
-        Kind.POSTERIOR: LevelPosterior,
-        Kind.TWO_STAGE: LevelTwoStage,
-    }
-    return made[kind]()
+    return _entry(kind).by_level
+
+
+def _entry(kind: Kind) -> Entry:
+    return next(entry for entry in algorithms.METHODS if entry.release == kind)

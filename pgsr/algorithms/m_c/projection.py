@@ -82,6 +82,7 @@ class CumulativeProjection(GatedMethod):
 
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS
     sizes_per_level: ClassVar[bool] = True
+    rounds_relaxation: ClassVar[bool] = True
 
     gap: float = PROVED_GAP
     method: str = "newton"

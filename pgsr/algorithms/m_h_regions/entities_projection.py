@@ -1,6 +1,7 @@
 """The continuous optimum of M_H with the public total and the number of entities of every region."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -55,6 +56,8 @@ class EntityTotalsProjection(GatedMethod):
     region, side by side as in the statistics of Kuo et al. 2018, section 6. Shown equal to an interior-point solver by
     `tests/test_m_h_regions_entities.py::test_relaxation_equals_clarabel`.
     """
+
+    rounds_relaxation: ClassVar[bool] = True
 
     def supports(self, problem: Problem) -> str | None:
         if problem.entities is None:

@@ -68,6 +68,7 @@ class RegionTotalsProjection(GatedMethod):
     """
 
     conditions_taken: ClassVar[Taken] = Taken.TOTALS
+    rounds_relaxation: ClassVar[bool] = True
 
     def supports(self, problem: Problem) -> str | None:
         if problem.view is not View.COUNTS or problem.monotone:

@@ -1,0 +1,111 @@
+"""The tables of docs/methods.md: what the catalogue of methods says, and what each method says of itself."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from pgsr import View
+from pgsr.experiments.report import markdown
+from pgsr.experiments.report.blocks import Cell, Code, Link, table
+from pgsr.methods import toys
+from pgsr.methods.catalogue import Entry, Use
+from pgsr.methods.gate import Taken
+from pgsr.methods.method import Method
+from pgsr.models import all_entries
+from pgsr.models.adapter import SolverModel
+from pgsr.models.availability import capabilities, name_of, solvers
+
+
+def method_tables() -> Iterator[tuple[str, str]]:
+    """Write the tables, each with the name by which the page quotes it."""
+    entries = [entry for entry in all_entries() if Use.PAGE in entry.uses]
+    general = [entry for entry in entries if isinstance(entry.method, SolverModel)]
+    exact = [entry for entry in entries if isinstance(entry.method, Method) and entry not in general]
+    releases = [entry for entry in entries if entry not in general and entry not in exact]
+    yield "methods.exact", _written(("method", "what it does", "solves", "answer", "needs", "from"), map(_exact, exact))
+    columns = ("post-process", "what it does", "in a release", "needs", "from")
+    yield "methods.releases", _written(columns, map(_release, releases))
+    yield "methods.solvers", _written(("models", "solve as stated", "solve by rounding", "need"), _solvers(general))
+
+
+def _exact(entry: Entry) -> Sequence[Cell]:
+    """Make the row of a method that solves stated problems without a general solver."""
+    stated, rounded = _problems(entry.method)
+    taken = getattr(entry.method, "conditions_taken", Taken.NONE)
+    solves = f"{stated}; with {taken.value}" if taken is not Taken.NONE else stated
+    answer = f"{entry.answer.value}; {rounded}: rounded" if rounded else entry.answer.value
+    return _name(entry), _parts(entry.words), solves, answer, _needs(entry), _parts(entry.source)
+
+
+def _release(entry: Entry) -> Sequence[Cell]:
+    named = Code(f'mechanism = "{entry.release}"') if entry.release else ""
+    return _name(entry), _parts(entry.words), named, _needs(entry), _parts(entry.source)
+
+
+def _solvers(entries: Iterable[Entry]) -> Iterator[Sequence[Cell]]:
+    """Make a row for the models that solve the same problems in the same way."""
+    rows = [(_problems(entry.method), entry) for entry in entries]
+    rows.sort(key=lambda row: row[0])
+    for (stated, rounded), alike in groupby(rows, key=lambda row: row[0]):
+        same = [entry for _, entry in alike]
+        names: list[Code | str] = []
+        for entry in same:
+            names += [", ", Code(repr(entry.method))] if names else [Code(repr(entry.method))]
+        needed = [package for entry in same for package in _needs(entry).split(", ")]
+        yield tuple(names), stated, rounded, ", ".join(dict.fromkeys(needed))
+
+
+def _problems(method: object) -> tuple[str, str]:
+    """Say which problems a method solves as stated, and which by rounding the optimum of the relaxation."""
+    assert isinstance(method, Method)
+    how = capabilities(ASKED, [method])[repr(method)]
+    stated, rounded = (
+        [name for name, way in how.items() if way in ways] for ways in (("exact", "steps"), ("rounded",))
+    )
+    return _in_words(stated), _in_words(rounded)
+
+
+def _in_words(names: Sequence[str]) -> str:
+    """List problems, with a word for a whole kind of them."""
+    said, left = [], list(names)
+    for words, kind in KINDS.items():
+        if set(kind) <= set(left):
+            said.append(words)
+            left = [name for name in left if name not in kind]
+    return "; ".join([*said, *left])
+
+
+def _name(entry: Entry) -> Cell:
+    name = repr(entry.method)
+    return Link(name, entry.page) if entry.page else Code(name)
+
+
+def _needs(entry: Entry) -> str:
+    """Name the packages that a method needs besides those of pgsr."""
+    info = next((info for info in solvers() if repr(info.method) == repr(entry.method)), None)
+    return entry.needs if info is None else ", ".join(dict.fromkeys(filter(None, (info.through, info.package))))
+
+
+def _parts(words: str) -> Cell:
+    """Write what stands between backticks as code."""
+    parts = words.split("`")
+    return tuple(Code(part) if i % 2 else part for i, part in enumerate(parts) if part)
+
+
+def _written(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    page = markdown.render([table("", columns, list(rows))], Path())
+    return page.partition("\n\n")[2].strip()
+
+
+# Ranked sizes in reals are left out: their estimates are counts, so nobody takes them.
+ASKED = [p for p in toys.problems() if p.conditions is None and (p.integer or p.view is not View.RANKED)]
+
+KINDS = {
+    "every problem in integers": [name_of(p) for p in ASKED if p.integer],
+    "every relaxation": [name_of(p) for p in ASKED if not p.integer],
+    "every relaxation of squares": [name_of(p) for p in ASKED if not p.integer and p.norm == 2],
+    "every relaxation of absolute values": [name_of(p) for p in ASKED if not p.integer and p.norm == 1],
+    "every problem of squares in integers": [name_of(p) for p in ASKED if p.integer and p.norm == 2],
+    "every problem of absolute values in integers": [name_of(p) for p in ASKED if p.integer and p.norm == 1],
+}
+"""The names of the problems of a kind, by the words for it, the largest kinds first."""

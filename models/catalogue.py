@@ -1,0 +1,77 @@
+"""The catalogue of methods continued: those with a solver inside, and the models of general solvers.
+
+What is not installed or has no licence stays in it, and in the lists: a solve then says what is missing.
+"""
+
+from pgsr import algorithms
+from pgsr.algorithms import CostTables, Matching, RegionTotalsProjection, TreeProjection
+from pgsr.data.views import View
+from pgsr.methods.catalogue import Answer, Entry, Use
+from pgsr.models.copt_ import Copt
+from pgsr.models.cpsat_ import CpSat
+from pgsr.models.cumulative_flow import CumulativeFlow
+from pgsr.models.cvxpy_ import SOLVERS as OF_CVXPY
+from pgsr.models.cvxpy_ import Cvxpy
+from pgsr.models.flow_ import Flow
+from pgsr.models.gurobi_ import Gurobi
+from pgsr.models.matching_ import Assignment, TransportFlow, TransportLp
+from pgsr.models.mathopt_ import SOLVERS as OF_MATHOPT
+from pgsr.models.mathopt_ import MathOpt
+from pgsr.models.qpsolvers_ import SOLVERS as OF_QPSOLVERS
+from pgsr.models.qpsolvers_ import QpSolvers
+from pgsr.models.scip_ import Scip
+from pgsr.models.scipy_ import Scipy
+from pgsr.models.table_constraints import TableConstraints
+from pgsr.models.xpress_ import Xpress
+
+NOT_COMPARED = Use.EVERYWHERE & ~Use.COMPARE
+"""Seven general solvers are enough for the default table of a comparison; any other is compared by name."""
+
+TIGHT: dict[str, dict[str, float]] = {
+    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000},
+    "QOCO": {"abstol": 1e-9, "reltol": 1e-9},
+}
+"""Options of solvers of CVXPY that do not always reach six digits at their own tolerances."""
+
+USES_BY_CVXPY = {
+    "CLARABEL": Use.EVERYWHERE,
+    "HIGHS": Use.EVERYWHERE,
+    "PDLP": NOT_COMPARED & ~Use.AGREEMENT,  # not six digits: there and in comparisons it comes through MathOpt
+    "MOSEK": NOT_COMPARED & ~Use.AGREEMENT,  # says nothing without a licence
+    **dict.fromkeys(TIGHT, NOT_COMPARED & ~Use.AGREEMENT),  # there with their tight options
+}
+
+SOLVERS: tuple[Entry, ...] = (
+    Entry(Flow()),
+    Entry(Flow(around=TreeProjection()), uses=Use.AGREEMENT),
+    Entry(Flow(around=RegionTotalsProjection()), uses=Use.AGREEMENT | Use.PAGE, needs="ortools"),
+    Entry(CumulativeFlow(), Answer.GAP, needs="ortools"),
+    *(
+        Entry(
+            Matching(matcher=matcher),
+            measured={View.CUMULATIVE: f"Matching({matcher!r})  [H_c]"},
+            needs=needs,
+            page="../notebooks/06_matching.ipynb",
+        )
+        for matcher, needs in ((TransportFlow(), "ortools"), (TransportLp(), "ortools"), (Assignment(), "scipy"))
+    ),
+    Entry(CostTables(3, TableConstraints()), uses=Use.COMPARE | Use.PAGE, small=True, needs="ortools"),
+    *(Entry(Cvxpy(name), uses=USES_BY_CVXPY.get(name, NOT_COMPARED)) for name in OF_CVXPY),
+    *(Entry(Cvxpy(name, options), uses=Use.AGREEMENT) for name, options in TIGHT.items()),
+    Entry(Gurobi()),
+    *(Entry(MathOpt(name), uses=Use.EVERYWHERE if name in ("GSCIP", "PDLP") else NOT_COMPARED) for name in OF_MATHOPT),
+    Entry(CpSat()),
+    Entry(Scipy()),
+    Entry(Scip(), uses=NOT_COMPARED),
+    *(Entry(QpSolvers(name), uses=NOT_COMPARED) for name in OF_QPSOLVERS),
+    # After a dozen other solvers in one process COPT stops with an illegal instruction, so its agreement is tested in a
+    # process of its own (tests/test_models_more_solvers.py), as `pgsr.compare` runs every method.
+    Entry(Copt(), uses=NOT_COMPARED & ~Use.AGREEMENT),
+    Entry(Xpress(), uses=NOT_COMPARED),
+)
+"""The methods that need a solver, in the order of tables."""
+
+
+def all_entries() -> tuple[Entry, ...]:
+    """List our own methods (`pgsr.algorithms.METHODS`), then those that need a solver."""
+    return (*algorithms.METHODS, *SOLVERS)

@@ -1,0 +1,82 @@
+"""The shape of the catalogue of methods: a method, and what the lists that are made of the catalogue need to know."""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, Flag, auto
+from typing import Any
+
+from pgsr.data.views import View
+from pgsr.methods.declared import first_sentence, paragraphs
+from pgsr.methods.method import Method, PostProcess
+
+
+class Use(Flag):
+    """The lists that are made of the catalogue, and that a method may be left out of."""
+
+    COMPARE = auto()
+    """The default table of `make compare`."""
+    PAGE = auto()
+    """The tables of docs/methods.md."""
+    AGREEMENT = auto()
+    """The matrix of `make agreement`, of the methods that prove optima."""
+    LIBRARY = auto()
+    """The runs over PGSR-LIB, of the methods that solve stated problems."""
+    WARM_UP = auto()
+    """The loops that `pgsr warmup` compiles, of our own methods."""
+    EVERYWHERE = COMPARE | PAGE | AGREEMENT | LIBRARY | WARM_UP
+
+
+class Answer(Enum):
+    """The proof that comes with the answer of a method to a stated problem; the value says it in words."""
+
+    OPTIMUM = "proved optimum"
+    GAP = "proved gap"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method of the catalogue. The method itself says what it does, where it is from and what it supports.
+
+    Attributes:
+        method: the value, with its usual options; an entry of its own has the same class with other options.
+        answer: what is proved of its answers; of a post-process, which answers no stated problem, nothing.
+        uses: the lists that it is in. Leaving one out is a choice, and a comment at the entry says why.
+        small: whether it takes seconds on a hundred unknowns. Comparisons then show it in a section of its own, and
+            large instances and nations are not tried.
+        measured: of a post-process, the label in comparisons by the view that is measured for it; if None, it is shown
+            by its own name on the first view that it supports.
+        release: the name of this mechanism in the configuration of a release, "" if no release makes its counts so.
+        by_level: the post-process of that release where every level has sizes of its own, None if there is none.
+        needs: packages that have to be installed besides, of methods that `pgsr.models.availability` does not list.
+        page: the page of docs/ that says more.
+
+    Example:
+        >>> from pgsr.algorithms import MeanConsistency
+        >>> entry = Entry(MeanConsistency())
+        >>> entry.source
+        'Hay et al. 2010, section 4; as a baseline Kuo et al. 2018, section 5'
+    """
+
+    method: Method | PostProcess
+    answer: Answer = Answer.OPTIMUM
+    uses: Use = Use.EVERYWHERE
+    small: bool = field(default=False, kw_only=True)
+    measured: Mapping[View, str] | None = field(default=None, kw_only=True)
+    release: str = field(default="", kw_only=True)
+    by_level: Any = field(default=None, kw_only=True)
+    needs: str = field(default="", kw_only=True)
+    page: str = field(default="", kw_only=True)
+
+    @property
+    def words(self) -> str:
+        """The first sentence of the method's docstring."""
+        return first_sentence(inspect.getdoc(type(self.method)) or "")
+
+    @property
+    def source(self) -> str:
+        """The paper and section that the docstring names, or what the method extends; "" if it declares neither."""
+        for label, said in paragraphs(inspect.getdoc(type(self.method)) or "", "Source|Extends"):
+            source = said.partition(" Shown ")[0].removesuffix(".")
+            return source if label == "Source" else f"extends {source}"
+        return ""
