@@ -17,7 +17,6 @@ DIAGONAL = "test_m_c_preconditioner::test_the_tree_diagonal_is_what_it_says"
 TWO_LEVEL = "test_m_c_preconditioner::test_two_level_is_what_it_says"
 BEST_PRICES = "test_m_h_regions_duals::test_best_prices_of_given_positive_leaves"
 TOTALS_DUAL = "test_m_h_regions_duals::test_the_dual_of_totals_is_the_definitions"
-CYCLES = "test_m_c_absolute_integers::test_cycles_keep_every_condition_and_lose_nothing"
 ENTITIES_DUAL = "test_m_h_regions_duals::test_the_dual_of_entities_is_the_definitions"
 FACTORS = "test_m_h_levels_network::test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows_or_the_diagonal"
 AGGREGATES = "test_m_h_levels_network::test_the_preconditioner_adds_up_vertices_and_whole_aggregates"
@@ -135,9 +134,6 @@ TWINS = {
         "evaluate": ("naive.regions_dual", ENTITIES_DUAL),
         "respond": ("naive.prices_of_linear_leaves", BEST_PRICES),
         "paid_on": ("sums by NumPy", BEST_PRICES),
-    },
-    "algorithms.m_c.cycles_kernel": {
-        "cancel_cycles": ("least_in_the_box, a linear program of all cells", CYCLES),
     },
     "certificates.chain_kernel": {
         "chain_closes": ("all monotone vectors", "test_certificates_regions_alone::test_chain_equals_brute_force"),

@@ -96,13 +96,14 @@ def test_what_is_not_solved_says_why():
     for problem, word in [
         (Problem.m_h(counts), "cumulative"),
         (Problem.m_c(steps), "squares"),
-        (Problem.isotonic(steps, norm=1), "consistency"),
+        (Problem.m_c(steps, norm=1), "integers"),
+        (Problem.isotonic(steps, norm=1).relaxed(), "consistency"),
     ]:
         result = EmdProjection().solve(problem)
         assert result.status is Status.UNSUPPORTED
         assert word in result.reason
     wrong = replace(steps, totals=np.array([6, 2, 3]))
-    assert EmdProjection().solve(Problem.m_c(wrong, norm=1, totals="regions")).status is Status.INFEASIBLE
+    assert EmdProjection().solve(Problem.m_c(wrong, norm=1, totals="regions").relaxed()).status is Status.INFEASIBLE
     late = EmdProjection().solve(Problem.m_c(steps, norm=1).relaxed(), time_limit=1e-9)
     assert late.certificate.feasible  # the best so far
     for arguments in ({"gap": 0}, {"gap": float("inf")}, {"gap": True}, {"rounds": 0}, {"rounds": 1.5}):

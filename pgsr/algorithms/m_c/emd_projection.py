@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgsr.algorithms.m_c.absolute_integers import absolute_integers
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import Point, SquaresDual, TreeDual, cumulative_counts_exceed
 from pgsr.algorithms.m_c.emd_dual import ProximalDual
@@ -69,18 +68,12 @@ class EmdProjection(GatedMethod):
         rounds: largest number of proximal steps.
         gap: proven relative gap (objective - bound) / max(1, bound) at which to stop.
 
-    An integer problem gets integers within the floors and ceilings of the relaxed optimum, with next to no loss: see
-    `pgsr.algorithms.m_c.absolute_integers`. They satisfy every condition. Below a root alone they are an optimum of the
-    program, up to the gap of the relaxation; at 3,195 regions x 1,001 sizes they are proved within 4e-6 at epsilon 1
-    and 6e-7 at 0.1.
-
     Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per Newton step, a logarithm of the sizes
     more where the blocks of a leaf change; 500 to 600 evaluations of the dual at national scale. Memory: about 90 bytes
     per cell.
 
-    Status: OPTIMAL if the proven gap is at most 1e-6, or for integers if the bound leaves no room for smaller ones;
-    else FEASIBLE, and the reason says the proven gap. When time is up (checked between Newton steps) the best point so
-    far is the answer.
+    Status: OPTIMAL if the proven gap is at most 1e-6, else FEASIBLE, and the reason says the proven gap. When time is
+    up (checked between Newton steps) the best point so far is the answer.
 
     Example:
         >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
@@ -109,6 +102,11 @@ class EmdProjection(GatedMethod):
             return f"EmdProjection works on cumulative counts; {problem.label} is about {problem.view.value}"
         if problem.norm != 1:
             return f"EmdProjection minimises absolute values, {problem.label} squares"
+        if problem.integer:
+            return (
+                "EmdProjection finds real numbers; solve problem.relaxed(), or take a solver model that knows "
+                "integers, such as pgsr.models.Scipy() or pgsr.models.MathOpt('GSCIP')"
+            )
         if not problem.monotone or not problem.consistent or not problem.nonnegative:
             return f"EmdProjection needs consistency, order and signs, which {problem.label} does not all state"
         return None
@@ -120,9 +118,9 @@ class EmdProjection(GatedMethod):
         return 90 * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        best = _Best(problem.relaxed())
+        best = _Best(problem)
         _search(best, self.rounds, self.gap, deadline)
-        return _integers(problem, best, deadline) if problem.integer else _judged(problem, best, deadline.spent)
+        return _judged(problem, best, deadline.spent)
 
     def __repr__(self) -> str:
         rounds = [f"rounds={self.rounds}"] if self.rounds != _ROUNDS else []
@@ -131,10 +129,10 @@ class EmdProjection(GatedMethod):
 
 
 class _Best:
-    """The best feasible point and the best prices of the relaxed problem so far."""
+    """The best feasible point and the best prices of the problem so far."""
 
-    def __init__(self, relaxed: Problem) -> None:
-        self.problem = relaxed
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
         self.x: np.ndarray = np.empty(0)
         self.objective, self.bound = math.inf, -math.inf
         self.prices: Multipliers | None = None
@@ -260,18 +258,3 @@ def _judged(problem: Problem, best: _Best, spent: float) -> Result:
         return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=best.prices)
     reached = f"proven relative gap {certificate.gap:.1e}"
     return Result(Status.FEASIBLE, reached, estimate, certificate, seconds, multipliers=best.prices)
-
-
-def _integers(problem: Problem, best: _Best, deadline: Deadline) -> Result:
-    """Make the result from integers near the best point, which are feasible by construction."""
-    solved = deadline.spent
-    estimate = Estimate(problem.hierarchy, View.CUMULATIVE, absolute_integers(problem, best.x, deadline))
-    seconds = Seconds(solve=solved, round=deadline.spent - solved)
-    certificate = certify(problem, estimate, best.prices)
-    assert certificate.feasible, certificate
-    if certificate.optimal:
-        return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=best.prices)
-    reason = "no bound: the prices give none"
-    if certificate.gap is not None:
-        reason = f"within a relative gap of {certificate.gap:.1e} of the optimum, proved"
-    return Result(Status.FEASIBLE, reason, estimate, certificate, seconds, multipliers=best.prices)
