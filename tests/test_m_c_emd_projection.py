@@ -8,7 +8,7 @@ from instances import random_tree, random_truth, scale
 from test_m_c_projection import TOTALS, random_problem
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, View
-from pgsr.algorithms import CumulativeProjection, EmdProjection
+from pgsr.algorithms import EmdProjection
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.emd_dual import ProximalDual
@@ -119,25 +119,11 @@ def test_weights_per_cell_equal_clarabel(totals):
     for _ in range(scale(15, 150)):
         problem = random_problem(rng, totals)
         cells = rng.uniform(0.2, 5.0, problem.target.shape) * problem.w[:, None]
-        for accelerated in (False, True):
-            dual = SquaresDual(problem, cells)
-            answer = maximise(dual, 1e-9, NO_LIMIT, accelerated=accelerated)
-            found = dual.objective(answer.x)
-            assert found - answer.point.value <= 1e-8 * max(1.0, found)
-            assert found == pytest.approx(weighted_optimum(cp, problem, cells), rel=1e-6, abs=1e-5)
-
-
-@pytest.mark.parametrize("totals", TOTALS)
-def test_accelerated_gradients_find_the_same_projection(totals):
-    rng = np.random.default_rng(78)
-    for _ in range(scale(15, 150)):
-        problem = random_problem(rng, totals)
-        newton = CumulativeProjection(gap=1e-10).solve(problem)
-        accelerated = CumulativeProjection(gap=1e-10, method="accelerated").solve(problem)
-        assert accelerated.status is Status.OPTIMAL, accelerated
-        np.testing.assert_allclose(accelerated.estimate.values, newton.estimate.values, atol=1e-2)
-    with pytest.raises(MethodError, match="method"):
-        CumulativeProjection(method="bfgs")
+        dual = SquaresDual(problem, cells)
+        answer = maximise(dual, 1e-9, NO_LIMIT)
+        found = dual.objective(answer.x)
+        assert found - answer.point.value <= 1e-8 * max(1.0, found)
+        assert found == pytest.approx(weighted_optimum(cp, problem, cells), rel=1e-6, abs=1e-5)
 
 
 def test_equal_weights_per_cell_are_weights_per_region():

@@ -89,7 +89,6 @@ METHODS: tuple[Entry, ...] = (
     Entry(EntityTotalsProjection()),
     Entry(CumulativeIntegers(), Answer.GAP, page="cumulative_dual.md#integers-and-further"),
     Entry(CumulativeProjection(), page="cumulative_dual.md"),
-    Entry(CumulativeProjection(method="accelerated"), uses=Use.WARM_UP),  # a second opinion on the same optimum
     Entry(EmdProjection(), Answer.GAP),
     Entry(Isotonic()),
     Entry(SimplexProjection()),

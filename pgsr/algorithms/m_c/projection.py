@@ -54,7 +54,6 @@ class CumulativeProjection(GatedMethod):
 
     Args:
         gap: relative gap (objective - bound) / max(1, bound) at which an answer counts as optimal.
-        method: how to ascend the dual: "newton", or "accelerated" gradients, an independent check and ten times slower.
 
     Returns for an integer problem the relaxed optimum with every cumulative count rounded to the nearest integer, as
     the paper does for M_c^r; regions may then not add up.
@@ -85,13 +84,10 @@ class CumulativeProjection(GatedMethod):
     rounds_relaxation: ClassVar[bool] = True
 
     gap: float = PROVED_GAP
-    method: str = "newton"
 
     def __post_init__(self) -> None:
         if isinstance(self.gap, bool) or not isinstance(self.gap, int | float) or not 0 < self.gap < math.inf:
             raise MethodError(f"gap={self.gap!r} is not a positive number; give a relative gap such as 1e-9")
-        if self.method not in ("newton", "accelerated"):
-            raise MethodError(f"method={self.method!r} is unknown; use 'newton' or 'accelerated'")
 
     def supports(self, problem: Problem) -> str | None:
         if problem.view is not View.CUMULATIVE:
@@ -122,7 +118,7 @@ class CumulativeProjection(GatedMethod):
         if not problem.sizes.equal:
             return self._judged(problem, *relaxed_by_level(problem, deadline), deadline)
         dual = SquaresDual(problem)
-        answer = maximise(dual, self.gap / 2, deadline, accelerated=self.method == "accelerated")
+        answer = maximise(dual, self.gap / 2, deadline)
         late = f"{deadline.limit:g} s and {answer.steps} steps" if answer.timed_out else ""
         return self._judged(problem, dual.multipliers(answer.point), answer.x, deadline, late)
 
@@ -170,14 +166,11 @@ class CumulativeProjection(GatedMethod):
         tree, n_sizes = problem.hierarchy, problem.target.shape[1]
         memory.require(self.bytes_needed(problem) - 24 * (tree.n_regions - tree.n_inner) * n_sizes, repr(problem))
         room = problem.target.view(np.float64)
-        found = maximise(SquaresDual(problem), self.gap / 2, deadline, None, self.method == "accelerated", room)
+        found = maximise(SquaresDual(problem), self.gap / 2, deadline, room=room)
         if found.timed_out and found.gap > self.gap:
             reached = f"relative gap {found.gap:.1e} after {deadline.limit:g} s and {found.steps} steps"
             raise Stopped(Status.TIMED_OUT, f"{reached}, {self.gap:g} was asked for")
         return found.x
 
     def __repr__(self) -> str:
-        arguments = [f"gap={self.gap:g}"] * (self.gap != PROVED_GAP) + [f"method={self.method!r}"] * (
-            self.method != "newton"
-        )
-        return f"CumulativeProjection({', '.join(arguments)})"
+        return f"CumulativeProjection({'' if self.gap == PROVED_GAP else f'gap={self.gap:g}'})"
