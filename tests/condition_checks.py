@@ -8,7 +8,7 @@ import numpy as np
 from instances import random_tree
 
 from pgsr import Hierarchy, Problem, Totals, View
-from pgsr.problems.conditions import Condition, cells, groups, total
+from pgsr.problems.conditions import Condition, cells, entities, groups, total
 
 Dense = tuple[np.ndarray, str, int]
 """Coefficients of shape (regions, K + 1), a relation, a number."""
@@ -19,7 +19,7 @@ def random_conditions(rng, problem: Problem, point: np.ndarray, n: int) -> tuple
     written, dense = [], []
     tree, n_sizes = problem.hierarchy, problem.target.shape[1]
     for _ in range(n):
-        region, size, sort = int(rng.integers(tree.n_regions)), int(rng.integers(n_sizes)), int(rng.integers(6))
+        region, size, sort = int(rng.integers(tree.n_regions)), int(rng.integers(n_sizes)), int(rng.integers(7))
         path = tree.paths[region]
         row = np.zeros(problem.target.shape, np.int64)
         if sort == 0:
@@ -41,6 +41,11 @@ def random_conditions(rng, problem: Problem, point: np.ndarray, n: int) -> tuple
         elif sort == 4:
             row[tree.level(int(tree.level_of[region])), size] = 1
             left = cells(level=int(tree.level_of[region]), size=slice(size, size + 1)).sum()
+        elif sort == 5:
+            row[region] = np.arange(n_sizes)
+            if problem.view is View.CUMULATIVE:
+                row[region, :-1] -= np.arange(1, n_sizes)  # c[s] counts in size s, and is taken away in size s + 1
+            left = entities(path)
         else:
             row[region, size] = -1
             left = -cells(path, size=size)

@@ -8,7 +8,7 @@ import pytest
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
 from pgsr.algorithms import CostTables, TreeProjection
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.problems.conditions import UNBOUNDED, cells, groups, total
+from pgsr.problems.conditions import UNBOUNDED, cells, entities, groups, total
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")
@@ -46,6 +46,16 @@ def test_a_modeller_states_bounds_and_rows() -> None:
     assert stated.stated[1] == "cells(US/GA, 3) == 4"
     assert stated.stated[stated.sources[0, 1, 3]] == "cells(US/GA, 3) == 4"
     assert stated.bound_name(1, 3, TREE.paths) == "cells(US/GA, 3) == 4"
+
+
+def test_numbers_of_entities_weigh_each_size_by_itself() -> None:
+    for problem in (COUNTS, CUMULATIVE):
+        stated = problem.where(entities() >= 0, entities(level=0) == 9).conditions
+        counts = np.array([[4, 1, 0, 2], [1, 0, 5, 0], [3, 1, 2, 6]])
+        x = counts if problem.view is View.COUNTS else counts.cumsum(axis=1)
+        assert (stated.rows @ x.ravel()).tolist() == [7, 10, 23, 7]
+        assert stated.stated == ("entities(every region) >= 0", "entities(level 0) == 9")
+        assert stated.names[1:3] == ("entities(US/GA) >= 0", "entities(US/MI) >= 0")
 
 
 def test_where_adds_up_and_relaxed_keeps() -> None:

@@ -24,7 +24,7 @@ from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.program import Kind
-from pgsr.problems.conditions import cells, groups, total
+from pgsr.problems.conditions import cells, entities, groups, total
 
 INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy())
 REAL = (Cvxpy("CLARABEL"), Gurobi(), Cvxpy("PIQP"), Cvxpy("OSQP"), MathOpt("PDLP"), Scipy())
@@ -321,12 +321,12 @@ def _row(entries):
 
 
 def test_entities_and_conditions_hold_together():
-    """Numbers of entities besides, whose rows come before the stated ones: all points again."""
+    """Numbers of entities of every region and other conditions besides: all points again."""
     rng = np.random.default_rng(5)
     for problem, point in random_problems(rng, (View.COUNTS, 2, Totals.ROOT, True), scale(6, 200)):
         people = point @ np.arange(point.shape[1])
         written, dense = random_conditions(rng, problem, point, 2)
-        asked = replace(problem, entities=people).where(*written)
+        asked = problem.where(entities() == people, *written)
         points = feasible_points(problem, 4)
         points = points[(points @ np.arange(point.shape[1]) == people).all(axis=1)]
         best = best_integer(problem, satisfying(points, dense))

@@ -293,7 +293,8 @@ class Problem(ProblemFields):
         Solver models take all conditions; `supports` of other methods says which they take.
 
         Args:
-            conditions: comparisons of `pgsr.problems.conditions.cells`, `groups` and `total` by `==`, `<=` or `>=`.
+            conditions: comparisons of `pgsr.problems.conditions.cells`, `groups`, `total` and `entities` by `==`, `<=`
+                or `>=`.
 
         Raises:
             ProblemError: a region, level or size is not there, a minimum of non-negative numbers is negative, or sizes

@@ -195,9 +195,22 @@ def total(region: Sequence[Any] | None = None, *, level: int | None = None) -> E
     return _Selection("total", *checked_regions(region, level), None)
 
 
+def entities(region: Sequence[Any] | None = None, *, level: int | None = None) -> Expression:
+    """Select numbers of entities of regions, persons where groups are households; one entry per region.
+
+    A group of size s counts s times, in either view; groups of more than K entities count K, as all sizes beyond K do.
+    What holds at the lowest regions follows above them. Arguments and errors are those of `total`.
+
+    Example:
+        >>> entities(region=("US", "MI")) == 2_500
+        Condition(entities(US/MI) == 2,500)
+    """
+    return _Selection("entities", *checked_regions(region, level), None)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Selection(Expression):
-    """The cells, groups or totals of some regions and sizes."""
+    """The cells, groups, totals or entities of some regions and sizes."""
 
     kind: str
     regions: tuple[Path, ...] | None
@@ -211,16 +224,21 @@ class _Selection(Expression):
             where = where if len(self.regions) == 1 else f"[{where}]"
         else:
             where = "every region" if self.level is None else f"level {self.level}"
-        return f"{self.kind}({where})" if self.kind == "total" else f"{self.kind}({where}, {size_text(self.size)})"
+        return f"{self.kind}({where})" if self.is_of_regions else f"{self.kind}({where}, {size_text(self.size)})"
+
+    @property
+    def is_of_regions(self) -> bool:
+        """Whether it has one entry per region, over all sizes."""
+        return self.kind in ("total", "entities")
 
     def resolve(self, place: Cells) -> Resolved:
         regions, sizes = self._regions(place), self._sizes(place)
         n_sizes, paths = place.max_size + 1, place.hierarchy.paths
-        if self.kind == "total" and place.view is View.COUNTS:
-            columns = n_sizes * regions[:, None] + np.arange(n_sizes)
-            matrix = rows_of(columns, np.ones(columns.shape, np.int64), place)
-        elif self.kind == "total":
-            matrix = rows_of(n_sizes * regions[:, None] + place.max_size, np.ones((len(regions), 1), np.int64), place)
+        if self.is_of_regions:
+            coefficients = self._of_sizes(place)
+            used = np.flatnonzero(coefficients)
+            columns = n_sizes * regions[:, None] + used
+            matrix = rows_of(columns, np.tile(coefficients[used], (len(regions), 1)), place)
         else:
             here = (n_sizes * regions[:, None] + sizes).reshape(-1, 1)
             matrix = rows_of(here, np.ones(here.shape, np.int64), place)
@@ -232,13 +250,25 @@ class _Selection(Expression):
         written = cache(lambda r: region_id(paths[r]))  # rows may be millions, regions are thousands
 
         def names(entries: np.ndarray) -> list[str]:
-            if self.kind == "total":
-                return [f"total({written(r)})" for r in regions[entries].tolist()]
+            if self.is_of_regions:
+                return [f"{self.kind}({written(r)})" for r in regions[entries].tolist()]
             where = regions[entries // len(sizes)].tolist(), sizes[entries % len(sizes)].tolist()
             return [f"{self.kind}({written(r)}, {s})" for r, s in zip(*where, strict=True)]
 
-        shape = len(regions), 1 if self.kind == "total" else len(sizes)
+        shape = len(regions), 1 if self.is_of_regions else len(sizes)
         return Resolved(without_zeros(matrix), np.zeros(len(matrix.indptr) - 1, np.int64), names, shape)
+
+    def _of_sizes(self, place: Cells) -> np.ndarray:
+        """The coefficients of a region's cells in its number of groups or entities; shape (K + 1,).
+
+        With cumulative counts c, c[s] - c[s - 1] groups have size s. So sum over s of s (c[s] - c[s - 1]) = K c[K] less
+        all cells before it.
+        """
+        sizes = np.arange(place.max_size + 1)
+        coefficients = np.ones_like(sizes) if self.kind == "total" else sizes
+        if place.view is View.CUMULATIVE:
+            return coefficients - np.append(coefficients[1:], 0)
+        return coefficients
 
     def _regions(self, place: Cells) -> np.ndarray:
         tree = place.hierarchy
