@@ -109,9 +109,9 @@ def release(
     ] = None,
 ) -> None:
     """Charge the ledger, draw secure noise, and write a folder that anybody can check."""
+    from pgsr.publishing.progress import Stages
     from pgsr.release import EXAMPLE, ConfigError, ReleaseConfig, publish
     from pgsr.release import finish as complete
-    from pgsr.release.running.progress import Stages
 
     if example:
         print(EXAMPLE, end="")
@@ -161,10 +161,10 @@ def validate(
 
     A configuration with a table [households] or [persons] is one of `pgsr synthesize`. Nothing is charged.
     """
+    from pgsr.publishing.configuration.toml import read_toml
+    from pgsr.publishing.saying import told_if_stopped
     from pgsr.release import ConfigError, outline
     from pgsr.release.configuration.schema import schema_text
-    from pgsr.release.configuration.toml import read_toml
-    from pgsr.release.running.saying import told_if_stopped
     from pgsr.synthesis.config import SynthesisConfig, is_synthesis
     from pgsr.synthesis.outline import outline as outline_of_synthesis
 
@@ -211,7 +211,7 @@ def check(
         from pgsr.synthesis.check import check_synthesis as verify
     else:
         from pgsr.release import check as verify
-    from pgsr.release.running.progress import Stages
+    from pgsr.publishing.progress import Stages
 
     with Stages(_console(quiet=as_json)) as stages:
         stages("checking")
@@ -385,10 +385,10 @@ def plan(
     ] = None,
 ) -> None:
     """Recommend mechanism and split, or epsilon, before any is spent. On made-up sizes; opens no private table."""
+    from pgsr.publishing.progress import Stages
+    from pgsr.publishing.saying import told_if_stopped
     from pgsr.release import ConfigError, ReleaseConfig, epsilon_for, forecast
     from pgsr.release.planning import WORST
-    from pgsr.release.running.progress import Stages
-    from pgsr.release.running.saying import told_if_stopped
 
     console, asked = _console(), ReleaseConfig.read(config)
     weights, targets = _by_level(weight, "--weight", 0), _by_level(target_error, "--target-error")
@@ -502,9 +502,9 @@ def _intervals(
     import pandas as pd
 
     from pgsr.intervals import Intervals, MeanSize, band, posterior_draws, replicate
+    from pgsr.publishing.progress import DRAWING, Stages
     from pgsr.release.forecast import SIMULATING
     from pgsr.release.own_intervals import own_intervals, own_result
-    from pgsr.release.running.progress import DRAWING, Stages
     from pgsr.release.sizes_of_excess import OfSizes
 
     asked, least = asked or [MeanSize()], published.terms.min_size
@@ -540,9 +540,9 @@ def _intervals_by_level(
     import pandas as pd
 
     from pgsr.intervals import Counts
+    from pgsr.publishing.progress import Stages
     from pgsr.release.forecast import SIMULATING
     from pgsr.release.intervals_by_level import bootstrapped, own_intervals, statistic_frame, view_of_statistic
-    from pgsr.release.running.progress import Stages
 
     views = [view_of_statistic(each) for each in asked or [Counts()]]
     if kind == "posterior":

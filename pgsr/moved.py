@@ -53,6 +53,17 @@ MOVED = {
     "random": "privacy.random",
     "region_figure": "figures.region_figure",
     "region_ids": "data.region_ids",
+    "release.configuration.declared": "publishing.configuration.declared",
+    "release.configuration.forms": "publishing.configuration.forms",
+    "release.configuration.sections": "publishing.configuration.sections",
+    "release.configuration.toml": "publishing.configuration.toml",
+    "release.errors": "publishing.errors",
+    "release.findings": "publishing.findings",
+    "release.folder.charts": "publishing.charts",
+    "release.folder.signature": "publishing.signature",
+    "release.running": "publishing",
+    "release.running.preflight": "release.preflight",
+    "release.running.private_log": "release.private_log",
     "replacing": "machine.replacing",
     "rounding": "data.rounding",
     "sensitivity": "privacy.sensitivity",
@@ -75,18 +86,25 @@ class MovedModules(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         del path, target
-        package, _, rest = fullname.partition(".")
-        first = rest.partition(".")[0]
-        if package != "pgsr" or first not in MOVED:
-            return None
-        return ModuleSpec(fullname, self, is_package=True)
+        return None if _new_name(fullname) is None else ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Leave it to Python to make an empty module, which `exec_module` puts the new one in the place of."""
 
     def exec_module(self, module: ModuleType) -> None:
-        first, _, below = module.__name__.removeprefix("pgsr.").partition(".")
-        new = ".".join(filter(None, ("pgsr", MOVED[first], below)))
+        new = _new_name(module.__name__)
+        assert new is not None, "found"
         told = f"{module.__name__} is called {new} now; the old name goes with the next version"
         warnings.warn(told, DeprecationWarning, stacklevel=2)
         sys.modules[module.__name__] = importlib.import_module(new)
+
+
+def _new_name(old: str) -> str | None:
+    """Find the new name of a module by the longest part of its old one that moved; None if it did not."""
+    package, _, rest = old.partition(".")
+    parts = rest.split(".")
+    for n in range(len(parts), 0, -1):
+        moved = MOVED.get(".".join(parts[:n])) if package == "pgsr" else None
+        if moved is not None:
+            return ".".join(("pgsr", moved, *parts[n:]))
+    return None

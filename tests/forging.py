@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, View
 from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.publishing import digests
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.wide_tables import wide_tables
@@ -47,9 +48,9 @@ class Target:
 
     def fix_digests(self) -> None:
         fields = self.fields
-        fields["files"] = {name: artefact.digest(self / name) for name in fields["files"]}
+        fields["files"] = {name: digests.digest(self / name) for name in fields["files"]}
         (self / artefact.MANIFEST).write_text(manifest.written(fields))
-        (self / artefact.SUMS).write_text(artefact.sums_text(self.folder))
+        (self / digests.SUMS).write_text(digests.sums_text(self.folder, artefact.named_in(self.folder)))
 
     def remake(self, measurement: Measurement, terms: Terms) -> None:
         """Write everything anew from these noisy values and terms."""
@@ -79,4 +80,4 @@ def reordered(table: pa.Table) -> pa.Table:
 
 
 def unsigned(target: Target) -> None:
-    (target / artefact.SIGNATURE).unlink()
+    (target / digests.SIGNATURE).unlink()

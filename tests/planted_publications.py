@@ -16,6 +16,7 @@ from pgsr import CountOfCounts, Geometric, Secure, Seeded
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
+from pgsr.publishing import digests
 from pgsr.release import ReleaseConfig, checking
 from pgsr.release import making as publishing
 from pgsr.release.folder import artefact, manifest
@@ -37,7 +38,7 @@ def published(patch: MonkeyPatch, name: str, value: Callable[["Seen", Path], Any
             path = folder / artefact.MANIFEST
             fields = json.loads(path.read_text()) | {name: value(seen, folder)}
             path.write_text(manifest.written(fields))
-            (folder / artefact.SUMS).write_text(artefact.sums_text(folder))
+            (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.named_in(folder)))
 
         return with_field
 

@@ -22,6 +22,7 @@ from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import exact
+from pgsr.publishing import digests
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release import making as publishing
 from pgsr.release.folder import artefact, manifest
@@ -140,10 +141,10 @@ def after_writing(patch: MonkeyPatch, do: Callable[[Seen, Path], object]) -> Non
             do(seen, folder)
             path = folder / artefact.MANIFEST
             fields = json.loads(path.read_text())
-            digests = {name: artefact.digest(folder / name) for name in fields["files"]}
+            digests = {name: digests.digest(folder / name) for name in fields["files"]}
             if fields["files"] != digests:
                 path.write_text(manifest.written(fields | {"files": digests}))
-                (folder / artefact.SUMS).write_text(artefact.sums_text(folder))
+                (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.named_in(folder)))
 
         return changed
 

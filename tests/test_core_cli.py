@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 from pgsr import PgsrError, __version__, cli
 from pgsr.ledger import LedgerFile
+from pgsr.publishing.progress import DRAWING, Stages
 from pgsr.release import EXAMPLE, Kind, ReleaseConfig, forecast, publish
 from pgsr.release.configuration.schema import stored_schema
-from pgsr.release.running.progress import DRAWING, Stages
 from pgsr.tables.session import Session
 
 ROOT = Path(__file__).parent.parent

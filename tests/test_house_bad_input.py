@@ -61,7 +61,7 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
         "test_tables_hostile::test_every_way_in_agrees_and_one_row_more_is_one_group_one_size_up",
     ),
     "a table that is also the log, ledger or output": (
-        "test_release_table_sections::test_what_is_written_is_none_of_the_tables",
+        "test_publishing_sources::test_what_is_written_is_none_of_the_tables",
     ),
     "unicode ids that collide after NFC": (
         "test_data_hierarchy::test_bad_trees_are_refused[two spellings]",

@@ -14,8 +14,8 @@ from made_tables import TABLES, config, contents, left, release, write_config, w
 
 from pgsr import Totals
 from pgsr.privacy.laws import DoubleGeometric
+from pgsr.publishing.errors import ConfigError
 from pgsr.release import Kind, check, publish
-from pgsr.release.errors import ConfigError
 from pgsr.release.folder.artefact import files
 from pgsr.release.folder.manifest import FIELDS
 from pgsr.tables import read_long

@@ -16,6 +16,7 @@ from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.publishing import digests
 from pgsr.release import ReleaseConfig, check, forecast, outline, publish
 from pgsr.release.folder import artefact, manifest
 
@@ -176,7 +177,7 @@ def test_a_manifest_that_contradicts_itself_is_refused(tmp_path, path, value) ->
     assert node[path[-1]] != value
     node[path[-1]] = value
     (target / artefact.MANIFEST).write_text(manifest.written(fields))
-    (target / artefact.SUMS).write_text(artefact.sums_text(target.folder))
+    (target / digests.SUMS).write_text(digests.sums_text(target.folder, artefact.named_in(target.folder)))
     assert not check(target.folder).passed
 
 

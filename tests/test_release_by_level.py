@@ -37,8 +37,8 @@ from pgsr.release import (
 from pgsr.release.folder import manifest
 from pgsr.release.forecast import geometric_law
 from pgsr.release.planning import stand_in_by_level
+from pgsr.release.preflight import level_peak_bytes, require_arithmetic
 from pgsr.release.publication import MOST_ROWS
-from pgsr.release.running.preflight import level_peak_bytes, require_arithmetic
 from pgsr.synthesis.given_sizes import read_sizes
 
 SIZES = "{nation = 6, state = 3, county = 2}"

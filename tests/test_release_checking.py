@@ -21,6 +21,7 @@ from made_tables import release, write_config, write_tables
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, Secure, Seeded, View
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.publishing import digests
 from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, check, digest_of
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.datapackage import package_text
@@ -208,9 +209,9 @@ def fix_digests(folder: Path) -> bool:
     path = folder / "manifest.json"
     try:
         fields = json.loads(path.read_text())
-        fields["files"] = {name: artefact.digest(folder / name) for name in fields["files"]}
+        fields["files"] = {name: digests.digest(folder / name) for name in fields["files"]}
         path.write_text(manifest.written(fields))
-        (folder / "SHA256SUMS").write_text(artefact.sums_text(folder))
+        (folder / "SHA256SUMS").write_text(digests.sums_text(folder, artefact.named_in(folder)))
     except (OSError, ValueError, TypeError):
         return False
     return True

@@ -21,6 +21,7 @@ from pgsr.intervals import band, statistic_of
 from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.publishing import digests
 from pgsr.release import (
     ConfigError,
     Kind,
@@ -39,7 +40,7 @@ from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.released_tables import Ends
 from pgsr.release.judging import replayed
 from pgsr.release.own_intervals import own_intervals, own_result
-from pgsr.release.running.preflight import peak_bytes, require_arithmetic
+from pgsr.release.preflight import peak_bytes, require_arithmetic
 
 LEVEL = {"intervals": '"9/10"', "max_size": "6", "publication": "{zeros = false}"}
 
@@ -235,9 +236,9 @@ def forge(folder: Path, change: Callable[[pa.Table], pa.Table]) -> None:
 
 def write_manifest(folder: Path, fields: dict) -> None:
     (folder / artefact.PACKAGE).write_text(package_text(folder, fields), newline="")
-    fields["files"] = {name: artefact.digest(folder / name) for name in fields["files"]}
+    fields["files"] = {name: digests.digest(folder / name) for name in fields["files"]}
     (folder / artefact.MANIFEST).write_text(manifest.written(fields))
-    (folder / artefact.SUMS).write_text(artefact.sums_text(folder))
+    (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.named_in(folder)))
 
 
 def with_ends(column: str, change: Callable[[np.ndarray], None]) -> Callable[[pa.Table], pa.Table]:
@@ -318,9 +319,9 @@ def test_a_row_of_zeros_added_or_an_interval_dropped_is_found(copy):
 def test_another_statement_in_the_manifest_is_found(copy, field, value):
     fields = json.loads((copy / artefact.MANIFEST).read_text())
     fields["intervals"][field] = value
-    fields["files"] = {name: artefact.digest(copy / name) for name in fields["files"]}
+    fields["files"] = {name: digests.digest(copy / name) for name in fields["files"]}
     (copy / artefact.MANIFEST).write_text(manifest.written(fields))
-    (copy / artefact.SUMS).write_text(artefact.sums_text(copy))
+    (copy / digests.SUMS).write_text(digests.sums_text(copy, artefact.named_in(copy)))
     assert {"manifest", "counts", "budget"} & set(failed(copy))
 
 

@@ -12,9 +12,10 @@ from made_tables import TABLES, write_config, write_tables
 
 from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
+from pgsr.publishing import digests
+from pgsr.publishing.charts import bars, nice_ticks
 from pgsr.release import ConfigError, Kind, ReleaseConfig, check, publish
 from pgsr.release.folder import artefact
-from pgsr.release.folder.charts import bars, nice_ticks
 from pgsr.release.folder.region_views import MOST_BARS, size_bins
 
 TYPES = {"string": "string", "integer": "int64", "boolean": "boolean"}
@@ -68,7 +69,7 @@ def test_the_data_package_describes_every_column_of_every_table(folder):
     for resource in package["resources"]:
         path = folder / resource["path"]
         assert resource["bytes"] == path.stat().st_size
-        assert resource["hash"] == f"sha256:{artefact.digest(path)}"
+        assert resource["hash"] == f"sha256:{digests.digest(path)}"
         fields = resource["schema"]["fields"]
         names = [field["name"] for field in fields]
         if path.suffix == ".csv":

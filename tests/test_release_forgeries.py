@@ -20,10 +20,11 @@ from forging import LEAVES, Forgery, Target, reordered, rows, unsigned, write_co
 from made_tables import write_config, write_tables
 
 from pgsr import Geometric, Hierarchy, Seeded
+from pgsr.publishing import digests
+from pgsr.publishing.signature import load_private, sign
 from pgsr.release import Kind, ReleaseConfig, check, new_key, publish
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.readme import readme
-from pgsr.release.folder.signature import load_private, sign
 from pgsr.release.judging import replayed
 
 # One file is changed, and the digests are written anew
@@ -161,7 +162,7 @@ def file_cut(target: Target) -> None:
 
 
 def sums_edited(target: Target) -> None:
-    text(artefact.SUMS, artefact.digest(target / artefact.README)[:8], "00000000", target)
+    text(digests.SUMS, digests.digest(target / artefact.README)[:8], "00000000", target)
 
 
 # Consistent forgeries: everything that follows is written anew

@@ -28,7 +28,7 @@ from pgsr.release.folder import artefact
 from pgsr.release.folder.released_tables import Ends
 from pgsr.release.intervals_by_level import own_intervals
 from pgsr.release.judging import replayed
-from pgsr.release.running.preflight import level_peak_bytes
+from pgsr.release.preflight import level_peak_bytes
 
 KEYS = {"max_size": "{nation = 6, state = 3, county = 2}", "intervals": '"9/10"', "publication": "{zeros = false}"}
 

@@ -14,7 +14,7 @@ from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import MemoryNeededError
 from pgsr.machine.isolation import run_isolated
 from pgsr.release import Kind, ReleaseConfig, ReleaseError
-from pgsr.release.running.preflight import peak_bytes
+from pgsr.release.preflight import peak_bytes
 
 # States, counties of each, sizes, and how many of the sizes occur.
 SHAPES = [

@@ -16,6 +16,7 @@ from forging import Target
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.errors import PgsrError
+from pgsr.publishing import digests
 from pgsr.release import ConfigError, ReleaseConfig, Terms, check, publish, read_any_release
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.wide_tables import MOST_CELLS, MOST_SIZES, wide_files
@@ -235,7 +236,7 @@ def wide_added(target: Target) -> None:
     path = target / "counts_wide_9_truth.csv"
     path.write_text("region_id\n")
     fields = target.fields
-    fields["files"][path.name] = artefact.digest(path)
+    fields["files"][path.name] = digests.digest(path)
     (target / artefact.MANIFEST).write_text(manifest.written(fields))
 
 
@@ -285,7 +286,7 @@ def test_words_changed_with_all_that_follows_are_the_signature_s_to_find(worded,
     other = replace(terms, publication=replace(terms.publication, publisher="somebody else"))
     target.remake(other.measured(tree, values, totals, True), other)
     assert check(target.folder).passed
-    assert not check(target.folder, digest=artefact.digest_of(worded)).passed
+    assert not check(target.folder, digest=digests.digest_of(worded)).passed
 
 
 # Releases of an earlier format

@@ -12,11 +12,12 @@ import pytest
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.errors import PgsrError
+from pgsr.publishing.configuration import forms
+from pgsr.publishing.configuration.declared import Key, Table
+from pgsr.publishing.configuration.sections import REQUIRED, Section
+from pgsr.publishing.configuration.sources import SOURCE
 from pgsr.release import EXAMPLE, ReleaseConfig
-from pgsr.release.configuration import forms
-from pgsr.release.configuration.declared import Key, Table
-from pgsr.release.configuration.schema import CONFIGURATION, SOURCE, schema_text, stored_schema
-from pgsr.release.configuration.sections import REQUIRED, Section
+from pgsr.release.configuration.schema import CONFIGURATION, schema_text, stored_schema
 from pgsr.synthesis import config as synthesis
 from pgsr.synthesis.keys import keys
 from pgsr.synthesis.sensitivity import Neighbours

@@ -17,6 +17,7 @@ from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Measurement, See
 from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
+from pgsr.publishing import digests
 from pgsr.release import (
     ConfigError,
     Kind,
@@ -34,7 +35,7 @@ from pgsr.release.forecast import _choices
 from pgsr.release.judging import replayed
 from pgsr.release.making import UNFINISHED, _write, _write_measurement, finish
 from pgsr.release.noise_law import families, judge
-from pgsr.release.running.preflight import require_arithmetic
+from pgsr.release.preflight import require_arithmetic
 from pgsr.tables import Entities, Groups, Levels
 
 GROUPS = {
@@ -195,9 +196,9 @@ def copy(made, tmp_path) -> Path:
 
 def fix_digests(folder: Path) -> None:
     fields = json.loads((folder / artefact.MANIFEST).read_text())
-    fields["files"] = {name: artefact.digest(folder / name) for name in fields["files"]}
+    fields["files"] = {name: digests.digest(folder / name) for name in fields["files"]}
     (folder / artefact.MANIFEST).write_text(manifest.written(fields))
-    (folder / artefact.SUMS).write_text(artefact.sums_text(folder))
+    (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.named_in(folder)))
 
 
 def remake(folder: Path, measurement: Measurement, terms: Terms) -> None:

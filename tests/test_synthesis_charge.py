@@ -17,7 +17,7 @@ from synthesis_fits import of_few_steps
 from pgsr import CountOfCounts, Hierarchy, PgsrError
 from pgsr.ledger import LedgerFile, Relation, Unit
 from pgsr.privacy.accounting import Approximate
-from pgsr.release.configuration.toml import shown
+from pgsr.publishing.configuration.toml import shown
 from pgsr.synthesis.check import check_synthesis
 from pgsr.synthesis.config import SynthesisConfig
 from pgsr.synthesis.outline import outline

@@ -14,8 +14,8 @@ from test_synthesis_command import configured, invoke, place
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Seeded, cli
+from pgsr.publishing.digests import sums_text
 from pgsr.release import Outcome, digest_of
-from pgsr.release.folder.artefact import sums_text
 from pgsr.synthesis import Mixture, SynthesisError
 from pgsr.synthesis.check import check_synthesis
 from pgsr.synthesis.folder import FIELDS, FILES

@@ -17,9 +17,9 @@ from pgsr import CountOfCounts, Hierarchy, Secure, cli
 from pgsr.commands.synthesize import METHODS
 from pgsr.ledger import Charge, LedgerError, LedgerFile, Relation, Unit
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.publishing.digests import digest
+from pgsr.publishing.errors import ConfigError, ReleaseError
 from pgsr.release import ReleaseConfig, digest_of, publish
-from pgsr.release.errors import ConfigError, ReleaseError
-from pgsr.release.folder.artefact import digest
 from pgsr.release.folder.manifest import written
 from pgsr.synthesis import Mixture, SynthesisError, TypeDistribution, read_population
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod

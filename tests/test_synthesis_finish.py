@@ -11,9 +11,9 @@ from test_synthesis_command import configured, invoke, place, tables
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.ledger import LedgerFile
-from pgsr.release.errors import ConfigError, SignatureError
-from pgsr.release.folder.artefact import SIGNATURE
-from pgsr.release.folder.signature import new_key
+from pgsr.publishing.digests import SIGNATURE
+from pgsr.publishing.errors import ConfigError, SignatureError
+from pgsr.publishing.signature import new_key
 from pgsr.synthesis import Attribute, Domain, Mixture, SynthesisError, TableError
 from pgsr.synthesis.check import check_synthesis
 from pgsr.synthesis.publish import finish
@@ -45,7 +45,7 @@ def command_of(message: str) -> list[str]:
 
 
 @pytest.mark.drawn(2)
-@pytest.mark.parametrize("at", ["write", "quality.report", "signature.sign", "name_folder", "artefact.sums_text"])
+@pytest.mark.parametrize("at", ["write", "quality.report", "signature.sign", "name_folder", "digests.sums_text"])
 def test_the_command_of_the_message_finishes_what_was_paid_for(place, monkeypatch, at):
     """The same folder as without the failure, but for the signature's bytes, which depend on nothing else."""
     new_key(place / "publisher")

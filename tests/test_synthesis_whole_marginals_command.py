@@ -15,8 +15,8 @@ from pgsr import CountOfCounts, Hierarchy
 from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import Rho
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release.errors import ConfigError
-from pgsr.release.folder.artefact import sums_text
+from pgsr.publishing.digests import sums_text
+from pgsr.publishing.errors import ConfigError
 from pgsr.synthesis import FilledHouseholds, SynthesisError
 from pgsr.synthesis.check import check_synthesis
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod

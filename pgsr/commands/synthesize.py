@@ -71,8 +71,9 @@ def synthesize(
     Beside the tables lie the model, the transcript of all that was measured, a report of expected errors and a data
     dictionary.
     """
-    from pgsr.release.errors import ConfigError
-    from pgsr.synthesis.config import REHEARSAL, SYNTHESIS_EXAMPLE, SynthesisConfig
+    from pgsr.publishing.errors import ConfigError
+    from pgsr.publishing.places import REHEARSAL
+    from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig
     from pgsr.synthesis.publish import finish as complete
     from pgsr.synthesis.publish import synthesize as make
     from pgsr.synthesis.sampling import resample
@@ -131,7 +132,7 @@ def _show(console: Console, folder: Path) -> None:
 
 def _require_only(given: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
     """Raise `ConfigError` if an option is given that would change nothing."""
-    from pgsr.release.errors import ConfigError
+    from pgsr.publishing.errors import ConfigError
 
     unused = [name for name in given if name not in allowed]
     if unused:
@@ -140,7 +141,7 @@ def _require_only(given: Mapping[str, object], allowed: tuple[str, ...], where: 
 
 def _names(pairs: list[str]) -> dict[str, str]:
     """Read OLD=NEW, repeated."""
-    from pgsr.release.errors import ConfigError
+    from pgsr.publishing.errors import ConfigError
 
     found = dict(pair.split("=", 1) for pair in pairs if all(pair.partition("=")))
     if len(found) < len(pairs):

@@ -6,20 +6,20 @@
 |--------------------------------------------------|----------------------------------------------------------------|
 | `configuration`                                  | what a user writes: the TOML file, its keys and its errors     |
 | `folder`                                         | what is published: every file, written and read back           |
-| `running`                                        | what a run needs of the machine, and says to its operator      |
+| `preflight`, `private_log`                       | what a run needs of the machine, and keeps for its operator    |
 | `terms`, with `kinds`, `levels`, `terms_facts`   | the public terms, and the mechanism and noise that follow      |
 | `publication`                                    | the publisher's words, and the form of the tables              |
 | `making`                                         | `publish` and `finish`: read, charge, measure, write, check    |
 | `count_intervals`                                | the columns `lower` and `upper` of the released counts         |
-| `checking`, with `findings`, `judging`,          | `check`, for which nobody needs the data                       |
+| `checking`, with `judging`,                      | `check`, for which nobody needs the data                       |
 | `rehearsals`, `near_replay`, `noise_law`,        |                                                                |
 | `noise_residuals`                                |                                                                |
 | `reading`, with `intervals_by_level`             | `read_release`, a published folder as values; its intervals    |
 | `outline`, `forecast`, `epsilon_for`             | what would be released, its errors, the epsilon for given ones |
 | `selftest`                                       | whether the sampler is right                                   |
-| `errors`                                         | what is raised                                                 |
 
-The first three know nothing of each other. The layers in `pyproject.toml` say which file may import which.
+The first two know nothing of each other. What releases and populations have in common, a folder that is published and
+checked, is in `pgsr.publishing`. The layers in `pyproject.toml` say which file may import which.
 
 All of it at once, from three data frames to a folder that anybody can check; in a terminal, the same are
 `pgsr validate`, `pgsr plan`, `pgsr release` and `pgsr check`:
@@ -72,14 +72,14 @@ file (`EXAMPLE` is one) in place of the configuration:
 """
 
 from pgsr.ledger import LedgerError, LedgerFile
+from pgsr.publishing.digests import digest_of
+from pgsr.publishing.errors import ConfigError, ManifestError, ReleaseError, SignatureError
+from pgsr.publishing.findings import Finding, Outcome, Report
+from pgsr.publishing.signature import fingerprint, new_key
 from pgsr.release.checking import check
 from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.epsilon_for import EpsilonFound, epsilon_for
-from pgsr.release.errors import ConfigError, ManifestError, ReleaseError, SignatureError
-from pgsr.release.findings import Finding, Outcome, Report
-from pgsr.release.folder.artefact import digest_of
-from pgsr.release.folder.signature import fingerprint, new_key
 from pgsr.release.forecast import Forecast, forecast
 from pgsr.release.kinds import Kind, Measured
 from pgsr.release.making import Release, finish, publish

@@ -1,9 +1,8 @@
 """Check a release from its folder alone."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -14,12 +13,14 @@ from pgsr.data.region_ids import region_id
 from pgsr.errors import PgsrError
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.composing import composed
+from pgsr.publishing import digests
+from pgsr.publishing.check_base import FolderCheck, OpenError
+from pgsr.publishing.errors import ReleaseError
+from pgsr.publishing.findings import Report
 from pgsr.release import noise_law
 from pgsr.release.count_intervals import CountIntervals
-from pgsr.release.errors import ReleaseError
 from pgsr.release.fact_tests import judge_facts
-from pgsr.release.findings import Finding, Outcome, Report
-from pgsr.release.folder import artefact, manifest, released_tables, signature
+from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.columns import percent
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
@@ -70,26 +71,12 @@ def check(
 
     Shown by `tests/test_release_checking.py`: every change of one number, field or file is found.
     """
-    return _Folder(Path(folder), digest, key, ignore).report(progress)
+    return ReleaseCheck(Path(folder), digest, key, ignore).report(progress)
 
 
-class _SkippedError(Exception):
-    """The error of a check to which an earlier one left nothing to look at."""
+class ReleaseCheck(FolderCheck):
+    """The check of a release; each step adds to what is known of the folder, or raises what is wrong."""
 
-
-class _OpenError(Exception):
-    """The error of a check that this folder does not suffice to decide."""
-
-
-@dataclass
-class _Folder:
-    """The folder under check, and what is known of it so far; each step adds to it or raises what is wrong."""
-
-    path: Path
-    digest: str | None
-    key: str | Path | None
-    ignore: tuple[str, ...] = ()
-    known: dict[str, Any] = field(default_factory=dict)
     kind: ClassVar[str] = "release"
 
     def names(self) -> tuple[str, ...]:
@@ -124,74 +111,16 @@ class _Folder:
             ("descriptions", self.descriptions),
         ]
 
-    def report(self, progress: Callable[[int, int], None] | None) -> Report:
-        findings, steps = [], self.steps()
-        for done, (name, step) in enumerate(steps):
-            if progress is not None:
-                progress(done, len(steps))
-            findings.append(self.find(name, step))
-        return Report(self.path, tuple(findings))
-
-    def find(self, name: str, step: Callable[[], str]) -> Finding:
-        try:
-            return Finding(name, Outcome.PASSED, step())
-        except _SkippedError as skipped:
-            return Finding(name, Outcome.SKIPPED, str(skipped))
-        except _OpenError as undecided:
-            return Finding(name, Outcome.OPEN, str(undecided))
-        except (PgsrError, OSError) as error:
-            return Finding(name, Outcome.FAILED, " ".join(str(error).split()))
-        except Exception as error:  # a folder may come from anywhere, and a fault in it must not look like one of ours
-            return Finding(name, Outcome.FAILED, f"cannot be read as a part of a {self.kind} ({type(error).__name__})")
-
-    def files(self) -> str:
-        if not self.path.is_dir():
-            raise ReleaseError(f"{str(self.path)!r} is no folder; name the folder of a {self.kind}")
-        found = {path.name for path in self.path.iterdir()} - {artefact.SIGNATURE, *self.ignore}
-        names = self.names()
-        missing, more = sorted(set(names) - found), sorted(found - set(names))
-        if missing or more:
-            parts = [f"missing: {', '.join(missing)}"] * bool(missing) + [
-                f"not of a {self.kind}: {', '.join(more)}"
-            ] * bool(more)
-            raise ReleaseError("; ".join(parts))
-        files = (*names, *[artefact.SIGNATURE] * (self.path / artefact.SIGNATURE).exists())
-        odd = [name for name in files if (self.path / name).is_symlink() or not (self.path / name).is_file()]
-        if odd:
-            raise ReleaseError(f"not plain files: {', '.join(odd)}")
-        return f"the {len(found)} files of a {self.kind} and no others"
-
-    def digests(self) -> str:
-        if (self.path / artefact.SUMS).read_bytes().decode() != artefact.sums_text(self.path, self.names()):
-            raise ReleaseError(f"{artefact.SUMS} does not hold the digests of these files")
-        found = artefact.digest_of(self.path)
-        if self.digest is None:
-            return f"files match {artefact.SUMS}; compare this digest with the announced one: {found}"
-        if self.digest.strip().lower() != found:
-            raise ReleaseError(
-                f"the {self.kind} has the digest {found}, not the announced one: it is another {self.kind}"
-            )
-        return "the digest is the announced one"
-
-    def signature(self) -> str:
-        if not (self.path / artefact.SUMS).is_file():
-            raise _SkippedError(f"not looked at, because there is no {artefact.SUMS}")
-        key = None if self.key is None else signature.load_public(self.key)
-        said = signature.verify(self.path, key, self.kind)
-        if key is None:
-            raise _OpenError(said)
-        return said
-
     def manifest(self) -> str:
         fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
         terms, secure = manifest.terms_of(fields)
         self.known |= {"fields": fields, "terms": terms, "secure": secure}
         wide = wide_files(terms, manifest.regions_of(fields))
-        _compare("files", fields["files"], {n: artefact.digest(self.path / n) for n in artefact.digested(wide)})
+        _compare("files", fields["files"], {n: digests.digest(self.path / n) for n in artefact.digested(wide)})
         return "exactly the fields that may be published, and the digests of the other files"
 
     def regions(self) -> str:
-        terms = self._known("terms")
+        terms = self.need("terms")
         tree, totals = released_tables.read_regions(self.path / artefact.REGIONS, terms)
         if (
             terms.public is not Totals.ROOT
@@ -202,8 +131,8 @@ class _Folder:
         return f"{tree.n_regions:,} regions on {tree.n_levels} levels, {int(totals[0]):,} groups"
 
     def budget(self) -> str:
-        terms, tree, fields = self._known("terms"), self._known("tree"), self._known("fields")
-        self.known["derived"] = manifest.terms_fields(terms, self._known("secure"), tree.regions_per_level)
+        terms, tree, fields = self.need("terms"), self.need("tree"), self.need("fields")
+        self.known["derived"] = manifest.terms_fields(terms, self.need("secure"), tree.regions_per_level)
         step = terms.noise(tree.n_levels)
         noises = [*terms.levels(tree.n_levels)]
         noises += [step.totals_noise(tree.n_levels, terms.max_excess)] * tree.n_levels
@@ -216,9 +145,9 @@ class _Folder:
         return f"shares, budgets, sensitivities and laws of noise agree; {terms.total} in all, exactly"
 
     def measurement(self) -> str:
-        terms, tree, secure = self._known("terms"), self._known("tree"), self._known("secure")
+        terms, tree, secure = self.need("terms"), self.need("tree"), self.need("secure")
         facts = manifest.facts(terms, secure, "measurement")
-        totals = self._known("totals")
+        totals = self.need("totals")
         values = released_tables.read_measurement(self.path / artefact.MEASUREMENT, tree, totals, terms, facts)
         measurement = terms.measured(tree, values, totals, secure)
         self.known["measurement"] = measurement
@@ -226,16 +155,16 @@ class _Folder:
         return f"noisy values of every measured region and {self._sizes}{ranked}"
 
     def privacy_claim(self) -> str:
-        if not self._known("secure"):
-            if (self.path / artefact.SIGNATURE).exists() or self.key is not None:
+        if not self.need("secure"):
+            if (self.path / digests.SIGNATURE).exists() or self.key is not None:
                 raise ReleaseError("this is a rehearsal and not private; no publisher signs one, and none is published")
             return "none, as it says itself: THIS IS A REHEARSAL AND NOT PRIVATE, keep it as secret as the data"
-        if is_rehearsal(self._known("terms"), self._known("measurement")):
+        if is_rehearsal(self.need("terms"), self.need("measurement")):
             raise ReleaseError("the noise is that of a rehearsal, so that anybody can take it off: this is not private")
-        return f"{manifest.claim(self._known('terms'), True)}, in the manifest and in every table"
+        return f"{manifest.claim(self.need('terms'), True)}, in the manifest and in every table"
 
     def noise(self) -> str:
-        terms, measurement = self._known("terms"), self._known("measurement")
+        terms, measurement = self.need("terms"), self.need("measurement")
         verdict = noise_law.judge(measurement, terms.noise_laws(measurement.hierarchy.n_levels))
         if verdict.refuted:
             raise ReleaseError(
@@ -243,7 +172,7 @@ class _Folder:
                 "differ by noise of another epsilon, or by none; a true statement would look so once in 10^9 releases"
             )
         if not verdict.can_tell:
-            raise _OpenError(
+            raise OpenError(
                 f"epsilon cannot be checked from this folder: {verdict.n_values:,} numbers are known twice (a region "
                 "and the regions below it, or a public total), too few to tell one scale of noise from another"
             )
@@ -255,11 +184,11 @@ class _Folder:
         )
 
     def counts(self) -> str:
-        terms, tree = self._known("terms"), self._known("tree")
-        facts = manifest.facts(terms, self._known("secure"), "counts")
+        terms, tree = self.need("terms"), self.need("tree")
+        facts = manifest.facts(terms, self.need("secure"), "counts")
         found = released_tables.read_counts(self.path / artefact.COUNTS, tree, terms, facts)
         self.known["counts"] = found
-        self.known["broken"] = broken(terms, self._known("measurement"), found)
+        self.known["broken"] = broken(terms, self.need("measurement"), found)
         table = pq.read_table(self.path / artefact.COUNTS)
         if terms.intervals is not None:
             self.known["ends"] = released_tables.read_ends(self.path / artefact.COUNTS, tree, terms)
@@ -272,23 +201,23 @@ class _Folder:
         return f"counts of every region and {self._sizes}, the same in all files"
 
     def condition(self, kind: str, sentence: str) -> str:
-        n = self._known("broken")[kind]
+        n = self.need("broken")[kind]
         if n:
             raise ReleaseError(f"violated {n:,} times: {sentence}")
         return sentence
 
     def facts(self) -> str:
-        terms, measurement, tree = self._known("terms"), self._known("measurement"), self._known("tree")
+        terms, measurement, tree = self.need("terms"), self.need("measurement"), self.need("tree")
         if not terms.facts:
             return "none are stated"
-        terms.require_possible_facts(tree, self._known("totals"))
+        terms.require_possible_facts(tree, self.need("totals"))
         what = f"{len(terms.facts):,} public fact{'' if len(terms.facts) == 1 else 's'}"
-        broken = self._known("broken")["conditions"]
+        broken = self.need("broken")["conditions"]
         if broken:
             raise ReleaseError(f"{broken:,} counts contradict {what}")
         verdict = judge_facts(terms, measurement)
         if verdict.worst is None:
-            raise _OpenError(f"the counts keep {what}; no noisy value tells whether these are true")
+            raise OpenError(f"the counts keep {what}; no noisy value tells whether these are true")
         if verdict.refuted:
             name, worst = region_id(tree.paths[verdict.worst.region]), verdict.worst.fact
             raise ReleaseError(
@@ -302,8 +231,8 @@ class _Folder:
         )
 
     def certificate(self) -> str:
-        terms, measurement, counts = self._known("terms"), self._known("measurement"), self._known("counts")
-        fields = self._known("fields")
+        terms, measurement, counts = self.need("terms"), self.need("measurement"), self.need("counts")
+        fields = self.need("fields")
         found = certificate_of(terms, measurement, counts, self._replayed())
         status = status_of(terms, self._replayed()).name
         for name, value in manifest.answer_fields(measurement, status, found, counts).items():
@@ -315,11 +244,11 @@ class _Folder:
 
     def replay(self) -> str:
         terms, method, versions = (
-            self._known("terms"),
-            self._known("fields")["method"],
-            self._known("fields")["versions"],
+            self.need("terms"),
+            self.need("fields")["method"],
+            self.need("fields")["versions"],
         )
-        released, found = self._known("counts"), answer_of(self._replayed())
+        released, found = self.need("counts"), answer_of(self._replayed())
         if self._is_table_of(found):
             return f"{method} gives the same counts from the noisy values, every one"
         differ = {name: v for name, v in manifest.versions().items() if versions[name] != v}
@@ -339,8 +268,8 @@ class _Folder:
         Raises:
             ReleaseError: they are not, or their table is not what a release writes.
         """
-        method = self._known("fields")["method"]
-        certificate = certificate_of(self._known("terms"), self._known("measurement"), released, self._replayed())
+        method = self.need("fields")["method"]
+        certificate = certificate_of(self.need("terms"), self.need("measurement"), released, self._replayed())
         differ = sum(int(np.count_nonzero(x != y)) for x, y in zip(released.tables, found.tables, strict=True))
         if not differ:
             raise ReleaseError("the rows of the counts are not those that a release writes")
@@ -349,14 +278,14 @@ class _Folder:
         return f"{method} gives other counts in {differ:,} cells, and both are proved optimal, so equally near"
 
     def intervals(self) -> str:
-        terms, released = self._known("terms"), self._known("counts")
+        terms, released = self.need("terms"), self.need("counts")
         if terms.intervals is None:
             return "none are published"
-        published = self._known("ends")
-        regions = self._known("tree").listed if terms.max_sizes is None else slice(None)
+        published = self.need("ends")
+        regions = self.need("tree").listed if terms.max_sizes is None else slice(None)
         if not self._is_table_of(released):
             raise ReleaseError("the rows of the counts and their intervals are not those that a release writes")
-        found = CountIntervals.of(terms, self._known("measurement"), self._replayed(), released)
+        found = CountIntervals.of(terms, self.need("measurement"), self._replayed(), released)
         refuted, differ = found.refuted(published, regions), found.differ(published, regions)
         if refuted.any():
             raise ReleaseError(
@@ -368,11 +297,11 @@ class _Folder:
         return f"{what}, every one"
 
     def descriptions(self) -> str:
-        fields, counts = self._known("fields"), self._known("counts")
+        fields, counts = self.need("fields"), self.need("counts")
         wanted = {
             artefact.README: readme(fields),
             artefact.PACKAGE: package_text(self.path, fields),
-            artefact.SUMMARY: summary(fields, self._known("tree"), counts, self.known.get("ends")),
+            artefact.SUMMARY: summary(fields, self.need("tree"), counts, self.known.get("ends")),
         }
         for name, text in wanted.items():
             if (self.path / name).read_bytes().decode() != text:
@@ -382,7 +311,7 @@ class _Folder:
     @property
     def _sizes(self) -> str:
         """The sizes in words."""
-        terms = self._known("terms")
+        terms = self.need("terms")
         least = terms.min_size
         if terms.max_sizes is None:
             return f"size {least:,}..{terms.max_size:,}"
@@ -390,13 +319,13 @@ class _Folder:
 
     def _replayed(self) -> Answer:
         if "replayed" not in self.known:
-            self.known["replayed"] = replayed(self._known("terms"), self._known("measurement"))
+            self.known["replayed"] = replayed(self.need("terms"), self.need("measurement"))
         return self.known["replayed"]
 
     def _is_table_of(self, counts: Estimate | CountsByLevel) -> bool:
         """Tell whether the table of counts is, with its facts and order, what a release writes of these counts."""
-        terms = self._known("terms")
-        facts = manifest.facts(terms, self._known("secure"), "counts")
+        terms = self.need("terms")
+        facts = manifest.facts(terms, self.need("secure"), "counts")
         expected = released_tables.counts_table(finished(counts), terms, facts, self.known.get("ends"))
         return pq.read_table(self.path / artefact.COUNTS).equals(expected, check_metadata=True)
 
@@ -404,11 +333,6 @@ class _Folder:
         terms: Terms | None = self.known.get("terms")
         whose = "the root has" if terms is not None and terms.kept is Totals.ROOT else "every region has"
         return f"{whose} its public number of groups"
-
-    def _known(self, name: str) -> Any:
-        if name not in self.known:
-            raise _SkippedError(f"not looked at, because of what is wrong above ({name} unknown)")
-        return self.known[name]
 
 
 def _tables(counts: Estimate | CountsByLevel) -> Sequence[np.ndarray]:

@@ -50,7 +50,7 @@ from pgsr.intervals import Band, EmptyBandError, band
 from pgsr.methods.method import Result
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.measurement_by_level import MeasurementByLevel
-from pgsr.release.errors import ReleaseError
+from pgsr.publishing.errors import ReleaseError
 from pgsr.release.folder.released_tables import Ends, dense
 from pgsr.release.judging import Answer
 from pgsr.release.kinds import Construction

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgsr.errors import ArgumentError
+from pgsr.publishing.errors import ConfigError
 from pgsr.release.configuration.release_config import ReleaseConfig
-from pgsr.release.errors import ConfigError
 from pgsr.release.forecast import READING, SIMULATING, Progress, level_index, stand_in_for
 from pgsr.release.planning import expected_errors
 

@@ -18,7 +18,7 @@ from pgsr.data.views import View
 from pgsr.errors import HierarchyError, ProblemError
 from pgsr.problems.conditions import Cells, Condition, groups, state, total
 from pgsr.problems.problem import Problem
-from pgsr.release.errors import ConfigError
+from pgsr.publishing.errors import ConfigError
 
 RELATIONS = {"equal": "==", "at_least": ">=", "at_most": "<="}
 """The keys of a fact that hold its number, and what they say."""

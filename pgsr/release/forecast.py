@@ -17,12 +17,12 @@ from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting import starting_shares
 from pgsr.privacy.laws import GaussianNoise, GeometricNoise
+from pgsr.publishing.errors import ConfigError
 from pgsr.release.configuration.release_config import ReleaseConfig
-from pgsr.release.errors import ConfigError
 from pgsr.release.interval_widths import USUAL_LEVEL, Cell, cell_of, median_width, publishing
 from pgsr.release.kinds import Kind, Measured
 from pgsr.release.planning import Plan, expected_errors, splits_of_all, stand_in_by_level, stand_in_of, usual_splits
-from pgsr.release.running.preflight import bytes_needed
+from pgsr.release.preflight import bytes_needed
 from pgsr.release.split_reasons import split_reasons
 from pgsr.release.terms import Terms
 

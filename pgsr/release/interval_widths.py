@@ -12,7 +12,7 @@ from pgsr.errors import ArgumentError, MemoryNeededError, TooLargeError
 from pgsr.machine import memory
 from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.judging import answer_of
-from pgsr.release.running.preflight import bytes_needed
+from pgsr.release.preflight import bytes_needed
 from pgsr.release.terms import Terms
 
 USUAL_LEVEL = Fraction(9, 10)

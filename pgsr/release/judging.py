@@ -20,7 +20,7 @@ from pgsr.methods.method import Result, Status
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.problems.problem import Problem
-from pgsr.release.errors import ReleaseError
+from pgsr.publishing.errors import ReleaseError
 from pgsr.release.facts import conditions_of, within
 from pgsr.release.folder.released_tables import dense
 from pgsr.release.kinds import Kind

@@ -5,7 +5,7 @@ from enum import StrEnum
 from pgsr.data.views import View
 from pgsr.noise.by_groups import ByGroups, ViewRule
 from pgsr.noise.measurement import Totals
-from pgsr.release.errors import ConfigError
+from pgsr.publishing.errors import ConfigError
 
 M_C_RENAMED = (
     "m_c names the exact integer program, which no release solves; its stand-in M_c^dp, which was called so, is "

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from pgsr.data.long_form import OTHER_COLUMNS
-from pgsr.release.errors import ConfigError
+from pgsr.publishing.errors import ConfigError
 
 RESERVED_NAMES = OTHER_COLUMNS
 """The columns of a release's tables beside those of the levels; no level may have such a name."""

@@ -1,12 +1,10 @@
 """Make a release: refuse before the charge what can be refused, and publish nothing that was not charged."""
 
 import json
-import re
 import shlex
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,36 +14,35 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.counts_by_level import CountsByLevel
-from pgsr.errors import PgsrError, TableError
+from pgsr.errors import TableError
 from pgsr.figures.html import facts_table
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.privacy.random import Secure, Seeded
+from pgsr.publishing import digests, signature
+from pgsr.publishing.errors import ManifestError, ReleaseError
+from pgsr.publishing.findings import Report
+from pgsr.publishing.folder import appear, hidden_folder, name_folder, output_of, sync
+from pgsr.publishing.places import folder_of, only_one, require_place
+from pgsr.publishing.saying import STOPPED_CHARGING, cost_told, told_if_stopped, unfailing
 from pgsr.release.checking import check
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.count_intervals import CountIntervals
-from pgsr.release.errors import ManifestError, ReleaseError
-from pgsr.release.findings import Report
-from pgsr.release.folder import artefact, manifest, released_tables, signature
+from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.folder.wide_tables import wide_tables
 from pgsr.release.judging import Answer, answer_of, broken, certificate_of, finished, replayed, status_of
-from pgsr.release.running.places import only_one, settle, sync
-from pgsr.release.running.preflight import require_arithmetic, require_place, require_room
-from pgsr.release.running.private_log import OperatorLog
-from pgsr.release.running.saying import STOPPED_CHARGING, fault_of, told_if_stopped, unfailing
+from pgsr.release.preflight import require_arithmetic, require_room
+from pgsr.release.private_log import OperatorLog
 from pgsr.release.terms import Terms
 from pgsr.tables import read_long, read_long_by_level
 from pgsr.tables.long_by_level import SIZE_CLASS
 
 UNFINISHED = "unfinished.json"
 """The terms of noisy values that are not yet a release; `finish` needs them."""
-
-HIDDEN_NAME = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
-"""The name of the hidden folder in which an output is made."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ class Release:
     @property
     def digest(self) -> str:
         """SHA-256 of the whole release, to be announced elsewhere."""
-        return artefact.digest_of(self.folder)
+        return digests.digest_of(self.folder)
 
     def counts(self) -> CountOfCounts | CountsByLevel:
         """The released counts; those of a release with sizes per level are a `CountsByLevel`."""
@@ -73,7 +70,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         """Describe the folder and its check, as HTML; of a folder that was moved it says so."""
-        there = (self.folder / artefact.SUMS).is_file()
+        there = (self.folder / digests.SUMS).is_file()
         failed = ", ".join(finding.name for finding in self.report.findings if not finding.passed)
         return facts_table(
             "Release",
@@ -110,7 +107,7 @@ def publish(
     """
     config = ReleaseConfig.of(config)
     tell, log = unfailing(say or _silent), OperatorLog("rehearsal" if rehearse else "release")
-    terms, folder = config.terms, config.folder(rehearse)
+    terms, folder = config.terms, folder_of(config.output, rehearse)
     ledger, charge = LedgerFile(config.ledger), charge_for(terms, folder)
     require_place(folder)
     key = None if config.sign is None or rehearse else signature.load_private(config.sign)
@@ -133,7 +130,7 @@ def publish(
             require_room(folder, terms, truth.hierarchy, truth)
             require_arithmetic(terms, truth)
             log.open(config.log)
-        hidden, head = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent)), ""
+        hidden, head = hidden_folder(folder), ""
         try:
             if not rehearse:
                 require_place(folder)
@@ -169,11 +166,10 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
         PgsrError: as `publish`.
     """
     hidden, tell = Path(hidden).absolute(), unfailing(say or _silent)
-    name = HIDDEN_NAME.fullmatch(hidden.name)
-    if name is None or not hidden.is_dir():
+    folder = output_of(hidden)
+    if folder is None:
         raise ReleaseError(f"{str(hidden)!r} is no folder that a failed release kept; its message names the folder")
     key = None if sign is None else signature.load_private(sign)
-    folder = hidden.with_name(name["name"])
     require_place(folder)
     with only_one(folder):
         _restore_terms(hidden)
@@ -216,32 +212,25 @@ def _kept_terms(hidden: Path) -> tuple[Terms, bool]:
         ) from None
 
 
-@contextmanager
 def _kept_if_paid(
     hidden: Path, paid: Terms | None, sign: str | Path | None, tell: Callable[[str], None]
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Say of every failure after the charge what it costs and what is left. `paid` is None in a rehearsal."""
-    try:
-        yield
-    except BaseException as error:
+
+    def cost() -> str:
         # What epsilon has bought is kept: the noisy values are as publishable as the release would have been.
-        spent = "nothing was charged" if paid is None else f"{paid.total} is spent"
-        kept_there = paid is not None and (hidden / UNFINISHED).exists()
+        if paid is None:
+            return "nothing was charged"
+        if not (hidden / UNFINISHED).exists():
+            return f"{paid.total} is spent"
         signed = f" --sign {shlex.quote(str(Path(sign).absolute()))}" if sign is not None else ""
         command = f"pgsr release --finish {shlex.quote(str(hidden.absolute()))}{signed}"
-        where = (
-            f"; the noisy values lie in {str(hidden)!r}, and `{command}` makes a release of them at no further charge"
-            if kept_there
-            else ""
+        return (
+            f"{paid.total} is spent; the noisy values lie in {str(hidden)!r}, and `{command}` makes a release of them "
+            "at no further charge"
         )
-        if not isinstance(error, Exception):  # somebody ends the process
-            tell(f"stopped after the noise was drawn, so {spent}{where}")
-            raise
-        if isinstance(error, OSError):
-            said = fault_of(error)
-        else:
-            said = str(error) if isinstance(error, PgsrError) else _unexpected(error)
-        raise ReleaseError(f"the release failed after the noise was drawn, so {spent}{where}: {said}") from error
+
+    return cost_told("release", "pgsr release CONFIG", "lower max_size", ReleaseError, cost, tell)
 
 
 def _completed(
@@ -274,11 +263,9 @@ def _write_measurement(folder: Path, terms: Terms, measurement: Measurement | Me
     for path in (folder / artefact.MEASUREMENT, folder / artefact.REGIONS):
         sync(path)
     fields = manifest.terms_fields(terms, measurement.secure, measurement.hierarchy.regions_per_level)
-    whole = folder / f"{UNFINISHED}.part"
-    whole.write_text(json.dumps(fields), encoding="utf-8")
-    sync(whole)
-    whole.rename(folder / UNFINISHED)
-    sync(folder)
+    part = folder / f"{UNFINISHED}.part"
+    part.write_text(json.dumps(fields), encoding="utf-8")
+    appear(part, folder / UNFINISHED)
 
 
 def _write(folder: Path, terms: Terms, measurement: Measurement | MeasurementByLevel, result: Answer) -> None:
@@ -303,9 +290,9 @@ def _write(folder: Path, terms: Terms, measurement: Measurement | MeasurementByL
     _write_text(folder / artefact.PACKAGE, package_text(folder, fields))
     _write_text(folder / artefact.README, readme(fields))
     _write_text(folder / artefact.SUMMARY, summary(fields, tree, counts, ends))
-    fields["files"] = {name: artefact.digest(folder / name) for name in artefact.digested(wide)}
+    fields["files"] = {name: digests.digest(folder / name) for name in artefact.digested(wide)}
     _write_text(folder / artefact.MANIFEST, manifest.written(fields))
-    _write_text(folder / artefact.SUMS, artefact.sums_text(folder, artefact.files(wide)))
+    _write_text(folder / digests.SUMS, digests.sums_text(folder, artefact.files(wide)))
 
 
 def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -> Report:
@@ -315,17 +302,7 @@ def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -
         raise ReleaseError("; ".join(f"{f.name}: {f.sentence}" for f in report.findings if not f.passed))
     if key is not None:
         signature.sign(hidden, key)
-    hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter
-    settle(hidden)
-    # Only the name is missing now. A process that is killed between these two leaves a complete release.
-    terms = (hidden / UNFINISHED).read_bytes()
-    (hidden / UNFINISHED).unlink()
-    try:
-        hidden.rename(folder)  # replaces an empty folder, and fails on any other
-    except BaseException:
-        (hidden / UNFINISHED).write_bytes(terms)
-        raise
-    sync(folder.parent)
+    name_folder(hidden, folder, hidden / UNFINISHED)
     return report
 
 
@@ -337,16 +314,6 @@ def _known_totals(terms: Terms, truth: CountOfCounts | CountsByLevel) -> np.ndar
 
 def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="")
-
-
-def _unexpected(error: Exception) -> str:
-    """Name the kind of an error that nobody expected; its text is left out, because it may quote data."""
-    if isinstance(error, MemoryError):
-        return "memory ran out; free some, or lower max_size"
-    return (
-        f"{type(error).__name__}, which no release should raise; `pgsr release CONFIG --rehearse --debug` tells where, "
-        "at no charge"
-    )
 
 
 def _silent(_: str) -> None:

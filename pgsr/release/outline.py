@@ -1,34 +1,29 @@
 """Tell what a configuration would release, before a private table is opened and without a charge."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from glob import glob
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.errors import PgsrError
 from pgsr.ledger import LedgerFile
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.laws import DoubleGeometric, law_of
+from pgsr.publishing import signature
+from pgsr.publishing.configuration.sources import is_there, name_of
+from pgsr.publishing.errors import ConfigError, Faults
+from pgsr.publishing.places import require_place
 from pgsr.release.configuration.release_config import ReleaseConfig
-from pgsr.release.errors import ConfigError, listed
-from pgsr.release.folder import artefact, manifest, signature
+from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.wide_tables import wide_files
 from pgsr.release.folder.words import noise_phrase
 from pgsr.release.making import charge_for
-from pgsr.release.running.preflight import require_place, require_room
+from pgsr.release.preflight import require_room
 from pgsr.release.terms import Terms
 from pgsr.release.terms_facts import terms_facts
-from pgsr.tables import Csv, Database, Parquet
 from pgsr.tables.checks import GROUPS, REGIONS
-from pgsr.tables.source import Frame
-
-Step = TypeVar("Step")
-"""The type of what a step returns."""
 
 
 @dataclass(frozen=True)
@@ -82,16 +77,16 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         '2 regions, epsilon 1/2, sensitivity 2, noise of scale 4 (standard deviation 5.6)'
     """
     config = ReleaseConfig.of(config)
-    terms, faults = config.terms, _Faults()
-    faults.of(lambda: require_place(config.output))
-    left = faults.of(lambda: _ledger(config))
+    terms, faults = config.terms, Faults()
+    faults.tried(lambda: require_place(config.output))
+    left = faults.tried(lambda: _ledger(config))
     if config.sign is not None:
-        faults.of(lambda key=config.sign: signature.load_private(key))
-    absent = [(what, name_of(table)) for what, table in _public_tables(config) if not there(table)]
+        faults.tried(lambda key=config.sign: signature.load_private(key))
+    absent = [(what, name_of(table)) for what, table in _public_tables(config) if not is_there(table)]
     for what, file in absent:
-        faults.found.append(ConfigError(f"{what} {file!r} is not there; mend its path, or put the file there"))
-    read = None if absent else faults.of(lambda: _public(config))
-    faults.refuse()
+        faults.keep(ConfigError(f"{what} {file!r} is not there; mend its path, or put the file there"))
+    read = None if absent else faults.tried(lambda: _public(config))
+    faults.raise_all()
     assert left is not None, "no fault was found"
     assert read is not None, "no fault was found"
     tree, counted = read
@@ -127,28 +122,6 @@ def _rows(terms: Terms, tree: Hierarchy) -> str:
     zeros = terms.settled(tree.regions_per_level).publication.zeros
     every = "rows of all sizes of every region, zeros too"
     return every if zeros else "rows of sizes that occur in a region; zeros are left out"
-
-
-class _Faults:
-    """A collection of what is refused, so that all of it is said at once."""
-
-    def __init__(self) -> None:
-        self.found: list[PgsrError] = []
-
-    def of(self, step: Callable[[], Step]) -> Step | None:
-        """Return what a step returns; None if it refuses, which is kept."""
-        try:
-            return step()
-        except PgsrError as error:
-            self.found.append(error)
-            return None
-
-    def refuse(self) -> None:
-        """Raise what was found, if anything was."""
-        if len(self.found) == 1:
-            raise self.found[0]
-        if self.found:
-            raise ConfigError(listed([str(error) for error in self.found]))
 
 
 def _public_tables(config: ReleaseConfig) -> list[tuple[str, object]]:
@@ -200,7 +173,7 @@ def _reads(config: ReleaseConfig) -> list[tuple[str, str]]:
         tables.append((config.groups.table, "private, not opened here" if config.private_groups else "public"))
     if config.regions is not None:
         tables.append((config.regions.table, "public"))
-    said = [f"{name_of(table)} ({what}{'' if there(table) else '; NOT THERE'})" for table, what in tables]
+    said = [f"{name_of(table)} ({what}{'' if is_there(table) else '; NOT THERE'})" for table, what in tables]
     return [("reads" if place == 0 else "", line) for place, line in enumerate(said)]
 
 
@@ -211,24 +184,6 @@ def _ledger(config: ReleaseConfig) -> str:
     ledger = LedgerFile(config.ledger)
     ledger.require(charge_for(config.terms, config.output), config.terms.data_set)
     return f"{config.ledger}: {ledger.left} left, of {ledger.read().total}"
-
-
-def there(table: object) -> bool:
-    """Tell whether the files of a table exist; nothing is opened."""
-    if isinstance(table, Database):
-        return Path(table.path).is_file()
-    if not isinstance(table, Csv | Parquet):
-        return True
-    return Path(table.pattern).is_file() or any(Path(file).is_file() for file in glob(table.pattern, recursive=True))
-
-
-def name_of(table: object) -> str:
-    """Name the file or query that a table is read from."""
-    if isinstance(table, Csv | Parquet):
-        return table.pattern
-    if isinstance(table, Database):
-        return f"{table.path}: {table.sql}"
-    return "a data frame" if isinstance(table, Frame) else "a query"
 
 
 def _many(n: int, what: str) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from pgsr.release.errors import ConfigError
+from pgsr.publishing.errors import ConfigError
 
 MOST_ROWS = 1_000_000
 """The number of cells, regions x sizes, up to which all of them have a row unless `zeros` says otherwise."""
@@ -32,9 +32,9 @@ class Publication:
     Example:
         >>> Publication(group_name="households", entity_name="persons").fields["group_name"]
         'households'
-        >>> Publication(publisher="Office, on two\\nlines")
+        >>> Publication(contact="Office, on two\\nlines")
         Traceback (most recent call last):
-        pgsr.release.errors.ConfigError: publisher holds a line end or a character that cannot be printed; leave it out
+        pgsr.publishing.errors.ConfigError: contact holds a line end or a character that cannot be printed; leave it out
     """
 
     group_name: str = "groups"

@@ -11,8 +11,8 @@ from pgsr.figures.html import facts_table
 from pgsr.methods.mechanism import Mechanism
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.measurement_by_level import MeasurementByLevel
-from pgsr.release.checking import _Folder
-from pgsr.release.errors import ReleaseError
+from pgsr.publishing.errors import ReleaseError
+from pgsr.release.checking import ReleaseCheck
 from pgsr.release.excess import counts_by_size, excess_counts
 from pgsr.release.terms import Terms
 from pgsr.release.terms_facts import terms_facts
@@ -97,7 +97,7 @@ def read_release(folder: str | Path) -> Published:
     Example:
         >>> read_release("no such folder")
         Traceback (most recent call last):
-        pgsr.release.errors.ReleaseError: 'no such folder' is no folder; name the folder of a release
+        pgsr.publishing.errors.ReleaseError: 'no such folder' is no folder; name the folder of a release
     """
     found = read_any_release(folder)
     if isinstance(found, PublishedByLevel):
@@ -133,7 +133,7 @@ def _described(title: str, found: Published | PublishedByLevel) -> str:
 
 
 def _read(folder: str | Path) -> dict[str, Any]:
-    found = _Folder(Path(folder), None, None)
+    found = ReleaseCheck(Path(folder), None, None)
     for name, step in found.steps():
         if name in _READING:
             finding = found.find(name, step)

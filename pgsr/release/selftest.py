@@ -12,7 +12,7 @@ from pgsr.privacy.laws.gaussian_sums import GaussianSizes
 from pgsr.privacy.laws.inversion import Sizes, table_of
 from pgsr.privacy.laws.strips import Strips
 from pgsr.privacy.random import ByteStream, Secure, StreamId
-from pgsr.release.findings import Finding, Outcome, Report
+from pgsr.publishing.findings import Finding, Outcome, Report
 
 REJECT = 1e-9
 """The p-value below which a fit fails: once in a billion runs of a right sampler."""

@@ -27,7 +27,7 @@ from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
 from pgsr.problems.problem import Problem
-from pgsr.release.errors import ConfigError
+from pgsr.publishing.errors import ConfigError
 from pgsr.release.facts import Fact, fact_bounds, require_possible
 from pgsr.release.keeping_facts import StatedFacts, keeping
 from pgsr.release.kinds import Construction, Kind, Measured

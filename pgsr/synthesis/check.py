@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 from pgsr.privacy.accounting.zcdp import Conversion
 from pgsr.privacy.neighbours import Unit
-from pgsr.release.checking import _Folder, _SkippedError
-from pgsr.release.findings import Report
+from pgsr.publishing.check_base import FolderCheck, SkippedError
+from pgsr.publishing.findings import Report
 from pgsr.synthesis import archive, marginal_fields, whole_marginals
 from pgsr.synthesis import folder as files
 from pgsr.synthesis.adaptive import Distribution, replay
@@ -66,11 +66,11 @@ def check_synthesis(
 
     Shown by `tests/test_synthesis_check.py`.
     """
-    return _Synthesis(Path(folder), digest, key).report(progress)
+    return _SynthesisCheck(Path(folder), digest, key).report(progress)
 
 
-class _Synthesis(_Folder):
-    """A folder being checked; every step adds to what is known of it, or raises what is wrong."""
+class _SynthesisCheck(FolderCheck):
+    """The check of a synthesis; each step adds to what is known of the folder, or raises what is wrong."""
 
     kind: ClassVar[str] = "synthesis"
 
@@ -112,8 +112,8 @@ class _Synthesis(_Folder):
         return f"exactly the fields that may be published; {fields['method']} of {rounds} rounds"
 
     def budget(self) -> str:
-        fields, workload = self._known("fields"), self._known("workload")
-        if isinstance(self._known("family"), WholeMarginals):
+        fields, workload = self.need("fields"), self.need("workload")
+        if isinstance(self.need("family"), WholeMarginals):
             return self._budget_of_marginals()
         epsilon, delta, rounds, alpha = (fields[name] for name in ("epsilon", "delta", "rounds", "alpha"))
         budget = AdaptiveBudget(epsilon, delta, rounds, alpha, Conversion(fields["conversion"]))
@@ -137,11 +137,11 @@ class _Synthesis(_Folder):
 
     def _budget_of_marginals(self) -> str:
         """Check that all that was measured is told as it must be, and that its cost is rho exactly."""
-        fields, method = self._known("fields"), self._known("family")
+        fields, method = self.need("fields"), self.need("family")
         budget = AdaptiveBudget(fields["epsilon"], fields["delta"], 1, conversion=Conversion(fields["conversion"]))
         neighbours = Neighbours(fields["relation"])
         model = load_model(self.path / files.MODEL)
-        if not isinstance(model, FilledHouseholds) or model.domain != self._known("domain"):
+        if not isinstance(model, FilledHouseholds) or model.domain != self.need("domain"):
             raise SynthesisError(f"{files.MODEL} is no model of whole marginals of the transcript's domain")
         if model.households.with_sizes != (neighbours is Neighbours.REPLACE):
             raise SynthesisError(f"{files.MODEL} holds other public facts than the relation {neighbours} leaves")
@@ -157,7 +157,7 @@ class _Synthesis(_Folder):
 
     def answers(self) -> str:
         """Check that every query was measured once, and that answers are counts over public denominators."""
-        transcript = self._known("transcript")
+        transcript = self.need("transcript")
         if isinstance(transcript, MarginalTranscript):
             cells = sum(len(m.noisy) for m in transcript.measured)
             return f"{len(transcript.measured)} marginals of {cells:,} cells, each with whole noisy counts"
@@ -171,7 +171,7 @@ class _Synthesis(_Folder):
         return f"{len(transcript.measured)} queries, each measured once, with noisy counts over public denominators"
 
     def privacy_claim(self) -> str:
-        privacy = self._known("transcript").privacy
+        privacy = self.need("transcript").privacy
         if not privacy.secure:
             return "none, as it says itself: THIS IS A REHEARSAL AND NOT PRIVATE, keep it as secret as the data"
         return f"{privacy.claim}; nobody can tell without the data whether the noise was secure"
@@ -179,7 +179,7 @@ class _Synthesis(_Folder):
     def tables(self) -> str:
         import pandas as pd
 
-        fields, domain = self._known("fields"), self._known("domain")
+        fields, domain = self.need("fields"), self.need("domain")
         columns = pq.read_schema(self.path / files.HOUSEHOLDS).names
         levels = [] if fields["sizes_from"] is None else _levels(columns)
         for name, schema in zip((files.HOUSEHOLDS, files.PERSONS), files.schemas(domain, len(levels)), strict=True):
@@ -206,7 +206,7 @@ class _Synthesis(_Folder):
         return f"{len(homes):,} households and {len(people):,} persons, all values, sizes and keys of the domain"
 
     def model(self) -> str:
-        fields, domain = self._known("fields"), self._known("domain")
+        fields, domain = self.need("fields"), self.need("domain")
         found = load_model(self.path / files.MODEL)
         kinds = {SynthesisMethod.MWEM: TypeDistribution, SynthesisMethod.WHOLE_MARGINALS: FilledHouseholds}
         kind = kinds.get(SynthesisMethod(fields["method"]), Mixture)
@@ -216,7 +216,7 @@ class _Synthesis(_Folder):
             )
         if found.domain != domain:
             raise SynthesisError(f"{files.MODEL} is of another domain than the transcript")
-        if isinstance(found, FilledHouseholds) and found.impossible != self._known("family").impossible:
+        if isinstance(found, FilledHouseholds) and found.impossible != self.need("family").impossible:
             raise SynthesisError(f"{files.MODEL} has other impossible combinations than the settings")
         if isinstance(found, Mixture | FilledHouseholds) and found.n_components != fields["settings"]["components"]:
             raise SynthesisError(f"{files.MODEL} has {found.n_components} components, not those of the settings")
@@ -228,15 +228,15 @@ class _Synthesis(_Folder):
         return f"{found!r}, of the domain of the transcript"
 
     def replay(self) -> str:
-        fields, family, model = self._known("fields"), self._known("family"), self._known("model")
-        transcript, again = self._known("transcript"), None
+        fields, family, model = self.need("fields"), self.need("family"), self.need("model")
+        transcript, again = self.need("transcript"), None
         try:
             if isinstance(transcript, MarginalTranscript):
                 again = whole_marginals.replay(transcript, family, fields["seed"])
             else:
                 again = replay(transcript, family, fields["seed"])
         except TorchMissingError as error:
-            raise _SkippedError(f"not fitted again: {error}") from None
+            raise SkippedError(f"not fitted again: {error}") from None
         ours, theirs = _probabilities(again), _probabilities(model)
         off = max(float(np.abs(a - b).max()) for a, b in zip(ours, theirs, strict=True))
         if not off <= TOLERANCE:
@@ -245,7 +245,7 @@ class _Synthesis(_Folder):
         return f"{fields['method']} gives the same model from the noisy answers"
 
     def sample(self) -> str:
-        fields, model = self._known("fields"), self._known("model")
+        fields, model = self.need("fields"), self.need("model")
         if fields["sizes_from"] is not None:
             return "not drawn again, for the release of its sizes is not in this folder"
         drawn = to_tables(model.sample(fields["sampled"], fields["seed"]))
@@ -256,7 +256,7 @@ class _Synthesis(_Folder):
         return "the model gives the same households and persons, every one"
 
     def _other_versions(self) -> str:
-        stated = self._known("fields")["versions"]
+        stated = self.need("fields")["versions"]
         here = files.versions(tuple(name for name in stated if name != "python"))
         differ = {name: found for name, found in here.items() if stated[name] != found}
         return f"; here other versions run, {differ}" if differ else "; mixtures may differ on other hardware"

@@ -1,6 +1,5 @@
 """The checks of settings; a setting of the wrong kind is refused with one sentence."""
 
-from collections.abc import Callable
 from enum import StrEnum
 from typing import TypeVar
 
@@ -9,7 +8,6 @@ import numpy as np
 from pgsr.errors import PgsrError
 
 Choice = TypeVar("Choice", bound=StrEnum)
-Made = TypeVar("Made")
 
 
 class SynthesisError(PgsrError, ValueError):
@@ -38,40 +36,3 @@ def chosen(kind: type[Choice], value: object, name: str) -> Choice:
     except ValueError:
         members = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
         raise SynthesisError(f"{name} is {value!r}; give one of {members}") from None
-
-
-class Faults:
-    """The faults of several checks, so that a user sees all of them at once.
-
-    Example:
-        >>> faults = Faults()
-        >>> faults.tried(lambda: require_whole(groups=0))
-        >>> faults.tried(lambda: require_whole(rounds=-1))
-        >>> faults.raise_all()
-        Traceback (most recent call last):
-        pgsr.synthesis.checks.SynthesisError: 2 errors:
-          - groups is 0; give a whole number from 1 up
-          - rounds is -1; give a whole number from 1 up
-    """
-
-    def __init__(self) -> None:
-        self._found: list[PgsrError] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._found)
-
-    def tried(self, check: Callable[[], Made]) -> Made | None:
-        """Do a check and return its result; None if it found a fault, which is kept."""
-        try:
-            return check()
-        except PgsrError as error:
-            self._found.append(error)
-            return None
-
-    def raise_all(self, kind: type[PgsrError] = SynthesisError) -> None:
-        """Raise the fault as it is if there is one, and an error of this kind that lists them if there are more."""
-        said = list(dict.fromkeys(map(str, self._found)))
-        if len(said) > 1:
-            raise kind("\n".join([f"{len(said)} errors:", *(f"  - {line}" for line in said)]))
-        if said:
-            raise self._found[0]

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgsr.privacy.neighbours import Unit
-from pgsr.release.configuration.declared import require
-from pgsr.release.configuration.sections import Section
-from pgsr.release.configuration.table_sections import read_source
-from pgsr.release.configuration.toml import read_toml, shown
-from pgsr.release.errors import ConfigError
+from pgsr.publishing.configuration.declared import require
+from pgsr.publishing.configuration.sections import Section
+from pgsr.publishing.configuration.sources import read_source
+from pgsr.publishing.configuration.toml import read_toml, shown
+from pgsr.publishing.errors import ConfigError, Faults
 from pgsr.synthesis.adaptive import Family
 from pgsr.synthesis.binning import Binning
-from pgsr.synthesis.checks import Faults
 from pgsr.synthesis.domain import Attribute, Domain
 from pgsr.synthesis.folder import workload_of
 from pgsr.synthesis.hpd import HPDFixed, HPDGen
@@ -33,9 +32,6 @@ from pgsr.tables.source import Source
 if TYPE_CHECKING:
     import pandas as pd
 
-
-REHEARSAL = "-rehearsal"
-"""The ending of the name of the output folder of a rehearsal."""
 
 _FILES = ("output", "ledger", "sign")
 """The keys that name files, and that a flag of the command line may replace."""
@@ -147,7 +143,7 @@ class SynthesisConfig:
         if domain is not None:
             faults.tried(lambda: _require_public(method, neighbours, domain, exact))
         sources = [faults.tried(lambda section=section: read_source(section, folder)) for section in (homes, people)]
-        faults.raise_all(ConfigError)
+        faults.raise_all()
         # Without faults all are there.
         assert budget is not None
         assert domain is not None
@@ -191,10 +187,6 @@ class SynthesisConfig:
         """
         what = _published_exactly(self.method, self.neighbours, self.domain)
         return what and f"{what} are published exactly, without noise: how many households have which of them"
-
-    def folder(self, rehearse: bool) -> Path:
-        """Name the folder of the synthesis, or of its rehearsal."""
-        return self.output.with_name(self.output.name + REHEARSAL) if rehearse else self.output
 
     def population(self) -> Population:
         """Read the tables. The population that is returned is private.

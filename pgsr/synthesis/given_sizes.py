@@ -61,6 +61,7 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
         ManifestError: the folder's manifest is none of a release.
         SynthesisError: the folder holds no release, other counts than its manifest says, or another table was named.
     """
+    from pgsr.publishing import digests
     from pgsr.release.folder import artefact, manifest
     from pgsr.release.making import charge_for
     from pgsr.tables import read_long
@@ -73,7 +74,7 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
         return GivenSizes(read_long(place).counts(), source, secure=None if claim is None else claim != manifest.SEEDED)
     fields = _fields(folder)
     for name in (artefact.COUNTS, artefact.COUNTS_CSV):
-        if not (folder / name).is_file() or artefact.digest(folder / name) != fields["files"].get(name):
+        if not (folder / name).is_file() or digests.digest(folder / name) != fields["files"].get(name):
             raise SynthesisError(
                 f"{name} in {str(folder)!r} is not the table of this release's manifest; give the whole folder of one "
                 "release, as it was published"
@@ -90,7 +91,7 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
             "give such a release"
         )
     source = {name: fields[name] for name in RELEASE_FIELDS if name != "digest"}
-    source["digest"] = artefact.digest_of(folder)
+    source["digest"] = digests.digest_of(folder)
     charge = charge_for(terms, folder)
     return GivenSizes(read_long(folder / artefact.COUNTS).counts(), source, charge.relation, charge.unit, secure)
 
@@ -135,9 +136,10 @@ def _folder_of(place: Path) -> Path | None:
 
 
 def _fields(folder: Path) -> dict[str, Any]:
+    from pgsr.publishing import digests
     from pgsr.release.folder import artefact, manifest
 
-    for name in (artefact.MANIFEST, artefact.SUMS):
+    for name in (artefact.MANIFEST, digests.SUMS):
         if not (folder / name).is_file():
             raise SynthesisError(f"{str(folder)!r} has no {name}; give the folder of a release, or a table of counts")
     try:

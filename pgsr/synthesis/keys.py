@@ -1,9 +1,9 @@
 """The keys of the configuration of `pgsr synthesize`, each declared once for the check of a file."""
 
-from pgsr.release.configuration import forms
-from pgsr.release.configuration.declared import Key, Table
-from pgsr.release.configuration.forms import Form, choice
-from pgsr.release.configuration.schema import FILE_OR_QUERY, SOURCE, SOURCE_APART
+from pgsr.publishing.configuration import forms
+from pgsr.publishing.configuration.declared import Key, Table
+from pgsr.publishing.configuration.forms import Form, choice
+from pgsr.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
 
 _ATTRIBUTE = Form(
     "an array of its values (strings or integers), or {bins = [0, 18, 65]}",

@@ -3,7 +3,7 @@
 from os import PathLike
 
 from pgsr.ledger import LedgerFile
-from pgsr.release.outline import name_of, there
+from pgsr.publishing.configuration.sources import is_there, name_of
 from pgsr.synthesis import folder as files
 from pgsr.synthesis.config import SynthesisConfig
 from pgsr.synthesis.given_sizes import GivenSizes
@@ -78,7 +78,7 @@ def _attributes(config: SynthesisConfig, of: str) -> str:
 
 
 def _private(table: object) -> str:
-    return f"private, not opened here{'' if there(table) else '; NOT THERE'}"
+    return f"private, not opened here{'' if is_there(table) else '; NOT THERE'}"
 
 
 def _sample(config: SynthesisConfig, given: GivenSizes | None) -> str:

@@ -14,12 +14,12 @@ from pgsr.ledger import Charge, LedgerFile, Relation
 from pgsr.machine import memory
 from pgsr.privacy.accounting import Rho
 from pgsr.privacy.random import Secure
-from pgsr.release.configuration.table_sections import require_unread
-from pgsr.release.errors import ConfigError
-from pgsr.release.folder import signature
-from pgsr.release.running.preflight import require_place
+from pgsr.publishing import signature
+from pgsr.publishing.configuration.sources import require_unread
+from pgsr.publishing.errors import ConfigError, Faults
+from pgsr.publishing.places import folder_of, require_outside, require_place
 from pgsr.synthesis import folder as files
-from pgsr.synthesis.checks import Faults, require_whole
+from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.config import SynthesisConfig, SynthesisMethod
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.filled_households import AT_ONCE
@@ -61,7 +61,7 @@ def require_makeable(
 
     Shown by `tests/test_synthesis_charge.py`.
     """
-    folder, faults = config.folder(rehearse), Faults()
+    folder, faults = folder_of(config.output, rehearse), Faults()
     faults.tried(lambda: require_place(folder))
     faults.tried(lambda: _require_files(config))
     if ledger and not rehearse:
@@ -79,7 +79,7 @@ def require_makeable(
         faults.tried(lambda: fixed_fields(config, given))
         faults.tried(lambda: _require_writable(config.domain, given))
         faults.tried(lambda: require_room(config, given, config.groups))
-    faults.raise_all()
+    faults.raise_all(SynthesisError)
 
 
 def sizes_of(config: SynthesisConfig, sizes: str | PathLike[str] | None) -> GivenSizes | None:
@@ -224,9 +224,7 @@ def _product(attributes: list[int], domain: Domain) -> int:
 
 def _require_files(config: SynthesisConfig) -> None:
     """Raise `ConfigError` if what is written is a table that is read, or would be published."""
-    for name, path in (("ledger", config.ledger), ("private key", config.sign)):
-        if path is not None and config.output.absolute() in path.absolute().parents:
-            raise ConfigError(f"the {name} lies inside the output folder, which is published; put it elsewhere")
+    require_outside(config.output, {"ledger": config.ledger, "private key": config.sign})
     written = {"output": config.output} | ({} if config.ledger is None else {"ledger": config.ledger})
     require_unread(written, Groups(config.households), Groups(config.persons))
 

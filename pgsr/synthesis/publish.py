@@ -2,9 +2,8 @@
 
 import shlex
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
@@ -13,15 +12,13 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pgsr.errors import PgsrError
 from pgsr.privacy.accounting.zcdp import Conversion
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Secure, Seeded, Source
-from pgsr.release.folder import artefact, signature
-from pgsr.release.making import HIDDEN_NAME
-from pgsr.release.running.places import only_one, sync
-from pgsr.release.running.preflight import require_place
-from pgsr.release.running.saying import NOTHING_SPENT, STOPPED_CHARGING, fault_of, told_if_stopped, unfailing
+from pgsr.publishing import digests, signature
+from pgsr.publishing.folder import appear, hidden_folder, name_folder, output_of
+from pgsr.publishing.places import folder_of, only_one, require_place
+from pgsr.publishing.saying import NOTHING_SPENT, STOPPED_CHARGING, cost_told, told_if_stopped, unfailing
 from pgsr.synthesis import folder as files
 from pgsr.synthesis import marginal_fields, quality
 from pgsr.synthesis.adaptive import Distribution, Fitted, fit
@@ -41,7 +38,7 @@ from pgsr.synthesis.preflight import (
     sizes_of,
 )
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.sampling import levels, load_model, name_folder, sampled, write
+from pgsr.synthesis.sampling import levels, load_model, sampled, write
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.whole_marginals import FittedMarginals, WholeMarginals
 
@@ -75,7 +72,7 @@ def synthesize(
         ReleaseError: another process makes this folder just now; nothing was charged.
         SynthesisError: something failed after the charge; the message says so, and how to go on.
     """
-    folder = config.folder(rehearse)
+    folder = folder_of(config.output, rehearse)
     with only_one(folder):
         _make(config, folder, rehearse, sizes, unfailing(say), progress)
     return folder
@@ -100,10 +97,9 @@ def finish(
         PgsrError: as `synthesize`.
     """
     hidden, say = Path(hidden).absolute(), unfailing(say)
-    name = HIDDEN_NAME.fullmatch(hidden.name)
-    if name is None or not hidden.is_dir():
+    folder = output_of(hidden)
+    if folder is None:
         raise SynthesisError(f"{str(hidden)!r} is no folder that a failed synthesis kept; its message names the folder")
-    folder = hidden.with_name(name["name"])
     require_place(folder)
     key = None if sign is None else signature.load_private(Path(sign))
     given = None if sizes is None else read_sizes(sizes)
@@ -115,14 +111,14 @@ def finish(
             )
         _require_same_sizes(fields, given)
         require_place(folder)
-        with _kept_if_paid(hidden, _Cost(f"epsilon {fields['epsilon']}", sign, sizes), say):
+        with _Cost(hidden, f"epsilon {fields['epsilon']}", sign, sizes).told(say):
             _complete(hidden, folder, given, key, say)
     return folder
 
 
 def digest_of(folder: Path) -> str:
     """Compute the SHA-256 of SHA256SUMS, and so of the whole synthesis, to be announced elsewhere."""
-    return artefact.digest_of(folder)
+    return digests.digest_of(folder)
 
 
 def transcript_fields(
@@ -156,16 +152,20 @@ def _make(
         groups = population.n_groups if config.groups is None else config.groups
         require_room(config, given, groups)
         account = _Account(config.budget.rho, pay)
-        hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    cost = _Cost(None if rehearse else f"epsilon {config.budget.epsilon}", config.sign, sizes, account)
+        hidden = hidden_folder(folder)
+    paid = None if rehearse else f"epsilon {config.budget.epsilon}"
     try:
-        with _kept_if_paid(hidden, cost, say):
+        with _Cost(hidden, paid, config.sign, sizes, account).told(say):
             source = Seeded("rehearsal") if rehearse else Secure()
             fitted = _fitted(config, population, account, source, say, progress)
             del population
             _keep(hidden, fitted.distribution, transcript_fields(config, fitted, given, _count(given, groups)))
             del fitted
             _complete(hidden, folder, given, key, say)
+    except KeyboardInterrupt:
+        if not account.charging:
+            say(NOTHING_SPENT)
+        raise
     finally:
         if rehearse or not (hidden / MODEL).exists():
             shutil.rmtree(hidden, ignore_errors=True)
@@ -176,18 +176,28 @@ class _Cost:
     """What a failure costs, and what finishing takes.
 
     Attributes:
+        hidden: folder of what is kept.
         paid: in words; None in a rehearsal.
         sign, sizes: as the user gave them.
         account: of the fit; None where it is complete.
     """
 
+    hidden: Path
     paid: str | None
     sign: str | PathLike[str] | None
     sizes: str | PathLike[str] | None
     account: "_Account | None" = None
 
-    def said(self, hidden: Path) -> str:
-        """Say what is spent, what is kept, and how to go on."""
+    def told(self, say: Say) -> AbstractContextManager[None]:
+        """Tell it of every failure after the first noise."""
+        smaller = "sample fewer households"
+        return cost_told("synthesis", "pgsr synthesize CONFIG", smaller, SynthesisError, self._said, say)
+
+    def _said(self) -> str | None:
+        """Say what is spent, what is kept, and how to go on; None before any noise."""
+        hidden = self.hidden
+        if self.account is not None and not self.account.spent:
+            return None
         if self.paid is None:
             return "nothing was charged"
         spent, place = f"{self.paid} is spent", shlex.quote(str(hidden.absolute()))
@@ -209,45 +219,14 @@ class _Cost:
         )
 
 
-@contextmanager
-def _kept_if_paid(hidden: Path, cost: _Cost, say: Say) -> Iterator[None]:
-    """Say of every failure after the first noise what it costs and what is left."""
-    try:
-        yield
-    except BaseException as error:
-        if cost.account is not None and not cost.account.spent:
-            if isinstance(error, KeyboardInterrupt) and not cost.account.charging:
-                say(NOTHING_SPENT)
-            raise  # before any noise
-        said = cost.said(hidden)
-        if not isinstance(error, Exception):  # somebody ends the process
-            say(f"stopped after the noise was drawn, so {said}")
-            raise
-        if isinstance(error, OSError):
-            why = fault_of(error)
-        elif isinstance(error, PgsrError):
-            why = str(error)
-        elif isinstance(error, MemoryError):
-            why = "memory ran out; free some, or sample fewer households"
-        else:
-            why = f"{type(error).__name__}, which no synthesis should raise"
-        raise SynthesisError(f"the synthesis failed after noise was drawn, so {said}: {why}") from error
-
-
 def _keep(hidden: Path, model: Distribution, fields: dict[str, Any]) -> None:
     """Put the model and then the transcript on the disk; each appears under its name when it is complete."""
     part = hidden / f"part-{MODEL}"
     model.save(part)
-    _appear(part, hidden / MODEL)
+    appear(part, hidden / MODEL)
     part = hidden / f"{TRANSCRIPT}.part"
     part.write_text(files.written(fields), encoding="utf-8")
-    _appear(part, hidden / TRANSCRIPT)
-
-
-def _appear(part: Path, path: Path) -> None:
-    sync(part)
-    part.rename(path)
-    sync(path.parent)
+    appear(part, hidden / TRANSCRIPT)
 
 
 def _complete(hidden: Path, folder: Path, given: GivenSizes | None, key: Ed25519PrivateKey | None, say: Say) -> None:
@@ -262,7 +241,7 @@ def _complete(hidden: Path, folder: Path, given: GivenSizes | None, key: Ed25519
     say("writing the report, with a rehearsal on a sample of the model, which costs nothing")
     page = quality.report(fields, model, *tables, _stand_in(fields, model))
     (hidden / files.REPORT).write_text(page, encoding="utf-8", newline="")
-    (hidden / SUMS).write_text(artefact.sums_text(hidden, files.FILES), encoding="utf-8", newline="")
+    (hidden / SUMS).write_text(digests.sums_text(hidden, files.FILES), encoding="utf-8", newline="")
     if key is not None:
         signature.sign(hidden, key)
     name_folder(hidden, folder)

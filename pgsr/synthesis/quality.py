@@ -14,7 +14,7 @@ import numpy as np
 
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Seeded
-from pgsr.release.folder.charts import bars
+from pgsr.publishing.charts import bars
 from pgsr.synthesis.baselines import IndependentMarginals
 from pgsr.synthesis.domain import COUNT
 from pgsr.synthesis.evaluation import Errors, errors

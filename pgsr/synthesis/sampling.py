@@ -1,7 +1,6 @@
 """The sample of a synthesis: tables drawn from a fitted or saved model, and written; it costs no privacy."""
 
 import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
@@ -12,8 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.release.running.places import settle, sync
-from pgsr.release.running.preflight import require_place
+from pgsr.publishing.folder import hidden_folder, name_folder
+from pgsr.publishing.places import require_place
 from pgsr.synthesis import folder as files
 from pgsr.synthesis.adaptive import Distribution
 from pgsr.synthesis.dictionary import dictionary
@@ -70,7 +69,7 @@ def resample(
         domain, "give it another name in the sample, as with --rename role=role_of_person", levels(given)
     )
     tables = sampled(found, groups or 0, seed, None if given is None else given.counts, domain)
-    hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    hidden = hidden_folder(folder)
     try:
         write(hidden, tables, domain, levels(given))
         name_folder(hidden, folder)
@@ -153,14 +152,6 @@ def write(folder: Path, tables: Tables, domain: Domain, n_levels: int) -> None:
     for frame, name, schema in zip(tables, (HOUSEHOLDS, PERSONS), files.schemas(domain, n_levels), strict=True):
         pq.write_table(files.table_of(frame, schema), folder / name)
     (folder / files.DICTIONARY).write_text(dictionary(domain, n_levels), encoding="utf-8", newline="")
-
-
-def name_folder(hidden: Path, folder: Path) -> None:
-    """Put a complete hidden folder on the disk, and give it its name in one step."""
-    hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter
-    settle(hidden)
-    hidden.rename(folder)  # replaces an empty folder, and fails on any other
-    sync(folder.parent)
 
 
 def levels(given: GivenSizes | None) -> int:

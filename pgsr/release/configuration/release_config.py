@@ -15,12 +15,14 @@ from pgsr.figures.html import facts_table
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.neighbours import Relation
-from pgsr.release.configuration.declared import require
+from pgsr.publishing.configuration.declared import require
+from pgsr.publishing.configuration.sections import Section
+from pgsr.publishing.configuration.sources import require_unread
+from pgsr.publishing.configuration.toml import read_toml
+from pgsr.publishing.errors import ConfigError
+from pgsr.publishing.places import require_outside
 from pgsr.release.configuration.schema import CONFIGURATION
-from pgsr.release.configuration.sections import Section
-from pgsr.release.configuration.table_sections import read_limits, read_tables, require_unread
-from pgsr.release.configuration.toml import read_toml
-from pgsr.release.errors import ConfigError
+from pgsr.release.configuration.table_sections import read_limits, read_tables
 from pgsr.release.excess import excess_counts
 from pgsr.release.facts import Fact
 from pgsr.release.kinds import Kind, Measured
@@ -41,9 +43,6 @@ from pgsr.tables import (
 from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.regions import locate, source_of
 from pgsr.tables.session import Session
-
-REHEARSAL = "-rehearsal"
-"""The end of the name of a rehearsal's folder."""
 
 OVERRIDES = ("epsilon", "mechanism", "max_size", "output", "ledger", "sign")
 """The keys that a flag of the command line may replace."""
@@ -108,11 +107,7 @@ class ReleaseConfig:
             raise ConfigError(
                 'a private (or absent) table of groups needs totals = "noisy", and a public one does not; change one'
             )
-        for name in ("ledger", "log", "sign"):
-            path = getattr(self, name)
-            if path is not None and self.output.absolute() in path.absolute().parents:
-                what = "private key" if name == "sign" else name
-                raise ConfigError(f"the {what} lies inside the output folder, which is published; put it elsewhere")
+        require_outside(self.output, {"ledger": self.ledger, "log": self.log, "private key": self.sign})
         self._require_own_log()
         written = {"log": self.log, "ledger": self.ledger, "output": self.output}
         require_unread(written, self.entities, self.groups, self.regions)
@@ -176,10 +171,6 @@ class ReleaseConfig:
                 f"{', '.join(columns)}; write these names, root first, or give others with level_names too"
             )
         return made
-
-    def folder(self, rehearse: bool) -> Path:
-        """The folder of the release, or of its rehearsal."""
-        return self.output.with_name(self.output.name + REHEARSAL) if rehearse else self.output
 
     def tree(self) -> Hierarchy:
         """The public regions. The private rows are not opened.

@@ -10,9 +10,10 @@ from pgsr.algorithms import Merge
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.neighbours import Relation
-from pgsr.release.configuration import forms
-from pgsr.release.configuration.declared import Key, Table, json_schema
-from pgsr.release.configuration.forms import Form, choice
+from pgsr.publishing.configuration import forms
+from pgsr.publishing.configuration.declared import Key, Table, json_schema
+from pgsr.publishing.configuration.forms import Form, choice
+from pgsr.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
 from pgsr.release.kinds import M_C_RENAMED, Kind, Measured
 from pgsr.release.levels import RESERVED_NAMES
 from pgsr.release.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS
@@ -71,32 +72,6 @@ _REGION = Key(
     "the row's group and is needed without [groups].",
     None,
 )
-
-SOURCE = (
-    Key("file", forms.TEXT, 'The file, or a pattern such as "people/*.parquet", relative to this file.', None),
-    Key("query", forms.TEXT, "Instead of a file: a query on `connection`, whose rows are the table.", None),
-    Key("connection", forms.TEXT, "The DuckDB database file, opened read-only, on which `query` runs.", None),
-    Key("kind", choice(("csv", "parquet")), "Of the file; by the end of its name if left out.", None),
-    Key("delimiter", forms.CHARACTER, "What separates the columns of a CSV file.", ","),
-    Key("quote", forms.MAYBE_CHARACTER, 'What stands around values of a CSV file; "" if nothing does.', '"'),
-    Key(
-        "escape",
-        forms.CHARACTER,
-        "What stands before a quote inside a quoted value of a CSV file; the quote is doubled if left out.",
-        None,
-    ),
-    Key("encoding", forms.TEXT, "The encoding of a CSV file.", "utf-8"),
-    Key("header", forms.BOOLEAN, "Whether the first row of a CSV file names its columns.", True),
-    Key("columns", forms.NAMES, "The names of the columns of a CSV file without a header.", None),
-    Key("nulls", forms.MAYBE_TEXTS, 'Texts of a CSV file that stand for a missing value; [""] if left out.', None),
-    Key("cast", forms.choices(("integer", "text")), "Columns to be read as integers, or as text.", None),
-)
-"""The keys that say where a table is and how it is read."""
-
-FILE_OR_QUERY = ((("file",), ("query", "connection")),)
-
-SOURCE_APART = ("integers",)
-"""The keys of a source that no schema lists: the reading code refuses them, and says what replaced them."""
 
 _ENTITIES = Table(
     "entities",

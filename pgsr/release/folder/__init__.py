@@ -2,17 +2,15 @@
 
 | file                      | what it does                                                                           |
 |---------------------------|----------------------------------------------------------------------------------------|
-| `artefact`                | the names of the files, and SHA256SUMS                                                 |
+| `artefact`                | the names of the files                                                                 |
 | `columns`                 | every column of every table in words; the three files that describe tables use it      |
 | `released_tables`         | counts.parquet, counts.csv, measurement.parquet and regions.csv                        |
 | `wide_tables`             | counts_wide_*.csv: the counts as a spreadsheet per level                               |
 | `manifest`                | manifest.json: budget, noise, method, certificate and digests                          |
 | `words`                   | what the fields of a manifest mean, in sentences                                       |
 | `readme`                  | README.txt, from the manifest                                                          |
-| `summary`, `region_views` | summary.html, from the manifest and the counts: the page, the regions on it, and       |
-| `charts`                  | its bar charts                                                                         |
+| `summary`, `region_views` | summary.html, from the manifest and the counts: the page, and the regions on it        |
 | `datapackage`             | datapackage.json: the tables described for programs                                    |
-| `signature`               | SHA256SUMS.sig: the publisher's keys, signing and verifying                            |
 
 Everything here is a function of public values: the terms, the noisy values and what was computed from them. So
 `pgsr.release.checking` can write each description again and compare it byte by byte.

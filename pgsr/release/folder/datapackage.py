@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from pgsr.publishing import digests
 from pgsr.release.folder import artefact
 from pgsr.release.folder.columns import (
     Column,
@@ -99,7 +100,7 @@ def _resource(folder: Path, name: str, title: str, columns: list[Column], key: l
         "format": path.suffix[1:],
         "mediatype": "text/csv" if csv else "application/vnd.apache.parquet",
         "bytes": path.stat().st_size,
-        "hash": f"sha256:{artefact.digest(path)}",
+        "hash": f"sha256:{digests.digest(path)}",
     }
     if csv:
         about |= {

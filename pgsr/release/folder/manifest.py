@@ -22,7 +22,7 @@ from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.neighbours import Relation
-from pgsr.release.errors import ManifestError
+from pgsr.publishing.errors import ManifestError
 from pgsr.release.facts import Fact
 from pgsr.release.folder.released_tables import dense
 from pgsr.release.kinds import Kind, Measured

@@ -3,6 +3,7 @@
 import textwrap
 from typing import Any
 
+from pgsr.publishing import digests
 from pgsr.release.folder import artefact, words
 from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
 from pgsr.release.folder.manifest import regions_of, terms_of
@@ -60,8 +61,8 @@ def readme(manifest: dict[str, Any]) -> str:
                 f"{artefact.SUMMARY}: this release on one page, with plots.",
                 f"{artefact.PACKAGE}: the tables and columns for programs (Frictionless Data Package).",
                 f"{artefact.MANIFEST}: budget, noise, method, certificate and digests, for programs.",
-                f"{artefact.SUMS}: digests of all files; `sha256sum -c {artefact.SUMS}` checks them.",
-                f"{artefact.SIGNATURE}, if present: the publisher's signature of {artefact.SUMS}.",
+                f"{digests.SUMS}: digests of all files; `sha256sum -c {digests.SUMS}` checks them.",
+                f"{digests.SIGNATURE}, if present: the publisher's signature of {digests.SUMS}.",
             )
         ),
         "HOW TO CHECK IT\n"

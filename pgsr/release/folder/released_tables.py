@@ -23,7 +23,7 @@ from pgsr.data.views import View
 from pgsr.machine import memory
 from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
 from pgsr.noise.measurement_by_level import MeasurementByLevel
-from pgsr.release.errors import ReleaseError
+from pgsr.publishing.errors import ReleaseError
 from pgsr.release.excess import counts_by_size, with_sizes_below
 from pgsr.release.folder.artefact import REGIONS
 from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns

@@ -10,8 +10,8 @@ from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.privacy.budget import exact
+from pgsr.publishing.charts import bars, rows
 from pgsr.release.folder import artefact, words
-from pgsr.release.folder.charts import bars, rows
 from pgsr.release.folder.columns import percent
 from pgsr.release.folder.region_views import RegionView, large_size, level_tables, region_views
 from pgsr.release.folder.released_tables import Ends

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from made_tables import write_config, write_tables
 
+from pgsr.publishing import digests
+from pgsr.publishing.places import only_one
+from pgsr.publishing.signature import load_private, sign
 from pgsr.release import ReleaseConfig, ReleaseError, SignatureError, check, fingerprint, finish, new_key, publish
 from pgsr.release.folder import artefact
-from pgsr.release.folder.signature import load_private, sign
 from pgsr.release.making import UNFINISHED
-from pgsr.release.running.places import only_one
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_a_signed_release(place):
     assert check(made.folder, key=public).passed
     assert said(made.folder, public).startswith(f"passed: signed with the key that was given, {fingerprint(public)}")
     assert said(made.folder, None).startswith("open: signed with the key")
-    assert {path.name for path in made.folder.iterdir()} == {*artefact.named_in(made.folder), artefact.SIGNATURE}
+    assert {path.name for path in made.folder.iterdir()} == {*artefact.named_in(made.folder), digests.SIGNATURE}
 
 
 def test_missing_wrong_and_foreign_signatures(place):
@@ -48,11 +49,11 @@ def test_missing_wrong_and_foreign_signatures(place):
     foreign = said(made, place / "other.pub")
     assert "signed with another key" in foreign
     assert foreign.endswith("; ask the publisher which key is theirs")
-    signed = made / artefact.SIGNATURE
+    signed = made / digests.SIGNATURE
     text = signed.read_text()
     fields = json.loads(text)
     other = publish(config(place, output='"second"')).folder
-    shutil.copy(other / artefact.SIGNATURE, signed)
+    shutil.copy(other / digests.SIGNATURE, signed)
     assert "is not what was signed; fetch the release again" in said(made, public)
     assert "is not what was signed" in said(made, None)
     for spoiled in ("", "{}", "[]", text[:-2], text + "\n", json.dumps(fields), text.replace("Ed25519", "none")):
@@ -94,7 +95,7 @@ def test_a_private_key_is_no_public_one(place):
 
 def test_a_rehearsal_is_not_signed(place):
     folder = publish(config(place), rehearse=True).folder
-    assert not (folder / artefact.SIGNATURE).exists()
+    assert not (folder / digests.SIGNATURE).exists()
 
 
 @pytest.mark.parametrize("mechanism", ["m_h", "posterior", "two_stage"])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from pgsr.release.configuration.toml import kind_of, shown
+from pgsr.publishing.configuration.toml import kind_of, shown
 
 Schema = Mapping[str, Any]
 """A JSON schema, of the words that `fits` knows."""

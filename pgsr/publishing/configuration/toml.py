@@ -7,7 +7,7 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
-from pgsr.release.errors import ConfigError
+from pgsr.publishing.errors import ConfigError
 
 KINDS: dict[type, str] = {
     bool: "a boolean",

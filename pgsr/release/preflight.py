@@ -1,6 +1,5 @@
-"""Refuse, before anything is charged, a release that its place, memory, disk or arithmetic does not allow."""
+"""Refuse, before anything is charged, a release that memory, disk or arithmetic does not allow."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -14,12 +13,9 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import MemoryNeededError, TooLargeError
 from pgsr.machine import memory
 from pgsr.privacy.laws import DoubleGeometric, Law
-from pgsr.release.errors import ReleaseError
+from pgsr.publishing.errors import ReleaseError
 from pgsr.release.kinds import Construction, Kind
 from pgsr.release.terms import Terms
-
-LONGEST_NAME = 255
-"""The number of bytes that the name of a file may have on all usual disks."""
 
 
 def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, intervals: bool = False) -> int:
@@ -72,32 +68,6 @@ def bytes_needed(terms: Terms, tree: Hierarchy, truth: CountOfCounts | CountsByL
     if terms.max_sizes is not None:
         return level_peak_bytes(terms.kind, tree.n_regions, terms.n_cells(tree), filled, terms.intervals is not None)
     return peak_bytes(terms.kind, tree.n_regions, terms.max_excess + 1, filled, terms.intervals is not None)
-
-
-def require_place(folder: Path) -> None:
-    """Raise `ReleaseError` unless a release can be put under this name.
-
-    While it is made it has a name that is ten characters longer.
-    """
-    if len(os.fsencode(folder.name)) > LONGEST_NAME - 10:
-        raise ReleaseError(
-            f"the name of the output, {folder.name[:40] + '...'!r}, is too long for most disks; choose one of at most "
-            f"{LONGEST_NAME - 10} characters; nothing was charged"
-        )
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise ReleaseError(f"the output {str(folder)!r} is no folder; choose another; nothing was charged")
-    if folder.is_mount():
-        raise ReleaseError(
-            f"the output {str(folder)!r} is a mount point, which no folder can replace; name a folder inside it; "
-            "nothing was charged"
-        )
-    if folder.exists() and any(folder.iterdir()):
-        raise ReleaseError(f"the output folder {str(folder)!r} is not empty; choose another; nothing was charged")
-    if not folder.parent.is_dir() or not os.access(folder.parent, os.W_OK | os.X_OK):
-        raise ReleaseError(
-            f"the folder {str(folder.parent)!r} of the output does not exist or cannot be written to; make it; nothing "
-            "was charged"
-        )
 
 
 def require_arithmetic(terms: Terms, truth: CountOfCounts | CountsByLevel) -> None:

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from made_tables import TABLES, release, write_config, write_tables
 
+from pgsr.publishing.configuration.sections import Section
+from pgsr.publishing.configuration.sources import files_read, read_source
 from pgsr.release import ConfigError, ReleaseConfig, check
-from pgsr.release.configuration.sections import Section
-from pgsr.release.configuration.table_sections import files_read, read_source
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig
 from pgsr.tables import Csv, Database, Parquet
 

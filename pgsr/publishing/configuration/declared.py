@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pgsr.release.configuration.forms import Form, nearest
-from pgsr.release.configuration.sections import REQUIRED, near_or_all, no_table, shown_key
-from pgsr.release.configuration.toml import kind_of, shown
-from pgsr.release.errors import ConfigError, listed
+from pgsr.publishing.configuration.forms import Form, nearest
+from pgsr.publishing.configuration.sections import REQUIRED, near_or_all, no_table, shown_key
+from pgsr.publishing.configuration.toml import kind_of, shown
+from pgsr.publishing.errors import ConfigError, listed
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Table:
         many: whether there may be any number of it, each below a line [[name]].
 
     Example:
-        >>> from pgsr.release.configuration.forms import COUNT, TEXT
+        >>> from pgsr.publishing.configuration.forms import COUNT, TEXT
         >>> file = Table("", "A file.", (Key("name", TEXT, "A name."), Key("size", COUNT, "A size.", 1)))
         >>> faults(file, {"nam": "a", "size": 0})
         ["the key 'nam' is unknown; did you mean 'name', which is missing?",

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pgsr.errors import PgsrError
+
 NOTHING_SPENT = "stopped, nothing spent"
 """What is said of Ctrl-C before a ledger is charged."""
 
@@ -78,3 +80,45 @@ def told_if_stopped(say: Callable[[str], None], sentence: str = NOTHING_SPENT) -
     except KeyboardInterrupt:
         say(sentence)
         raise
+
+
+@contextmanager
+def cost_told(
+    run: str,
+    command: str,
+    smaller: str,
+    kind: type[PgsrError],
+    cost: Callable[[], str | None],
+    say: Callable[[str], None],
+) -> Iterator[None]:
+    """Say of every failure after the noise was drawn what it costs and what is left, by an error of one kind.
+
+    Args:
+        run: what fails, such as "release".
+        command: makes it, with its configuration.
+        smaller: what needs less memory.
+        kind: of the error that is raised in place of all others.
+        cost: says what is spent, what is kept and how to go on; None where no noise was drawn, and errors stay.
+        say: is told the same where somebody ends the process, which then ends.
+    """
+    try:
+        yield
+    except BaseException as error:
+        said = cost()
+        if said is None:
+            raise
+        if not isinstance(error, Exception):
+            say(f"stopped after the noise was drawn, so {said}")
+            raise
+        if isinstance(error, OSError):
+            why = fault_of(error)
+        elif isinstance(error, PgsrError):
+            why = str(error)
+        elif isinstance(error, MemoryError):
+            why = f"memory ran out; free some, or {smaller}"
+        else:  # its text may quote data
+            why = (
+                f"{type(error).__name__}, which no {run} should raise; `{command} --rehearse --debug` tells where, at "
+                "no charge"
+            )
+        raise kind(f"the {run} failed after the noise was drawn, so {said}: {why}") from error

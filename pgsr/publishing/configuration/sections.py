@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 from pgsr.privacy.accounting.zcdp import exact_delta
 from pgsr.privacy.budget import exact
-from pgsr.release.configuration import forms
-from pgsr.release.configuration.forms import Form, nearest
-from pgsr.release.configuration.toml import kind_of, shown
-from pgsr.release.errors import ConfigError
+from pgsr.publishing.configuration import forms
+from pgsr.publishing.configuration.forms import Form, nearest
+from pgsr.publishing.configuration.toml import kind_of, shown
+from pgsr.publishing.errors import ConfigError
 
 Choice = TypeVar("Choice", bound=StrEnum)
 REQUIRED: Any = object()
@@ -26,7 +26,7 @@ class Section:
         5
         >>> section.fraction("epsilon")
         Traceback (most recent call last):
-        pgsr.release.errors.ConfigError: the key 'epsilon' is missing; did you write 'epsilom'?
+        pgsr.publishing.errors.ConfigError: the key 'epsilon' is missing; did you write 'epsilom'?
     """
 
     def __init__(self, name: str, values: object) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pgsr.release.errors import ReleaseError
-from pgsr.release.running.saying import fault_of
+from pgsr.publishing.errors import ReleaseError
+from pgsr.publishing.saying import fault_of
 from pgsr.tables import PrivateLog
 
 

@@ -1,0 +1,156 @@
+"""The keys of a configuration that say where the rows of a table are: a file and its dialect, or a query."""
+
+import os
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from glob import glob, has_magic
+from pathlib import Path
+
+from pgsr.errors import ArgumentError, TableError
+from pgsr.publishing.configuration import forms
+from pgsr.publishing.configuration.declared import Key
+from pgsr.publishing.configuration.forms import choice
+from pgsr.publishing.configuration.sections import Section
+from pgsr.publishing.errors import ConfigError
+from pgsr.tables import Csv, Database, Entities, Groups, Levels, Parents, Parquet, Quantities
+from pgsr.tables.source import CASTS, Frame, Source, file_kind, files
+
+DIALECT = ("delimiter", "quote", "escape", "encoding", "header", "columns", "nulls")
+"""The keys that only a CSV file may have."""
+
+SOURCE = (
+    Key("file", forms.TEXT, 'The file, or a pattern such as "people/*.parquet", relative to this file.', None),
+    Key("query", forms.TEXT, "Instead of a file: a query on `connection`, whose rows are the table.", None),
+    Key("connection", forms.TEXT, "The DuckDB database file, opened read-only, on which `query` runs.", None),
+    Key("kind", choice(("csv", "parquet")), "Of the file; by the end of its name if left out.", None),
+    Key("delimiter", forms.CHARACTER, "What separates the columns of a CSV file.", ","),
+    Key("quote", forms.MAYBE_CHARACTER, 'What stands around values of a CSV file; "" if nothing does.', '"'),
+    Key(
+        "escape",
+        forms.CHARACTER,
+        "What stands before a quote inside a quoted value of a CSV file; the quote is doubled if left out.",
+        None,
+    ),
+    Key("encoding", forms.TEXT, "The encoding of a CSV file.", "utf-8"),
+    Key("header", forms.BOOLEAN, "Whether the first row of a CSV file names its columns.", True),
+    Key("columns", forms.NAMES, "The names of the columns of a CSV file without a header.", None),
+    Key("nulls", forms.MAYBE_TEXTS, 'Texts of a CSV file that stand for a missing value; [""] if left out.', None),
+    Key("cast", forms.choices(("integer", "text")), "Columns to be read as integers, or as text.", None),
+)
+"""The keys that say where a table is and how it is read."""
+
+FILE_OR_QUERY = ((("file",), ("query", "connection")),)
+
+SOURCE_APART = ("integers",)
+"""The keys of a source that no schema lists: the reading code refuses them, and says what replaced them."""
+
+
+def read_source(section: Section, folder: Path) -> Csv | Parquet | Database:
+    """Read where a table's rows are: in a `file`, with the dialect of CSV, or a `query` on the file `connection`.
+
+    Raises:
+        ConfigError: a key is missing, of the wrong kind, or has no meaning for this kind of source.
+
+    Example:
+        >>> section = Section("groups", {"file": "groups.csv", "delimiter": ";", "cast": {"group": "integer"}})
+        >>> found = read_source(section, Path())
+        >>> found.delimiter, found.cast
+        (';', {'group': 'integer'})
+    """
+    if "integers" in section:
+        raise ConfigError(
+            f"the key 'integers' of {section.title} is not used any more; write cast = {{column = 'integer'}}"
+        )
+    cast = section.choices("cast", CASTS)
+    if "connection" in section or "query" in section:
+        path, sql = section.text("connection"), section.text("query")
+        _refuse_keys(section, ("file", "kind", *DIALECT), "the rows come from a query")
+        return Database(str(folder / path), sql, cast)
+    file = section.text("file")
+    kind = section.text("kind", "csv" if file_kind(file) is Csv else "parquet")
+    if kind not in ("csv", "parquet"):
+        raise ConfigError(f"kind = {kind!r} of the file {file!r} is unknown; write 'csv' or 'parquet'")
+    if kind == "parquet":
+        _refuse_keys(section, DIALECT, f"the file {file!r} is Parquet")
+        return Parquet(str(folder / file), cast)
+    try:
+        return Csv(
+            str(folder / file),
+            cast,
+            section.text("delimiter", ","),
+            section.text("quote", '"', empty=True),
+            section.text("escape", None),
+            section.text("encoding", "utf-8"),
+            section.flag("header", True),
+            section.texts("columns", None),
+            section.texts("nulls", ("",), empty=True),
+        )
+    except ArgumentError as error:
+        raise ConfigError(f"the table {section.title}: {error}") from None
+
+
+def files_read(*tables: Entities | Quantities | Groups | Parents | Levels | None) -> list[Path]:
+    """List the files that these tables are read from: those that match a pattern now, and database files.
+
+    Example:
+        >>> files_read(Entities(Database("people.duckdb", "select * from people")), None)
+        [PosixPath('people.duckdb'), PosixPath('people.duckdb.wal')]
+    """
+    found: list[Path] = []
+    for source in _sources(tables):
+        if isinstance(source, Database):
+            found += [Path(source.path), Path(source.path + ".wal")]
+        elif isinstance(source, Csv | Parquet):
+            try:
+                found += map(Path, files(source.pattern))
+            except TableError:  # there is none yet, which reading will say
+                found.append(Path(source.pattern))
+    return found
+
+
+def require_unread(
+    written: Mapping[str, Path], *tables: Entities | Quantities | Groups | Parents | Levels | None
+) -> None:
+    """Raise `ConfigError` if what a release writes, by the name of its key, is a file that it reads or would match."""
+    read = files_read(*tables)
+    patterns = [s.pattern for s in _sources(tables) if isinstance(s, Csv | Parquet) and has_magic(s.pattern)]
+    for key, path in written.items():
+        same = any(_same(path, file) for file in read)
+        if same or any(fnmatch(os.path.abspath(path), os.path.abspath(pattern)) for pattern in patterns):
+            raise ConfigError(f"the {key} {str(path)!r} is one of the tables that are read; name another file")
+
+
+def is_there(table: object) -> bool:
+    """Tell whether the files of a table exist; nothing is opened."""
+    if isinstance(table, Database):
+        return Path(table.path).is_file()
+    if not isinstance(table, Csv | Parquet):
+        return True
+    return Path(table.pattern).is_file() or any(Path(file).is_file() for file in glob(table.pattern, recursive=True))
+
+
+def name_of(table: object) -> str:
+    """Name the file or query that a table is read from."""
+    if isinstance(table, Csv | Parquet):
+        return table.pattern
+    if isinstance(table, Database):
+        return f"{table.path}: {table.sql}"
+    return "a data frame" if isinstance(table, Frame) else "a query"
+
+
+def _sources(tables: tuple[Entities | Quantities | Groups | Parents | Levels | None, ...]) -> list[Source]:
+    return [table.table for table in tables if table is not None]
+
+
+def _same(a: Path, b: Path) -> bool:
+    """Tell whether two names are one file, also through links. A name that no file can have is not."""
+    try:
+        return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
+    except OSError:
+        return False
+
+
+def _refuse_keys(section: Section, keys: tuple[str, ...], why: str) -> None:
+    for key in keys:
+        if key in section:
+            raise ConfigError(f"the key {key!r} of {section.title} has no meaning, for {why}; leave it out")
