@@ -215,7 +215,7 @@ def check(
 
     with Stages(_console(quiet=as_json)) as stages:
         stages("checking")
-        report = verify(folder, digest, key, progress=stages.part)
+        report = verify(folder, digest, key, progress=stages.advance)
     if as_json:
         print(json.dumps([asdict(finding) for finding in report.findings], indent=1))
     else:
@@ -398,11 +398,11 @@ def plan(
         )
     with Stages(console) as stages, told_if_stopped(stages):
         if targets:
-            found = epsilon_for(asked, targets, mean_size, replicates, stages.part, stages, groups)
+            found = epsilon_for(asked, targets, mean_size, replicates, stages.advance, stages, groups)
             frame, text, lines = found.to_frame(), found.sentence, ""
         else:
             compared = forecast(
-                asked, None, mean_size, replicates, stages.part, stages, groups, mechanism, weights, cell
+                asked, None, mean_size, replicates, stages.advance, stages, groups, mechanism, weights, cell
             )
             frame = compared.to_frame().sort_values(WORST, kind="stable")
             text = f"{compared.recommendation(weights)} {compared.effort}"
@@ -479,7 +479,7 @@ def _kind_of_intervals(published: "Published | PublishedByLevel", kind: str | No
     from pgsr.release.kinds import Construction, Measured
 
     terms = published.terms
-    own = terms.possible_construction is Construction.POSTERIOR and terms.measures is not Measured.COUNTS
+    own = terms.possible_construction is Construction.POSTERIOR and terms.view is not Measured.COUNTS
     if kind == "posterior" and not own:
         raise ConfigError(
             "the release knows no intervals of its own: only mechanism posterior does, of noisy values that determine "
@@ -521,9 +521,9 @@ def _intervals(
         with Stages(_console()) as stages:
             stages(DRAWING if kind == "posterior" else SIMULATING)
             if kind == "posterior":
-                drawn = posterior_draws(*about, progress=stages.part, measurement=published.measurement)
+                drawn = posterior_draws(*about, progress=stages.advance, measurement=published.measurement)
             else:
-                drawn = replicate(*about, progress=stages.part)
+                drawn = replicate(*about, progress=stages.advance)
         rest = [each.intervals(level) for each in drawn]
     else:
         rest = []
@@ -550,7 +550,7 @@ def _intervals_by_level(
     else:
         with Stages(_console()) as stages:
             stages(SIMULATING)
-            found = bootstrapped(published, level, views, n, seed, stages.part)
+            found = bootstrapped(published, level, views, n, seed, stages.advance)
     names = published.terms.names(published.counts.hierarchy.n_levels)
     return pd.concat([statistic_frame(each, names) for each in found], ignore_index=True)
 

@@ -14,7 +14,7 @@ from pgsr.publishing import digests
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.wide_tables import wide_tables
-from pgsr.release.judging import replayed
+from pgsr.release.judging import post_processed
 from pgsr.release.making import UNFINISHED, _write, _write_measurement
 
 Forgery = Callable[["Target"], None]
@@ -57,7 +57,7 @@ class Target:
         for path in self.folder.glob(artefact.WIDE.format("*")):
             path.unlink()
         _write_measurement(self.folder, terms, measurement)
-        _write(self.folder, terms, measurement, replayed(terms, measurement))
+        _write(self.folder, terms, measurement, post_processed(terms, measurement))
         (self / UNFINISHED).unlink()
 
 

@@ -320,7 +320,7 @@ def shown_on_a_terminal(end: Exception | None = None) -> str:
     with pytest.raises(type(end)) if end else nullcontext(), Stages(console) as stages:
         stages("reading the tables")
         stages("drawing noise")
-        stages.part(1, 4)
+        stages.advance(1, 4)
         stages("stopped, and [this] is " + "long " * 40)
         if end:
             raise end
@@ -369,8 +369,12 @@ def fail(*_arguments, **_names):
 @pytest.mark.parametrize(
     ("target", "arguments", "words"),
     [
-        ("pgsr.release.making.replayed", ("release", "release.toml"), ("epsilon 1 is spent", "--rehearse --debug")),
-        ("pgsr.release.making.replayed", ("release", "release.toml", "--rehearse"), ("nothing was charged",)),
+        (
+            "pgsr.release.making.post_processed",
+            ("release", "release.toml"),
+            ("epsilon 1 is spent", "--rehearse --debug"),
+        ),
+        ("pgsr.release.making.post_processed", ("release", "release.toml", "--rehearse"), ("nothing was charged",)),
         ("pgsr.release.making._publish", ("release", "release.toml"), ("epsilon 1 is spent", "lie in", "--finish")),
         ("pgsr.release.check", ("check", "release"), ("no command should raise", "--debug")),
     ],
@@ -398,7 +402,7 @@ def test_what_nobody_expects_is_a_sentence_too(place, monkeypatch, capsys, targe
 def test_debug_shows_where(place, monkeypatch, place_of_flag):
     write_config(place)
     monkeypatch.chdir(place)
-    monkeypatch.setattr("pgsr.release.making.replayed", fail)
+    monkeypatch.setattr("pgsr.release.making.post_processed", fail)
     arguments = ["pgsr", "release", "release.toml"]
     arguments.insert(place_of_flag, "--debug")
     monkeypatch.setattr("sys.argv", arguments)
@@ -413,7 +417,7 @@ def test_an_interrupt_says_what_it_cost(place, monkeypatch, capsys):
 
     write_config(place)
     monkeypatch.chdir(place)
-    monkeypatch.setattr("pgsr.release.making.replayed", interrupt)
+    monkeypatch.setattr("pgsr.release.making.post_processed", interrupt)
     monkeypatch.setattr("sys.argv", ["pgsr", "release", "release.toml"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

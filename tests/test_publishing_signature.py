@@ -99,7 +99,7 @@ def test_a_rehearsal_is_not_signed(place):
 
 
 @pytest.mark.parametrize("mechanism", ["m_h", "posterior", "two_stage"])
-@pytest.mark.parametrize("moment", ["replayed", "_write", "check"])
+@pytest.mark.parametrize("moment", ["post_processed", "_write", "check"])
 @pytest.mark.drawn(1)
 def test_what_was_paid_for_is_finished(place, monkeypatch, moment, mechanism):
     """Whenever the release fails, the noisy values make the release later, without the tables and without a charge."""
@@ -167,7 +167,7 @@ def test_a_stopped_rehearsal_is_not_finished(place, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pgsr.release.making.shutil.rmtree", lambda *_a, **_k: None)
-    monkeypatch.setattr("pgsr.release.making.replayed", stop)
+    monkeypatch.setattr("pgsr.release.making.post_processed", stop)
     with pytest.raises(KeyboardInterrupt):
         publish(config(place), rehearse=True)
     [hidden] = [path for path in place.iterdir() if path.name.startswith(".release-rehearsal.")]

@@ -78,12 +78,12 @@ def test_a_release_states_and_keeps_its_budget(made) -> None:
     assert [level["noise"] for level in fields["levels"]] == [
         law.spelling if law else {} for law in terms.noise_laws(3)
     ]
-    stated = replace(terms, shares=terms.parts(3), level_names=terms.names(3))
+    stated = replace(terms, shares=terms.shares_of(3), level_names=terms.names(3))
     regions = [level["regions"] for level in fields["levels"]]
     assert manifest.terms_of(fields)[0] == stated.settled(regions)
     spent = LedgerFile(config.ledger).read().entries
     assert [entry.charge.loss for entry in spent] == [total]
-    assert (spent[0].charge.unit, spent[0].charge.relation) == (terms.unit, terms.neighbours)
+    assert (spent[0].charge.unit, spent[0].charge.relation) == (terms.unit, terms.relation)
     assert total.spelled in (config.output / "README.txt").read_text().replace("\n", " ")
 
 

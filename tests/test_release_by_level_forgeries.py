@@ -19,7 +19,7 @@ from pgsr.release import Outcome, ReleaseConfig, check, new_key, publish
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
-from pgsr.release.judging import certificate_of, replayed, status_of
+from pgsr.release.judging import certificate_of, post_processed, status_of
 from pgsr.release.making import _write_text, package_text
 
 KINDS = ("m_h", "m_c_dp", "kuo", "two_stage", "posterior")
@@ -55,7 +55,7 @@ def rewritten(target: Target, change: Callable[[list[np.ndarray]], None]) -> Non
     """The released counts, changed, and all that follows from them written anew: tables, certificate, descriptions."""
     terms, tree, totals, values = target.known()
     measurement = terms.measured(tree, values, totals, True)
-    result = replayed(terms, measurement)
+    result = post_processed(terms, measurement)
     tables = [table.copy() for table in result.counts.tables]
     change(tables)
     counts = CountsByLevel(tree, tuple(tables))

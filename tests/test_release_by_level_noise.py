@@ -27,7 +27,7 @@ CASES = [
 ]
 """Counts and cumulative counts, each with the root's public number of groups and with every region's."""
 
-every_case = pytest.mark.parametrize("terms", CASES, ids=lambda terms: f"{terms.measures} {terms.public}")
+every_case = pytest.mark.parametrize("terms", CASES, ids=lambda terms: f"{terms.view} {terms.totals}")
 
 
 def measured(terms: Terms, seed: int, source: object = None) -> MeasurementByLevel:

@@ -95,7 +95,7 @@ def configured(place: Path, keys: dict[str, Any]) -> tuple[ReleaseConfig, Ledger
         private_groups=private,
     )
     large = Rho(10**12) if terms.rho else PureEpsilon(10**12) if terms.delta is None else Approximate(10**12, "0.99")
-    return config, LedgerFile.create(place / "ledger.jsonl", terms.data_set, large, terms.neighbours, terms.unit)
+    return config, LedgerFile.create(place / "ledger.jsonl", terms.data_set, large, terms.relation, terms.unit)
 
 
 HEALTH = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much)

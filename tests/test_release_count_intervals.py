@@ -38,7 +38,7 @@ from pgsr.release.count_intervals import SD_ERROR, CountIntervals
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.released_tables import Ends
-from pgsr.release.judging import replayed
+from pgsr.release.judging import post_processed
 from pgsr.release.own_intervals import own_intervals, own_result
 from pgsr.release.preflight import peak_bytes, require_arithmetic
 
@@ -183,7 +183,7 @@ def test_regions_of_different_depth(tmp_path, kind):
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"intervals": '"1"'}, "intervals is 1; write a level of at most 9999/10000"),
+        ({"intervals": '"1"'}, "intervals is 1; write a probability of at most 9999/10000"),
         ({"intervals": '"3/2"'}, "intervals is 3/2"),
         ({"intervals": "0.9"}, "the key 'intervals' is 0.9"),
         (
@@ -351,14 +351,14 @@ TRUTH = CountOfCounts(TREE, np.random.default_rng(3).poisson(40 * 0.8 ** np.aran
 def posterior() -> tuple[Terms, Measurement, CountIntervals]:
     terms = Terms("d", 39, "1", Kind.POSTERIOR, intervals="9/10")
     measurement = terms.mechanism(2).noise.measure(TRUTH, Seeded("ends"))
-    result = replayed(terms, measurement)
+    result = post_processed(terms, measurement)
     return terms, measurement, CountIntervals.of(terms, measurement, result, result.estimate)
 
 
 def test_errors_of_floating_point_are_allowed_and_no_others():
     """Standard deviations off by less than the allowed error give allowed ends; an end moved by 1 is none elsewhere."""
     terms, measurement, found = posterior()
-    result, everywhere = replayed(terms, measurement), np.arange(TREE.n_regions)
+    result, everywhere = post_processed(terms, measurement), np.arange(TREE.n_regions)
     rng = np.random.default_rng(1)
     for error in (1e-12, 1e-9, 0.9 * SD_ERROR):
         reach = result.uncertainty.counts
@@ -381,7 +381,7 @@ def test_errors_of_floating_point_are_allowed_and_no_others():
 def test_an_end_next_to_the_middle_may_be_either():
     """A standard deviation that puts an end on k + 1/2 almost exactly; then both integers pass, and no third one."""
     terms, measurement, _ = posterior()
-    result = replayed(terms, measurement)
+    result = post_processed(terms, measurement)
     exact = result.uncertainty.counts.sd.astype(float)
     exact[3, 5] = 2.5 / 1.6448536269514722
     table = result.answer.as_counts.copy()
@@ -414,7 +414,7 @@ def test_the_published_band_holds_often_enough():
             band(measurement, terms.intervals)
         except ProblemError:
             widened += 1
-        result = replayed(terms, measurement)
+        result = post_processed(terms, measurement)
         ends = CountIntervals.of(terms, measurement, result, result.estimate).ends
         held += bool(((ends.lower <= small.counts) & (small.counts <= ends.upper)).all())
     assert widened > 5
@@ -428,7 +428,7 @@ def test_noise_of_another_law_has_no_band():
     values[0] += 10_000
     measurement = terms.measured(TREE, values, real.totals, True)
     with pytest.raises(ReleaseError, match="no counts lie within noise of the stated scales"):
-        CountIntervals.of(terms, measurement, replayed(terms, real), replayed(terms, real).estimate)
+        CountIntervals.of(terms, measurement, post_processed(terms, real), post_processed(terms, real).estimate)
 
 
 def test_the_command_gives_the_published_ends(tmp_path):

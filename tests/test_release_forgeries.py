@@ -25,7 +25,7 @@ from pgsr.publishing.signature import load_private, sign
 from pgsr.release import Kind, ReleaseConfig, check, new_key, publish
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.readme import readme
-from pgsr.release.judging import replayed
+from pgsr.release.judging import post_processed
 
 # One file is changed, and the digests are written anew
 
@@ -172,7 +172,7 @@ def relabelled(stated: str, drawn: str, target: Target) -> None:
     """Noise of one epsilon, and another one in the manifest, README, metadata, data package and summary alike."""
     terms, _, _, _ = target.known()
     truth = target.config.count()
-    real = Geometric(terms.measures.rule, drawn, totals=terms.public).measure(truth, Seeded("forger"))
+    real = Geometric(terms.view.rule, drawn, totals=terms.totals).measure(truth, Seeded("forger"))
     stated_terms = replace(terms, epsilon=Fraction(stated), shares=None)
     target.remake(stated_terms.measured(real.hierarchy, real.matrix, real.totals, True), stated_terms)
 
@@ -190,7 +190,7 @@ def shares_swapped(target: Target) -> None:
 def counts_moved(target: Target) -> None:
     """One group of another size in a leaf and above it: all conditions hold, but it is not what the method gives."""
     terms, tree, totals, values = target.known()
-    result = replayed(terms, terms.measured(tree, values, totals, True))
+    result = post_processed(terms, terms.measured(tree, values, totals, True))
     leaves = result.answer.counts().counts[tree.leaves].copy()
     size = int(leaves[0].argmax())
     leaves[0, size] -= 1

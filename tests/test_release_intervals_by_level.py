@@ -27,7 +27,7 @@ from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.folder import artefact
 from pgsr.release.folder.released_tables import Ends
 from pgsr.release.intervals_by_level import own_intervals
-from pgsr.release.judging import replayed
+from pgsr.release.judging import post_processed
 from pgsr.release.preflight import level_peak_bytes
 
 KEYS = {"max_size": "{nation = 6, state = 3, county = 2}", "intervals": '"9/10"', "publication": "{zeros = false}"}
@@ -278,7 +278,7 @@ def found_of(relative: float, seed: int) -> tuple[CountIntervals, Ends]:
     truth = CountsByLevel.of(CountOfCounts(TREE, TREE.sum_up(counts), "d"), SIZES)
     terms = Terms("d", SIZES, "1", Kind.POSTERIOR, intervals="9/10")
     measurement = terms.mechanism(3).measure(truth, Seeded("ends"))
-    result, rng = replayed(terms, measurement), np.random.default_rng(seed)
+    result, rng = post_processed(terms, measurement), np.random.default_rng(seed)
     about = result.uncertainty
     variances, steps = (
         [(table * (1 + relative * rng.choice([-1, 1], table.shape))).astype(np.float32) for table in tables]
@@ -312,7 +312,7 @@ def test_variances_change_by_no_more_than_their_terms() -> None:
     counts = rng.poisson(40 * 0.8 ** np.arange(41), (12, 41))
     truth = CountsByLevel.of(CountOfCounts(TREE, TREE.sum_up(counts), "d"), SIZES)
     terms = Terms("d", SIZES, "1", Kind.POSTERIOR)
-    about = replayed(terms, terms.mechanism(3).measure(truth, Seeded("terms"))).uncertainty
+    about = post_processed(terms, terms.mechanism(3).measure(truth, Seeded("terms"))).uncertainty
     plain = replace(about, **{name: [t.astype(float) for t in getattr(about, name)] for name in ("variances", "steps")})
     reached = 0.0
     for _ in range(20):

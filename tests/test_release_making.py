@@ -81,7 +81,7 @@ def test_noisy_values_outlive_a_failing_post_process(place, monkeypatch, error, 
     def fail(_terms, _measurement):
         raise error
 
-    monkeypatch.setattr("pgsr.release.making.replayed", fail)
+    monkeypatch.setattr("pgsr.release.making.post_processed", fail)
     with pytest.raises(raised, match=said):
         release(config(place))
     [kept] = [path for path in place.iterdir() if path.name.startswith(".release.")]

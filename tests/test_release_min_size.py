@@ -256,8 +256,8 @@ def test_private_groups_are_never_empty(tmp_path):
         ledger=tmp_path / "ledger.jsonl",
         private_groups=True,
     )
-    LedgerFile.create(tmp_path / "ledger.jsonl", "town", PureEpsilon(10), asked.terms.neighbours)
+    LedgerFile.create(tmp_path / "ledger.jsonl", "town", PureEpsilon(10), asked.terms.relation)
     made = publish(asked)
     assert made.report.passed, made.report
     assert not made.counts().counts[:, 0].any()
-    assert asked.terms.part == Fraction(1, 10)
+    assert asked.terms.totals_share == Fraction(1, 10)

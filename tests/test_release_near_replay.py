@@ -18,7 +18,7 @@ from pgsr import Estimate, Measurement, View
 from pgsr.release import ReleaseConfig, Terms, check, new_key, publish
 from pgsr.release.folder import artefact, released_tables
 from pgsr.release.folder.datapackage import package_text
-from pgsr.release.judging import certificate_of, replayed
+from pgsr.release.judging import certificate_of, post_processed
 from pgsr.release.making import _write
 
 COUNTS = artefact.COUNTS
@@ -28,7 +28,7 @@ def exchanged(times: int, by: int, target: Target) -> None:
     """Children of one region exchange `by` groups of neighbouring sizes, so that cumulative counts of two change."""
     terms, tree, totals, values = target.known()
     measurement = terms.measured(tree, values, totals, True)
-    result = replayed(terms, measurement)
+    result = post_processed(terms, measurement)
     leaves = result.answer.counts().counts[tree.leaves].copy()
     places = [(a, a + 1, s) for a in (0, 3, 6, 9, 12, 15) for s in range(0, terms.max_size, 2)]
     places = [(a, b, s) for a, b, s in places if leaves[a, s + 1] >= by <= leaves[b, s]]
@@ -43,7 +43,7 @@ def moved_alone(target: Target) -> None:
     """One group has another size in a leaf, and so in the regions above it."""
     terms, tree, totals, values = target.known()
     measurement = terms.measured(tree, values, totals, True)
-    leaves = replayed(terms, measurement).answer.counts().counts[tree.leaves].copy()
+    leaves = post_processed(terms, measurement).answer.counts().counts[tree.leaves].copy()
     size = int(leaves[0, :-1].argmax())
     leaves[0, size : size + 2] += (-1, 1)
     write_counts(target, terms, measurement, tree.sum_up(leaves))
@@ -52,7 +52,7 @@ def moved_alone(target: Target) -> None:
 def write_counts(target: Target, terms: Terms, measurement: Measurement, counts: np.ndarray) -> None:
     """Write a release of these counts, with all that follows from them."""
     estimate = Estimate(measurement.hierarchy, View.COUNTS, counts)
-    result = replace(replayed(terms, measurement), answer=estimate)
+    result = replace(post_processed(terms, measurement), answer=estimate)
     assert not any(certificate_of(terms, measurement, estimate).violations.values())
     _write(target.folder, terms, measurement, result)
 

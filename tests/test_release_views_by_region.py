@@ -32,7 +32,7 @@ from pgsr.release import (
 )
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.forecast import _choices
-from pgsr.release.judging import replayed
+from pgsr.release.judging import post_processed
 from pgsr.release.making import UNFINISHED, _write, _write_measurement, finish
 from pgsr.release.noise_law import families, judge
 from pgsr.release.preflight import require_arithmetic
@@ -178,7 +178,8 @@ def test_a_rehearsal_is_what_python_gives(tmp_path, kind):
         assert np.array_equal(ours, theirs)
     assert "privacy claim" not in failed(folder)
     assert np.array_equal(
-        replayed(terms, found).estimate.as_counts, wanted.terms.mechanism(3).post_process(expected).estimate.as_counts
+        post_processed(terms, found).estimate.as_counts,
+        wanted.terms.mechanism(3).post_process(expected).estimate.as_counts,
     )
 
 
@@ -203,7 +204,7 @@ def fix_digests(folder: Path) -> None:
 
 def remake(folder: Path, measurement: Measurement, terms: Terms) -> None:
     _write_measurement(folder, terms, measurement)
-    _write(folder, terms, measurement, replayed(terms, measurement))
+    _write(folder, terms, measurement, post_processed(terms, measurement))
     (folder / UNFINISHED).unlink()
 
 
@@ -464,5 +465,5 @@ def test_plans_leave_out_views_that_a_release_refuses(tmp_path: Path, more: dict
     """Every region has few enough groups to be ranked."""
     truth = CountOfCounts(Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), np.eye(10, dtype=np.int64)[:2])
     for terms, ranked in ((config(tmp_path).terms, True), (Terms("views", 9, None, Kind.KUO, rho="2", **more), False)):
-        found = {choice.terms.measures for choice in _choices(terms, [Kind.KUO, Kind.BOTTOM_UP], truth)}
+        found = {choice.terms.view for choice in _choices(terms, [Kind.KUO, Kind.BOTTOM_UP], truth)}
         assert (Measured.BY_GROUPS in found) == ranked

@@ -66,8 +66,8 @@ class Stages:
         self._end()
         self._stage = self._bar.add_task(text, total=None)
 
-    def part(self, done: int, total: int) -> None:
-        """Tell how many parts of the stage are done; nothing is shown where there is no bar."""
+    def advance(self, done: int, total: int) -> None:
+        """Tell how many pieces of the stage are done; nothing is shown where there is no bar."""
         if self._stage is not None:
             self._bar.update(self._stage, completed=done, total=total)
 

@@ -26,7 +26,7 @@ from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.folder.wide_tables import wide_files, wide_tables
-from pgsr.release.judging import Answer, answer_of, broken, certificate_of, finished, replayed, status_of
+from pgsr.release.judging import Answer, answer_of, broken, certificate_of, finished, post_processed, status_of
 from pgsr.release.near_replay import Differences
 from pgsr.release.rehearsals import is_rehearsal
 from pgsr.release.terms import Terms
@@ -123,7 +123,7 @@ class ReleaseCheck(FolderCheck):
         terms = self.need("terms")
         tree, totals = released_tables.read_regions(self.path / artefact.REGIONS, terms)
         if (
-            terms.public is not Totals.ROOT
+            terms.totals is not Totals.ROOT
             and (totals[: tree.n_inner] != tree.sum_up(totals[tree.leaves])[: tree.n_inner]).any()
         ):
             raise ReleaseError("the numbers of groups of regions do not add up to those above them")
@@ -319,7 +319,7 @@ class ReleaseCheck(FolderCheck):
 
     def _replayed(self) -> Answer:
         if "replayed" not in self.known:
-            self.known["replayed"] = replayed(self.need("terms"), self.need("measurement"))
+            self.known["replayed"] = post_processed(self.need("terms"), self.need("measurement"))
         return self.known["replayed"]
 
     def _is_table_of(self, counts: Estimate | CountsByLevel) -> bool:

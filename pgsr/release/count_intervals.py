@@ -6,8 +6,8 @@ aims to hold the true count with the chance `Terms.intervals`. Of all other mech
 from what is published, so they cost no privacy, and everybody computes them again.
 
 **A band that holds no counts.** Noise that leaves its quantiles may leave a band without any counts, and a release that
-was paid for must not fail by that. Then the chance that is left, 1 - level, is divided by ten until counts fit. The
-truth was not in the band without counts, so this only adds to the chance that it lies in the published one.
+was paid for must not fail by that. Then the chance that is left, 1 - probability, is divided by ten until counts fit.
+The truth was not in the band without counts, so this only adds to the chance that it lies in the published one.
 
 **Facts.** What is known beforehand (`Terms.facts`) bounds counts with certainty, so ends are brought within it.
 
@@ -90,7 +90,7 @@ class CountIntervals:
         """Compute the intervals of released counts.
 
         Args:
-            terms: of the release, with a level of `intervals`.
+            terms: of the release, with a probability of `intervals`.
             measurement: the noisy values.
             result: of the replayed post-processing, which holds the uncertainty of a posterior.
             released: the released counts, which may differ from the result by a few roundings.
@@ -112,26 +112,26 @@ class CountIntervals:
             ends = _narrowed(terms, measurement, *_band(measurement, terms.intervals).bounds.counts)
             return cls(ends, ends, ends)
         _ = result.estimate  # raises where the post-processing was not finished
-        about, level = result.uncertainty, float(terms.intervals)
+        about, probability = result.uncertainty, float(terms.intervals)
         assert isinstance(about, Uncertainty), "a posterior release knows its uncertainty"
         table = Estimate(released.hierarchy, View.COUNTS, dense(released))
         exact, moved = about.counts.sd.astype(float), about.counts.moved
-        error = SD_ERROR * (1 + exact) + _error_of_centre(level) + ERROR_OF_PART * moved / _quantile(level)
+        error = SD_ERROR * (1 + exact) + _error_of_centre(probability) + ERROR_OF_PART * moved / _quantile(probability)
         possible = (replace(about.counts, sd=sd) for sd in (exact, exact + error, np.maximum(exact - error, 0)))
-        found = [replace(about, counts=reach).intervals(table, level, View.COUNTS) for reach in possible]
+        found = [replace(about, counts=reach).intervals(table, probability, View.COUNTS) for reach in possible]
         return cls(*(_narrowed(terms, measurement, each.lower, each.upper) for each in found))
 
     @classmethod
     def _by_level(
-        cls, terms: Terms, level: float, about: UncertainByLevel | None, released: CountsByLevel
+        cls, terms: Terms, probability: float, about: UncertainByLevel | None, released: CountsByLevel
     ) -> "CountIntervals":
         assert isinstance(about, LevelUncertainty), "a posterior release of cumulative counts knows its uncertainty"
-        relative, absolute = 2 * SD_ERROR + 2.0**-23 * (terms.max_excess + 2), SD_ERROR + _error_of_centre(level)
+        relative, absolute = 2 * SD_ERROR + 2.0**-23 * (terms.max_excess + 2), SD_ERROR + _error_of_centre(probability)
         exact = about.deviations(View.COUNTS)
         pairs = [(sd**2, relative * of) for sd, of in zip(exact, about.terms(), strict=True)]
         wide = [np.sqrt(variance + error) + absolute for variance, error in pairs]
         narrow = [np.maximum(np.sqrt(np.maximum(variance - error, 0)) - absolute, 0) for variance, error in pairs]
-        found = (about.intervals(released, level, View.COUNTS, possible) for possible in (exact, wide, narrow))
+        found = (about.intervals(released, probability, View.COUNTS, possible) for possible in (exact, wide, narrow))
         return cls(*(Ends.by_level(each.lower, each.upper) for each in found))
 
     def refuted(self, published: Ends, regions: np.ndarray | slice) -> np.ndarray:
@@ -158,19 +158,19 @@ def _narrowed(terms: Terms, measurement: Measurement, lower: np.ndarray, upper: 
     return Ends(np.clip(lower, least, most), np.clip(upper, least, most))
 
 
-def _error_of_centre(level: float) -> float:
+def _error_of_centre(probability: float) -> float:
     """The error of a centre, as one of a standard deviation that moves an end as far."""
-    return 2 / GRID / _quantile(level)
+    return 2 / GRID / _quantile(probability)
 
 
-def _quantile(level: float) -> float:
+def _quantile(probability: float) -> float:
     """The number of standard deviations on each side of an interval."""
-    return float(ndtri((1 + level) / 2))
+    return float(ndtri((1 + probability) / 2))
 
 
-def _band(measurement: Measurement, level: Fraction) -> Band:
-    """The band at this level, or at the first one nearer to 1 at which counts lie within it."""
-    fails = 1 - level
+def _band(measurement: Measurement, probability: Fraction) -> Band:
+    """The band at this probability, or at the first one nearer to 1 at which counts lie within it."""
+    fails = 1 - probability
     while fails >= LEAST_CHANCE:
         try:
             return band(measurement, 1 - fails)

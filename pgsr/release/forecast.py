@@ -58,7 +58,7 @@ class Choice:
     @property
     def mechanism(self) -> str:
         """The mechanism, and its view if it is not the usual one."""
-        kind, view = self.terms.kind, self.terms.measures
+        kind, view = self.terms.kind, self.terms.view
         return str(kind) if view is kind.views[0] else f"{kind}, {view}"
 
     @property
@@ -70,14 +70,14 @@ class Choice:
     def keys(self) -> str:
         """The keys of a configuration that ask for it."""
         shares = ", ".join(f'"{share}"' for share in self.shares)
-        view = "" if self.terms.measures is self.terms.kind.views[0] else f', view = "{self.terms.measures}"'
+        view = "" if self.terms.view is self.terms.kind.views[0] else f', view = "{self.terms.view}"'
         return f'mechanism = "{self.terms.kind}"{view}, shares = [{shares}]'
 
     @property
     def toml(self) -> str:
         """The same keys as lines of a TOML file, one per line; the view only where it is not the usual one."""
         shares = ", ".join(f'"{share}"' for share in self.shares)
-        view = "" if self.terms.measures is self.terms.kind.views[0] else f'view = "{self.terms.measures}"\n'
+        view = "" if self.terms.view is self.terms.kind.views[0] else f'view = "{self.terms.view}"\n'
         return f'mechanism = "{self.terms.kind}"\n{view}shares = [{shares}]'
 
     def __str__(self) -> str:
@@ -181,7 +181,7 @@ class Forecast(Plan):
         marks = [" (configured)" if choice.configured else "" for choice in self.choices]
         frame["mechanism"] = [choice.mechanism + mark for choice, mark in zip(self.choices, marks, strict=True)]
         frame.insert(1, "split", [choice.split for choice in self.choices])
-        totals = [str(choice.terms.public) for choice in self.choices]
+        totals = [str(choice.terms.totals) for choice in self.choices]
         if len(set(totals)) > 1:
             frame.insert(2, "public totals", totals)
         if self.cell is not None:
@@ -457,19 +457,19 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts | Coun
     """
     terms = replace(terms, facts=())
     n_levels = stand_in.hierarchy.n_levels
-    own, few = terms.parts(n_levels), ByGroups().ranked_up_to(terms.max_excess)
+    own, few = terms.shares_of(n_levels), ByGroups().ranked_up_to(terms.max_excess)
     any_ranked = isinstance(stand_in, CountOfCounts) and bool((stand_in.totals <= few).any())
     choices = [Choice(replace(terms, intervals=None), own, True)]
     leaves_only, splits = usual_splits(n_levels)[-1], splits_for(terms, stand_in.hierarchy)
     for kind in kinds:
-        noisy = terms.public is Totals.NOISY
-        totals = terms.public if noisy or kind is terms.kind else kind.totals[0]
+        noisy = terms.totals is Totals.NOISY
+        totals = terms.totals if noisy or kind is terms.kind else kind.totals[0]
         by_groups = totals is Totals.REGIONS and any_ranked
         left_out = {Measured.BY_GROUPS} if not by_groups or not terms.ranks_alike else set()
         left_out |= {Measured.COUNTS} if kind is Kind.POSTERIOR and not terms.unit.is_group else set()
         for view in [view for view in kind.views if view not in left_out]:
             for shares in [leaves_only] if kind is Kind.BOTTOM_UP else splits:
-                if (kind, view, shares) == (terms.kind, terms.measures, own):
+                if (kind, view, shares) == (terms.kind, terms.view, own):
                     continue
                 share = terms.totals_share if noisy else None
                 other = replace(

@@ -16,7 +16,7 @@ from pgsr.release.preflight import bytes_needed
 from pgsr.release.terms import Terms
 
 USUAL_LEVEL = Fraction(9, 10)
-"""The level of the intervals where a configuration asks for none."""
+"""The probability that intervals aim at where a configuration asks for none."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ def cell_of(text: str | None, terms: Terms, n_levels: int, mean_size: float) -> 
     return Cell(level, name, size)
 
 
-def publishing(terms: Terms, level: Fraction, stand_in: CountOfCounts | CountsByLevel) -> Terms | None:
-    """Let a release publish intervals of this level too; None if it cannot, or they do not fit into memory."""
+def publishing(terms: Terms, probability: Fraction, stand_in: CountOfCounts | CountsByLevel) -> Terms | None:
+    """Let a release publish intervals of this probability, too; None if it cannot, or they do not fit into memory."""
     if terms.possible_construction is None:
         return None
-    found = replace(terms, intervals=level)
+    found = replace(terms, intervals=probability)
     try:
         memory.require(bytes_needed(found, stand_in.hierarchy, stand_in), "a release with intervals")
     except MemoryNeededError:
@@ -81,7 +81,7 @@ def median_width(terms: Terms, cell: Cell, measurement: Any, result: Any) -> flo
     """Compute the median over a level's regions of upper - lower, as a release would publish them for a cell.
 
     Args:
-        terms: with a level of `intervals`.
+        terms: with `intervals`.
         cell: whose intervals.
         measurement: of the simulated release.
         result: of a simulated release under these terms.

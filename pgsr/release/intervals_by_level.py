@@ -41,7 +41,9 @@ def view_of_statistic(statistic: Statistic) -> View:
     )
 
 
-def own_intervals(published: PublishedByLevel, level: Fraction, views: Sequence[View]) -> list[CellIntervalsByLevel]:
+def own_intervals(
+    published: PublishedByLevel, probability: Fraction, views: Sequence[View]
+) -> list[CellIntervalsByLevel]:
     """Compute the intervals that a posterior of noisy cumulative counts knows, around the released counts, by view.
 
     Raises:
@@ -52,12 +54,12 @@ def own_intervals(published: PublishedByLevel, level: Fraction, views: Sequence[
     found = published.mechanism.post_process(published.measurement)
     assert isinstance(found, LevelRelease), "a posterior makes a LevelRelease"
     mine = replace(found, counts=published.by_excess)
-    return [intervals_by_size(mine.intervals(float(level), view), published.terms.min_size) for view in views]
+    return [intervals_by_size(mine.intervals(float(probability), view), published.terms.min_size) for view in views]
 
 
 def bootstrapped(
     published: PublishedByLevel,
-    level: Fraction,
+    probability: Fraction,
     views: Sequence[View],
     replicates: int,
     seed: str,
@@ -65,7 +67,7 @@ def bootstrapped(
 ) -> list[CellIntervalsByLevel]:
     """Compute the intervals of `pgsr.intervals.intervals_by_level` for every view, all of the same replicates."""
     drawn = replicate_by_level(published.mechanism, published.by_excess, views, replicates, seed, progress)
-    found = (cells_of(of_view, view, level) for of_view, view in zip(drawn, views, strict=True))
+    found = (cells_of(of_view, view, probability) for of_view, view in zip(drawn, views, strict=True))
     return [intervals_by_size(each, published.terms.min_size) for each in found]
 
 

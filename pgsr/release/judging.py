@@ -40,7 +40,7 @@ def kept(terms: Terms, measurement: Measurement) -> Measurement:
     return measurement
 
 
-def replayed(terms: Terms, measurement: Measurement | MeasurementByLevel) -> Answer:
+def post_processed(terms: Terms, measurement: Measurement | MeasurementByLevel) -> Answer:
     """Compute the post-processing of the terms' mechanism, which is deterministic."""
     return terms.mechanism(measurement.hierarchy.n_levels).post_process(measurement)
 
@@ -95,20 +95,20 @@ def certificate_of(
     terms: Terms,
     measurement: Measurement | MeasurementByLevel,
     counts: Estimate | CountsByLevel,
-    replay: Answer | None = None,
+    result: Answer | None = None,
 ) -> Certificate:
     """The certificate that counts get as a release of this measurement, whoever computed them.
 
     With sizes per level, prices are the proof of M_H, and of the second step of M_c^dp, which is M_H of the repaired
-    counts. Those that a replay finds prove every optimum, so that they are not published: summed over all cells, counts
-    that cost as little as the replay's are as good.
+    counts. Those that post-processing finds prove every optimum, so that they are not published: summed over all cells,
+    counts that cost as little as its own are as good.
 
     Args:
-        replay: of `replayed`; computed where it is needed and not at hand.
+        result: of `post_processed`; computed where it is needed and not at hand.
     """
     if isinstance(counts, CountsByLevel):
         assert isinstance(measurement, MeasurementByLevel), "counts and noisy values are of one kind"
-        return _certificate_by_level(terms, measurement, counts, replay)
+        return _certificate_by_level(terms, measurement, counts, result)
     assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
     table = dense(counts)
     facts = conditions_of(terms.facts, terms.names(counts.hierarchy.n_levels), terms.min_size)
@@ -122,13 +122,13 @@ def certificate_of(
 
 
 def _certificate_by_level(
-    terms: Terms, measurement: MeasurementByLevel, counts: CountsByLevel, replay: Answer | None
+    terms: Terms, measurement: MeasurementByLevel, counts: CountsByLevel, result: Answer | None
 ) -> Certificate:
     wrong = broken(terms, measurement, counts)
     post = terms.mechanism(measurement.hierarchy.n_levels).post
     if not isinstance(post, LevelTreeProjection | LevelIsotonicTreeProjection):
         return Certificate("release", None, None, "", wrong)
-    found = replay or replayed(terms, measurement)
+    found = result or post_processed(terms, measurement)
     assert isinstance(found, LevelResult), "these two end with prices"
     judged = certified(post.stated(measurement), counts, found.prices)
     bound = found.certificate.objective if found.optimal else None

@@ -34,7 +34,7 @@ from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.folder.wide_tables import wide_tables
-from pgsr.release.judging import Answer, answer_of, broken, certificate_of, finished, replayed, status_of
+from pgsr.release.judging import Answer, answer_of, broken, certificate_of, finished, post_processed, status_of
 from pgsr.release.preflight import require_arithmetic, require_room
 from pgsr.release.private_log import OperatorLog
 from pgsr.release.terms import Terms
@@ -190,7 +190,7 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
 
 def charge_for(terms: Terms, folder: Path) -> Charge:
     """The charge of a release under these terms: what it costs, and which data sets are neighbours."""
-    return Charge(terms.total, f"{terms.kind} into {folder.name}", terms.neighbours, unit=terms.unit)
+    return Charge(terms.total, f"{terms.kind} into {folder.name}", terms.relation, unit=terms.unit)
 
 
 def _restore_terms(hidden: Path) -> None:
@@ -244,7 +244,7 @@ def _completed(
 ) -> Report:
     """Post-process, write, check, sign, and give the folder its name."""
     tell("post-processing")
-    result = replayed(terms, measurement)
+    result = post_processed(terms, measurement)
     note("post-processed")
     tell("writing")
     _write(hidden, terms, measurement, result)

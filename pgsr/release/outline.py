@@ -149,7 +149,7 @@ def _levels(config: ReleaseConfig, tree: Hierarchy) -> list[tuple[str, str]]:
         (name, f"{_many(level['regions'], 'region')}, {_noise(level)}")
         for name, level in zip(terms.names(tree.n_levels), fields["levels"], strict=True)
     ]
-    if terms.public is Totals.NOISY:
+    if terms.totals is Totals.NOISY:
         facts.append(("numbers of groups", _noise(fields["totals"])))
     return facts
 

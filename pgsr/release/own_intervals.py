@@ -21,7 +21,9 @@ def own_result(published: Published) -> Result:
     return found
 
 
-def own_intervals(published: Published, result: Result, statistic: Statistic, level: Fraction) -> Intervals | None:
+def own_intervals(
+    published: Published, result: Result, statistic: Statistic, probability: Fraction
+) -> Intervals | None:
     """Give the intervals of counts, cumulative counts and tails, which hold what regions have in common; else None.
 
     A tail is the public number of groups less a cumulative count.
@@ -30,18 +32,18 @@ def own_intervals(published: Published, result: Result, statistic: Statistic, le
         published: a posterior release of noisy cumulative counts.
         result: of `own_result`.
         statistic: of counts by size.
-        level: of each interval by itself.
+        probability: of each interval by itself.
     """
     if not isinstance(statistic, Count | Counts | Cumulative | CumulativeCounts | Tail):
         return None
     assert result.uncertainty is not None, "the result of a posterior release"
     view = View.COUNTS if isinstance(statistic, Count | Counts) else View.CUMULATIVE
     released = Estimate(published.by_excess.hierarchy, View.COUNTS, published.by_excess.counts)
-    cells = result.uncertainty.intervals(released, float(level), view)
+    cells = result.uncertainty.intervals(released, float(probability), view)
     lower, upper = (with_sizes_below(side, published.terms.min_size) for side in (cells.lower, cells.upper))
     if not isinstance(statistic, Counts | CumulativeCounts):
         lower, upper = lower[:, statistic.size], upper[:, statistic.size]
     if isinstance(statistic, Tail):
         lower, upper = published.counts.totals - upper, published.counts.totals - lower
     estimate = np.asarray(statistic.of(published.counts.counts))
-    return Intervals(released.hierarchy, statistic, level, lower, estimate, upper, "posterior")
+    return Intervals(released.hierarchy, statistic, probability, lower, estimate, upper, "posterior")

@@ -31,7 +31,7 @@ def is_rehearsal(terms: Terms, measurement: Measurement | MeasurementByLevel) ->
     tree = measurement.hierarchy
     levels = [level for level in range(tree.n_levels) if measurement.measured[tree.level(level)].all()][:2]
     # Noisy totals measure cumulative counts from above, which shifts the first cell by their own noise.
-    from_above = terms.public is Totals.NOISY and terms.measures is Measured.CUMULATIVE
+    from_above = terms.totals is Totals.NOISY and terms.view is Measured.CUMULATIVE
     first = int(from_above)
     laws = terms.noise_laws(tree.n_levels)
     chances, sums = 0.0, np.zeros((2, terms.max_excess + 1), np.int64)
@@ -52,7 +52,7 @@ def is_rehearsal(terms: Terms, measurement: Measurement | MeasurementByLevel) ->
             if view is View.RANKED and bare.max(initial=0) > terms.max_excess:
                 return False
             if view is not View.RANKED:
-                known = region < len(measurement.totals) and terms.public is not Totals.NOISY
+                known = region < len(measurement.totals) and terms.totals is not Totals.NOISY
                 if known and steps.sum() != measurement.totals[region]:
                     return False
             sums[place] += counts_of_ranked(bare, terms.max_excess) if view is View.RANKED else steps

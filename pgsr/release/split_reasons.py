@@ -25,10 +25,10 @@ def split_reasons(terms: Terms, tree: Hierarchy, names: Sequence[str]) -> str:
 deviation of a measured cell's noise is nation 9.18 (2.8 with equal shares), state 1.54 (2.8 with \
 equal shares).
     """
-    shares = terms.parts(tree.n_levels)
+    shares = terms.shares_of(tree.n_levels)
     unusual = [f"{name} gets {_said(share, tree.n_levels)}" for name, share in zip(names, shares, strict=True)]
     unusual = [text for text, share in zip(unusual, shares, strict=True) if _is_unusual(share, tree.n_levels)]
-    if not unusual or terms.kind is Kind.BOTTOM_UP or terms.measures is Measured.BY_GROUPS:
+    if not unusual or terms.kind is Kind.BOTTOM_UP or terms.view is Measured.BY_GROUPS:
         return ""
     own = _deviations(terms, tree)
     equal = _deviations(replace(terms, shares=(Fraction(1, tree.n_levels),) * tree.n_levels), tree)

@@ -35,15 +35,16 @@ from pgsr.release.levels import require_level_names, sizes_and_names
 from pgsr.release.post_processing import post_by_level, post_of
 from pgsr.release.publication import MOST_ROWS, USUAL, Publication
 
-CLOSEST_LEVEL = Fraction(9999, 10_000)
-"""The largest level of published intervals."""
+LARGEST_PROBABILITY = Fraction(9999, 10_000)
+"""The largest probability that published intervals aim at."""
 
 
 @dataclass(frozen=True)
 class Terms:
     """The terms of a release, checked.
 
-    Numbers may be given as text ("1/3"), and choices by their name ("m_h", "noisy").
+    Numbers may be given as text ("1/3"), and choices by their name ("m_h", "noisy"). What is left out, None, is the
+    usual one once the terms are made.
 
     Attributes:
         data_set: a public name.
@@ -58,8 +59,8 @@ class Terms:
         merge, norm: how `KUO` merges two sizes, and the norm of isotonic fits.
         level_names: public names of the levels, root first; None for level_0, level_1, ...
         view: what is measured of a region; the mechanism's usual view if None.
-        intervals: the level of the intervals in the columns `lower` and `upper` of the released counts; None for
-            tables without these columns.
+        intervals: the probability aimed at by the intervals in the columns `lower` and `upper` of the released counts;
+            None for tables without these columns.
         delta: of approximate differential privacy, beside epsilon; None for a pure epsilon.
         rho: the total of zCDP, instead of epsilon.
         laws: of the noise: "best" takes the law of less variance level by level, the usual one beside rho or delta; a
@@ -94,19 +95,19 @@ class Terms:
     epsilon: Fraction | None
     kind: Kind
     shares: tuple[Fraction, ...] | None = None
-    totals: Totals | None = None
-    totals_share: Fraction | None = None
+    totals: Totals = None  # pyright: ignore[reportAssignmentType]
+    totals_share: Fraction = None  # pyright: ignore[reportAssignmentType]
     max_quantity: int = 1
     merge: Merge = Merge.WEIGHTED
     norm: int = 1
     level_names: tuple[str, ...] | None = None
-    view: Measured | None = None
+    view: Measured = None  # pyright: ignore[reportAssignmentType]
     intervals: Fraction | None = None
     delta: Fraction | None = None
     rho: Fraction | None = None
-    laws: Laws | None = None
+    laws: Laws = None  # pyright: ignore[reportAssignmentType]
     unit: Unit = Unit.ENTITY
-    relation: Relation | None = None
+    relation: Relation = None  # pyright: ignore[reportAssignmentType]
     max_sizes: tuple[int, ...] | None = None
     min_size: int = 0
     facts: tuple[Fact, ...] = ()
@@ -123,10 +124,10 @@ class Terms:
         if self.totals not in self.kind.totals:
             usual = " or ".join(f'"{t}"' for t in self.kind.totals)
             raise ConfigError(f'mechanism {self.kind} does not keep totals = "{self.totals}"; write totals = {usual}')
-        if self.measures not in self.kind.views:
+        if self.view not in self.kind.views:
             usual = " or ".join(f'"{view}"' for view in self.kind.views)
             raise ConfigError(f'mechanism {self.kind} does not work on view = "{self.view}"; write view = {usual}')
-        if self.measures is Measured.BY_GROUPS and self.totals is not Totals.REGIONS:
+        if self.view is Measured.BY_GROUPS and self.totals is not Totals.REGIONS:
             raise ConfigError(
                 f'view = "by_groups" tells every region\'s number of groups, and totals = "{self.totals}" publishes no '
                 'exact ones; write view = "cumulative"'
@@ -135,9 +136,9 @@ class Terms:
         if type(self.norm) is not int or self.norm not in (1, 2):
             raise ConfigError(f"norm is {self.norm}; write 1 or 2")
         noisy = self.totals is Totals.NOISY
-        if noisy != (0 < self.part < 1) or self.part < 0:
+        if noisy != (0 < self.totals_share < 1) or self.totals_share < 0:
             raise ConfigError(
-                f'totals_share is {self.part} with totals = "{self.totals}"; only noisy totals have a share, '
+                f'totals_share is {self.totals_share} with totals = "{self.totals}"; only noisy totals have a share, '
                 "between 0 and 1"
             )
         if type(self.max_quantity) is not int or self.max_quantity < 1:
@@ -172,32 +173,9 @@ class Terms:
     @property
     def plain(self) -> bool:
         """Whether the noise is double geometric for a pure epsilon of entities, which a manifest states by scales."""
-        usual = Relation.ADD_REMOVE_OR_EMPTY_GROUP if self.public is Totals.NOISY else Relation.ADD_REMOVE
+        usual = Relation.ADD_REMOVE_OR_EMPTY_GROUP if self.totals is Totals.NOISY else Relation.ADD_REMOVE
         pure = self.rho is None and self.delta is None
-        return pure and self.unit == Unit.ENTITY and self.neighbours is usual
-
-    @property
-    def neighbours(self) -> Relation:
-        """The relation of neighbouring data sets, `relation`; it is not None once the terms are made."""
-        assert self.relation is not None
-        return self.relation
-
-    @property
-    def part(self) -> Fraction:
-        """The share of epsilon for noisy totals, `totals_share`; it is not None once the terms are made."""
-        return self.totals_share or Fraction(0)
-
-    @property
-    def public(self) -> Totals:
-        """The regions whose number of groups is public, `totals`; it is not None once the terms are made."""
-        assert self.totals is not None
-        return self.totals
-
-    @property
-    def measures(self) -> Measured:
-        """The `view` that is measured of a region, which is not None once the terms are made."""
-        assert self.view is not None
-        return self.view
+        return pure and self.unit == Unit.ENTITY and self.relation is usual
 
     @property
     def ranks_alike(self) -> bool:
@@ -214,7 +192,7 @@ class Terms:
     @property
     def ranked_up_to(self) -> int | None:
         """The largest number of groups of a region that is measured by ranked sizes; None if none is."""
-        rule = self.measures.rule
+        rule = self.view.rule
         return rule.ranked_up_to(self.max_excess) if isinstance(rule, ByGroups) else None
 
     @property
@@ -225,14 +203,14 @@ class Terms:
     @property
     def kept(self) -> Totals:
         """The regions whose public number of groups the released counts have: the root, or every region."""
-        root_alone = self.kind.totals[0] is Totals.ROOT or self.public is Totals.ROOT
+        root_alone = self.kind.totals[0] is Totals.ROOT or self.totals is Totals.ROOT
         return Totals.ROOT if root_alone else Totals.REGIONS
 
     @property
     def sensitivity(self) -> Sensitivity:
         """How far the values of one level differ between neighbouring data sets."""
         return sensitivity_of(
-            self._view, self.unit, max_quantity=self.max_quantity, max_size=self.max_excess, relation=self.neighbours
+            self._view, self.unit, max_quantity=self.max_quantity, max_size=self.max_excess, relation=self.relation
         )
 
     def sensitivities(self, n_levels: int) -> tuple[Sensitivity, ...]:
@@ -247,7 +225,7 @@ class Terms:
     @property
     def totals_sensitivity(self) -> Sensitivity:
         """How far the numbers of groups of one level differ between neighbouring data sets."""
-        return sensitivity_of_totals(self.unit, self.neighbours)
+        return sensitivity_of_totals(self.unit, self.relation)
 
     @property
     def construction(self) -> Construction | None:
@@ -257,7 +235,7 @@ class Terms:
         """
         if self.intervals is None:
             return None
-        own = self.kind is Kind.POSTERIOR and (self.measures is not Measured.COUNTS or self.max_sizes is None)
+        own = self.kind is Kind.POSTERIOR and (self.view is not Measured.COUNTS or self.max_sizes is None)
         return Construction.POSTERIOR if own else Construction.BAND
 
     @property
@@ -333,7 +311,7 @@ class Terms:
             )
         return self.level_names
 
-    def parts(self, n_levels: int) -> tuple[Fraction, ...]:
+    def shares_of(self, n_levels: int) -> tuple[Fraction, ...]:
         """The share of every level in the values' epsilon; they add up to 1."""
         if self.shares is not None:
             return self.shares
@@ -409,7 +387,7 @@ class Terms:
         noise = self.noise(tree.n_levels)
         if isinstance(values, CountsByLevel):
             laws = tuple(require_by_level(noise, values.max_sizes))
-            of_leaves = totals[tree.leaves] if self.public is Totals.REGIONS else None
+            of_leaves = totals[tree.leaves] if self.totals is Totals.REGIONS else None
             return MeasurementByLevel(values, self._view, laws, int(totals[0]), of_leaves, secure, self.data_set)
         return Measurement(
             hierarchy=tree,
@@ -417,24 +395,24 @@ class Terms:
             values=values,
             max_size=self.max_excess,
             noise=noise.levels(tree.n_levels, self.max_excess),
-            public=self.public,
+            public=self.totals,
             totals=totals,
             secure=secure,
             data_set=self.data_set,
             totals_noise=noise.totals_noise(tree.n_levels, self.max_excess),
             max_quantity=self.max_quantity,
             unit=self.unit,
-            relation=self.neighbours,
+            relation=self.relation,
         )
 
     def noise(self, n_levels: int) -> Geometric | Noise:
         """The noise step on a hierarchy with this many levels."""
-        share = self.part if self.public is Totals.NOISY else Fraction(1, 10)
-        rule, parts = self.measures.rule, self.parts(n_levels)
+        share = self.totals_share if self.totals is Totals.NOISY else Fraction(1, 10)
+        rule, parts = self.view.rule, self.shares_of(n_levels)
         if self.plain:
             assert self.epsilon is not None
-            return Geometric(rule, self.epsilon, parts, self.public, share, self.max_quantity)
-        about = (self.public, share, self.max_quantity, self.unit, self.neighbours)
+            return Geometric(rule, self.epsilon, parts, self.totals, share, self.max_quantity)
+        about = (self.totals, share, self.max_quantity, self.unit, self.relation)
         return Noise(rule, self.total, parts, self.laws or Laws.BEST, *about)
 
     def _convert(self) -> None:
@@ -470,7 +448,7 @@ class Terms:
 
     def _check_currency(self) -> None:
         """Fill in the relation and the laws, and refuse budgets, units and relations that do not go together."""
-        keep, noisy = object.__setattr__, self.public is Totals.NOISY
+        keep, noisy = object.__setattr__, self.totals is Totals.NOISY
         if (self.epsilon is None) == (self.rho is None):
             raise ConfigError('the budget is epsilon = "1", epsilon with delta, or rho = "1/10"; write one of them')
         if self.rho is not None and self.delta is not None:
@@ -481,7 +459,7 @@ class Terms:
         if noisy and self.relation is Relation.ADD_REMOVE and not self.unit.is_group:
             keep(self, "relation", Relation.ADD_REMOVE_OR_EMPTY_GROUP)
         try:
-            require_totals(str(self.public), self.unit, self.neighbours)
+            require_totals(str(self.totals), self.unit, self.relation)
             _ = self.sensitivity
         except ProblemError as error:
             raise ConfigError(str(error)) from None
@@ -493,7 +471,7 @@ class Terms:
                 f'laws = "{self.laws}" with a pure epsilon, which has no Gaussian noise; leave laws out, or write '
                 "delta or rho"
             )
-        if self.measures is Measured.BY_GROUPS and not self.ranks_alike:
+        if self.view is Measured.BY_GROUPS and not self.ranks_alike:
             raise ConfigError(
                 'view = "by_groups" measures ranked sizes and cumulative counts, which differ in sensitivity here; '
                 'write view = "cumulative"'
@@ -510,7 +488,7 @@ class Terms:
 
     def _check_fact(self, fact: Fact, where: str) -> None:
         """Raise `ConfigError` unless a release under the other terms can keep this fact."""
-        if self.public is Totals.NOISY:
+        if self.totals is Totals.NOISY:
             raise ConfigError(
                 f'{where}: with totals = "noisy" numbers of groups are not public, and may turn out to contradict '
                 "facts; leave the facts out, or say with min_size that small groups do not exist"
@@ -549,14 +527,14 @@ class Terms:
                 f'merge = "{self.merge}" with norm = {self.norm} wants the same sizes on all levels; leave [options] '
                 "out, or write one max_size"
             )
-        if self.measures is Measured.BY_GROUPS:
+        if self.view is Measured.BY_GROUPS:
             raise ConfigError(
                 'view = "by_groups" has the same sizes on all levels; write view = "cumulative", or one max_size'
             )
-        if self.public is not wanted:
+        if self.totals is not wanted:
             whose = "the root's public number" if wanted is Totals.ROOT else "every region's public number"
             raise ConfigError(
-                f'mechanism {self.kind} with sizes per level needs {whose} of groups, and totals = "{self.public}" '
+                f'mechanism {self.kind} with sizes per level needs {whose} of groups, and totals = "{self.totals}" '
                 f'does not publish it; write totals = "{wanted}", or one max_size for all levels'
             )
         if self.shares is not None and not all(self.shares):
@@ -566,15 +544,17 @@ class Terms:
         if self.construction is Construction.BAND:
             raise ConfigError(
                 "with sizes per level only mechanism posterior of cumulative counts publishes intervals, and this is "
-                f'{self.kind} with view = "{self.measures}"; write mechanism = "posterior" with view = "cumulative", '
+                f'{self.kind} with view = "{self.view}"; write mechanism = "posterior" with view = "cumulative", '
                 "or leave the key out and use `pgsr intervals FOLDER` on the release"
             )
 
-    def _check_intervals(self, level: Fraction) -> None:
-        """Raise `ConfigError` unless intervals of this level follow from what is published."""
-        if level > CLOSEST_LEVEL:
-            raise ConfigError(f'intervals is {level}; write a level of at most {CLOSEST_LEVEL}, such as "9/10"')
-        if self.public is Totals.NOISY:
+    def _check_intervals(self, probability: Fraction) -> None:
+        """Raise `ConfigError` unless intervals of this probability follow from what is published."""
+        if probability > LARGEST_PROBABILITY:
+            raise ConfigError(
+                f'intervals is {probability}; write a probability of at most {LARGEST_PROBABILITY}, such as "9/10"'
+            )
+        if self.totals is Totals.NOISY:
             raise ConfigError(
                 'intervals are published with public numbers of groups only, and totals = "noisy" publishes none; '
                 "leave the key out, and use `pgsr intervals FOLDER` on the release"
@@ -596,7 +576,7 @@ class Terms:
     @property
     def _view(self) -> View:
         """The view whose sensitivity counts: ranked sizes have that of cumulative counts."""
-        return View.COUNTS if self.measures is Measured.COUNTS else View.CUMULATIVE
+        return View.COUNTS if self.view is Measured.COUNTS else View.CUMULATIVE
 
 
 def _unit(value: Unit | str) -> Unit:

@@ -21,9 +21,9 @@ def terms_facts(terms: Terms) -> dict[str, str]:
 
 
 def _measures(terms: Terms) -> str:
-    if terms.measures is Measured.BY_GROUPS:
+    if terms.view is Measured.BY_GROUPS:
         return f"ranked sizes of regions with at most {terms.ranked_up_to:,} groups and cumulative counts of the others"
-    return "counts" if terms.measures is Measured.COUNTS else "cumulative counts"
+    return "counts" if terms.view is Measured.COUNTS else "cumulative counts"
 
 
 def _sizes(terms: Terms) -> str:

@@ -81,7 +81,7 @@ def wide_columns(terms: Terms, names: Sequence[str], level: int) -> list[Column]
 def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     """The columns of measurement.parquet: the noisy values that everything else was computed from."""
     groups = terms.publication.group_name
-    if terms.measures is Measured.COUNTS:
+    if terms.view is Measured.COUNTS:
         exactly = "exactly this size" if terms.max_sizes is None else "this size, at the last class of larger ones too,"
         value = f"Noisy number of {groups} of {exactly} in this region: true number plus noise."
         return [*_region_columns(terms, names), _size(terms, names), _noisy("noisy_count", value)]
@@ -203,14 +203,14 @@ def held(construction: Construction, by_level: bool) -> str:
     return _HELD[construction] + more
 
 
-def percent(level: Fraction) -> str:
-    """A level of intervals in percent.
+def percent(probability: Fraction) -> str:
+    """The probability that intervals aim at, in percent.
 
     Example:
         >>> percent(Fraction(9, 10))
         '90 %'
     """
-    return f"{float(100 * level):.6g} %"
+    return f"{float(100 * probability):.6g} %"
 
 
 def _noisy(name: str, value: str) -> Column:

@@ -83,14 +83,14 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
     """The part of a manifest that follows from the terms and the number of regions per level."""
     n_levels = len(regions)
     names, noise = terms.names(n_levels), _plain_noise(terms, n_levels) if terms.plain else _noise(terms, n_levels)
-    parts = terms.parts(n_levels)
+    parts = terms.shares_of(n_levels)
     levels = [
         {
             "level": level,
             "name": names[level],
             "regions": regions[level],
             **({} if terms.max_sizes is None else {"max_size": terms.max_sizes[level]}),
-            "view": str(terms.measures),
+            "view": str(terms.view),
             **({} if terms.ranked_up_to is None else {"ranked_up_to": terms.ranked_up_to}),
             "share": str(parts[level]),
             **noise[level],
@@ -98,8 +98,8 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
         for level in range(n_levels)
     ]
     totals: dict[str, Any] = {
-        "public": str(terms.public),
-        "share": str(terms.part),
+        "public": str(terms.totals),
+        "share": str(terms.totals_share),
         **noise[n_levels],
     }
     intervals = {} if terms.intervals is None else {"intervals": _intervals_fields(terms)}
@@ -135,7 +135,7 @@ def _noise_fields(terms: Terms) -> dict[str, str]:
         "budget": terms.total.spelled,
         "laws": str(terms.laws),
         "unit": str(terms.unit),
-        "relation": str(terms.neighbours),
+        "relation": str(terms.relation),
     }
 
 
@@ -169,11 +169,11 @@ def _noise(terms: Terms, n_levels: int) -> list[dict[str, Any]]:
 def neighbours(terms: Terms) -> str:
     """Say which data sets are neighbours, between which a reader can hardly distinguish."""
     if not terms.plain:
-        return _NEIGHBOURS[terms.neighbours].format(terms.unit) + (
+        return _NEIGHBOURS[terms.relation].format(terms.unit) + (
             f", of quantity at most {terms.max_quantity} in each group" if terms.max_quantity > 1 else ""
         )
     more = f", of quantity at most {terms.max_quantity}" if terms.max_quantity > 1 else ""
-    empty = ", or by one empty group" if terms.public is Totals.NOISY else ""
+    empty = ", or by one empty group" if terms.totals is Totals.NOISY else ""
     return f"data sets that differ by one row of entities{more}{empty}"
 
 
@@ -187,7 +187,7 @@ def invariants(terms: Terms) -> list[str]:
     }
     least = [f"that no group has fewer members than {terms.min_size:,}"] if terms.min_size else []
     facts = [f"known beforehand, {fact}" for fact in terms.facts]
-    return ["the regions", *known[terms.public], *least, *facts]
+    return ["the regions", *known[terms.totals], *least, *facts]
 
 
 def answer_fields(

@@ -322,7 +322,7 @@ def read_regions(path: Path, terms: Terms) -> tuple[Hierarchy, np.ndarray]:
     Raises:
         ReleaseError, HierarchyError: the file is not what `write_regions` writes.
     """
-    public = terms.public
+    public = terms.totals
     text = path.read_bytes().decode("utf-8")
     rows = list(csv.reader(io.StringIO(text)))
     listed = [(path_of_id(row[0]), row[-1]) for row in rows[1:]]
