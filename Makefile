@@ -15,8 +15,8 @@ ROWS ?= 100000000
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-compare: .venv/compare.ready  ## all methods side by side; SIZE=full, DATA=taxi|census2000|flights, EPSILON=0.1, SEED=text
-	$(RUN) -m pgsr.experiments compare --data $(DATA) --size $(SIZE) --epsilon $(EPSILON) --seed $(SEED)
+compare: .venv/compare.ready  ## all methods side by side; SIZE=full, DATA=taxi|census2000|flights, EPSILON=0.1, SEED=text, SIZES_PER_LEVEL=20,10,5
+	$(RUN) -m pgsr.experiments compare --data $(DATA) --size $(SIZE) --epsilon $(EPSILON) --seed $(SEED)$(if $(SIZES_PER_LEVEL), --sizes-per-level $(SIZES_PER_LEVEL))
 
 # An experiment with failed cells does not keep the others from running; the report names them. Ctrl-C ends all of it.
 reproduce: .venv/experiments.ready .venv/synthesis.ready  ## all experiments and their report in results/report; PROFILE=smoke|reduced|paper, PGSR_DATA for real data

@@ -96,6 +96,12 @@ PROBLEMS: dict[str, tuple[View, Callable[..., Problem]]] = {
     "M_c L1^r, regions": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1, totals="regions").relaxed()),
 }
 
+BY_LEVEL = ("naive", "H_c L1", "H_c L2", "mean consistency", "M_H", "M_H^r", "M_H, regions", "M_H^r, regions", "M_c",
+            "M_c^r", "M_c, regions", "M_c^r, regions", "M_c L1", "M_c L1^r")  # fmt: skip
+"""The problems that are asked with sizes of their own on every level, too."""
+
+PROBLEMS |= {f"{name}, by level": PROBLEMS[name] for name in BY_LEVEL}
+
 RELATIVE = 1e-6
 
 CANNOT_RUN = (Status.NOT_INSTALLED, Status.UNLICENSED, Status.TOO_LARGE)
@@ -192,14 +198,15 @@ def table(pairs: dict[tuple[str, str], Pair]) -> pd.DataFrame:
 
 def is_relaxed(name: str) -> bool:
     """Say whether the problem is one in real numbers."""
-    return "^r" in name or name == "mean consistency"
+    return "^r" in name or name.startswith("mean consistency")
 
 
 def random_problem(name: str, rng: np.random.Generator) -> Problem:
     """Make a random problem: up to 7 regions on 1 to 3 levels, up to 5 sizes, and noise at epsilon 1/2, 2 or 8.
 
     In reals epsilon 1/1000 occurs, too. Where regions are tied together, some instances have no noise budget above the
-    leaves, and some have random weights, 0 at inner regions included.
+    leaves, and some have random weights, 0 at inner regions included. Where levels have sizes of their own, every level
+    is measured and has a weight.
     """
     view, state = PROBLEMS[name]
     levels = int(rng.integers(1, 4))
@@ -214,13 +221,15 @@ def random_problem(name: str, rng: np.random.Generator) -> Problem:
     counts *= rng.random(counts.shape) < 0.6
     truth = CountOfCounts(tree, counts)
     epsilon = str(rng.choice(["1/2", "2", "8", "1/1000"][: 4 if is_relaxed(name) else 3]))
-    tied = name.startswith("M_")
-    shares = (*(0 for _ in range(levels - 1)), 1) if tied and rng.random() < 0.2 else None
-    noisy = Geometric(view, epsilon, shares).measure(truth, Seeded(f"agreement {rng.integers(2**60)}"))
+    tied, by_level = name.startswith("M_"), name.endswith("by level")
+    shares = (*(0 for _ in range(levels - 1)), 1) if tied and not by_level and rng.random() < 0.2 else None
+    max_sizes = sorted(rng.integers(0, truth.max_size + 1, levels).tolist(), reverse=True) if by_level else None
+    noise = Geometric(view, epsilon, shares, max_sizes=max_sizes)
+    noisy = noise.measure(truth, Seeded(f"agreement {rng.integers(2**60)}"))
     problem = state(noisy, truth) if name in OF_TRUTH else state(noisy)
     if not tied or rng.random() < 0.7:
         return problem
-    weights = rng.integers(0, 4, tree.n_regions)
+    weights = rng.integers(int(by_level), 4, tree.n_regions)
     weights[tree.leaves] += 1
     return replace(problem, weights=weights)
 

@@ -55,6 +55,8 @@ class CompareExperiment:
         time_limit: seconds per arm of a stated problem, and a tenth of those of a release; 1, or 600 at full size, if
             None.
         problems: keys of `VARIANTS`; all if empty.
+        max_sizes: the largest sizes of the levels, root first, for all problems that can be stated so; if empty, the
+            data's own on all levels, and a section with sizes per level besides.
     """
 
     data: Data = Data.CENSUS
@@ -63,6 +65,7 @@ class CompareExperiment:
     seed: str = "compare"
     time_limit: float | None = None
     problems: tuple[str, ...] = ()
+    max_sizes: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.data, self.size) not in _TRUTHS:
@@ -80,6 +83,7 @@ class CompareExperiment:
     @property
     def name(self) -> str:
         of = "-".join(self.problems) + "-" if self.problems else ""
+        of += f"sizes-{'-'.join(map(str, self.max_sizes))}-" if self.max_sizes else ""
         size = f"-{self.size}" if (self.data, Size.FULL) in _TRUTHS else ""
         return re.sub(r"[^\w.-]", "_", f"{of}{self.data}{size}-epsilon-{self.epsilon}-seed-{self.seed}")
 
@@ -97,7 +101,8 @@ class CompareExperiment:
         """
         regions = f"{truth.hierarchy.n_regions:,} regions"
         groups = f"{truth.totals[0]:,} {self.data.groups}"
-        return f"{groups} in {regions}, sizes 0 to {truth.max_size:,}, epsilon {self.epsilon}"
+        largest = " / ".join(f"{k:,}" for k in self.max_sizes or (truth.max_size,))
+        return f"{groups} in {regions}, sizes 0 to {largest}, epsilon {self.epsilon}"
 
     def run(self, truth: CountOfCounts, say: Callable[[str], None] = lambda line: None) -> VariantTable:
         """Compare all arms of all variants on the same noise.
@@ -110,7 +115,7 @@ class CompareExperiment:
             ArgumentError: a problem is unknown.
         """
         with template_of_arms(*IMPORTS) as template:
-            noisy, parts = Noisy(truth, self.epsilon, self.seed), []
+            noisy, parts = Noisy(truth, self.epsilon, self.seed, self.max_sizes or None), []
             for variant in chosen(self.problems):
                 arms = variant.arms(noisy, self.is_national)
                 if self.is_national and variant.words.startswith("M_H: "):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 from pgsr import CountOfCounts, Geometric, Measurement, Problem, Seeded, View
 from pgsr.errors import ArgumentError
@@ -21,17 +22,30 @@ IMPORTS = ("cvxpy", "gurobipy", "ortools.math_opt.python.mathopt", "ortools.sat.
 
 @dataclass(frozen=True)
 class Noisy:
-    """The measurements of one truth that a comparison needs, each drawn when it is first asked for."""
+    """The measurements of one truth that a comparison needs, each drawn when it is first asked for.
+
+    Attributes:
+        truth, epsilon, seed: what is measured, and how.
+        max_sizes: the largest sizes of the levels, root first; the truth's own on all levels if None.
+    """
 
     truth: CountOfCounts
     epsilon: Fraction
     seed: str
+    max_sizes: tuple[int, ...] | None = None
     _drawn: dict[View, Measurement] = field(default_factory=dict, init=False, repr=False)
 
     def of(self, view: View) -> Measurement:
         if view not in self._drawn:
-            self._drawn[view] = Geometric(view, self.epsilon).measure(self.truth, Seeded(self.seed))
+            noise = Geometric(view, self.epsilon, max_sizes=self.max_sizes)
+            self._drawn[view] = noise.measure(self.truth, Seeded(self.seed))
         return self._drawn[view]
+
+    @cached_property
+    def by_level(self) -> "Noisy":
+        """The measurements of the same truth with half as many sizes on every level as on the one above."""
+        levels = range(self.truth.hierarchy.n_levels)
+        return Noisy(self.truth, self.epsilon, self.seed, tuple(self.truth.max_size >> level for level in levels))
 
 
 @dataclass(frozen=True)
@@ -45,6 +59,8 @@ class Variant:
         national: whether a nation's hierarchy is compared, too; ranked sizes are as many unknowns as there are groups.
         solvers: the general solvers that are asked besides, by name; all of a comparison if None.
         small: whether its arms are the methods that take seconds on a hundred unknowns, in place of all others.
+        one_size: whether it is about one largest size for all levels, or chooses sizes per level itself, so that it is
+            left out where those of the whole comparison are given.
     """
 
     key: str
@@ -53,9 +69,12 @@ class Variant:
     national: bool = True
     solvers: tuple[str, ...] | None = None
     small: bool = False
+    one_size: bool = False
 
     def arms(self, noisy: Noisy, nation: bool) -> list[Labelled]:
         """List the arms on noisy values; a hierarchy of a nation's size leaves the methods that can."""
+        if self.one_size and noisy.max_sizes is not None:
+            return []
         entries = [entry for entry in all_entries() if Use.COMPARE in entry.uses]
         if self.state is None:
             return _released(entries, noisy, nation)
@@ -80,11 +99,19 @@ def _released(entries: Sequence[Entry], noisy: Noisy, nation: bool) -> list[Labe
         for entry in entries
         if isinstance(entry.method, PostProcess)
         for view, label in _views(entry.method, entry.measured, noisy).items()
-        if not (nation and view is View.RANKED)
+        if not (nation and view is View.RANKED) and _measurable(entry.method, view, noisy)
     ]
     classes, views = list(dict.fromkeys(type(post) for post, *_ in shown)), list(View)
     shown.sort(key=lambda arm: (classes.index(type(arm[0])), views.index(arm[1])))
     return [(label, noisy.of(view), post) for post, view, label in shown]
+
+
+def _measurable(post: PostProcess, view: View, noisy: Noisy) -> bool:
+    """Say whether the view can be measured for a post-process; where levels have sizes of their own, not all can."""
+    if noisy.max_sizes is None:
+        return True
+    supports = getattr(post, "supports", lambda measurement: None)
+    return view is not View.RANKED and supports(noisy.of(view)) is None
 
 
 def _views(post: PostProcess, measured: Mapping[View, str] | None, noisy: Noisy) -> Mapping[View, str]:
@@ -92,8 +119,12 @@ def _views(post: PostProcess, measured: Mapping[View, str] | None, noisy: Noisy)
     if measured is not None:
         return measured
     supports = getattr(post, "supports", lambda measurement: None)
-    usual = (View.CUMULATIVE, View.COUNTS, View.RANKED)
+    usual = (View.CUMULATIVE, View.COUNTS, *((View.RANKED,) if noisy.max_sizes is None else ()))
     return next(({view: repr(post)} for view in usual if supports(noisy.of(view)) is None), {})
+
+
+def _by_level(state: Callable[[Noisy], Problem]) -> Callable[[Noisy], Problem]:
+    return lambda noisy: state(noisy.by_level)
 
 
 def _relaxed(state: Callable[[Noisy], Problem]) -> Callable[[Noisy], Problem]:
@@ -144,20 +175,27 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("isotonic", "H_c L1: every region's cumulative counts alone, non-decreasing, absolute values", _h_c(1)),
     Variant("isotonic", "H_c L2: the same, squares", _h_c(2)),
     Variant("isotonic", "H_g L1: every region's ranked sizes alone, non-decreasing, absolute values", _h_g(1),
-            national=False, solvers=LARGE),
-    Variant("isotonic", "H_g L2: the same, squares", _h_g(2), national=False, solvers=LARGE),
+            national=False, solvers=LARGE, one_size=True),
+    Variant("isotonic", "H_g L2: the same, squares", _h_g(2), national=False, solvers=LARGE,
+            one_size=True),
     Variant("mean_consistency", "mean consistency: least squares under consistency alone, any sign, real", _mean),
     Variant("m_h", "M_H: counts, consistent, non-negative integers, the root's total", _m_h),
     Variant("m_h", "M_H^r: the same in real numbers", _relaxed(_m_h)),
     Variant("m_h", "M_H by cost tables: M_dp (slopes merged or greedy) and M_dp^OP (a constraint program per value)",
-            _m_h, small=True),
+            _m_h, small=True, one_size=True),
     Variant("m_h_regions", "M_H with every region's total", _m_h_regions),
     Variant("m_h_regions", "M_H^r with every region's total", _relaxed(_m_h_regions)),
-    Variant("m_h_entities", "M_H with every region's total and number of entities", _m_h_entities),
+    Variant("m_h_entities", "M_H with every region's total and number of entities", _m_h_entities,
+            one_size=True),
     Variant("m_c", "M_c: cumulative counts, consistent, non-decreasing integers", _m_c),
     Variant("m_c", "M_c^r: the same in real numbers", _relaxed(_m_c)),
     Variant("m_c_l1", "M_c L1: cumulative counts, consistent, non-decreasing integers, absolute values", _m_c_l1),
     Variant("m_c_l1", "M_c L1^r: the same in real numbers", _relaxed(_m_c_l1)),
+    Variant("by_level", "M_H with sizes per level: each level tells half as many sizes apart as the one above",
+            _by_level(_m_h), solvers=("Cvxpy('CLARABEL')", "MathOpt('GSCIP')", "MathOpt('PDLP')"), one_size=True),
+    Variant("by_level", "M_H^r with sizes per level", _relaxed(_by_level(_m_h)), one_size=True),
+    Variant("by_level", "M_c^r with sizes per level and every region's total",
+            _relaxed(_by_level(lambda noisy: Problem.m_c(noisy.of(View.CUMULATIVE), totals="regions"))), one_size=True),
     Variant("releases", "releases: mechanisms of several steps, no single stated problem", None),
 )  # fmt: skip
 """All variants, in the order in which the tables show them."""

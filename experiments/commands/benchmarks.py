@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from pgsr import View
+from pgsr import Geometric, Seeded, View
 from pgsr.datasets.parameters import Regions
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import agreement, household_views, nation, prefix_sums, release_run, speed
@@ -29,6 +29,7 @@ from pgsr.release import Kind
 @app.command(
     epilog="Examples:  python -m pgsr.experiments compare  |  "
     "python -m pgsr.experiments compare --problem m_h --problem m_c  |  "
+    "python -m pgsr.experiments compare --sizes-per-level 20,10,5  |  "
     "python -m pgsr.experiments compare --size full --time-limit 120"
 )
 def compare(
@@ -43,6 +44,9 @@ def compare(
     problem: Annotated[
         list[str] | None, typer.Option(help=f"Only this problem (repeat it): {', '.join(KEYS)}.")
     ] = None,
+    sizes_per_level: Annotated[
+        str, typer.Option(help="Largest sizes of the levels, root first, as 20,10,5; all alike if left out.")
+    ] = "",
     time_limit: Annotated[
         float | None,
         typer.Option(help="Seconds per method, a tenth of a release's; 1, or 600 at full size.", min=1),
@@ -52,11 +56,14 @@ def compare(
     ),
 ) -> None:
     """Put every variant of post-processing side by side, exact, relaxed and specialised, on one noisy hierarchy."""
-    experiment = CompareExperiment(data, size, exact(epsilon), seed, time_limit, tuple(problem or ()))
+    sizes = _sizes(sizes_per_level)
+    experiment = CompareExperiment(data, size, exact(epsilon), seed, time_limit, tuple(problem or ()), sizes)
     console = Console(width=None if Console().is_terminal else 150)
     writable(out)
     chosen(experiment.problems)
     truth = experiment.truth()
+    if sizes:
+        Geometric(View.COUNTS, 1, max_sizes=sizes).check(truth, Seeded(seed))
     levels = truth.hierarchy.n_levels
     console.print(f"[bold]{experiment.title(truth)}[/bold]", highlight=False)
     scales = [view.sensitivity * levels / experiment.epsilon for view in (View.COUNTS, View.CUMULATIVE)]
@@ -72,6 +79,20 @@ def compare(
     table.print(console)
     parquet, png, page = write(table, out, experiment.name)
     console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}", highlight=False)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    """Read largest sizes such as 20,10,5.
+
+    Raises:
+        ArgumentError: something else than whole numbers with commas between them.
+    """
+    try:
+        return tuple(map(int, text.split(","))) if text else ()
+    except ValueError:
+        raise ArgumentError(
+            f"--sizes-per-level {text!r} is no list of whole numbers; write one per level, root first, as 20,10,5"
+        ) from None
 
 
 @app.command(epilog="Example:  python -m pgsr.experiments bench --quick")

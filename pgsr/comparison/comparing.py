@@ -201,7 +201,8 @@ def judged(target: Measurement | Problem, value: object) -> Result:
 def _check_truth(truth: CountOfCounts, arms: list[tuple[str, Measurement | Problem, Method | PostProcess]]) -> None:
     require_kind(truth, CountOfCounts, "truth", "give CountOfCounts(hierarchy, counts)")
     for label, target, _ in arms:
-        if target.hierarchy.paths != truth.hierarchy.paths or target.max_size != truth.max_size:
+        folded = not target.sizes.equal and target.max_size <= truth.max_size
+        if target.hierarchy.paths != truth.hierarchy.paths or not (folded or target.max_size == truth.max_size):
             raise ArgumentError(
                 f"{label}: the truth has other regions or sizes than {target!r}; give the truth that was measured"
             )

@@ -104,12 +104,12 @@ class Measurement:
         object.__setattr__(self, "public", Totals.parse(self.public))
         require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
         checked_noise(self.noise, self.hierarchy.n_levels)
-        object.__setattr__(self, "values", checked_values(self.values, self.hierarchy, self.max_size))
-        _check_view(self.view, self.hierarchy)
         if are_tables(self.values):
             object.__setattr__(self, "max_size", self.values[0].shape[1] - 1)
-            if not isinstance(self.view, View):
-                raise ProblemError("levels have sizes of their own, so all are measured in one view; give one View")
+        object.__setattr__(self, "values", checked_values(self.values, self.hierarchy, self.max_size))
+        _check_view(self.view, self.hierarchy)
+        if are_tables(self.values) and not isinstance(self.view, View):
+            raise ProblemError("levels have sizes of their own, so all are measured in one view; give one View")
 
     @property
     def root_total(self) -> int:

@@ -65,6 +65,8 @@ class ProblemFields:
         if not isinstance(self.norm, int) or self.norm not in (1, 2):
             raise ProblemError(f"norm {self.norm!r} is unknown; use 1 or 2")
         tree = self.hierarchy
+        if are_tables(self.values):
+            object.__setattr__(self, "max_size", self.values[0].shape[1] - 1)
         object.__setattr__(self, "values", checked_values(self.values, tree, self.max_size))
         self._require_right_kind()
         if self.view is View.RANKED and self.consistent:
@@ -93,9 +95,7 @@ class ProblemFields:
             self._require_sizes_per_level_to_be_known()
 
     def _require_right_kind(self) -> None:
-        if are_tables(self.values):
-            object.__setattr__(self, "max_size", self.values[0].shape[1] - 1)
-        elif isinstance(self.values, tuple) is not (self.view is View.RANKED):
+        if not are_tables(self.values) and isinstance(self.values, tuple) is not (self.view is View.RANKED):
             raise ProblemError(
                 f"{self.view!r}: ranked values are one vector per region, others a matrix, or one table per level; "
                 "give that"
