@@ -52,7 +52,7 @@ class SolverModel(GatedMethod):
     @property
     @abstractmethod
     def takes(self) -> frozenset[Kind]:
-        """The kinds of programs that the solver solves with what we need: an integer optimum, or duals."""
+        """The kinds of programs that the solver solves with the proof we need: an integer optimum, or duals."""
 
     @abstractmethod
     def unavailable(self) -> Result | None:

@@ -125,7 +125,7 @@ class Cvxpy(SolverModel):
         return CvxpyModel(problem, stated, repr(self), self.solver, self.solver_options)
 
     def solver_options(self, time_limit: float | None, integer: bool) -> dict[str, Any]:
-        """Collect what the solver is told: the user's options, and ours where these say nothing."""
+        """Collect the options for the solver: the user's, and ours where these say nothing."""
         options = dict(self.options)
         if self.solver == "OSQP":
             options.setdefault("polishing", False)  # its own default; with it OSQP prints lines that nobody asked for

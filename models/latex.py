@@ -1,4 +1,4 @@
-r"""The problems in LaTeX, for notebooks and papers: what `formulate` builds, in symbols."""
+r"""The problems in LaTeX, for notebooks and papers: the programs of `formulate` in symbols."""
 
 from pgsr.data.views import View
 from pgsr.noise.measurement import Totals

@@ -87,7 +87,7 @@ class CvxpyModel(NativeModel):
             raise Stopped(Status.TIMED_OUT, reason) from None
 
     def fingerprint(self) -> str:
-        """The hash of what is stated: operators as text, unknowns by identity, and all numbers, which texts shorten."""
+        """The hash of the stated model: operators as text, unknowns by identity, and all numbers in full."""
         found = sha256()
         for one in (self.native.objective, *self.native.constraints):
             found.update(repr((str(one), [x.id for x in one.variables()])).encode())

@@ -1,4 +1,4 @@
-"""A problem level by level, as the papers write it: what native models are stated from."""
+"""A problem level by level, as the papers write it, from which native models are stated."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

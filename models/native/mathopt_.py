@@ -17,7 +17,7 @@ _MODULE = "ortools.math_opt.python.mathopt"
 
 
 class MathOptModel(NativeModel):
-    """A `mathopt.Model`; `judge` takes what `mathopt.solve(model.native, ...)` returned."""
+    """A `mathopt.Model`; `judge` takes the result of `mathopt.solve(model.native, ...)`."""
 
     def __init__(
         self, problem: Problem, stated: Problem, solver: str, name: str, parameters: Callable[[float | None], Any]

@@ -91,11 +91,11 @@ class NativeModel(ABC):
 
     @abstractmethod
     def optimize(self, time_limit: float | None) -> Any:
-        """Solve the model with the solver that it was made for; return what `read` takes."""
+        """Solve the model with the solver that it was made for; return its result, for `read`."""
 
     @abstractmethod
     def read(self, solved: Any) -> Answer:
-        """Read what the solver found: values x of all cells, duals and bound, with the solver's own word on it."""
+        """Read the answer of the solver: values x of all cells, duals and bound, with the solver's own word on it."""
 
     def state(self, kind: str, name: str, row: Any) -> None:
         """Note a constraint under its name, and its duals under its kind."""

@@ -29,7 +29,7 @@ def overlay(
     region: int | Sequence[str] | None = None,
     view: View | None = None,
 ) -> "Figure":
-    """Draw what is given of one region over each other: exact counts black, the noise orange, the release blue.
+    """Draw the given tables of one region over each other: exact counts black, the noise orange, the release blue.
 
     With exact counts there is a second panel with the distances from them, because noise is small beside counts. A
     figure of a truth is as private as the truth.

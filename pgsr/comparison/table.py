@@ -53,7 +53,7 @@ def frame(table: Comparison) -> "pd.DataFrame":
 
 
 def outcome_frame(table: Comparison) -> "pd.DataFrame":
-    """Tabulate what each arm answered, as text for people."""
+    """Tabulate the answer of every arm, as text for people."""
     import pandas as pd
 
     shown = pd.DataFrame([_outcome(row) for row in table.rows])

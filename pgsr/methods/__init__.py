@@ -1,4 +1,4 @@
-"""What a method is: how it is called, limited, judged and measured, whatever it computes.
+"""The form of all methods: how one is called, limited, judged and measured, whatever it computes.
 
 | file         | what it does                                                              |
 |--------------|---------------------------------------------------------------------------|

@@ -25,7 +25,7 @@ def first_sentence(words: str) -> str:
 
 
 def paragraphs(words: str, label: str) -> Iterator[tuple[str, str]]:
-    """List the paragraphs that begin with a label and a colon, each as (label, what stands after it).
+    """List the paragraphs that begin with a label and a colon, each as (label, text after it).
 
     Args:
         words: a docstring.

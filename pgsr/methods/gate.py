@@ -146,7 +146,7 @@ class GatedMethod(ABC):
         """Solve a problem that passed the gate."""
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        """Solve within `time_limit` seconds, compilation apart; what cannot be solved is a status with a reason.
+        """Solve within `time_limit` seconds, compilation apart; an unsolved problem has a status with a reason.
 
         Raises:
             ArgumentError: an argument is of the wrong kind.

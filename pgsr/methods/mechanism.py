@@ -120,7 +120,7 @@ class Mechanism:
         return replace(result, measurement=measurement)
 
     def check(self, truth: CountOfCounts, source: Source) -> None:
-        """Refuse beforehand what the noise step refuses, and measurements that post-processing cannot use.
+        """Refuse beforehand a truth that the noise step refuses, and measurements that post-processing cannot use.
 
         Raises:
             BudgetError, MemoryNeededError, ArgumentError: as `Geometric.check`.

@@ -46,7 +46,7 @@ ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.RELAXED)
 
 @dataclass(frozen=True)
 class Seconds:
-    """The wall time of the three parts of a solve, in seconds, and apart from them what it took to compile our loops.
+    """The wall time of the three parts of a solve, in seconds, and apart from them the time to compile our loops.
 
     `compile` is near 0 but for first solves, see `pgsr.machine.compilation`; no limit and no `total` contains it.
     """

@@ -25,7 +25,7 @@ def checked_candidates(candidates: Sequence[Mechanism]) -> tuple[Mechanism, ...]
 
 
 def refuse_early(candidates: Sequence[Mechanism], truth: CountOfCounts, source: Source) -> None:
-    """Raise what any candidate would raise before it draws noise; nothing is drawn or charged.
+    """Raise the error of any candidate that would refuse before drawing noise; nothing is drawn or charged.
 
     Raises:
         PgsrError: as `Mechanism.check`, naming the candidate.

@@ -366,7 +366,7 @@ def refused_bounds_above(problem: Problem) -> str | None:
 def shared_within(
     last: np.ndarray, missing: float, lower: np.ndarray, upper: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
-    """Spread what is missing over numbers, by 1 / weight, as far as their bounds leave room.
+    """Spread a missing amount over numbers, by 1 / weight, as far as their bounds leave room.
 
     Example:
         >>> shared_within(np.array([1.0, 2.0]), 3.0, np.zeros(2), np.array([1.5, 9.0]), np.ones(2))

@@ -43,7 +43,7 @@ class RoundedDual:
         self.first = np.searchsorted(dual.leaf_node[self.order], np.arange(dual.shape[0] + 1))
 
     def gradient(self, prices: np.ndarray, softness: float) -> np.ndarray:
-        """Compute what nodes take minus what those below them take, all softly rounded; shape (nodes, cells)."""
+        """Compute the counts of nodes minus the counts of the nodes below, all softly rounded; shape (nodes, cells)."""
         from pgsr.algorithms.m_c import integers_kernel as kernels
         from pgsr.algorithms.m_c import tree_kernel
 
@@ -66,7 +66,7 @@ class RoundedDual:
         return out
 
     def leaves(self, prices: np.ndarray, softness: float) -> Leaves:
-        """Compute what everybody takes at these prices."""
+        """Compute the counts that all leaves and nodes take at given prices."""
         from pgsr.algorithms.m_c import tree_kernel
 
         dual = self.dual

@@ -234,7 +234,7 @@ def exchange(start, stop, y, upper, weight, chunk_start, chunk_stop, n, x, gaine
 
 @compiled
 def describe(y, weight, x, n, up, down, rises):
-    """Prefix sums of what a step up and a step down cost at every cell, and where x rises; how often."""
+    """Prefix sums of the costs of a step up and a step down at every cell, and where x rises; how often."""
     count, before = 0, 0
     up[0], down[0] = 0.0, 0.0
     for i in range(n):

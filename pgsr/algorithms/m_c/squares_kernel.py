@@ -250,7 +250,7 @@ def fit_nodes(start, stop, rate, parent, held, prices, own, cost):
 
 @compiled
 def node_costs(start, stop, weight, held, own, beyond, cost):
-    """cost[r] = sum_i w[r, i] (own + beyond)^2 without the held cell: what the nodes cost at the sums of the leaves."""
+    """cost[r] = sum_i w[r, i] (own + beyond)^2 without the held cell: the costs of nodes at the sums of the leaves."""
     n = own.shape[1]
     for r in range(start, stop):
         total = 0.0

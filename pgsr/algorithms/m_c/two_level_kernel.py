@@ -112,7 +112,7 @@ def invert(a, fixed):
 def fine_leaves(
     start, stop, edges, inside, gain, chunk_from, chunk_start, chunk_stop, starts, aggregate_of, least, pivot
 ):
-    """pivot[r] = the diagonal of what aggregates miss of the leaves' part of the Hessian of node r, plus `least`.
+    """pivot[r] = the diagonal of the leaves' part of the Hessian of node r that aggregates miss, plus `least`.
 
     Only aggregates that a block enters or leaves miss anything of it. If it covers a share f of one, what is missed
     there is (1 - f)^2 on the cells inside and f^2 on those outside. Scaled so that single cells are missed as a whole.

@@ -24,7 +24,7 @@ Prices = list[np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Prices, the dual's value there, and its gradient: what regions take less what their children take."""
+    """Prices, the dual's value there, and its gradient: counts of regions less the counts of their children."""
 
     prices: Prices
     value: float

@@ -21,7 +21,7 @@ from pgsr.machine.compilation import compiled
 
 @compiled
 def fit(start, stop, y, w, total, parent, above, own, free, c, stop_of, cost):
-    """Fill c with what regions take at these prices, `stop_of` with its blocks, and cost[r] with what that costs.
+    """Fill c with the counts of regions at given prices, `stop_of` with its blocks, and cost[r] with their costs.
 
     That is the sum over s of w d^2 - (above - own) d, d = c - y: the part of the dual that `LevelDual` sums up.
     """
@@ -66,7 +66,7 @@ def row_of(w, r):
 
 @compiled
 def moved(r, limit, w, p, above, own, free, stop_of, out):
-    """Fill out[s], s < limit, with how what region r takes changes when prices change by `above` and `own`."""
+    """Fill out[s], s < limit, with the changes of the counts of region r when prices change by `above` and `own`."""
     k, n_sizes, q = own.shape[1], w.shape[1], row_of(w, r)
     if free:
         for s in range(limit):
@@ -105,7 +105,7 @@ def product(
     ridge,
     out,
 ):
-    """Compute minus the Hessian times prices: what children take more less what the region does, s < k."""
+    """Compute minus the Hessian times prices: the change of the children's counts less the region's own, s < k."""
     k = own.shape[1]
     room, below = np.empty(w.shape[1]), np.empty(w_below.shape[1])
     for r in range(start, stop):
@@ -162,7 +162,7 @@ def eliminate(
 
 @compiled
 def carry_up(start, stop, from_child, edge_below, pivot_below, z_below, z):
-    """Add to z what is left of the equations of the level below once its prices are eliminated."""
+    """Add to z the rest of the equations of the level below once its prices are eliminated."""
     k_below = edge_below.shape[1]
     for r in range(start, stop):
         for child in range(from_child[r], from_child[r + 1]):

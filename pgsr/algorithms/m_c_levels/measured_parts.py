@@ -1,4 +1,4 @@
-"""What `measure` wrote of a hierarchy in parts, the numbers of groups of all regions included."""
+"""The measurement of a hierarchy in parts as `measure` wrote it, the numbers of groups of all regions included."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class MeasuredParts:
 
     @classmethod
     def of(cls, tree: Tree, partitions: Partitions, noise: NoiseStep) -> "MeasuredParts":
-        """Find what was measured.
+        """Find the stored measurement of a hierarchy in parts.
 
         Raises:
             ProblemError: the totals of the last level were not written, or the tables are not those of this data set
@@ -56,7 +56,7 @@ class MeasuredParts:
         return len(self.tree.max_sizes) - 1
 
     def measurement(self, key: str) -> MeasurementByLevel:
-        """Read what was measured in a part."""
+        """Read the measurement of a part."""
         tree, tables = self.tree.tree(key), []
         for level in range(self.first, self.last + 1):
             table = self.partitions.read(key, f"{KINDS[self.view]}-{level}")
@@ -75,7 +75,7 @@ class MeasuredParts:
         return self.partitions.read(key, f"totals-{self.last}")[:, 0]
 
     def above(self, roots: Sequence[np.ndarray], totals: Sequence[int]) -> MeasurementByLevel:
-        """Read what was measured above the parts, and put the noisy values and totals of their roots below it."""
+        """Read the measurement above the parts, and put the noisy values and totals of their roots below it."""
         noisy = [self.partitions.read(UPPER, f"{KINDS[self.view]}-{level}") for level in range(self.first)]
         values, groups = CountsByLevel(self.tree.upper, (*noisy, np.array(roots))), np.array(totals)
         return MeasurementByLevel(values, self.view, self.laws[: self.first + 1], int(groups.sum()), groups)

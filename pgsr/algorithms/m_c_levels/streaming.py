@@ -91,7 +91,7 @@ class StreamedLevelRelease:
     engine: Mapper = field(default_factory=Engine)
 
     def release(self, tree: Tree, partitions: Partitions, noise: NoiseStep) -> StreamedReleaseResult:
-        """Make a release of what `measure` wrote with this noise and the totals of the last level, and write it.
+        """Make a release of the stored measurement with this noise and the totals of the last level, and write it.
 
         Raises:
             ProblemError: the totals of the last level were not written, or the tables are not those of this data set

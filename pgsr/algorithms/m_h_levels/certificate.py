@@ -30,7 +30,7 @@ class LevelPrices:
 
 @dataclass(frozen=True)
 class LevelCertificate:
-    """What was recomputed of an answer, in exact integers.
+    """The facts of an answer, recomputed in exact integers.
 
     Attributes:
         objective: sum of w (x - y)^2.

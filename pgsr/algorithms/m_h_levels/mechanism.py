@@ -18,7 +18,7 @@ from pgsr.privacy.random import Source
 
 
 class LevelPostProcess(Protocol):
-    """The interface of what makes counts with sizes per level from a measurement.
+    """The interface of a post-process that makes counts with sizes per level from a measurement.
 
     What `apply` returns has the attributes `counts`, a `CountsByLevel`, and `status`.
     """
@@ -63,7 +63,7 @@ class LevelMechanism:
         return self.noise.cost
 
     def check(self, truth: CountsByLevel, source: Source) -> None:
-        """Refuse beforehand what measuring and post-processing would refuse.
+        """Refuse beforehand a truth that measuring or post-processing would refuse.
 
         Raises:
             BudgetError, ProblemError: as `measured_by_level`; or post-processing does not work on what is measured,

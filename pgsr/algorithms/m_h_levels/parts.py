@@ -32,7 +32,7 @@ class Parts(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """What is known of a part after it was asked.
+    """The facts of a part that its answer to a question tells.
 
     Attributes:
         kept: its selection, as bits.
@@ -72,7 +72,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What a part is asked.
+    """The question that is put to a part.
 
     Attributes:
         price: of its vertices, shape (vertices,).

@@ -140,7 +140,7 @@ class LevelProblem:
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """What public totals say of where the groups of leaves come from.
+    """The origin of the groups of leaves, by the public totals.
 
     Public totals of regions one inside the other say together how many groups the leaves have that lie in a region and
     in none of the smaller ones: its total less theirs. That is the region's own *supply*.
@@ -161,7 +161,7 @@ class Sources:
 
     @classmethod
     def of(cls, tree: Hierarchy, known: np.ndarray) -> "Sources":
-        """Compute them from totals of regions, `UNKNOWN` where there is none; shape (regions,)."""
+        """Compute the sources from totals of regions, `UNKNOWN` where there is none; shape (regions,)."""
         stated = known != UNKNOWN
         below, covered = np.zeros(tree.n_regions, np.int64), np.zeros(tree.n_regions, bool)
         for level in range(tree.n_levels - 2, -1, -1):

@@ -50,7 +50,7 @@ class Selection:
 
     @classmethod
     def of(cls, problem: LevelProblem) -> "Selection":
-        """Choose what would be positive if regions stood alone: their tails as large as their children say.
+        """Choose the cells that would be positive if regions stood alone: their tails as large as their children say.
 
         Of leaves with few sizes and many zeros, all cells.
         """

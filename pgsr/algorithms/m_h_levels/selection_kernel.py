@@ -10,7 +10,7 @@ FEW = 32
 
 @compiled
 def keep_large(start, stop, y, total, kept):
-    """Keep what is positive and above the threshold at which sum of max(0, y - threshold) is total[r]; one at least."""
+    """Keep the positive cells above the threshold at which sum of max(0, y - threshold) is total[r]; one at least."""
     n = y.shape[1]
     for r in range(start, stop):
         largest = 0

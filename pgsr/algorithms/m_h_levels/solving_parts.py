@@ -34,7 +34,7 @@ _STAGES = (_gather, 5e-3), (_settle, 1e-3)
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """What is known once all parts have written their answers.
+    """The facts of a nation's answer once all parts have written theirs.
 
     Attributes:
         outcomes: of the parts.

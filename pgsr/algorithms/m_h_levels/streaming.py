@@ -46,7 +46,7 @@ class Tree(Protocol):
 
     @property
     def keys(self) -> Sequence[str]:
-        """What parts are called, in the order of the last level of `upper`."""
+        """The names of the parts, in the order of the last level of `upper`."""
         ...
 
     @property
@@ -137,7 +137,7 @@ def measure(
 
 
 def require_measured(tree: Tree, partitions: Partitions, noise: NoiseStep) -> None:
-    """Raise `ProblemError` unless what `measure` wrote was measured of this data set with this noise."""
+    """Raise `ProblemError` unless the stored measurement is of this data set and of this noise."""
     kind = KINDS[require_view(noise)]
     terms = _stored_terms(partitions, kind)
     if terms is None:
@@ -268,7 +268,7 @@ class StreamedLevelTreeProjection:
             raise MethodError(f"view={self.view!r}; give View.COUNTS for M_H or View.CUMULATIVE for M_c^dp")
 
     def solve(self, tree: Tree, partitions: Partitions) -> StreamedLevelResult:
-        """Solve what `measure` wrote, and write the answer.
+        """Solve M_H on the stored measurement, and write the answer.
 
         Raises:
             ProblemError: tables do not fit the tree; or cumulative counts have public numbers of groups that are not

@@ -104,7 +104,7 @@ class EntityDual:
         return point
 
     def estimate(self, point: Point) -> Estimate:
-        """Compute what leaves take at a point, and their sums."""
+        """Compute the counts of the leaves at a point, and their sums."""
         return self.forest.continuous(point.below, point.mu, point.nu, point.active)
 
     def multipliers(self, point: Point) -> Multipliers:

@@ -171,7 +171,7 @@ def second_size(y, q, total, entities, only):
 
 @compiled
 def evaluate(start, stop, y, w, parent, first_child, n_inner, prices, mu, nu, active, value):
-    """The dual value size by size; it lacks mu and nu times what is missing at the leaves.
+    """The dual value size by size, without mu and nu times the amounts that are missing at the leaves.
 
     As in `newton_pass` counts enter through differences that are exact integers of the size of the noise.
     """
@@ -235,7 +235,7 @@ def paid_on(start, stop, active, first_child, n_inner, prices, paid):
 
 @inlined
 def add_paid(active, first_child, n_inner, i, prices, paid):
-    """Set what is paid over the sizes of chunk i."""
+    """Set the payments over the sizes of chunk i."""
     n_sizes, n_leaves = active.shape
     for leaf in range(n_leaves):
         paid[i, 0, leaf] = 0.0

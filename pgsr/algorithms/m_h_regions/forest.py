@@ -79,7 +79,7 @@ class Forest:
         return float(value.sum())
 
     def continuous(self, below: np.ndarray, mu: np.ndarray, nu: np.ndarray, active: np.ndarray) -> Estimate:
-        """Compute what active leaves take at these prices and multipliers, and their sums."""
+        """Compute the counts of active leaves at given prices and multipliers, and their sums."""
         from pgsr.algorithms.m_h_regions import tree_kernel as kernels
 
         tree, x = self.problem.hierarchy, np.empty(self.y.shape)

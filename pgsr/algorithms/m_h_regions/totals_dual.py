@@ -84,7 +84,7 @@ class Dual:
 
     @property
     def totals(self) -> np.ndarray:
-        """What the leaves of every set hold together, shape (sets,)."""
+        """The total of the leaves of every set, shape (sets,)."""
         return self.fixed.totals
 
     def start(self) -> Point:
@@ -108,7 +108,7 @@ class Dual:
         return self._projected(point)
 
     def estimate(self, point: Point) -> Estimate:
-        """Compute what leaves take at a point, and their sums."""
+        """Compute the counts of the leaves at a point, and their sums."""
         mu = self.fixed.at_leaves(point.mu)
         return self.forest.continuous(point.below, mu, np.zeros(len(mu)), point.active)
 

@@ -17,7 +17,7 @@ CHUNKS = 16
 
 @compiled
 def evaluate(start, stop, y, w, parent, first_child, n_inner, prices, mu, active, value, number, count, paid):
-    """Which leaves are positive at these prices, what they add up to, and the dual value size by size.
+    """The leaves that are positive at given prices, their sums, and the dual value size by size.
 
     `active[s, c]` is 1 where leaf c is positive. Over the active sizes of chunk i, `number[i, c]` counts, `count[i, c]`
     adds the noisy counts (exactly) and `paid[i, c]` the prices. The dual value lacks mu[c] (G[c] - sum of count[c]);

@@ -39,7 +39,7 @@ class StreamedLevelMatching:
     engine: Mapper = field(default_factory=Engine)
 
     def release(self, tree: Tree, partitions: Partitions, noise: NoiseStep) -> StreamedReleaseResult:
-        """Make a release of what `measure` wrote with this noise and the totals of the last level, and write it.
+        """Make a release of the stored measurement with this noise and the totals of the last level, and write it.
 
         Raises:
             ProblemError: the noise is of plain counts, the totals of the last level were not written, or the tables are

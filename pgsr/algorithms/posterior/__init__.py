@@ -1,4 +1,4 @@
-"""Posterior: what noisy values say about a region's groups, given the exact law of the noise.
+"""Posterior: the law of a region's groups given the noisy values and the exact law of the noise.
 
 **Model of one region.** Let x[s] be the number of groups of size s = 0..K, c[s] = x[0] + ... + x[s] the cumulative
 counts, and G = c[K] the number of groups. A priori the x[s] are independent and negative binomial with means mu[s] and

@@ -79,7 +79,7 @@ class Evidence:
 
     @classmethod
     def of(cls, measurement: Measurement, region: int) -> "Evidence":
-        """Collect what was measured in one region."""
+        """Collect the measurements of one region."""
         view, law = measurement.view_of(region), measurement.law(region)
         assert law is not None, "a measured region"
         known = measurement.public is not Totals.ROOT or region == 0

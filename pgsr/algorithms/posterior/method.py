@@ -192,7 +192,7 @@ class Posterior:
         return values
 
     def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[np.ndarray]:
-        """Yield draws of what the true cumulative counts may be, given the noisy values; (regions, K + 1) each.
+        """Yield draws of the true cumulative counts, given the noisy values; (regions, K + 1) each.
 
         Every measured region is drawn from its posterior alone, exactly; how far these draws v are from the posterior
         means m is carried through the joint projection (`propagation`) and added to its answer x, so that the draws

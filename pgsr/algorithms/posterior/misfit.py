@@ -71,7 +71,7 @@ def far_from(counts: np.ndarray, means: np.ndarray, variance: np.ndarray | float
 
 
 def misfits(cumulative: np.ndarray, mu: np.ndarray, variance: float, shapes: np.ndarray) -> np.ndarray:
-    """Find the stretches of sizes whose sum of counts is far from what their prior means say; bool, as `mu`.
+    """Find the stretches of sizes whose sum of counts is far from the sum of their prior means; bool, as `mu`.
 
     Where counts end abruptly, or begin, a smooth prior expects groups beyond the end. No cell of it is far off, but
     their sum is. With own counts x[t], a stretch s..e, e = s + floor(STRETCH s), is a misfit if

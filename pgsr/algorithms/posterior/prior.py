@@ -1,4 +1,4 @@
-"""The prior means of all regions, estimated from what their neighbours in the tree and in size say."""
+"""The prior means of all regions, estimated from their neighbours in the tree and in size."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -262,7 +262,7 @@ class _Known:
 
 
 def positive(mu: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Raise prior means to a billionth of what every size would have if all had the same, and to `SMALLEST_MEAN`.
+    """Raise prior means to a billionth of the mean over all sizes, and to `SMALLEST_MEAN`.
 
     Args:
         mu: shape (regions, K + 1).

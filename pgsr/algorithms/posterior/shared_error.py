@@ -62,7 +62,7 @@ LEAST_INFORMATION = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """What the posteriors of regions alone say of some sizes; shape (regions, sizes) each.
+    """The posteriors of regions alone at some sizes; shape (regions, sizes) each.
 
     Attributes:
         mean: m, posterior means of counts.
@@ -100,7 +100,7 @@ class CommonFactors:
     def of(
         cls, propagation: Propagation, cells: Callable[[slice], Cells], blocks: Sequence[slice], width: float
     ) -> "CommonFactors":
-        """Estimate them.
+        """Estimate the common factors of the regions.
 
         Args:
             propagation: of the joint projection.

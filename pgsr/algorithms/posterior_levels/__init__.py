@@ -1,4 +1,4 @@
-"""Posterior with other sizes on every level: what noisy values say about a region's groups, by its level's sizes.
+"""Posterior with other sizes on every level: the law of a region's groups, by its level's sizes.
 
 A region of a level with sizes 0..K is a chain of cumulative counts as in `pgsr.algorithms.posterior`, whose loops,
 windows and prior these are; its last class is "K or more". What differs is what regions say about each other:

@@ -96,7 +96,7 @@ class LevelPosterior:
         return replace(release, uncertainty=LevelUncertainty(*about))
 
     def alone(self, measurement: MeasurementByLevel) -> list[np.ndarray]:
-        """Compute what step 2 projects: posterior means without the totals; shape (regions of the level, K) each."""
+        """Compute the values to project: posterior means without the totals; shape (regions of the level, K) each."""
         return _without_totals(self.means(measurement))
 
     def means(self, measurement: MeasurementByLevel) -> list[np.ndarray]:

@@ -21,7 +21,7 @@ Tables = Sequence[np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class LevelUncertainty:
-    """What the posterior of every region alone, and the joint projection, say about the errors of a release.
+    """The errors of a release, by the posterior of every region alone and the joint projection.
 
     As `pgsr.algorithms.posterior.uncertainty.Uncertainty`, whose assumptions these are, but for one thing: sums are of
     different depth. The cumulative count c[s] is shared by the levels with K > s, so its errors are carried through the
