@@ -122,7 +122,7 @@ NEEDS_A_SHELL = re.compile(r"[|<>;&$*?`#\\]")
 """What only a shell understands; a block without it runs in the process of the test."""
 
 
-LONG = ("add_an_experiment", "compare", "nation", "open_models", "synthesis")
+LONG = ("add_a_method", "add_an_experiment", "compare", "nation", "open_models", "synthesis")
 """Pages that take more than three seconds."""
 
 

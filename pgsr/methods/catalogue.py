@@ -32,6 +32,7 @@ class Answer(Enum):
 
     OPTIMUM = "proved optimum"
     GAP = "proved gap"
+    VALID = "valid, nothing proved"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,160 @@
+"""The catalogue of methods: one line puts a method into every list, and what an entry declares is so."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+import pytest
+
+from pgsr import CountOfCounts, Hierarchy, Measurement, Method, PostProcess, Result, Status, algorithms
+from pgsr.algorithms import TreeProjection, TwoStage
+from pgsr.experiments.benchmarks.agreement import agreement, proving
+from pgsr.experiments.benchmarks.variants import Noisy, chosen
+from pgsr.experiments.lib.run import all_methods
+from pgsr.experiments.report.method_tables import method_tables
+from pgsr.methods import toys
+from pgsr.methods.catalogue import Answer, Entry, Use
+from pgsr.models import SOLVERS, all_entries
+from pgsr.models.availability import solvers
+from pgsr.release.kinds import Kind
+from pgsr.release.post_processing import post_by_level
+from pgsr.warming import warm_up, warmed
+
+TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+TRUTH = CountOfCounts(TREE, [[0, 9, 4, 1], [0, 8, 5, 2]], "tiny")
+OWN = [pytest.param(entry, id=repr(entry.method)) for entry in algorithms.METHODS]
+
+
+@dataclass(frozen=True)
+class ToyMethod(TreeProjection):
+    """Solves what its parent solves, under a name of its own.
+
+    Source: nobody, section 7. Shown by nothing.
+    """
+
+
+@dataclass(frozen=True)
+class ToyRelease:
+    """Releases what `TwoStage` does."""
+
+    def supports(self, measurement: Measurement) -> str | None:
+        return TwoStage().supports(measurement)
+
+    def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
+        return TwoStage().apply(measurement, time_limit)
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(algorithms, "METHODS", (*algorithms.METHODS, Entry(ToyMethod()), Entry(ToyRelease())))
+
+
+def labels(key: str, *, nation: bool = False) -> list[str]:
+    """The labels of the arms of the variants of a key."""
+    noisy = Noisy(TRUTH, Fraction(1), "catalogue")
+    return [label for variant in chosen([key]) for label, *_ in variant.arms(noisy, nation)]
+
+
+def test_without_a_line_a_method_is_in_no_list() -> None:
+    found = [*labels("m_h"), *labels("releases"), *map(repr, [*proving(), *all_methods(), *warmed()])]
+    assert not [name for name in [*found, *dict(method_tables()).values()] if "Toy" in name]
+
+
+@pytest.mark.usefixtures("registered")
+def test_one_line_puts_a_method_into_every_list() -> None:
+    assert labels("m_h").count("ToyMethod()") == 2, "M_H, in integers and relaxed, and not by cost tables"
+    assert labels("m_h", nation=True).count("ToyMethod()") == 2
+    assert labels("releases").count("ToyRelease()") == 1
+    assert not set(labels("m_c")) & {"ToyMethod()", "ToyRelease()"}, "another problem"
+    assert ToyMethod() in all_methods()
+    assert {ToyMethod(), ToyRelease()} <= {method for method in warmed() if "Toy" in repr(method)}
+    assert [name for name, _ in warm_up([method for method in warmed() if "Toy" in repr(method)])] == [
+        "ToyMethod()",
+        "ToyRelease()",
+    ]
+    pairs = agreement(
+        1, ["M_H"], [method for method in proving() if "TreeProj" in repr(method) or "Toy" in repr(method)]
+    )
+    assert pairs["ToyMethod()", "M_H"].agreed == 1
+
+
+@pytest.mark.usefixtures("registered")
+def test_one_line_puts_a_method_onto_the_page() -> None:
+    tables = dict(method_tables())
+    (row,) = [line for line in tables["methods.exact"].splitlines() if "ToyMethod" in line]
+    assert [cell.strip() for cell in row.strip("|").split("|")] == [
+        "`ToyMethod()`",
+        "Solves what its parent solves, under a name of its own",
+        r"M\_H, root; M\_H^r, root; with bounds of single cells",
+        "proved optimum",
+        "",
+        "nobody, section 7",
+    ]
+    assert "| `ToyRelease()` | Releases what `TwoStage` does |" in tables["methods.releases"]
+
+
+def test_a_use_that_is_left_out_is_a_list_without_the_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    for use, listed in {
+        Use.COMPARE: partial(labels, "m_h"),
+        Use.AGREEMENT: lambda: map(repr, proving()),
+        Use.LIBRARY: lambda: map(repr, all_methods()),
+        Use.WARM_UP: lambda: map(repr, warmed()),
+    }.items():
+        monkeypatch.setattr(algorithms, "METHODS", (Entry(ToyMethod(), uses=Use.EVERYWHERE & ~use),))
+        assert "ToyMethod()" not in list(listed()), use
+    monkeypatch.setattr(algorithms, "METHODS", (Entry(ToyMethod(), Answer.GAP, small=True),))
+    assert ToyMethod() not in proving(), "a gap that is proved is no optimum"
+    assert ToyMethod() not in all_methods(), "instances are large"
+    assert labels("m_h")[-3:].count("ToyMethod()") == 1, "the section of methods for small hierarchies"
+
+
+@pytest.mark.parametrize("entry", OWN)
+def test_an_entry_says_what_is_so(entry: Entry) -> None:
+    """What an entry says is proved is proved of toys; every method has words, and a source or what it extends."""
+    assert entry.words
+    assert entry.source, "Source: or Extends: in the docstring"
+    method = entry.method
+    if isinstance(method, PostProcess):
+        return
+    asked = [problem for problem in toys.problems() if method.supports(problem) is None]
+    assert asked
+    for problem in asked:
+        result = method.solve(problem)
+        if problem.integer and getattr(method, "rounds_relaxation", False):
+            assert result.status is Status.RELAXED
+        elif entry.answer is Answer.OPTIMUM:
+            assert result.status is Status.OPTIMAL
+        else:
+            assert result.status in (Status.OPTIMAL, Status.FEASIBLE)
+            assert (result.certificate.bound is not None) == (entry.answer is Answer.GAP)
+
+
+def test_every_method_that_is_exported_is_in_the_catalogue() -> None:
+    """Choosing among mechanisms needs those, and a file of counts is no problem; all else is in the catalogue."""
+    listed = {type(entry.method) for entry in algorithms.METHODS}
+    exported = [getattr(algorithms, name) for name in algorithms.__all__]
+    methods = {
+        each for each in exported if isinstance(each, type) and (hasattr(each, "solve") or hasattr(each, "apply"))
+    }
+    left = {each.__name__ for each in methods - listed if each not in (Method, PostProcess)}
+    assert left == {"ChosenByNoise", "ChosenByScore", "ChosenByStatistic", "StreamedTreeProjection"}
+    assert listed <= methods
+
+
+def test_releases_have_the_names_of_mechanisms() -> None:
+    assert sorted(entry.release for entry in all_entries() if entry.release) == sorted(Kind)
+    for kind in Kind:
+        assert (post_by_level(kind) is None) == (kind.totals_by_level is None), kind
+
+
+def test_solvers_of_this_package_are_in_the_catalogue_once() -> None:
+    ours = [repr(entry.method) for entry in SOLVERS]
+    assert len(set(ours)) == len(ours)
+    assert {repr(info.method) for info in solvers()} <= set(ours)
+    assert len({repr(entry.method) for entry in all_entries()}) == len(all_entries())
+
+
+def test_packages_are_named_where_availability_does_not() -> None:
+    known = {repr(info.method) for info in solvers()}
+    shown = [entry for entry in SOLVERS if Use.PAGE in entry.uses]
+    assert all((repr(entry.method) in known) != bool(entry.needs) for entry in shown)
