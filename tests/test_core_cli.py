@@ -17,6 +17,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from pgsr import PgsrError, __version__, cli
+from pgsr.commands.options import MECHANISMS
 from pgsr.ledger import LedgerFile
 from pgsr.publishing.progress import DRAWING, Stages
 from pgsr.release import EXAMPLE, Kind, ReleaseConfig, forecast, publish
@@ -519,7 +520,7 @@ def test_help_loads_nothing_that_takes_long():
 
 
 def test_names_to_complete_are_the_mechanisms():
-    assert tuple(Kind) == cli.MECHANISMS
+    assert tuple(Kind) == MECHANISMS
 
 
 @pytest.mark.slow

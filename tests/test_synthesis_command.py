@@ -194,7 +194,7 @@ def test_a_failure_after_the_noise_says_what_is_spent(place, monkeypatch):
     assert load_model(hidden / "model.npz")
 
 
-@pytest.mark.parametrize("stopped", ["require_room", "_fitted", "tempfile.mkdtemp"])
+@pytest.mark.parametrize("stopped", ["require_room", "_fitted", "hidden_folder"])
 def test_an_interrupt_between_the_reading_and_the_charge_spends_nothing(place, monkeypatch, stopped):
     def stop(*_arguments, **_options):
         raise KeyboardInterrupt

@@ -1,11 +1,11 @@
 """The commands `pgsr key new` and `pgsr key show`; `pgsr.cli` registers them."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
+
+from pgsr.commands.options import console_of
 
 app = typer.Typer(
     help="Make the publisher's key pair, with which releases are signed and checked.", no_args_is_help=True
@@ -35,4 +35,4 @@ def show(
 
 
 def _print(text: str) -> None:
-    Console(width=None if sys.stdout.isatty() else 150).print(text, highlight=False, soft_wrap=True)
+    console_of().print(text, highlight=False, soft_wrap=True)

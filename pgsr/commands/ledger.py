@@ -1,14 +1,13 @@
 """The commands `pgsr ledger init | show | verify`; `pgsr.cli` registers them."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from pgsr.commands.options import console_of
 from pgsr.ledger.contents import Contents
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
 from pgsr.ledger.file import LedgerFile
@@ -66,7 +65,7 @@ def show(
     file = LedgerFile(ledger)
     contents = file.read()
     if contents.entries:
-        _console().print(_charges(contents))
+        console_of().print(_charges(contents))
     _show(file.path.name, contents, delta)
 
 
@@ -87,10 +86,10 @@ def verify(
         contents = file.read()
         found = _where(contents, head, file.path.name)
     except BrokenLedgerError as error:
-        _console().print(f"[bold red]broken[/bold red]  {escape(str(error))}", highlight=False, soft_wrap=True)
+        console_of().print(f"[bold red]broken[/bold red]  {escape(str(error))}", highlight=False, soft_wrap=True)
         raise SystemExit(1) from None
     n = len(contents.entries)
-    _console().print(
+    console_of().print(
         f"[green]whole[/green]   {n} {'charge' if n == 1 else 'charges'}, every line follows the one before it{found}\n"
         f"head    {contents.head}",
         highlight=False,
@@ -125,7 +124,7 @@ def _show(name: str, contents: Contents, delta: str | None = None) -> None:
         "head": contents.head,
     }.items():
         table.add_row(key, escape(str(value)))
-    _console().print(table)
+    console_of().print(table)
 
 
 def _in_every_currency(contents: Contents, delta: str | None) -> dict[str, object]:
@@ -152,7 +151,3 @@ def _charges(contents: Contents) -> Table:
         cells = (entry.at, charge.what, charge.loss, charge.relation, counted)
         table.add_row(*(escape(str(cell)) for cell in cells))
     return table
-
-
-def _console() -> Console:
-    return Console(width=None if sys.stdout.isatty() else 150)

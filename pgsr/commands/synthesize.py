@@ -1,6 +1,5 @@
 """The command `pgsr synthesize`; `pgsr.cli` registers it."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from pgsr.commands.options import console_of
 from pgsr.help import examples
 
 METHODS = ("whole-marginals", "hpd-fixed", "hpd-gen", "mwem")
@@ -81,7 +81,7 @@ def synthesize(
     if example:
         print(SYNTHESIS_EXAMPLE, end="")
         return
-    console = Console(width=None if sys.stdout.isatty() else 150)
+    console = console_of()
     options = {
         "CONFIG": config, "--rehearse": rehearse or None, "--model": model, "--groups": groups, "--sizes": sizes,
         "--epsilon": epsilon, "--delta": delta, "--rounds": rounds, "--k": k, "--method": method, "--seed": seed,

@@ -1,0 +1,188 @@
+"""The command `pgsr intervals`; `pgsr.cli` registers it."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from pgsr.commands.options import console_of, require_left_out
+from pgsr.help import examples
+from pgsr.intervals import SPELLINGS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pgsr.intervals import Statistic
+    from pgsr.release import Published, PublishedByLevel
+
+KINDS_OF_INTERVALS = ("posterior", "bootstrap", "band")
+
+MOST_ROWS = 40
+"""Rows of intervals that are printed; `--output` writes all."""
+
+EPILOG = examples(
+    ("pgsr intervals release --statistic tail:100", "how many groups are larger than 100"),
+    ("pgsr intervals release --kind bootstrap", "by releasing the release again, whatever its mechanism"),
+    ("pgsr intervals release --kind band --statistic cumulative --output band.csv", "bounds of everything at once"),
+    ("pgsr intervals release --statistic mean --statistic gini --region US/GA", "two statistics of one region"),
+    ("pgsr intervals levels --statistic count", "of a release with sizes per level: count or cumulative"),
+)
+
+
+def intervals(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release, as it was published.")],
+    statistic: Annotated[list[str] | None, typer.Option(help=f"One or several of {SPELLINGS}.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="posterior: each interval by itself, from the noisy values; of releases by mechanism posterior. "
+            "bootstrap: each by itself, approximate. band: all at once, guaranteed; not with sizes per level. "
+            "If left out: posterior where the release knows it, else bootstrap.",
+            autocompletion=lambda: list(KINDS_OF_INTERVALS),
+        ),
+    ] = None,
+    level: Annotated[str, typer.Option(help="The probability aimed at, as '0.9'.")] = "0.9",
+    replicates: Annotated[
+        int | None, typer.Option(help="Releases of the bootstrap, or draws from the posterior; 200 if left out.")
+    ] = None,
+    seed: Annotated[
+        str | None,
+        typer.Option(help="Seed of these releases or draws: any text; the same text gives the same intervals."),
+    ] = None,
+    region: Annotated[str | None, typer.Option(help="Id of one region, such as US/GA; else all.")] = None,
+    output: Annotated[Path | None, typer.Option(help="A CSV file that does not exist yet; else a table here.")] = None,
+) -> None:
+    """Say how far released counts may be from the truth, from the folder alone. Costs no privacy."""
+    from pgsr.data.region_ids import path_of_id, region_id
+    from pgsr.intervals import statistic_of
+    from pgsr.intervals.value import exact_level
+    from pgsr.release import ConfigError, Published, read_any_release
+
+    if kind is not None and kind not in KINDS_OF_INTERVALS:
+        raise ConfigError(f"--kind is {kind!r}; write {', '.join(KINDS_OF_INTERVALS[:-1])} or {KINDS_OF_INTERVALS[-1]}")
+    if output is not None and output.exists():
+        raise ConfigError(f"{output} exists; name a file that does not")
+    if output is not None and output.resolve().parent == folder.resolve():
+        raise ConfigError(f"{output} would lie in the release, which has no such file; name another place")
+    draws = {"replicates": replicates, "seed": seed}
+    if kind == "band":
+        require_left_out(draws, "with --kind band, which draws nothing")
+    asked, wanted = [statistic_of(text) for text in statistic or []], exact_level(level)
+    published, console = read_any_release(folder), console_of()
+    tree = published.counts.hierarchy
+    place = None if region is None else tree.find(path_of_id(region))
+    kind = _kind_of_intervals(published, kind)
+    n, key = 200 if replicates is None else replicates, "intervals" if seed is None else seed
+    if isinstance(published, Published):
+        frame = _intervals(published, asked, wanted, kind, n, key, place)
+    else:
+        if kind == "posterior":
+            require_left_out(draws, "with the intervals of a posterior, which draw nothing, but with --kind bootstrap")
+        frame = _intervals_by_level(published, asked, wanted, kind, n, key)
+        if place is not None:
+            frame = frame.loc[frame["region_id"] == region_id(tree.paths[place])]
+    if not published.secure:
+        console.print("[bold red]Of a rehearsal: NOT private. Keep these as secret as the data.[/bold red]")
+    if output is not None:
+        frame.to_csv(output, index=False)
+        console.print(f"intervals  {output}", highlight=False, soft_wrap=True)
+        return
+    names = published.terms.names(tree.n_levels)  # they stand in the ids of the regions, too
+    _show_intervals(frame.drop(columns=list(names)), f"{float(100 * wanted):.4g} % intervals, {kind}")
+
+
+def _kind_of_intervals(published: "Published | PublishedByLevel", kind: str | None) -> str:
+    """Choose the kind of intervals of a release, or check the one that was asked for."""
+    from pgsr.release import ConfigError, Published
+    from pgsr.release.kinds import Construction, Measured
+
+    terms = published.terms
+    own = terms.possible_construction is Construction.POSTERIOR and terms.view is not Measured.COUNTS
+    if kind == "posterior" and not own:
+        raise ConfigError(
+            "the release knows no intervals of its own: only mechanism posterior does, of noisy values that determine "
+            "sums over sizes and with public numbers of groups; write --kind bootstrap"
+        )
+    if kind == "band" and not isinstance(published, Published):
+        raise ConfigError(
+            "the release has sizes per level, and the band wants one max_size for all levels; leave --kind out"
+        )
+    return kind or ("posterior" if own else "bootstrap")
+
+
+def _intervals(
+    published: "Published", asked: "list[Statistic]", level: Fraction, kind: str, n: int, seed: str, place: int | None
+) -> "pd.DataFrame":
+    """Compute the rows of intervals of a release, all statistics by the same draws or replicates.
+
+    Of a posterior the release knows those of counts, cumulative counts and tails itself.
+    """
+    import pandas as pd
+
+    from pgsr.intervals import Intervals, MeanSize, band, posterior_draws, replicate
+    from pgsr.publishing.progress import DRAWING, Stages
+    from pgsr.release.forecast import SIMULATING
+    from pgsr.release.own_intervals import own_intervals, own_result
+    from pgsr.release.sizes_of_excess import OfSizes
+
+    asked, least = asked or [MeanSize()], published.terms.min_size
+    own: list[Intervals | None] = [None] * len(asked)
+    if kind == "posterior":
+        result = own_result(published)
+        own = [own_intervals(published, result, each, level) for each in asked]
+    others = [OfSizes(each, least) for each, known in zip(asked, own, strict=True) if known is None]
+    about = published.mechanism, published.by_excess, others, n, seed
+    if kind == "band":
+        bounds = band(published.measurement, level)
+        rest = [bounds.intervals(each, published.by_excess) for each in others]
+    elif others:
+        with Stages(console_of()) as stages:
+            stages(DRAWING if kind == "posterior" else SIMULATING)
+            if kind == "posterior":
+                drawn = posterior_draws(*about, progress=stages.advance, measurement=published.measurement)
+            else:
+                drawn = replicate(*about, progress=stages.advance)
+        rest = [each.intervals(level) for each in drawn]
+    else:
+        rest = []
+    following = iter(rest)
+    found = [next(following) if known is None else known for known in own]
+    names = published.terms.names(published.counts.hierarchy.n_levels)
+    return pd.concat([each.to_frame(place, level_names=names) for each in found], ignore_index=True)
+
+
+def _intervals_by_level(
+    published: "PublishedByLevel", asked: "list[Statistic]", level: Fraction, kind: str, n: int, seed: str
+) -> "pd.DataFrame":
+    """Compute the rows of intervals of a release with sizes per level, all statistics by the same replicates."""
+    import pandas as pd
+
+    from pgsr.intervals import Counts
+    from pgsr.publishing.progress import Stages
+    from pgsr.release.forecast import SIMULATING
+    from pgsr.release.intervals_by_level import bootstrapped, own_intervals, statistic_frame, view_of_statistic
+
+    views = [view_of_statistic(each) for each in asked or [Counts()]]
+    if kind == "posterior":
+        found = own_intervals(published, level, views)
+    else:
+        with Stages(console_of()) as stages:
+            stages(SIMULATING)
+            found = bootstrapped(published, level, views, n, seed, stages.advance)
+    names = published.terms.names(published.counts.hierarchy.n_levels)
+    return pd.concat([statistic_frame(each, names) for each in found], ignore_index=True)
+
+
+def _show_intervals(frame: "pd.DataFrame", title: str) -> None:
+    table = Table(title=title)
+    for name in frame.columns:
+        table.add_column(name, justify="left" if name in ("region_id", "statistic") else "right", overflow="fold")
+    for row in frame.head(MOST_ROWS).itertuples(index=False):
+        table.add_row(*(escape(value) if isinstance(value, str) else f"{value:,.6g}" for value in row))
+    console_of().print(table)
+    if len(frame) > MOST_ROWS:
+        text = f"and {len(frame) - MOST_ROWS:,} rows more; write all with --output"
+        console_of().print(text, highlight=False)
