@@ -55,7 +55,6 @@ MOVED = {
     "region_ids": "data.region_ids",
     "release.configuration.declared": "publishing.configuration.declared",
     "release.configuration.forms": "publishing.configuration.forms",
-    "release.configuration.sections": "publishing.configuration.sections",
     "release.configuration.toml": "publishing.configuration.toml",
     "release.errors": "publishing.errors",
     "release.findings": "publishing.findings",

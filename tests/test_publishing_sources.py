@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from made_tables import TABLES, release, write_config, write_tables
 
-from pgsr.publishing.configuration.sections import Section
-from pgsr.publishing.configuration.sources import files_read, read_source
+from pgsr.publishing.configuration.declared import Table, require
+from pgsr.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART, files_read, read_source
 from pgsr.release import ConfigError, ReleaseConfig, check
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig
 from pgsr.tables import Csv, Database, Parquet
@@ -24,10 +24,9 @@ def place(tmp_path: Path) -> Path:
 
 
 def read(toml: str) -> Csv | Parquet | Database:
-    section = Section("groups", tomllib.loads(toml))
-    found = read_source(section, Path("in"))
-    section.done()
-    return found
+    given = tomllib.loads(toml)
+    require(Table("groups", "", SOURCE, one_of=FILE_OR_QUERY, apart=SOURCE_APART), given)
+    return read_source(given, "groups", Path("in"))
 
 
 def test_every_key_of_a_source() -> None:
@@ -53,7 +52,8 @@ def test_every_key_of_a_source() -> None:
         ('file = "a.csv"\nintegers = ["g"]', r"'integers' of \[groups\] is not used any more; write cast"),
         ('file = "a.csv"\ncast = {g = "float"}', r"one of \"integer\", \"text\""),
         ('file = "a.csv"\ncast = ["g"]', r"write a table, such as \{group"),
-        ('file = "a.csv"\ndelimiter = ";;"', r"\[groups\]: delimiter=';;'; give one ASCII character"),
+        ('file = "a.csv"\ndelimiter = ";;"', r"'delimiter' of \[groups\] is \";;\"; write one character"),
+        ('file = "a.csv"\ndelimiter = "é"', r"\[groups\]: delimiter='é'; give one ASCII character"),
         ('file = "a.csv"\nquote = ","', "also the quote"),
         ('file = "a.csv"\nquote = ""\nescape = "x"', "no meaning in files without quotes"),
         ('file = "a.csv"\nencoding = "utf-9"', "encoding='utf-9' is unknown"),
@@ -63,15 +63,16 @@ def test_every_key_of_a_source() -> None:
         ('file = "a.csv"\nencoding = "utf-16"\nheader = false\ncolumns = ["a"]', "declare 'utf-16-le' or"),
         ('file = "a.csv"\nheader = false', "header = false with columns"),
         ('file = "a.csv"\ncolumns = ["a"]', "header = false with columns"),
-        ('file = "a.csv"\nheader = false\ncolumns = ["a", "a"]', "repeat a name"),
+        ('file = "a.csv"\nheader = false\ncolumns = ["a", "a"]', "write an array of different strings"),
         ('file = "a.csv"\ncomment = "#"', "'comment' of .groups. is unknown"),
         (
             'file = "a.parquet"\nnulls = [""]',
             "'nulls' .* has no meaning, for the file 'a.parquet' is Parquet",
         ),
-        ('connection = "a.duckdb"', r"'query' of \[groups\] is missing"),
-        ('query = "from t"', r"'connection' of \[groups\] is missing"),
-        ('connection = "a.duckdb"\nquery = "from t"\nfile = "b.csv"', "'file' .* for the rows come from a query"),
+        ('connection = "a.duckdb"', r"or query = ... and connection = ... in \[groups\]; connection = ... is there"),
+        ('query = "from t"', r"or query = ... and connection = ... in \[groups\]; query = ... is there"),
+        ('connection = "a.duckdb"\nquery = "from t"\nfile = "b.csv"', "write either file = ... or query = ... and"),
+        ('connection = "a.duckdb"\nquery = "from t"\nkind = "csv"', "'kind' .* for the rows come from a query"),
     ],
 )
 def test_every_error_of_a_source_names_its_key(toml: str, word: str) -> None:

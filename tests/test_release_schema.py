@@ -12,11 +12,11 @@ import pytest
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.errors import PgsrError
-from pgsr.publishing.configuration import forms
-from pgsr.publishing.configuration.declared import Key, Table
-from pgsr.publishing.configuration.sections import REQUIRED, Section
+from pgsr.publishing.configuration import forms, sources
+from pgsr.publishing.configuration.declared import REQUIRED, Key, Table, complete
 from pgsr.publishing.configuration.sources import SOURCE
-from pgsr.release import EXAMPLE, ReleaseConfig
+from pgsr.release import EXAMPLE, Kind, ReleaseConfig
+from pgsr.release.configuration import release_config, table_sections
 from pgsr.release.configuration.schema import CONFIGURATION, schema_text, stored_schema
 from pgsr.synthesis import config as synthesis
 from pgsr.synthesis.keys import keys
@@ -43,81 +43,83 @@ def as_schema_sees(path: Path) -> dict:
     return {key: value for key, value in values.items() if key not in CONFIGURATION.apart}
 
 
-def asked(monkeypatch, read) -> dict[str, dict[str, tuple]]:
-    """Collect, by table and key, the form and default that the reading code asks for."""
-    found: dict[str, dict[str, tuple]] = {}
-    take, section = Section._take, Section.section
+class Recorded(dict):
+    """The completed keys of a table, which note what is read of them, by `[key]` or as arguments."""
 
-    def record(self, key, form, default):
-        found.setdefault(self._name, {})[key] = form, default
-        return take(self, key, form, default)
+    def __init__(self, found: dict[str, set[str]], name: str, values: dict[str, Any]) -> None:
+        super().__init__({k: Recorded(found, k, v) if isinstance(v, dict) else v for k, v in values.items()})
+        self.read = found.setdefault(name, set())
 
-    def record_section(self, key):
-        found.setdefault(key, {})
-        return section(self, key)
+    def __getitem__(self, key: str) -> Any:
+        self.read.add(key)
+        return super().__getitem__(key)
+
+    def __iter__(self):  # so that arguments are read one by one
+        return super().__iter__()
+
+
+def keys_read(monkeypatch, read) -> dict[str, set[str]]:
+    """Collect, by table, the keys that the reading code reads."""
+    found: dict[str, set[str]] = {}
+
+    def recorded(table: Table, values: dict[str, Any]) -> Recorded:
+        return Recorded(found, table.name, complete(table, values))
 
     with monkeypatch.context() as patched:
-        patched.setattr(Section, "_take", record)
-        patched.setattr(Section, "section", record_section)
+        for module in (release_config, table_sections, sources, synthesis):
+            patched.setattr(module, "complete", recorded)
         read()
     return found
 
 
-def looser(read: forms.Form, declared: forms.Form) -> bool:
-    """Say whether the reading code takes the kinds of value that are declared; the declaration may narrow them."""
-    kinds = [{str(part.get("type")) for part in f.schema.get("anyOf", (f.schema,))} for f in (read, declared)]
-    listed = declared.schema.get("enum")
-    return kinds[1] <= kinds[0] and read.schema.get("enum", listed) == listed
+def keys_of(table: Table) -> set[str]:
+    """The declared keys, and arrays of tables."""
+    return {member.name for member in table.members if isinstance(member, Key) or member.many}
 
 
-def assert_same_keys(table: Table, found: dict[str, tuple]) -> None:
-    """Assert that the reading code asked for exactly the declared keys, with their forms and defaults."""
-    declared = {key.name: key for key in table.members if isinstance(key, Key)}
-    arrays = {member.name for member in table.members if isinstance(member, Table) and member.many}
-    assert set(found) - set(table.apart) == set(declared) | arrays
-    for name, key in declared.items():
-        form, default = found[name]
-        assert looser(form, key.form), name
-        # Of a choice the reading code requires what it looks for.
-        one_of = any(name in keys for sets in table.one_of for keys in sets)
-        assert (default is REQUIRED) == key.required or one_of, name
-        if key.default is not None and not key.required:
-            assert str(default) == str(key.default), name
-
-
-def test_the_reading_code_asks_for_the_declared_keys(tmp_path, monkeypatch):
-    tables = TABLES + "[options]\n[limits]\n"
-    path = write_config(tmp_path, "kuo", tables=tables)
-    found = asked(monkeypatch, lambda: ReleaseConfig.read(path))
-    assert_same_keys(CONFIGURATION, found[""])
-    assert_same_keys(CONFIGURATION.known["options"], found["options"])
-    asked_for = {name for name in found if name} | {"tuples", "facts"}  # of arrays `Fact.of` reads the tables
-    assert asked_for == {member.name for member in CONFIGURATION.members if isinstance(member, Table)}
+def test_the_reading_code_reads_the_declared_keys(tmp_path, monkeypatch):
+    path = write_config(tmp_path, "kuo", tables=TABLES + '[publication]\nlicence = "CC0"\n')
+    found = keys_read(monkeypatch, lambda: ReleaseConfig.read(path))
+    assert found[""] == keys_of(CONFIGURATION) | {"publication"}
+    assert found["publication"] == keys_of(CONFIGURATION.known["publication"])
+    assert keys_of(CONFIGURATION.known["options"]) == {name for kind in Kind for name in kind.options}
+    tables = {member.name for member in CONFIGURATION.members if isinstance(member, Table) and not member.many}
+    assert tables == {*TABLE_NAMES, "publication", "options"}
 
 
 @pytest.mark.parametrize("name", TABLE_NAMES)
-def test_the_reading_code_asks_for_the_declared_keys_of_tables(tmp_path, monkeypatch, name):
+def test_the_reading_code_reads_the_declared_keys_of_tables(tmp_path, monkeypatch, name):
     """All variants together: tuples or entities, parents or levels, CSV or Parquet."""
     texts = [TABLES, TUPLES, LEVELS]
     texts += [text.replace(".parquet", ".csv") for text in texts]
     query = 'query = "from x"\nconnection = "a.duckdb"'
     texts += [re.sub('file = ".*"', query, text) for text in texts]
-    found: dict[str, tuple] = {}
+    found: set[str] = set()
     for number, text in enumerate(texts):
         path = write_config(tmp_path, name=f"c{number}", tables=text + "[limits]\n")
-        found |= asked(monkeypatch, lambda path=path: ReleaseConfig.read(path)).get(name, {})
-    assert_same_keys(CONFIGURATION.known[name], found)
+        found |= keys_read(monkeypatch, lambda path=path: ReleaseConfig.read(path)).get(name, set())
+    assert found == keys_of(CONFIGURATION.known[name])
 
 
-def test_the_reading_code_of_syntheses_asks_for_the_declared_keys(tmp_path, monkeypatch):
+def test_the_reading_code_of_syntheses_reads_the_declared_keys(tmp_path, monkeypatch):
     path = tmp_path / "synthesis.toml"
     path.write_text(synthesis.SYNTHESIS_EXAMPLE)
-    found = asked(monkeypatch, lambda: synthesis.SynthesisConfig.read(path))
+    found = keys_read(monkeypatch, lambda: synthesis.SynthesisConfig.read(path))
     declared = keys(tuple(synthesis.SynthesisMethod), tuple(Neighbours))
-    assert_same_keys(declared, found[""])
+    assert found[""] == keys_of(declared) | {"households", "persons"}
     for name in ("households", "persons"):
-        own = {key.name for key in declared.known[name].members} - {key.name for key in SOURCE}
-        assert own < found[name].keys() <= {key.name for key in declared.known[name].members}
+        own = keys_of(declared.known[name]) - {key.name for key in SOURCE}
+        assert own < found[name] <= keys_of(declared.known[name])
+
+
+def test_what_is_left_out_has_the_declared_default():
+    told = complete(CONFIGURATION, tomllib.loads(TABLES))
+    members = CONFIGURATION.known.values()
+    keys_with_defaults = {member.name: member.default for member in members if isinstance(member, Key)}
+    assert {name: told[name] for name, value in keys_with_defaults.items() if value is not REQUIRED} == {
+        name: value for name, value in keys_with_defaults.items() if value is not REQUIRED
+    }
+    assert (told["facts"], told["publication"], told["groups"]["region"]) == ((), None, "region")
 
 
 def test_the_file_in_the_package_is_the_schema():

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgsr.privacy.neighbours import Unit
-from pgsr.publishing.configuration.declared import require
-from pgsr.publishing.configuration.sections import Section
+from pgsr.publishing.configuration import forms
+from pgsr.publishing.configuration.declared import Key, Table, complete, require
 from pgsr.publishing.configuration.sources import read_source
 from pgsr.publishing.configuration.toml import read_toml, shown
 from pgsr.publishing.errors import ConfigError, Faults
@@ -122,27 +122,32 @@ class SynthesisConfig:
         Names under the keys in `here` are relative to the working folder instead.
         """
         place = {key: Path() if key in (here or ()) else folder for key in _FILES}
-        require(keys(tuple(SynthesisMethod), tuple(Neighbours)), values)
-        top = Section("", dict(values))
-        homes, people = _table(top, "households"), _table(top, "persons")
-        method = top.choice("method", SynthesisMethod, SynthesisMethod.WHOLE_MARGINALS)
-        neighbours = top.choice("neighbours", Neighbours, Neighbours.ADD_REMOVE)
-        n_persons, exact = top.number("n_persons", None), top.flag("public_household_attributes", False)
-        files = {key: place[key] / name for key in ("ledger", "sign") if (name := top.text(key, None)) is not None}
+        declared = keys(tuple(SynthesisMethod), tuple(Neighbours))
+        require(declared, values)
+        told = complete(declared, values)
+        method, neighbours, n_persons = (
+            SynthesisMethod(told["method"]),
+            Neighbours(told["neighbours"]),
+            told["n_persons"],
+        )
+        exact = told["public_household_attributes"]
+        files = {key: place[key] / told[key] for key in ("ledger", "sign") if told[key] is not None}
         faults = Faults()
-        of_homes = faults.tried(lambda: _attributes(values, top, "household_attributes")) or ([], [])
-        of_people = faults.tried(lambda: _attributes(values, top, "person_attributes")) or ([], [])
-        domain = None if faults else faults.tried(lambda: _domain(top, of_homes[0], of_people[0]))
-        impossible = domain and faults.tried(lambda: _impossible(top, domain, method))
-        rounds = faults.tried(lambda: _rounds(top, method))
-        # Kept as text: delta is smaller than `Section.fraction` lets through.
-        budget = faults.tried(lambda: AdaptiveBudget(top.text("epsilon"), top.text("delta"), rounds or 1))
-        unit = faults.tried(lambda: Unit.parse(top.text("unit", "entity")))
+        of_homes = faults.tried(lambda: _attributes(values, "household_attributes")) or ([], [])
+        of_people = faults.tried(lambda: _attributes(values, "person_attributes")) or ([], [])
+        domain = None if faults else faults.tried(lambda: _domain(told, of_homes[0], of_people[0]))
+        impossible = domain and faults.tried(lambda: _impossible(told, domain, method))
+        rounds = faults.tried(lambda: _rounds(told, method))
+        budget = faults.tried(lambda: AdaptiveBudget(told["epsilon"], told["delta"], rounds or 1))
+        unit = faults.tried(lambda: Unit.parse(told["unit"]))
         if unit is not None:
             faults.tried(lambda: _require_method(method, neighbours, unit, n_persons))
         if domain is not None:
             faults.tried(lambda: _require_public(method, neighbours, domain, exact))
-        sources = [faults.tried(lambda section=section: read_source(section, folder)) for section in (homes, people)]
+        sources = [
+            faults.tried(lambda name=name: read_source(values[name], name, folder))
+            for name in ("households", "persons")
+        ]
         faults.raise_all()
         # Without faults all are there.
         assert budget is not None
@@ -151,31 +156,28 @@ class SynthesisConfig:
         assert impossible is not None
         assert sources[0] is not None
         assert sources[1] is not None
-        config = cls(
-            data_set=top.text("data_set"),
+        return cls(
+            data_set=told["data_set"],
             households=sources[0],
             persons=sources[1],
-            key=homes.text("key", "household"),
-            role=people.text("role", "role"),
+            key=told["households"]["key"],
+            role=told["persons"]["role"],
             domain=domain,
             bins=(*of_homes[1], *of_people[1]),
             budget=budget,
             method=method,
-            components=top.number("components", None),
-            k=top.number("k", 3),
+            components=told["components"],
+            k=told["k"],
             impossible=impossible,
             neighbours=neighbours,
             unit=unit,
             n_persons=n_persons,
-            groups=top.number("groups", None),
-            seed=top.number("seed", 0),
-            output=place["output"] / top.text("output"),
+            groups=told["groups"],
+            seed=told["seed"],
+            output=place["output"] / told["output"],
             ledger=files.get("ledger"),
             sign=files.get("sign"),
         )
-        for section in (homes, people, top):
-            section.done()
-        return config
 
     @property
     def published_exactly(self) -> str | None:
@@ -280,9 +282,9 @@ def _require_public(method: SynthesisMethod, neighbours: Neighbours, domain: Dom
         )
 
 
-def _rounds(top: Section, method: SynthesisMethod) -> int:
+def _rounds(told: Mapping[str, Any], method: SynthesisMethod) -> int:
     """Read the number of rounds; whole-marginals has none, and 1 stands for it in the budget."""
-    rounds = top.number("rounds", None)
+    rounds = told["rounds"]
     if method is SynthesisMethod.WHOLE_MARGINALS:
         if rounds is not None:
             raise ConfigError(
@@ -294,10 +296,10 @@ def _rounds(top: Section, method: SynthesisMethod) -> int:
     return rounds
 
 
-def _impossible(top: Section, domain: Domain, method: SynthesisMethod) -> tuple[Impossible, ...]:
+def _impossible(told: Mapping[str, Any], domain: Domain, method: SynthesisMethod) -> tuple[Impossible, ...]:
     """Read the combinations that no person has, [[impossible]] and [[implied]]."""
-    found = [Impossible(_values(table, "impossible")) for table in top.tables("impossible")]
-    for table in top.tables("implied"):
+    found = [Impossible(_values(table, "impossible")) for table in told["impossible"] or ()]
+    for table in told["implied"] or ():
         if set(table) != {"when", "then"} or not all(isinstance(part, dict) for part in table.values()):
             raise ConfigError("[[implied]] has two keys; write when = {age = ['0-14']} and then = {driver = ['no']}")
         found.append(implied(domain, _values(table["when"], "implied"), _values(table["then"], "implied")))
@@ -317,15 +319,9 @@ def _values(table: Mapping[str, Any], name: str) -> dict[str, list[Any]]:
     return dict(table)
 
 
-def _table(top: Section, key: str) -> Section:
-    section = top.section(key)
-    assert section is not None, "required by the declaration"
-    return section
-
-
-def _domain(top: Section, of_homes: list[Attribute], of_people: list[Attribute]) -> Domain:
+def _domain(told: Mapping[str, Any], of_homes: list[Attribute], of_people: list[Attribute]) -> Domain:
     """Make a plain domain if `max_size` is given, or one of head, spouse and children if `max_children` is."""
-    largest, children = top.number("max_size", None), top.number("max_children", None)
+    largest, children = told["max_size"], told["max_children"]
     if (largest is None) == (children is None):
         raise ConfigError(
             "give either max_size (persons of one kind) or max_children (a head, perhaps a spouse, children)"
@@ -335,9 +331,8 @@ def _domain(top: Section, of_homes: list[Attribute], of_people: list[Attribute])
     return Domain.household(of_homes, of_people, children)
 
 
-def _attributes(values: Mapping[str, Any], top: Section, key: str) -> tuple[list[Attribute], list[Binning]]:
+def _attributes(values: Mapping[str, Any], key: str) -> tuple[list[Attribute], list[Binning]]:
     """Read the attributes in the order of the file; each is a name with a list of values, or with a table of bins."""
-    top.section(key)
     table = values.get(key, {})
     attributes, bins = [], []
     for name, given in table.items():
@@ -349,12 +344,20 @@ def _attributes(values: Mapping[str, Any], top: Section, key: str) -> tuple[list
             raise ConfigError(
                 f"{name} of [{key}] is {shown(given)}; write an array of values, or {{bins = [0, 18, 65]}}"
             )
-        section = Section(f"{key}.{name}", {option: value for option, value in given.items() if option != "bins"})
-        binning = Binning(name, tuple(lower), section.number("last", None), section.text("missing", None))
-        section.done()
+        options = {option: value for option, value in given.items() if option != "bins"}
+        declared = Table(f"{key}.{name}", "", _OF_BINS)
+        require(declared, options)
+        binning = Binning(name, tuple(lower), **complete(declared, options))
         attributes.append(binning.attribute)
         bins.append(binning)
     return attributes, bins
+
+
+_OF_BINS = (
+    Key("last", forms.INTEGER, "The largest number of the last bin.", None),
+    Key("missing", forms.TEXT, "The value of those without a number.", None),
+)
+"""The keys of an attribute beside its bins."""
 
 
 SYNTHESIS_EXAMPLE = """\

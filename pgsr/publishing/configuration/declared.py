@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pgsr.publishing.configuration.forms import Form, nearest
-from pgsr.publishing.configuration.sections import REQUIRED, near_or_all, no_table, shown_key
 from pgsr.publishing.configuration.toml import kind_of, shown
 from pgsr.publishing.errors import ConfigError, listed
+
+REQUIRED: Any = object()
+"""The default of a key that has none, and so must be there."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +79,33 @@ def require(table: Table, values: Mapping[str, Any]) -> None:
         raise ConfigError(listed(found))
 
 
+def complete(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill in the defaults of all keys that are left out, after `require`; arrays become tuples.
+
+    A table that is left out is None, one of which there may be any number an empty tuple. Those that are there are
+    complete, too, but for the ones of which there may be any number.
+
+    Example:
+        >>> from pgsr.publishing.configuration.forms import COUNT, TEXT
+        >>> file = Table("", "A file.", (Key("name", TEXT, "A name."), Key("size", COUNT, "A size.", 1)))
+        >>> complete(file, {"name": "a"})
+        {'name': 'a', 'size': 1}
+    """
+    found = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    for name, member in table.known.items():
+        if isinstance(member, Key):
+            found.setdefault(name, None if member.required else member.default)
+        elif member.many:
+            found.setdefault(name, ())
+        else:
+            found[name] = complete(member, values[name]) if name in values else None
+    return found
+
+
 def faults(table: Table, values: object, root: Table | None = None) -> list[str]:
     """List all that is wrong with a table's keys, a sentence each, in the order of the file; missing keys last."""
     if not isinstance(values, dict):
-        return [no_table(table.name, values)]
+        return [_no_table(table.name, values)]
     root, known = root or table, table.known
     missing = [member.name for member in table.members if member.required and member.name not in values]
     unknown = [key for key in values if key not in known and key not in table.apart and table.free is None]
@@ -110,6 +135,11 @@ def _faults_of_many(table: Table, values: object, root: Table) -> list[str]:
     alone = replace(table, name="", many=False)
     pairs = [(number, faults(alone, value, root)) for number, value in enumerate(values, 1)]
     return [f"[[{table.name}]] number {number}: {fault}" for number, found in pairs for fault in found]
+
+
+def shown_key(key: str, table: str) -> str:
+    """A key as messages name it."""
+    return f"the key {key!r}" + (f" of [{table}]" if table else "")
 
 
 def json_schema(table: Table) -> dict[str, Any]:
@@ -151,7 +181,7 @@ def _hint(key: str, table: Table, root: Table, meant: dict[str, str]) -> str:
             return f"; did you mean {name!r}, which is missing?"
     homes = [home for home in (root, *root.members) if isinstance(home, Table) and key in home.known]
     if nearest(key, table.known) or not homes:
-        return near_or_all(key, table.known)
+        return _near_or_all(key, table.known)
     if homes[0] is root:
         return " there; move it up, above the first line that starts with '['"
     return f" there; it is a key of {' and '.join(f'[{home.name}]' for home in homes)}"
@@ -185,3 +215,15 @@ def _given(sets: Iterable[tuple[str, ...]], values: Mapping[str, Any]) -> set[st
 
 def _named(key: str, table: Table) -> str:
     return f"[{key}]" if isinstance(table.known[key], Table) else f"{key} = ..."
+
+
+def _no_table(name: str, value: object) -> str:
+    """Say what is wrong with a value that stands where a table should be."""
+    return f"{name} is {shown(value)}, {kind_of(value)}; write a table, [{name}] on a line of its own"
+
+
+def _near_or_all(key: str, known: Iterable[str]) -> str:
+    """The end of a message on an unknown key: the known key that was probably meant, or all of them."""
+    listed = list(dict.fromkeys(known))
+    near = nearest(key, listed)
+    return f"; did you mean {near!r}?" if near else f"; known are {', '.join(listed)}"

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from fnmatch import fnmatch
 from glob import glob, has_magic
 from pathlib import Path
+from typing import Any
 
 from pgsr.errors import ArgumentError, TableError
 from pgsr.publishing.configuration import forms
-from pgsr.publishing.configuration.declared import Key
+from pgsr.publishing.configuration.declared import Key, Table, complete
 from pgsr.publishing.configuration.forms import choice
-from pgsr.publishing.configuration.sections import Section
 from pgsr.publishing.errors import ConfigError
 from pgsr.tables import Csv, Database, Entities, Groups, Levels, Parents, Parquet, Quantities
-from pgsr.tables.source import CASTS, Frame, Source, file_kind, files
+from pgsr.tables.source import Frame, Source, file_kind, files
 
 DIALECT = ("delimiter", "quote", "escape", "encoding", "header", "columns", "nulls")
 """The keys that only a CSV file may have."""
@@ -45,48 +45,42 @@ SOURCE_APART = ("integers",)
 """The keys of a source that no schema lists: the reading code refuses them, and says what replaced them."""
 
 
-def read_source(section: Section, folder: Path) -> Csv | Parquet | Database:
+def read_source(given: Mapping[str, Any], name: str, folder: Path) -> Csv | Parquet | Database:
     """Read where a table's rows are: in a `file`, with the dialect of CSV, or a `query` on the file `connection`.
 
+    Args:
+        given: the keys of the table that are there, of the declared forms.
+        name: of the table.
+        folder: that names of files are relative to.
+
     Raises:
-        ConfigError: a key is missing, of the wrong kind, or has no meaning for this kind of source.
+        ConfigError: a key has no meaning for this kind of source.
 
     Example:
-        >>> section = Section("groups", {"file": "groups.csv", "delimiter": ";", "cast": {"group": "integer"}})
-        >>> found = read_source(section, Path())
+        >>> given = {"file": "groups.csv", "delimiter": ";", "cast": {"group": "integer"}}
+        >>> found = read_source(given, "groups", Path())
         >>> found.delimiter, found.cast
         (';', {'group': 'integer'})
     """
-    if "integers" in section:
-        raise ConfigError(
-            f"the key 'integers' of {section.title} is not used any more; write cast = {{column = 'integer'}}"
-        )
-    cast = section.choices("cast", CASTS)
-    if "connection" in section or "query" in section:
-        path, sql = section.text("connection"), section.text("query")
-        _refuse_keys(section, ("file", "kind", *DIALECT), "the rows come from a query")
-        return Database(str(folder / path), sql, cast)
-    file = section.text("file")
-    kind = section.text("kind", "csv" if file_kind(file) is Csv else "parquet")
-    if kind not in ("csv", "parquet"):
-        raise ConfigError(f"kind = {kind!r} of the file {file!r} is unknown; write 'csv' or 'parquet'")
-    if kind == "parquet":
-        _refuse_keys(section, DIALECT, f"the file {file!r} is Parquet")
+    if "integers" in given:
+        raise ConfigError(f"the key 'integers' of [{name}] is not used any more; write cast = {{column = 'integer'}}")
+    values = complete(Table(name, "", SOURCE), given)
+    cast, file = values["cast"] or {}, values["file"]
+    csv = file is not None and (values["kind"] or ("csv" if file_kind(file) is Csv else "parquet")) == "csv"
+    if not csv:
+        why = "the rows come from a query" if file is None else f"the file {file!r} is Parquet"
+        unused = [key for key in (*DIALECT, *(("kind",) if file is None else ())) if key in given]
+        if unused:
+            raise ConfigError(f"the key {unused[0]!r} of [{name}] has no meaning, for {why}; leave it out")
+    if file is None:
+        return Database(str(folder / values["connection"]), values["query"], cast)
+    if not csv:
         return Parquet(str(folder / file), cast)
     try:
-        return Csv(
-            str(folder / file),
-            cast,
-            section.text("delimiter", ","),
-            section.text("quote", '"', empty=True),
-            section.text("escape", None),
-            section.text("encoding", "utf-8"),
-            section.flag("header", True),
-            section.texts("columns", None),
-            section.texts("nulls", ("",), empty=True),
-        )
+        dialect = {key: values[key] for key in DIALECT}
+        return Csv(str(folder / file), cast, **dialect | {"nulls": values["nulls"] or ("",)})
     except ArgumentError as error:
-        raise ConfigError(f"the table {section.title}: {error}") from None
+        raise ConfigError(f"the table [{name}]: {error}") from None
 
 
 def files_read(*tables: Entities | Quantities | Groups | Parents | Levels | None) -> list[Path]:
@@ -148,9 +142,3 @@ def _same(a: Path, b: Path) -> bool:
         return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
     except OSError:
         return False
-
-
-def _refuse_keys(section: Section, keys: tuple[str, ...], why: str) -> None:
-    for key in keys:
-        if key in section:
-            raise ConfigError(f"the key {key!r} of {section.title} has no meaning, for {why}; leave it out")

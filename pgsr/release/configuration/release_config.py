@@ -1,31 +1,28 @@
 """The configuration of a release: the terms, the tables, and where everything goes; from a TOML file or from Python."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from pgsr.algorithms import Merge
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.figures.html import facts_table
 from pgsr.noise.measurement import Totals
-from pgsr.privacy.accounting.choosing import Laws
-from pgsr.privacy.neighbours import Relation
-from pgsr.publishing.configuration.declared import require
-from pgsr.publishing.configuration.sections import Section
+from pgsr.publishing.configuration.declared import complete, require
 from pgsr.publishing.configuration.sources import require_unread
 from pgsr.publishing.configuration.toml import read_toml
 from pgsr.publishing.errors import ConfigError
 from pgsr.publishing.places import require_outside
 from pgsr.release.configuration.schema import CONFIGURATION
-from pgsr.release.configuration.table_sections import read_limits, read_tables
+from pgsr.release.configuration.table_sections import read_tables
 from pgsr.release.excess import excess_counts
 from pgsr.release.facts import Fact
-from pgsr.release.kinds import Kind, Measured
+from pgsr.release.kinds import Kind
 from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
 from pgsr.release.terms_facts import terms_facts
@@ -145,24 +142,16 @@ class ReleaseConfig:
                 "ledger init LEDGER --data-set NAME --total EPSILON`, and leave the key out"
             )
         require(CONFIGURATION, values)
-        top = Section("", values)
-        terms = _terms(top)
-        output, ledger = (places[key] / top.text(key) for key in ("output", "ledger"))
-        log, sign = folder / (top.text("log", None) or f"{output.name}-private.log"), top.text("sign", None)
-        entities, groups, regions, private_groups = read_tables(top, folder)
-        limits = read_limits(top.section("limits"))
-        top.done()
+        told = complete(CONFIGURATION, values)
+        terms = _terms(told, values.get("options", {}))
+        output = places["output"] / told["output"]
         made = cls(
             terms=terms,
-            entities=entities,
-            groups=groups,
-            regions=regions,
             output=output,
-            ledger=ledger,
-            log=log,
-            sign=None if sign is None else places["sign"] / sign,
-            private_groups=private_groups,
-            limits=limits,
+            ledger=places["ledger"] / told["ledger"],
+            log=folder / (told["log"] or f"{output.name}-private.log"),
+            sign=None if told["sign"] is None else places["sign"] / told["sign"],
+            **read_tables(values, folder),
         )
         columns = made._level_columns()
         if terms.max_sizes and columns and "level_names" not in values and terms.level_names != columns:
@@ -293,64 +282,31 @@ class ReleaseConfig:
         return None
 
 
-def _terms(top: Section) -> Terms:
-    kind = top.choice("mechanism", Kind)
-    merge, norm = _options(top.section("options"), kind)
+def _terms(told: Mapping[str, Any], options: Mapping[str, Any]) -> Terms:
+    kind = Kind(told["mechanism"])
+    for name in options:
+        if name not in kind.options:
+            known = " and ".join(kind.options) or "none at all"
+            raise ConfigError(f"the mechanism {kind} has no option {name!r}; it has {known}: leave out the others")
+    named = ("shares", "totals", "totals_share", "level_names", "view", "intervals", "rho", "laws", "unit", "relation")
     return Terms(
-        top.text("data_set"),
-        top.number_or_numbers("max_size"),  # pyright: ignore[reportArgumentType]
-        top.fraction("epsilon", None),
+        told["data_set"],
+        told["max_size"],
+        told["epsilon"],
         kind,
-        top.fractions("shares", None),
-        top.choice("totals", Totals, None),
-        top.fraction("totals_share", None),
-        merge=merge,
-        norm=norm,
-        level_names=top.texts("level_names", None),
-        view=top.choice("view", Measured, None),
-        intervals=top.fraction("intervals", None),
-        delta=top.probability("delta"),
-        rho=top.fraction("rho", None),
-        laws=top.choice("laws", Laws, None),
-        unit=top.text("unit", "entity"),
-        relation=top.choice("relation", Relation, None),
-        min_size=top.number("min_size", 0),
-        facts=_facts(top),
-        publication=_publication(top.section("publication")),
+        **options,
+        **{name: told[name] for name in (*named, "min_size")},
+        delta=None if Fraction(told["delta"]) == 0 else told["delta"],
+        facts=_facts(told["facts"]),
+        publication=Publication(**told["publication"]) if told["publication"] else USUAL,
     )
 
 
-def _facts(top: Section) -> tuple[Fact, ...]:
+def _facts(tables: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
     found = []
-    for number, fields in enumerate(top.tables("facts"), 1):
+    for number, fields in enumerate(tables, 1):
         try:
             found.append(Fact.of(fields))
         except ConfigError as error:
             raise ConfigError(f"[[facts]] number {number}: {error}") from None
     return tuple(found)
-
-
-def _publication(section: Section | None) -> Publication:
-    section = section or Section("publication", {})
-    found = Publication(
-        group_name=section.text("group_name", USUAL.group_name),
-        entity_name=section.text("entity_name", USUAL.entity_name),
-        publisher=section.text("publisher", None),
-        contact=section.text("contact", None),
-        licence=section.text("licence", None),
-        zeros=section.flag("zeros", None),
-        bom=section.flag("bom", USUAL.bom),
-    )
-    section.done()
-    return found
-
-
-def _options(section: Section | None, kind: Kind) -> tuple[Merge, int]:
-    section = section or Section("options", {})
-    for name in section.keys:
-        if name not in kind.options:
-            known = " and ".join(kind.options) or "none at all"
-            raise ConfigError(f"the mechanism {kind} has no option {name!r}; it has {known}: leave out the others")
-    options = section.choice("merge", Merge, Merge.WEIGHTED), section.number("norm", 1)
-    section.done()
-    return options

@@ -316,4 +316,4 @@ CONFIGURATION = Table(
     one_of=((("epsilon",), ("rho",)), (("entities",), ("tuples",))),
     apart=("ledger_total",),
 )
-"""The whole file. `tests/test_release_schema.py` holds it equal to what the reading code knows and assumes."""
+"""The whole file. `tests/test_release_schema.py` shows that the reading code reads every key of it."""

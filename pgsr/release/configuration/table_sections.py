@@ -1,64 +1,48 @@
 """The TOML tables of a release that say where rows are: [entities], [tuples], [groups], [regions], [limits]."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from pgsr.publishing.configuration.sections import Section
+from pgsr.publishing.configuration.declared import complete
 from pgsr.publishing.configuration.sources import read_source
-from pgsr.publishing.errors import ConfigError
+from pgsr.release.configuration.schema import CONFIGURATION
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities
 
-Tables = tuple[Entities | Quantities, Groups | None, Parents | Levels | None, bool]
 
+def read_tables(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Read the fields of `ReleaseConfig` that are tables, and the limits of reading.
 
-def read_tables(top: Section, folder: Path) -> Tables:
-    """Read entities or tuples, groups, regions, and whether groups are private; file names are relative to `folder`.
+    Args:
+        values: of the file, of the declared forms.
+        folder: that names of files are relative to.
 
     Raises:
-        ConfigError: a key is missing, unknown or of the wrong kind.
+        ConfigError: a key has no meaning for this kind of source.
     """
-    rows, tuples = top.section("entities"), top.section("tuples")
-    if (rows is None) == (tuples is None):
-        raise ConfigError("write one of the tables [entities] and [tuples]")
+    known = CONFIGURATION.known
+    tables = {name: complete(known[name], values[name]) for name in _TABLES if name in values}
+    rows, tuples, groups, regions = (tables.get(name) for name in _TABLES)
+    sources = {name: read_source(values[name], name, folder) for name in tables}
     if rows is not None:
-        source, entity = read_source(rows, folder), rows.text("entity", "entity", empty=True) or None
-        entities = Entities(source, entity, rows.text("group", "group"), rows.columns("region", None))
-        rows.done()
+        entities = Entities(sources["entities"], rows["entity"] or None, rows["group"], rows["region"])
     else:
-        assert tuples is not None
-        source, user = read_source(tuples, folder), tuples.text("user", "user", empty=True) or None
-        most, clip = tuples.number("max_quantity"), tuples.flag("clip", False)
-        unit, region, quantity = (
-            tuples.text("unit", "unit"),
-            tuples.columns("region", None),
-            tuples.text("quantity", "quantity"),
-        )
-        entities = Quantities(source, most, clip, user, unit, region, quantity)
-        tuples.done()
-    groups, listed, private = None, top.section("groups"), True
-    if listed is not None:
-        groups = Groups(read_source(listed, folder), listed.text("group", "group"), listed.columns("region", "region"))
-        private = listed.flag("private", False)
-        listed.done()
-    return entities, groups, _regions(top.section("regions"), folder), private
+        assert tuples is not None, "one of the two is there"
+        about = tuples["user"] or None, tuples["unit"], tuples["region"], tuples["quantity"]
+        entities = Quantities(sources["tuples"], tuples["max_quantity"], tuples["clip"], *about)
+    listed = None
+    if regions is not None and regions["levels"] is not None:
+        listed = Levels(sources["regions"], regions["levels"], regions["region"], regions["pad_ragged"])
+    elif regions is not None:
+        region = regions["region"] or "region"
+        listed = Parents(sources["regions"], region, regions["parent"], regions["pad_ragged"])
+    return {
+        "entities": entities,
+        "groups": None if groups is None else Groups(sources["groups"], groups["group"], groups["region"]),
+        "regions": listed,
+        "private_groups": groups is None or groups["private"],
+        "limits": Limits(**complete(known["limits"], values["limits"])) if "limits" in values else None,
+    }
 
 
-def read_limits(section: Section | None) -> Limits | None:
-    """Read the limits on memory and threads; None if the configuration sets none."""
-    if section is None:
-        return None
-    limits = Limits(section.number("gibibytes", 6), section.number("threads", None), section.text("folder", None))
-    section.done()
-    return limits
-
-
-def _regions(section: Section | None, folder: Path) -> Parents | Levels | None:
-    if section is None:
-        return None
-    source, levels = read_source(section, folder), section.texts("levels", None)
-    ragged = section.flag("pad_ragged", False)
-    if levels is not None:
-        regions = Levels(source, levels, section.text("region", None), ragged)
-    else:
-        regions = Parents(source, section.text("region", "region"), section.text("parent", "parent"), ragged)
-    section.done()
-    return regions
+_TABLES = ("entities", "tuples", "groups", "regions")
