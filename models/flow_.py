@@ -86,10 +86,6 @@ class Flow(GatedMethod):
             return "Flow needs every region's public total where regions stand alone"
         if problem.totals is None and problem.conditions is None:
             return "Flow needs fixed totals: the root's, every region's, or some stated as total(region) == number"
-        if problem.entities is not None:
-            return (
-                "numbers of entities are no flow; use branch and bound, MathOpt('GSCIP') for example, on tiny problems"
-            )
         if not problem.consistent and problem.conditions is not None:
             return refused_conditions(problem, Taken.NONE)
         return None if self.around is None else self.around.supports(problem.relaxed())

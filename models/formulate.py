@@ -11,7 +11,7 @@ from pgsr.models.reach import reach
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs import Program, program_of
-from pgsr.problems.programs.rows import regions_with_entities, regions_with_total, stated_sides, with_sums
+from pgsr.problems.programs.rows import regions_with_total, stated_sides, with_sums
 
 
 def formulate(problem: Problem) -> Program:
@@ -40,19 +40,13 @@ def multipliers(problem: Problem, duals: np.ndarray, order_duals: np.ndarray | N
     totals = np.zeros({None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals])
     if problem.view is View.COUNTS:  # in the cumulative view totals are fixed cells
         totals[with_total] = -duals[n_rows : n_rows + len(with_total)]
-    entities, n_rows = None, n_rows + len(with_total)
-    if problem.entities is not None:
-        regions = regions_with_entities(problem)
-        entities = np.zeros(len(problem.entities))
-        entities[regions] = -duals[n_rows : n_rows + len(regions)]
-        n_rows += len(regions)
     if problem.conditions is None:
-        return Multipliers(of_levels(consistency, sizes), totals, entities)
+        return Multipliers(of_levels(consistency, sizes), totals)
     equal, above, below = stated_sides(problem.conditions)
     stated = np.zeros(len(equal))
-    stated[equal] = -duals[n_rows:]
+    stated[equal] = -duals[n_rows + len(with_total) :]
     if order_duals is not None:
         of_rows = np.maximum(order_duals[len(order_duals) - int(above.sum() + below.sum()) :], 0.0)
         stated[above] -= of_rows[: above.sum()]
         stated[below] += of_rows[above.sum() :]
-    return Multipliers(of_levels(consistency, sizes), totals, entities, stated)
+    return Multipliers(of_levels(consistency, sizes), totals, stated)

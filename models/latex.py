@@ -49,9 +49,6 @@ def _conditions(problem: Problem) -> list[tuple[str, str]]:
         region, where = (r"\top", "") if problem.totals is Totals.ROOT else ("r", r"r \in R")
         total = rf"x_{{{region},K}}" if problem.view is View.CUMULATIVE else rf"\sum_{{s=0}}^{{K}} x_{{{region},s}}"
         found.append((rf"{total} = G_{{{region}}}", where))
-    if problem.entities is not None:
-        region, where = (r"\top", "") if len(problem.entities) == 1 else ("r", r"r \in R")
-        found.append((rf"\sum_{{s=0}}^{{K}} s\, x_{{{region},s}} = E_{{{region}}}", where))
     if problem.nonnegative and problem.view is not View.RANKED:
         found.append((r"x_{r,0} \ge 0", r"r \in R") if problem.monotone else (r"x_{r,s} \ge 0", every))
     if problem.conditions is not None:

@@ -29,9 +29,6 @@ def _without_conditions(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     tree, sizes, y = problem.hierarchy, problem.sizes, problem.cells
     region = sizes.region_of_cell
     w, totals = problem.w[region], problem.stated_totals
-    if problem.entities is not None and problem.nonnegative:  # more than that in a cell is never needed
-        largest = int(totals[0]) if totals is not None else int(np.abs(y).sum()) + int(problem.entities[0])
-        return -y, largest - y
     point = np.zeros(y.shape, np.int64)
     # Where all groups of a region have size 0, or in cumulative counts the largest, which all sizes fold into.
     cell = sizes.first_cell[:-1] if problem.view is View.COUNTS and not problem.monotone else sizes.last_cell
@@ -39,10 +36,6 @@ def _without_conditions(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         point[cell] = totals
     elif totals is not None:  # all groups in the first leaf below the first child, and so on
         point[cell[tree.level_start[:-1] if problem.consistent else 0]] = totals[0]
-    if problem.entities is not None and problem.max_size:  # signs are free: size 1 carries all, size 0 evens out
-        carrying = slice(None) if len(problem.entities) == tree.n_regions else tree.level_start[:-1]
-        point[sizes.first_cell[:-1][carrying] + 1] += problem.entities
-        point[sizes.first_cell[:-1][carrying]] -= problem.entities
     f = float((w * np.abs(point - y).astype(float) ** problem.norm).sum())
     far = np.ceil((f / np.maximum(w, 1)) ** (1 / problem.norm)) + 1
     everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * tree.n_regions

@@ -38,7 +38,7 @@ def unit_steps(program: Program, solve: Callable[[SolverProgram], np.ndarray | N
     value of each cell is solved; the steps next to the solution are added where they miss; and so on until none does.
     The last solution is then optimal among integers, if it is integer: the objective solved is nowhere above the true
     one and equal to it there. For networks (M_H, naive, isotonic, M_c with two levels) vertices of the linear program
-    are integer; otherwise, with numbers of entities above all, the unknowns have to be declared so.
+    are integer; otherwise, with conditions of other rows above all, the unknowns have to be declared so.
 
     Args:
         program: norm 2.

@@ -24,7 +24,6 @@ MOVED = {
     "counts_by_level": "data.counts_by_level",
     "drawing": "figures.drawing",
     "enclosure": "privacy.enclosure",
-    "entities": "noise.entities",
     "estimate": "data.estimate",
     "group_totals": "noise.group_totals",
     "hierarchy": "data.hierarchy",
@@ -77,6 +76,13 @@ MOVED = {
 }
 """New names of modules by their old ones, below `pgsr`; what lay in a package moved with it."""
 
+_NO_ENTITIES = (
+    "is gone; state public numbers of entities as problem.where(entities(level=1) == numbers), with "
+    "pgsr.problems.conditions.entities"
+)
+GONE = {"entities": _NO_ENTITIES, "noise.entities": _NO_ENTITIES}
+"""What to do without modules of version 0.1 that have no successor, below `pgsr`."""
+
 
 class MovedModules(MetaPathFinder, Loader):
     """The finder of old names, which puts the new module in their place, and says so."""
@@ -85,6 +91,9 @@ class MovedModules(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         del path, target
+        package, _, rest = fullname.partition(".")
+        if package == "pgsr" and rest in GONE:
+            raise ModuleNotFoundError(f"{fullname} {GONE[rest]}", name=fullname)
         return None if _new_name(fullname) is None else ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> None:

@@ -15,7 +15,6 @@ from test_house_streams import DEEP, RAGGED
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, Totals, View
 from pgsr.algorithms import Matching, NoConsistency, TreeProjection
-from pgsr.noise.entities import noisy_entities
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream
 from pgsr.release import Kind, Terms
@@ -46,11 +45,6 @@ def mechanisms_are_blind() -> None:
     ):
         mechanism, totals = Mechanism(noise, post), Totals.parse(noise.totals)
         _alike([_blindly(lambda t, m=mechanism: _released(m, t), t) for t in far(PAIR, totals)])
-    for totals in Totals:
-        noisy = Geometric(View.COUNTS, 1, totals=totals).measure(next(far(PAIR, totals)), Seeded("public"))
-        _alike(
-            [_blindly(lambda t, n=noisy: noisy_entities(t, n, 1, Seeded("x")).tobytes(), t) for t in far(PAIR, totals)]
-        )
 
 
 def far(tree: Hierarchy, totals: Totals) -> Iterator[CountOfCounts]:

@@ -1,4 +1,4 @@
-"""Exact laws of what is drawn beside counts: numbers of groups and of entities, on every level.
+"""Exact laws of what is drawn beside counts: numbers of groups, on every level.
 
 Each function raises AssertionError where a likelihood ratio exceeds e^epsilon, or where epsilon is not used up, and
 returns how many likelihoods, or losses, were compared.
@@ -13,7 +13,7 @@ from exact_law import Law, Step, largest_ratio, law_of, loss, noise_by
 from neighbours import ALONE, CHAIN, PAIR, THREE, Table, joined, tables, truth_of, with_empty_group
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Totals, View
-from pgsr.noise import entities, group_totals
+from pgsr.noise import group_totals
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream
 
@@ -39,27 +39,6 @@ def check_noisy_totals_lose_their_epsilon() -> int:
     for tree in TREES:
         pairs = [(t, o) for t in _one_group_each(tree) for o in with_empty_group(t)]
         n += _compared(final, tree, pairs)[0]
-        n_drawn, attained = _compared(drawn, tree, pairs)
-        assert attained, f"not all of epsilon is used on {tree}"
-        n += n_drawn
-    return n
-
-
-def check_noisy_entities_lose_their_epsilon() -> int:
-    """One entity more, below K G and above it, whoever's numbers of groups are public."""
-
-    def drawn(truth: CountOfCounts) -> Hashable:
-        exact = entities.entity_totals(truth)
-        return group_totals.noisy_numbers(truth, exact, "entities", _of_levels(truth), Seeded("law")).tobytes()
-
-    n = 0
-    for tree in TREES:
-        pairs = [(t, o) for t in _one_group_each(tree) for o in joined(t, 1)]
-        for totals in (Totals.ROOT, Totals.REGIONS):
-            # Only the public numbers of groups of this measurement are used, which neighbours share.
-            public = Geometric(View.COUNTS, 1, totals=totals).measure(truth_of(tree, pairs[0][0], 1), Seeded("public"))
-            final = partial(_final_entities, public)
-            n += _compared(final, tree, pairs)[0]
         n_drawn, attained = _compared(drawn, tree, pairs)
         assert attained, f"not all of epsilon is used on {tree}"
         n += n_drawn
@@ -147,10 +126,6 @@ def _compared(drawn: Drawn, tree: Hierarchy, pairs: Sequence[tuple[Table, Table]
 def _one_group_each(tree: Hierarchy) -> Iterator[Table]:
     """All tables with one group of size 0 or 1 in each leaf."""
     return tables((1,) * (tree.n_regions - tree.n_inner), 1)
-
-
-def _final_entities(public: object, truth: CountOfCounts) -> Hashable:
-    return entities.noisy_entities(truth, public, 1, Seeded("law")).tobytes()  # type: ignore[arg-type]
 
 
 def _as_it_is(found: object) -> Hashable:

@@ -147,15 +147,8 @@ MUTANTS = [
     Mutant("candidates share noise, by streams", draws.candidates_with_one_noise, streams.streams_are_asked_for_once),
     Mutant("candidates share noise, by values", draws.candidates_with_one_noise, streams.candidates_are_told_apart),
     Mutant("candidates claim privacy", draws.candidates_that_claim_privacy, streams.claims_are_those_of_the_source),
-    Mutant("entities drawn twice", draws.entities_drawn_twice, streams.streams_are_asked_for_once),
-    Mutant(
-        "entities drawn twice, by the law", draws.entities_drawn_twice, laws.check_noisy_entities_lose_their_epsilon
-    ),
     Mutant(
         "totals with the noise of counts", draws.totals_with_the_noise_of_counts, streams.streams_are_asked_for_once
-    ),
-    Mutant(
-        "entities with the noise of totals", draws.entities_with_the_noise_of_totals, streams.streams_are_asked_for_once
     ),
     Mutant("measured until plausible", draws.measured_until_plausible, streams.streams_are_asked_for_once),
     Mutant("drawn until plausible", draws.drawn_until_plausible, streams.noise_is_the_draws_of_its_stream),
@@ -172,7 +165,6 @@ MUTANTS = [
     Mutant("secure streams remembered, by two releases", draws.streams_remembered, published.noise_is_secure_and_fresh),
     # Charging.
     Mutant("noisy totals for nothing", draws.totals_for_nothing, checks.ledger_is_charged_first),
-    Mutant("entities charged after drawing", draws.entities_charged_afterwards, checks.ledger_is_charged_first),
     Mutant("choices charged after drawing", draws.choices_charged_afterwards, checks.ledger_is_charged_first),
     # The law.
     Mutant("noise clipped at zero", draws.noise_clipped_at_zero, checks.r3_law_of_measurements),
@@ -198,11 +190,6 @@ MUTANTS = [
         "epsilon of totals on every level, by the law",
         draws.numbers_epsilon_on_every_level,
         laws.check_noisy_totals_lose_their_epsilon,
-    ),
-    Mutant(
-        "epsilon of entities on every level",
-        draws.numbers_epsilon_on_every_level,
-        laws.check_noisy_entities_lose_their_epsilon,
     ),
     Mutant(
         "all of epsilon beside noisy totals",

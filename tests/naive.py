@@ -297,23 +297,6 @@ def regions_dual(
     return value, x
 
 
-def projection_with_entities(z: np.ndarray, total: int, entities: int) -> np.ndarray:
-    """The nearest x >= 0 to z with sum x = total and sum s x = entities: of all sets of positive sizes the best."""
-    sizes, best = np.arange(len(z)), None
-    for chosen in product([False, True], repeat=len(z)):
-        on = np.array(chosen)
-        if not on.any():
-            continue
-        rows = np.stack([np.ones(on.sum()), sizes[on]])
-        x = np.zeros(len(z))
-        x[on] = z[on] + np.linalg.lstsq(rows, np.array([total, entities]) - rows @ z[on], rcond=None)[0]
-        fits = np.allclose([x.sum(), sizes @ x], [total, entities], atol=1e-9)
-        if fits and x.min() >= -1e-12 and (best is None or ((x - z) ** 2).sum() < ((best - z) ** 2).sum()):
-            best = x
-    assert best is not None
-    return best
-
-
 def matched_runs(
     top_count: Sequence[int], bottom_size: Sequence[int], bottom_count: Sequence[int]
 ) -> list[tuple[int, int, int]]:

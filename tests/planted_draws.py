@@ -14,14 +14,12 @@ from planted_traces import trimmed
 from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.noise.by_level
-import pgsr.noise.entities
 import pgsr.noise.group_totals as numbers
 import pgsr.noise.step
 from pgsr import (
     Budget,
     CountOfCounts,
     Geometric,
-    Hierarchy,
     Ledger,
     Measurement,
     Mechanism,
@@ -95,34 +93,9 @@ def candidates_that_claim_privacy(patch: MonkeyPatch) -> None:
 # How often
 
 
-def entities_drawn_twice(patch: MonkeyPatch) -> None:
-    """Fix the root's number where it is more than K G, and draw all noise again."""
-    arguments: list[tuple] = []
-
-    def kept(draw: Callable) -> Callable:
-        def drawn(*given: Any) -> np.ndarray:
-            arguments.append(given)
-            return draw(*given)
-
-        return drawn
-
-    def again(nearest: Callable) -> Callable:
-        def found(tree: Hierarchy, noisy: np.ndarray, root: int | None = None) -> np.ndarray:
-            return nearest(tree, noisy if root is None else numbers.noisy_numbers(*arguments[-1]), root)
-
-        return found
-
-    around(patch, pgsr.noise.entities, "noisy_numbers", kept)
-    around(patch, pgsr.noise.entities, "nearest_consistent", again)
-
-
 def totals_with_the_noise_of_counts(patch: MonkeyPatch) -> None:
     """One stream for both: who knows the noise of the counts knows that of the totals."""
     around(patch, numbers, "StreamId", lambda make: lambda name, what, *rest: make(name, View.COUNTS.value, *rest))
-
-
-def entities_with_the_noise_of_totals(patch: MonkeyPatch) -> None:
-    around(patch, numbers, "StreamId", lambda make: lambda name, what, *rest: make(name, "totals", *rest))
 
 
 def measured_until_plausible(patch: MonkeyPatch) -> None:
@@ -185,10 +158,6 @@ def totals_for_nothing(patch: MonkeyPatch) -> None:
         return measured
 
     around(patch, Geometric, "measure", cheap)
-
-
-def entities_charged_afterwards(patch: MonkeyPatch) -> None:
-    charged_afterwards(patch, pgsr.noise.entities, "noisy_entities", lambda truth, noisy, epsilon, *_: exact(epsilon))
 
 
 def choices_charged_afterwards(patch: MonkeyPatch) -> None:
@@ -306,15 +275,14 @@ def totals_epsilon_on_every_level(patch: MonkeyPatch) -> None:
 
 
 def numbers_epsilon_on_every_level(patch: MonkeyPatch) -> None:
-    """The same below, so that numbers of entities have it, too."""
+    """The same below, where the numbers are drawn."""
 
     def whole(draw: Callable) -> Callable:
         return lambda truth, exact_ones, what, law, source: draw(
             truth, exact_ones, what, DoubleGeometric(law.scale / truth.hierarchy.n_levels), source
         )
 
-    for module in (numbers, pgsr.noise.entities):
-        around(patch, module, "noisy_numbers", whole)
+    around(patch, numbers, "noisy_numbers", whole)
 
 
 def values_epsilon_not_reduced(patch: MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from neighbours import PAIR, truth_of
 from privacy_checks import frozen
 from test_laws_double_geometric import independent_thresholds
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Problem, Secure, Seeded, Totals, View
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Problem, Secure, Seeded, View
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, Matching, SimplexProjection
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.views import cumulative, ranked
@@ -28,7 +28,7 @@ IDENTITY = StreamId("x", "counts", 0, ("root",))
 
 
 def streams_are_asked_for_once() -> None:
-    """Check measurements, numbers of groups and entities, choices and fits: a share of `test_house_streams`."""
+    """Check measurements, numbers of groups, choices and fits: a share of `test_house_streams`."""
 
     def note(n: int, what: str) -> None:
         assert n > 0, what
@@ -36,8 +36,6 @@ def streams_are_asked_for_once() -> None:
     for name in ("pair", "ragged"):
         streams.test_measurements(name, note)
         streams.test_totals(name, note)
-    for secure in (False, True):
-        streams.test_entities(Totals.ROOT, secure, note)
     streams.test_choices(note)
     streams.test_fits(True, note)
     streams.test_baselines(streams.Neighbours.REPLACE, note)

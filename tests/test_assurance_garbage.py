@@ -32,7 +32,6 @@ from pgsr import (
 )
 from pgsr.algorithms import IsotonicFit, Matching, TreeProjection
 from pgsr.methods.method import Method
-from pgsr.noise.entities import noisy_entities
 from pgsr.privacy.budget import exact
 
 TRUTH = truth_of(PAIR, ((0, 1, 3), (2,)), 3)
@@ -182,13 +181,13 @@ def problem(a: Draw) -> Any:
     noisy = a(*NOISY.values(), ROOT)
     kind = a.one_of("m_h", "m_c", "isotonic", "naive", "mean", "direct")
     if kind == "m_h":
-        return Problem.m_h(noisy, a("root", "regions"), a(None)).w
+        return Problem.m_h(noisy, a("root", "regions")).w
     if kind == "m_c":
         return Problem.m_c(noisy, a(1, 2), a("root", "regions")).relaxed().n_unknowns
     if kind == "isotonic":
         return Problem.isotonic(noisy, a(1, 2))
     if kind == "direct":
-        return Problem.about(noisy, "x", norm=a(1, 2), totals=a(None), weights=a(None), entities=a(None))
+        return Problem.about(noisy, "x", norm=a(1, 2), totals=a(None), weights=a(None))
     return (Problem.naive if kind == "naive" else Problem.mean_consistency)(noisy)
 
 
@@ -239,19 +238,6 @@ def finished(a: Draw) -> Any:
     return certify(a(Problem.m_h(ROOT)), estimate), estimate.counts()
 
 
-def entities(a: Draw) -> Any:
-    return noisy_entities(a(TRUTH), a(NOISY[View.COUNTS]), a("1/10"), a(Seeded("x")), a(None, Ledger(1)))
-
-
-@pytest.mark.parametrize(("source", "epsilon"), [("text", "1/2"), (Seeded, "1/2"), (Seeded("x"), "1/100000")])
-def test_refused_numbers_of_entities_cost_nothing(source: Any, epsilon: str) -> None:
-    """A source that is none, and noise beyond the table, are refused before the ledger is charged."""
-    ledger = Ledger(1)
-    with pytest.raises(PgsrError):
-        noisy_entities(TRUTH, NOISY[View.COUNTS], epsilon, source, ledger)
-    assert ledger.left == 1
-
-
 CALLS = [
     geometric,
     by_groups,
@@ -265,7 +251,6 @@ CALLS = [
     table,
     tree,
     finished,
-    entities,
 ]
 
 

@@ -17,7 +17,6 @@ from pgsr.algorithms import (
     CumulativeIntegers,
     CumulativeProjection,
     EmdProjection,
-    EntityTotalsProjection,
     Isotonic,
     IsotonicFit,
     IsotonicTreeProjection,
@@ -64,13 +63,6 @@ def region_totals(measurement: Measurement) -> Problem:
     return Problem.m_h(measurement, totals="regions")
 
 
-def entities(measurement: Measurement) -> Problem:
-    """State a problem with every region's total, and as many entities as half of the largest sizes hold."""
-    tree = measurement.hierarchy
-    half = measurement.region_totals[tree.leaves] * measurement.max_size // 2
-    return Problem.m_h(measurement, totals="regions", entities=tree.sum_up(half))
-
-
 def of(view, post, problem=None, totals="regions") -> Mechanism:
     return Mechanism(Geometric(view, "1", totals=totals), post, problem)
 
@@ -85,7 +77,6 @@ OURS = [
     of(COUNTS, CostTables(step=SlopeGreedy()), totals="root"),
     of(COUNTS, Streamed(StreamedTreeProjection(block=2)), totals="root"),
     of(COUNTS, RegionTotalsProjection(), region_totals),
-    of(COUNTS, EntityTotalsProjection(), entities),
     of(COUNTS, MeanConsistency(), Problem.mean_consistency),
     of(STEPS, MeanConsistency(), Problem.mean_consistency),
     of(STEPS, Isotonic(), Problem.isotonic),

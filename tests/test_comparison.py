@@ -40,7 +40,7 @@ from pgsr.methods.method import Seconds
 from pgsr.models import Cvxpy, Flow, Gurobi
 from pgsr.models.adapter import SolverModel
 from pgsr.models.program import Kind
-from pgsr.noise.entities import entity_totals
+from pgsr.problems.conditions import entities
 
 pytestmark = pytest.mark.slow
 
@@ -341,13 +341,14 @@ def test_a_run_that_is_none_is_a_row_with_the_remedy(returned):
     assert ("ndarray" in result.reason) == ("array" in returned)
 
 
-def test_violated_entities_are_in_the_tables():
-    problem = Problem.m_h(NOISY, entities=entity_totals(TRUTH))
+def test_violated_conditions_are_in_the_tables():
+    people = TRUTH.counts @ np.arange(TRUTH.max_size + 1)
+    problem = Problem.m_h(NOISY).where(entities() == people)
     rows = [Row("off", problem.label, _judged(problem), 10**8, {}, 6 * 10**7)]
-    table = Comparison(rows, "entities")
-    assert table.to_frame().loc[0, "violations_entities"] == 3
-    assert "3 entities" in str(table)
-    assert "3 entities" in table._repr_html_()
+    table = Comparison(rows, "conditions")
+    assert table.to_frame().loc[0, "violations_conditions"] == 3
+    assert "3 conditions" in str(table)
+    assert "3 conditions" in table._repr_html_()
 
 
 def _judged(problem):

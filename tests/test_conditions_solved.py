@@ -140,7 +140,6 @@ def test_wild_prices_give_a_bound(kind):
             prices = Multipliers(
                 rng.normal(0, spread, (tree.n_inner, shape[1])),
                 rng.normal(0, spread, n_totals),
-                None,
                 rng.normal(0, spread, len(problem.conditions.names)),
                 rng.normal(0, spread, shape),
             )

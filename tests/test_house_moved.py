@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from pgsr.moved import MOVED
+from pgsr.moved import GONE, MOVED
 
 
 @pytest.mark.parametrize("old", sorted(MOVED))
@@ -17,6 +17,18 @@ def test_an_old_name_is_the_new_module_and_says_so(old: str, monkeypatch: pytest
     monkeypatch.delitem(sys.modules, f"pgsr.{old}", raising=False)
     with pytest.warns(DeprecationWarning, match=f"pgsr.{old} is called pgsr.{MOVED[old]} now"):
         assert importlib.import_module(f"pgsr.{old}") is new
+
+
+@pytest.mark.parametrize("old", sorted(GONE))
+def test_a_name_without_a_successor_says_what_to_do_instead(old: str) -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"where\(entities\(level=1\) == numbers\)"):
+        importlib.import_module(f"pgsr.{old}")
+
+
+def test_a_method_without_a_successor_says_what_to_do_instead() -> None:
+    with pytest.raises(ImportError, match=r"pgsr\.models\.Cvxpy"):
+        from pgsr.algorithms import EntityTotalsProjection  # noqa: F401  # pyright: ignore
+    assert not hasattr(importlib.import_module("pgsr.algorithms"), "NeverThere")
 
 
 def test_what_lay_in_a_package_moved_with_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from counting import Counting
-from instances import random_tree, random_truth, scale
 from made_tables import TABLES, release, write_config, write_tables
 from neighbours import ALONE, CHAIN, PAIR
 
@@ -21,7 +20,6 @@ from pgsr.algorithms import ChosenByNoise, ChosenByScore, ChosenByStatistic, Mat
 from pgsr.algorithms.m_h_levels import measure
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.machine.partitions import ParquetFolder
-from pgsr.noise.entities import noisy_entities
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import measured_regions
 from pgsr.privacy.laws import DoubleGeometric
@@ -152,23 +150,6 @@ def test_releases(kind, private, tmp_path, monkeypatch, counted) -> None:
     release(config)
     noise = config.terms.mechanism(tree.n_levels).noise
     counted(source.assert_once(of_measurement(noise, tree, "made")), "streams of releases")
-
-
-@pytest.mark.assure("R5")
-@pytest.mark.parametrize("secure", [False, True])
-@pytest.mark.parametrize("totals", Totals)
-def test_entities(totals: Totals, secure: bool, counted: Callable[[int, str], None]) -> None:
-    """Within K G and above it, for leaves that fit and leaves that do not."""
-    rng, lowered = np.random.default_rng(86), 0
-    for replicate in range(scale(60, 2_000)):
-        tree = random_tree(rng, max_regions=9)
-        truth = random_truth(rng, tree, max_size=int(rng.integers(1, 4)), max_count=2, name="streams")
-        noisy = Geometric(View.COUNTS, 1, totals=totals).measure(truth, Seeded("counts", replicate))
-        source = Counting(Secure() if secure else Seeded("entities", replicate))
-        people = noisy_entities(truth, noisy, "1/5", source)
-        lowered += int(people[0] == truth.max_size * noisy.totals[0])
-        counted(source.assert_once(of_regions(tree, "entities")), "streams of entities")
-    assert lowered > 5, "K G is never reached"
 
 
 @pytest.mark.assure("R5")

@@ -17,7 +17,6 @@ DIAGONAL = "test_m_c_preconditioner::test_the_tree_diagonal_is_what_it_says"
 TWO_LEVEL = "test_m_c_preconditioner::test_two_level_is_what_it_says"
 BEST_PRICES = "test_m_h_regions_duals::test_best_prices_of_given_positive_leaves"
 TOTALS_DUAL = "test_m_h_regions_duals::test_the_dual_of_totals_is_the_definitions"
-ENTITIES_DUAL = "test_m_h_regions_duals::test_the_dual_of_entities_is_the_definitions"
 FACTORS = "test_m_h_levels_network::test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows_or_the_diagonal"
 AGGREGATES = "test_m_h_levels_network::test_the_preconditioner_adds_up_vertices_and_whole_aggregates"
 TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
@@ -126,12 +125,6 @@ TWINS = {
     },
     "algorithms.m_h_regions.totals_kernel": {
         "evaluate": ("naive.regions_dual", TOTALS_DUAL),
-        "respond": ("naive.prices_of_linear_leaves", BEST_PRICES),
-        "paid_on": ("sums by NumPy", BEST_PRICES),
-    },
-    "algorithms.m_h_regions.entities_kernel": {
-        "project_leaves": ("naive.projection_with_entities", ENTITIES_DUAL),
-        "evaluate": ("naive.regions_dual", ENTITIES_DUAL),
         "respond": ("naive.prices_of_linear_leaves", BEST_PRICES),
         "paid_on": ("sums by NumPy", BEST_PRICES),
     },

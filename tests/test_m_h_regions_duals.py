@@ -1,15 +1,12 @@
-"""The duals of M_H with every region's totals, and entities, and every loop behind them, against slow twins."""
+"""The dual of M_H with every region's totals, and every loop behind it, against slow twins."""
 
 import naive
 import numpy as np
 import pytest
 from instances import scale
-from test_m_h_regions_entities import random_problem
-from test_m_h_regions_projection import random_problem as random_totals
-from test_m_h_regions_projection import some_totals
+from test_m_h_regions_projection import random_problem, some_totals
 
-from pgsr.algorithms.m_h_regions import entities_kernel, totals_kernel, tree_kernel
-from pgsr.algorithms.m_h_regions.entities_dual import EntityDual
+from pgsr.algorithms.m_h_regions import totals_kernel, tree_kernel
 from pgsr.algorithms.m_h_regions.forest import Forest
 from pgsr.algorithms.m_h_regions.totals_dual import Dual
 
@@ -17,7 +14,7 @@ from pgsr.algorithms.m_h_regions.totals_dual import Dual
 def test_the_dual_of_totals_is_the_definitions():
     rng = np.random.default_rng(501)
     for _ in range(scale(60, 1_000)):
-        dual = Dual.of(some_totals(rng, random_totals(rng, least=2)))
+        dual = Dual.of(some_totals(rng, random_problem(rng, least=2)))
         tree, sets, some = dual.forest, dual.fixed.set_of, dual.totals > 0
         below, step = random_prices(rng, tree), random_prices(rng, tree)
         mu, more = rng.normal(0, 5, (2, len(some))) * some
@@ -38,36 +35,6 @@ def test_the_dual_of_totals_is_the_definitions():
         assert dual._slope(point, step, more) == pytest.approx(derivative, rel=1e-9, abs=1e-6)
 
 
-def test_the_dual_of_entities_is_the_definitions():
-    """Its leaves are projected onto totals and entities at every point, the best of all sets of positive sizes."""
-    rng = np.random.default_rng(502)
-    for _ in range(scale(60, 1_000)):
-        dual = EntityDual.of(random_problem(rng, sizes=6))
-        tree = dual.forest
-        below, step = random_prices(rng, tree), random_prices(rng, tree)
-        point = dual.at(below, *rng.normal(0, 1, (2, len(dual.totals))))
-        value, x = naive.regions_dual(tree.w, tree.parent, tree.y, below, np.zeros((len(tree.y), len(dual.totals))))
-        for c, w in enumerate(dual.weights):
-            leaf = tree.n_inner + c
-            y, prices = tree.y[:, leaf], below[:, tree.parent[leaf]]
-            alone = np.maximum(0, y + prices / (2 * w))
-            value -= (w * (alone - y) ** 2 - prices * alone).sum()
-            x[:, leaf] = 0.0
-            if dual.totals[c]:
-                x[:, leaf] = naive.projection_with_entities(y + prices / (2 * w), dual.totals[c], dual.entities[c])
-            value += (w * (x[:, leaf] - y) ** 2 - prices * x[:, leaf]).sum()
-            on = np.flatnonzero(point.active[:, c])
-            np.testing.assert_array_equal(point.number[:, c], [len(on), on.sum(), (on**2).sum()])
-        assert point.value == pytest.approx(value, rel=1e-9, abs=1e-6)
-        estimate = np.empty(tree.y.shape)
-        links = (tree.y, tree.w, tree.first_child, tree.n_inner)
-        tree_kernel.continuous_point(0, len(estimate), *links, below, point.mu, point.nu, point.active, estimate)
-        np.testing.assert_allclose(estimate[:, tree.n_inner :], x[:, tree.n_inner :], atol=1e-7)
-        np.testing.assert_allclose(estimate, summed(tree, estimate), atol=1e-9)
-        still = np.zeros((len(tree.y), len(dual.totals)))
-        assert dual._slope(point, step) == pytest.approx(changes(tree, x, step, still), rel=1e-8, abs=1e-6)
-
-
 def test_takings_at_prices():
     rng = np.random.default_rng(503)
     for _ in range(scale(30, 500)):
@@ -75,10 +42,10 @@ def test_takings_at_prices():
         below = random_prices(rng, tree)
         shift = np.append(np.zeros(tree.n_inner), rng.normal(0, 3, tree.y.shape[1] - tree.n_inner))
         x = np.empty(tree.y.shape)
-        mu, nu = shift[tree.n_inner :], np.zeros(len(shift) - tree.n_inner)
+        mu = shift[tree.n_inner :]
         every = np.ones((len(x), len(mu)), np.uint8)
         links = (tree.y, tree.w, tree.first_child, tree.n_inner)
-        tree_kernel.continuous_point(0, len(x), *links, below, mu, nu, every, x)
+        tree_kernel.continuous_point(0, len(x), *links, below, mu, every, x)
         expected = [
             naive.taken_at(tree.w, tree.parent, y, prices, shift[tree.n_inner :])
             for y, prices in zip(tree.y, below, strict=True)
@@ -86,44 +53,35 @@ def test_takings_at_prices():
         np.testing.assert_allclose(x, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("entities", [False, True])
-def test_best_prices_of_given_positive_leaves(entities):
+def test_best_prices_of_given_positive_leaves():
     """Newton's step in the prices: one pass up and one down solve a dense system per size."""
     rng = np.random.default_rng(504)
     for _ in range(scale(40, 500)):
         tree = Forest.of(random_problem(rng))
         n_sizes, n_leaves = len(tree.y), tree.y.shape[1] - tree.n_inner
-        sizes, leaves = np.arange(n_sizes)[:, None], slice(tree.n_inner, None)
-        mu, nu = rng.normal(0, 3, (2, n_leaves)) * [[1], [entities]]
-        paid, rate, before = mu + sizes * nu, 0.5 / tree.w[leaves], random_prices(rng, tree)
+        leaves, mu = slice(tree.n_inner, None), rng.normal(0, 3, n_leaves)
+        rate, before = 0.5 / tree.w[leaves], random_prices(rng, tree)
         gain, offset, below = np.empty((3, *before.shape))
-        if entities:
-            on = (rng.random((n_sizes, n_leaves)) < 0.6).astype(np.uint8)
-        else:
-            on = (tree.y[:, leaves] + rate * (before[:, tree.parent[leaves]] + mu) > 0).astype(np.uint8)
+        on = (tree.y[:, leaves] + rate * (before[:, tree.parent[leaves]] + mu) > 0).astype(np.uint8)
         links = (tree.y, tree.w, tree.first_child, tree.n_inner)
-        tree_kernel.newton_pass(0, n_sizes, *links, mu, nu, on, gain, offset)
+        tree_kernel.newton_pass(0, n_sizes, *links, mu, on, gain, offset)
         tree_kernel.set_prices(0, n_sizes, tree.w, tree.parent, tree.n_inner, gain, offset, below)
-        expected = best_prices(tree, on, on * (tree.y[:, leaves] + rate * paid), tree.y[:, : tree.n_inner])
+        expected = best_prices(tree, on, on * (tree.y[:, leaves] + rate * mu), tree.y[:, : tree.n_inner])
         np.testing.assert_allclose(below, expected, rtol=1e-8, atol=1e-8)
 
-        change, of_size = rng.normal(0, 1, (2, n_leaves)) * [[1], [entities]]
+        change = rng.normal(0, 1, n_leaves)
         keep, response = 1.0 - 2.0 * tree.w[: tree.n_inner] * gain, np.empty(before.shape)
         links = (on, tree.w, tree.parent, tree.first_child, tree.n_inner, keep)
-        sums = np.empty((entities_kernel.CHUNKS, 2, n_leaves) if entities else (totals_kernel.CHUNKS, n_leaves))
-        if entities:
-            entities_kernel.respond(0, entities_kernel.CHUNKS, *links, change, of_size, response, sums)
-        else:
-            totals_kernel.respond(0, totals_kernel.CHUNKS, *links, change, response, sums)
-        expected = best_prices(tree, on, on * (change + sizes * of_size), np.zeros(before.shape))
+        sums = np.empty((totals_kernel.CHUNKS, n_leaves))
+        totals_kernel.respond(0, totals_kernel.CHUNKS, *links, change, response, sums)
+        expected = best_prices(tree, on, on * change, np.zeros(before.shape))
         np.testing.assert_allclose(response, expected, rtol=1e-8, atol=1e-8)
         seen = on * response[:, tree.parent[leaves]]
-        np.testing.assert_allclose(sums.sum(axis=0), paid_sums(seen, entities), atol=1e-8)
+        np.testing.assert_allclose(sums.sum(axis=0), seen.sum(axis=0), atol=1e-8)
 
-        kernels = entities_kernel if entities else totals_kernel
-        kernels.paid_on(0, kernels.CHUNKS, on, tree.first_child, tree.n_inner, below, sums)
+        totals_kernel.paid_on(0, totals_kernel.CHUNKS, on, tree.first_child, tree.n_inner, below, sums)
         seen = on * below[:, tree.parent[leaves]]
-        np.testing.assert_allclose(sums.sum(axis=0), paid_sums(seen, entities), rtol=1e-8, atol=1e-7)
+        np.testing.assert_allclose(sums.sum(axis=0), seen.sum(axis=0), rtol=1e-8, atol=1e-7)
 
 
 def random_prices(rng, tree):
@@ -149,12 +107,6 @@ def best_prices(tree, on, taken, y):
     rate = 0.5 / tree.w[tree.n_inner :]
     rows = zip(on, taken, y, strict=True)
     return np.array([naive.prices_of_linear_leaves(tree.w, tree.parent, b, a * rate, t) for a, t, b in rows])
-
-
-def paid_sums(seen, entities):
-    """Sums over sizes of prices, and of sizes times prices."""
-    sums = [sum(row for row in seen), sum(s * row for s, row in enumerate(seen))]
-    return np.array(sums) if entities else sums[0]
 
 
 def summed(tree, x):

@@ -49,7 +49,6 @@ import numpy as np
 from instances import random_tree, random_truth
 import pgsr
 from pgsr import Geometric, Problem, Seeded, View
-from pgsr.noise.entities import entity_totals
 from pgsr.warming import warm_up, warmed
 from pgsr import Method
 from pgsr.algorithms import StreamedTreeProjection, SizeBlocks
@@ -94,7 +93,7 @@ for number in range(12):
         problems = [Problem.m_h(counts, totals), Problem.mean_consistency(counts), Problem.isotonic(cumulative, 1)]
         problems += [Problem.m_c(cumulative, norm, totals) for norm in (1, 2)]
         if totals == "regions":
-            problems += [Problem.naive(counts), Problem.m_h(counts, totals, entity_totals(truth))]
+            problems.append(Problem.naive(counts))
         else:
             StreamedTreeProjection().solve(SizeBlocks.of(problems[0]), lambda *block: None)
         problems += [problem.relaxed() for problem in problems if problem.integer]

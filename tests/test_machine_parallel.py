@@ -14,12 +14,10 @@ from pgsr.algorithms import (
     CumulativeIntegers,
     CumulativeProjection,
     EmdProjection,
-    EntityTotalsProjection,
     RegionTotalsProjection,
     isotonic_l2,
 )
 from pgsr.machine import parallel
-from pgsr.noise.entities import entity_totals
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
@@ -137,8 +135,6 @@ def questions(truth, totals, seed):
     if totals == "regions":
         counts = Geometric(View.COUNTS, "1/2", totals=totals).measure(truth, seed)
         found.append((RegionTotalsProjection(), Problem.m_h(counts, totals=totals).relaxed()))
-        entities = Problem.m_h(counts, totals=totals, entities=entity_totals(truth))
-        found.append((EntityTotalsProjection(), entities.relaxed()))
     return found
 
 

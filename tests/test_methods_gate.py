@@ -12,7 +12,6 @@ from pgsr.algorithms import (
     CumulativeIntegers,
     CumulativeProjection,
     EmdProjection,
-    EntityTotalsProjection,
     Isotonic,
     MeanConsistency,
     RegionTotalsProjection,
@@ -23,7 +22,6 @@ from pgsr.errors import MemoryNeededError
 from pgsr.machine import memory
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.models import CumulativeFlow, Cvxpy, Flow
-from pgsr.noise.entities import entity_totals
 
 TREE = Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 2, 0, 1], [0, 1, 1, 1]])
@@ -35,7 +33,6 @@ SOLVES: list[tuple[Method, Problem]] = [
     (TreeProjection(), Problem.m_h(COUNTS).relaxed()),
     (CostTables(), Problem.m_h(COUNTS)),
     (RegionTotalsProjection(), Problem.m_h(COUNTS, "regions")),
-    (EntityTotalsProjection(), Problem.m_h(COUNTS, "regions", entity_totals(TRUTH))),
     (CumulativeProjection(), Problem.m_c(CUMULATIVE).relaxed()),
     (CumulativeIntegers(), Problem.m_c(CUMULATIVE)),
     (EmdProjection(), Problem.m_c(CUMULATIVE, norm=1).relaxed()),

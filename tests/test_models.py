@@ -14,6 +14,7 @@ from pgsr.datasets import census_like
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
+from pgsr.problems.conditions import entities
 
 RELAXING = [Cvxpy("CLARABEL"), Cvxpy("PIQP"), Cvxpy("OSQP")]
 
@@ -264,8 +265,8 @@ def test_cpsat_reaches_every_optimum():
 def test_cpsat_reaches_optima_of_free_signs_with_entities_and_of_ordered_counts():
     tree = Hierarchy.from_parents(["a", "b", "c"], [-1, 0, 0])
     y = np.array([[5, -10, 5], [3, -6, 3], [2, -4, 2]])  # no groups and no entities in any region: feasible as it is
-    signed = {"groups": 0, "entities": np.zeros(1, np.int64)}
-    asked = [replace(Problem.of(y, tree, **signed, norm=norm), nonnegative=False) for norm in (1, 2)]
+    signed = [replace(Problem.of(y, tree, groups=0, norm=norm), nonnegative=False) for norm in (1, 2)]
+    asked = [problem.where(entities(level=0) == 0) for problem in signed]
     asked += [replace(Problem.of([[9, 0], [9, 0], [0, 0]], tree, groups=9), monotone=True)]
     for problem, best in zip(asked, (0, 0, 92), strict=True):
         ours, theirs = CpSat().solve(problem), Scipy().solve(problem)
@@ -302,8 +303,8 @@ def test_a_limit_before_any_point_is_a_time_out_through_cvxpy(solver, options, m
     rng = np.random.default_rng(0)
     tree = Hierarchy.from_parents(["US", *(f"r{i}" for i in range(12))], [-1] + [0] * 12)
     truth = tree.sum_up(rng.integers(0, 30, (12, 8)))
-    known = {"groups": truth.sum(axis=1), "entities": truth @ np.arange(8)}
-    problem = Problem.of(truth + rng.integers(-5, 5, truth.shape), tree, **known, norm=1)
+    problem = Problem.of(truth + rng.integers(-5, 5, truth.shape), tree, groups=truth.sum(axis=1), norm=1)
+    problem = problem.where(entities() == truth @ np.arange(8))
     method = Cvxpy(solver, options)
     for result in (method.solve(problem, 60), method.model(problem).solve(problem, 60)):
         assert result.status is Status.TIMED_OUT, result

@@ -12,7 +12,7 @@ from pgsr.models.adapter import Route
 from pgsr.models.formulate import formulate
 from pgsr.models.program import quadratic
 from pgsr.models.unit_steps import absolute_values
-from pgsr.problems.conditions import cells, total
+from pgsr.problems.conditions import cells, entities, total
 from pgsr.problems.programs import named
 
 METHODS = (Cvxpy("CLARABEL"), Cvxpy("GUROBI"), Gurobi(), MathOpt("GSCIP"), MathOpt("PDLP"), CpSat(), Scip())
@@ -25,7 +25,7 @@ def variants(rng, n_sizes=4):
     tree = random_tree(rng, max_regions=6)
     truth = tree.sum_up(rng.integers(0, 9, (tree.n_regions - tree.n_inner, n_sizes)))
     noise = rng.integers(-5, 6, truth.shape)
-    totals, sizes = truth.sum(axis=1), np.arange(n_sizes)
+    totals, people = truth.sum(axis=1), truth @ np.arange(n_sizes)
     counts, steps = truth + noise, np.cumsum(truth, axis=1) + noise
     leaf = tree.paths[-1]
     make = {
@@ -36,8 +36,8 @@ def variants(rng, n_sizes=4):
         "M_H weighted": Problem.of(counts, tree, groups=int(totals[0]), weights=rng.integers(1, 4, tree.n_regions)),
         "M_H regions": Problem.of(counts, tree, groups=totals),
         "M_H L1": Problem.of(counts, tree, groups=int(totals[0]), norm=1),
-        "entities of root": Problem.of(counts, tree, groups=int(totals[0]), entities=(truth @ sizes)[:1]),
-        "entities": Problem.of(counts, tree, groups=totals, entities=truth @ sizes),
+        "entities of root": Problem.of(counts, tree, groups=int(totals[0])).where(entities(level=0) == int(people[0])),
+        "entities": Problem.of(counts, tree, groups=totals).where(entities() == people),
         "M_c": Problem.of(steps, tree, STEPS, groups=int(totals[0])),
         "M_c regions": Problem.of(steps, tree, STEPS, groups=totals),
         "M_c L1": Problem.of(steps, tree, STEPS, groups=int(totals[0]), norm=1),

@@ -16,10 +16,9 @@ from pgsr.errors import PgsrError
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Status
 from pgsr.noise import Noise, measured_by_level
-from pgsr.noise.entities import noisy_entities
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.step import _vector
-from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho, composed, rho_of_pure
+from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho, composed
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.random import StreamId
@@ -205,7 +204,6 @@ def test_a_ledger_adds_up_what_protects_the_same() -> None:
     half, group = PureEpsilon("1/2"), {"unit": Unit.GROUP, "relation": Relation.REPLACE}
     Noise(View.COUNTS, half).measure(TRUTH, Seeded("one"), ledger)
     Geometric(View.COUNTS, "1/2", totals="noisy").measure(TRUTH, Seeded("two"), ledger)
-    noisy_entities(TRUTH, Noise(View.COUNTS, half).measure(TRUTH, Seeded("one")), "1/2", Seeded("three"), ledger)
     for other in (group, {"relation": Relation.MOVE}, {"unit": Unit.entity_in_groups(2)}):
         with pytest.raises(PgsrError, match=r"what was charged before one entity under add_remove; keep a ledger of"):
             Noise(View.COUNTS, half, **other).measure(TRUTH, Seeded("other"), ledger)
@@ -216,11 +214,4 @@ def test_a_ledger_adds_up_what_protects_the_same() -> None:
     Noise(View.COUNTS, half, **group).measure(TRUTH, Seeded("other"), households)
     with pytest.raises(PgsrError, match="what was charged before one group under replace"):
         Geometric(View.COUNTS, 1).measure(TRUTH, Seeded("one"), households)
-    assert ledger.left == 10 - Fraction(3, 2)
-
-
-def test_numbers_of_entities_are_pure_epsilon_in_every_ledger() -> None:
-    ledger = Ledger(Rho(1))
-    noisy = Noise(View.COUNTS, Rho("1/2")).measure(TRUTH, Seeded("rho"), ledger)
-    noisy_entities(TRUTH, noisy, "1/2", Seeded("rho"), ledger)
-    assert ledger.left == Fraction(1, 2) - rho_of_pure(Fraction(1, 2))
+    assert ledger.left == 10 - 1

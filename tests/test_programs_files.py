@@ -28,7 +28,7 @@ from scipy import sparse
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.errors import ArgumentError, ProblemError, TooLargeError
-from pgsr.problems.conditions import Conditions, cells, total
+from pgsr.problems.conditions import Conditions, cells, entities, total
 from pgsr.problems.programs import named, read_program
 from pgsr.problems.programs.files import ENDINGS, FileError
 from pgsr.problems.programs.names import Names, decoded, encoded
@@ -71,7 +71,7 @@ def test_rows_are_what_their_names_say():
     tree = Hierarchy.from_paths([("US", "GA", "a"), ("US", "GA", "b"), ("US", "n/a", "c d")])
     y = np.arange(tree.n_regions * 3).reshape(-1, 3)
     totals = tree.sum_up(np.array([[3], [4], [5]])).ravel()
-    problem = Problem.of(y, tree, groups=totals, entities=np.array([9]))
+    problem = Problem.of(y, tree, groups=totals).where(entities(level=0) == 9)
     program = named(problem)
     rows = dict(zip(program.rows.texts(), program.matrix.toarray().tolist(), strict=True))
     right = dict(zip(program.rows.texts(), program.row_upper, strict=True))
@@ -84,8 +84,8 @@ def test_rows_are_what_their_names_say():
 
     assert rows["consistency[US/GA,2]"] == row(**{"x[US/GA,2]": 1, "x[US/GA/a,2]": -1, "x[US/GA/b,2]": -1})
     assert rows["total[US/n%2Fa/c d]"] == row(**{f"x[US/n%2Fa/c d,{i}]": 1 for i in range(3)})
-    assert rows["entities[US]"] == row(**{f"x[US,{i}]": i for i in range(3)})
-    assert (right["consistency[US/GA,2]"], right["total[US/n%2Fa/c d]"], right["entities[US]"]) == (0, 5, 9)
+    assert rows["entities(US) == 9"] == row(**{f"x[US,{i}]": i for i in range(3)})
+    assert (right["consistency[US/GA,2]"], right["total[US/n%2Fa/c d]"], right["entities(US) == 9"]) == (0, 5, 9)
     assert len(rows) == 3 * 3 + 3 + 1
     chain = named(Problem.of(y, tree, View.CUMULATIVE, groups=12))
     rows = dict(zip(chain.rows.texts(), chain.matrix.toarray().tolist(), strict=True))

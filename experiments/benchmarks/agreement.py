@@ -12,20 +12,21 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seed
 from pgsr.methods.catalogue import Answer, Use
 from pgsr.methods.method import Method, Result, Status
 from pgsr.models import Cvxpy, all_entries
-from pgsr.noise.entities import entity_totals
-from pgsr.problems.conditions import cells, groups, total
+from pgsr.problems.conditions import cells, entities, groups, total
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 
 
 def with_entities(noisy: Measurement, truth: CountOfCounts) -> Problem:
     """Make the M_H problem with every region's total and number of entities."""
-    return Problem.m_h(noisy, totals="regions", entities=entity_totals(truth))
+    lowest = truth.hierarchy.n_levels - 1
+    people = truth.counts[truth.hierarchy.leaves] @ np.arange(truth.max_size + 1)
+    return Problem.m_h(noisy, totals="regions").where(entities(level=lowest) == people)
 
 
 def with_entities_of_root(noisy: Measurement, truth: CountOfCounts) -> Problem:
     """Make the M_H problem with the root's total and number of entities."""
-    return Problem.m_h(noisy, entities=entity_totals(truth)[:1])
+    return Problem.m_h(noisy).where(entities(level=0) == int(truth.counts[0] @ np.arange(truth.max_size + 1)))
 
 
 def with_conditions(problem: Problem, truth: CountOfCounts) -> Problem:

@@ -13,7 +13,6 @@ from pgsr.algorithms import (
     CumulativeIntegers,
     CumulativeProjection,
     EmdProjection,
-    EntityTotalsProjection,
     RegionTotalsProjection,
     SizeBlocks,
     StreamedTreeProjection,
@@ -22,7 +21,6 @@ from pgsr.algorithms import (
 from pgsr.datasets import census_like
 from pgsr.machine.isolation import run_isolated
 from pgsr.models import CumulativeFlow, Cvxpy, Flow, MathOpt, TwoStage
-from pgsr.noise.entities import entity_totals
 
 PEER_LIMIT = 60.0
 """Seconds a general solver may take; where it takes longer a smaller size is tried."""
@@ -63,10 +61,6 @@ def m_h_regions_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
     return Problem.m_h(noisy, totals="regions").relaxed()
 
 
-def m_h_entities_relaxed(noisy: Measurement, truth: CountOfCounts) -> Problem:
-    return Problem.m_h(noisy, totals="regions", entities=entity_totals(truth)).relaxed()
-
-
 def m_c(noisy: Measurement, _: CountOfCounts) -> Problem:
     return Problem.m_c(noisy)
 
@@ -89,7 +83,6 @@ QUESTIONS = (
     Question("m_h_relaxed", View.COUNTS, m_h_relaxed, TreeProjection(), GENERAL[1:]),  # Clarabel at full size: `speed`
     Question("m_h_region_totals_relaxed", View.COUNTS, m_h_regions_relaxed, RegionTotalsProjection(), GENERAL),
     Question("m_h_region_totals", View.COUNTS, m_h_regions, Flow(around=RegionTotalsProjection())),
-    Question("m_h_entity_totals_relaxed", View.COUNTS, m_h_entities_relaxed, EntityTotalsProjection(), GENERAL),
     Question("m_c_relaxed gap 1e-6", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-6), GENERAL),
     Question("m_c_relaxed gap 1e-10", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-10)),
     Question("m_c_region_totals_relaxed", View.CUMULATIVE, m_c_regions_relaxed, CumulativeProjection()),

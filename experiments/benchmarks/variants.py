@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+
 from pgsr import CountOfCounts, Geometric, Measurement, Problem, Seeded, View
 from pgsr.errors import ArgumentError
 from pgsr.methods.catalogue import Entry, Use
 from pgsr.methods.method import Method, PostProcess
 from pgsr.models import all_entries
 from pgsr.models.adapter import SolverModel
-from pgsr.noise.entities import entity_totals
+from pgsr.problems.conditions import entities
 
 Labelled = tuple[str, Measurement | Problem, Method | PostProcess]
 """An arm: its label, what it works on, and the method or the mechanism."""
@@ -156,7 +158,10 @@ def _m_h_regions(noisy: Noisy) -> Problem:
 
 
 def _m_h_entities(noisy: Noisy) -> Problem:
-    return Problem.m_h(noisy.of(View.COUNTS), "regions", entity_totals(noisy.truth))
+    truth = noisy.truth
+    people = truth.counts[truth.hierarchy.leaves] @ np.arange(truth.max_size + 1)
+    stated = entities(level=truth.hierarchy.n_levels - 1) == people
+    return Problem.m_h(noisy.of(View.COUNTS), "regions").where(stated)
 
 
 def _m_c(noisy: Noisy) -> Problem:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from pgsr import Problem, View
+from pgsr.errors import ArgumentError
 from pgsr.noise.measurement import Totals
 
 
@@ -10,8 +11,9 @@ def on_grid(problem: Problem, x: np.ndarray, unit: int) -> np.ndarray:
     """Round the leaves, or all regions that stand alone, to multiples of 1 / unit, and repair what has to add up.
 
     The nearest multiples keep order and signs. What a total of counts then misses is spread over its cells, a unit each
-    at most as a rule; what a number of entities misses, or the root's total of cumulative counts, goes to one pair of
-    cells, or one cell. Regions above are sums, so consistency holds exactly.
+    at most as a rule; what a number of entities misses, where conditions state one of every lowest region, or the
+    root's total of cumulative counts, goes to one pair of cells, or one cell. Regions above are sums, so consistency
+    holds exactly.
 
     Args:
         problem: in reals.
@@ -37,7 +39,7 @@ def on_grid(problem: Problem, x: np.ndarray, unit: int) -> np.ndarray:
     else:
         if problem.nonnegative:
             grid = np.maximum(grid, 0)
-        if problem.entities is not None:
+        if problem.conditions is not None:
             _repair_entities(problem, grid, groups, rows, unit)
         elif groups is not None and problem.totals is Totals.REGIONS:
             for row, missing in zip(grid, (groups[rows] - grid.sum(axis=1)).tolist(), strict=True):
@@ -69,11 +71,13 @@ def _repair_entities(
     problem: Problem, grid: np.ndarray, groups: np.ndarray | None, rows: np.ndarray, unit: int
 ) -> None:
     """Give what is missing in groups and entities of every leaf to its best pair of neighbouring sizes."""
-    assert problem.entities is not None
+    assert problem.conditions is not None
     assert groups is not None
-    sizes = np.arange(grid.shape[1])
+    sizes, people = np.arange(grid.shape[1]), problem.conditions.row_lower
+    if len(people) != len(rows):
+        raise ArgumentError(f"{problem!r} states other conditions than entities(level=...) of the lowest regions")
     missing = groups[rows] - grid.sum(axis=1)
-    entities = problem.entities[rows].astype(np.int64) * unit - grid @ sizes
+    entities = people * unit - grid @ sizes
     first = np.argmax(np.minimum(grid[:, :-1], grid[:, 1:]), axis=1)
     second = entities - first * missing  # first * a + (first + 1) * b = entities with a + b = missing
     each = np.arange(len(grid))

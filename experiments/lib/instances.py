@@ -1,13 +1,16 @@
 """The instances of PGSR-LIB, declared: which problem on which data, at which size and budget, with which seed."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+
+import numpy as np
 
 from pgsr import CountOfCounts, Geometric, Problem, Seeded, View
 from pgsr.errors import ArgumentError
 from pgsr.experiments.lib.data import truth_of, values_of
-from pgsr.noise.entities import entity_totals
+from pgsr.noise.measurement import Measurement
+from pgsr.problems.conditions import entities
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 
@@ -93,8 +96,12 @@ def find(name: str) -> Instance:
     raise ArgumentError(f"instance {name!r} is unknown; python -m pgsr.experiments lib list shows them all")
 
 
-def _with_entities(noisy: object, truth: CountOfCounts) -> Problem:
-    return Problem.m_h(noisy, totals="regions", entities=entity_totals(truth))  # pyright: ignore[reportArgumentType]
+def _with_entities(noisy: Measurement, truth: CountOfCounts) -> Problem:
+    """State the numbers of groups of all regions, and those of entities of the lowest, from which all others follow."""
+    people = truth.counts[truth.hierarchy.leaves] @ np.arange(truth.max_size + 1)
+    lowest = truth.hierarchy.n_levels - 1
+    problem = Problem.m_h(noisy, totals="regions").where(entities(level=lowest) == people)
+    return replace(problem, label="M_H with entities")
 
 
 def _declared() -> Iterator[Instance]:

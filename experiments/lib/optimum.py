@@ -9,22 +9,22 @@ from scipy import sparse
 from pgsr import Problem, Result, View
 from pgsr.algorithms import (
     CumulativeProjection,
-    EntityTotalsProjection,
     Isotonic,
     MeanConsistency,
     RegionTotalsProjection,
     SimplexProjection,
     TreeProjection,
 )
+from pgsr.certificates import Multipliers
 from pgsr.data.views import ranked
 from pgsr.errors import PgsrError
 from pgsr.experiments.lib.grid import on_grid
 from pgsr.experiments.lib.prices import UNIT, UNIT_OF_MAGNITUDES, closing_prices, ranked_prices
 from pgsr.methods.method import Method
-from pgsr.models import CumulativeFlow, Flow, Scipy
+from pgsr.models import CumulativeFlow, Cvxpy, Flow, Scipy
 from pgsr.models.adapter import SolverModel
-from pgsr.models.formulate import formulate
-from pgsr.models.program import SolverProgram
+from pgsr.models.formulate import formulate, multipliers
+from pgsr.models.program import SolverProgram, quadratic
 from pgsr.models.unit_steps import absolute_values, unit_steps
 from pgsr.noise.measurement import Totals
 from pgsr.problems.programs.named import NamedProgram
@@ -87,7 +87,7 @@ def _answered(problem: Problem) -> tuple[Method, Any, Result]:
         if result.answer is None or result.certificate is None or not result.certificate.feasible:
             failed.append(f"{method!r}: {result.status.name} {result.reason}")
             continue
-        return method, result.multipliers, result
+        return method, result.multipliers if problem.conditions is None else _interior_multipliers(problem), result
     raise NotSolvedError(f"{problem!r} was not solved; " + "; ".join(failed))
 
 
@@ -96,8 +96,8 @@ def _methods(problem: Problem) -> list[Method]:
         return [Isotonic()]
     if not problem.consistent:
         return [SimplexProjection()]
-    if problem.entities is not None:
-        return [EntityTotalsProjection()]
+    if problem.conditions is not None:
+        return [Cvxpy("CLARABEL")]
     if not problem.nonnegative:
         return [MeanConsistency()]
     if problem.view is View.COUNTS and problem.totals is Totals.REGIONS:
@@ -107,6 +107,15 @@ def _methods(problem: Problem) -> list[Method]:
     if problem.norm == 1:
         return [Scipy()]
     return [CumulativeFlow()] if problem.integer else [CumulativeProjection(gap=1e-10)]
+
+
+def _interior_multipliers(problem: Problem) -> Multipliers:
+    """Take the multipliers of the relaxation from the duals of an interior point, which solver models keep back."""
+    program = formulate(problem.relaxed())
+    answer = Cvxpy("CLARABEL").run(quadratic(program), SOLVER_LIMIT).answer
+    if answer.duals is None:
+        raise NotSolvedError(f"Clarabel gave no duals of {problem!r} within {SOLVER_LIMIT:g} s: {answer.note}")
+    return multipliers(problem, answer.duals, answer.order_duals)
 
 
 def _proved(problem: Problem, result: Result, multipliers: Any) -> tuple[np.ndarray, np.ndarray, str]:
@@ -136,7 +145,7 @@ def _proved(problem: Problem, result: Result, multipliers: Any) -> tuple[np.ndar
 def _argument(problem: Problem) -> str:
     if problem.consistent and problem.monotone:
         return "prices of CumulativeProjection"
-    if problem.consistent and (problem.entities is not None or problem.totals is Totals.REGIONS):
+    if problem.consistent and problem.totals is Totals.REGIONS:
         return "node potentials" if problem.integer else "prices of the dual"
     if problem.consistent:
         return "prices of the tree"

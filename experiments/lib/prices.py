@@ -1,7 +1,7 @@
 """The prices of a problem's rows that prove its optimum, or a bound: integers over a common unit.
 
-A price lambda per row, in the order of the rows of a file: consistency, totals, entities, order, distance. What
-`verify` makes of them stands there; any prices prove something. Here they are chosen so that the bound is the
+A price lambda per row, in the order of the rows of a file: consistency, totals, order, stated conditions, distance.
+What `verify` makes of them stands there; any prices prove something. Here they are chosen so that the bound is the
 objective, or nearly so:
 
 - the pull of a cell, the sum of its rows' prices times its coefficients, has to lie between the slopes of the objective
@@ -22,7 +22,7 @@ import numpy as np
 
 from pgsr import Problem, View
 from pgsr.certificates import Multipliers
-from pgsr.certificates.lagrangian import entity_prices_of, prices_of
+from pgsr.certificates.lagrangian import prices_of
 from pgsr.certificates.potentials import Potentials
 from pgsr.noise.measurement import Totals
 
@@ -43,12 +43,12 @@ class Prices:
 
     consistency: np.ndarray | None = None
     totals: np.ndarray | None = None
-    entities: np.ndarray | None = None
     order: np.ndarray | None = None
+    stated: np.ndarray | None = None
 
     def stacked(self) -> np.ndarray:
         """All of them in the order of a file's rows, but for those of distances."""
-        parts = [self.consistency, self.totals, self.entities, self.order]
+        parts = [self.consistency, self.totals, self.order, self.stated]
         return np.concatenate([np.zeros(0), *(np.ravel(part) for part in parts if part is not None)])
 
 
@@ -58,14 +58,13 @@ def closing_prices(problem: Problem, x: np.ndarray, multipliers: Multipliers | N
     Args:
         problem: any but one with ranked values or magnitudes over a hierarchy.
         x: the optimum, shape (regions, K + 1); real problems as floats.
-        multipliers: of the problem's relaxation, for problems with ordered cells, entities or every region's total in
-            reals; in the convention of `pgsr.certificates.Multipliers`.
+        multipliers: of the problem's relaxation, for problems with ordered cells, conditions or every region's total
+            in reals; in the convention of `pgsr.certificates.Multipliers`.
     """
     if problem.consistent and problem.view is View.COUNTS:
-        regional = problem.totals is Totals.REGIONS or problem.entities is not None
-        if not regional:
+        if problem.totals is not Totals.REGIONS:
             return _tree_prices(problem, _Slopes.of(problem, x))
-        if problem.integer and problem.entities is None:
+        if problem.integer and problem.conditions is None:
             return _potential_prices(problem, x)
         return _given_prices(problem, multipliers)
     if problem.consistent and problem.monotone:
@@ -174,25 +173,16 @@ def _potential_prices(problem: Problem, x: np.ndarray) -> Prices:
 
 
 def _given_prices(problem: Problem, multipliers: Multipliers | None) -> Prices:
-    """Prices from an algorithm's multipliers; those of inner regions' totals and entities move to the leaves."""
+    """Prices from a method's multipliers; those of inner regions' totals move to the leaves."""
     if multipliers is None:
         raise ValueError("this problem needs multipliers")
-    tree, sizes = problem.hierarchy, np.arange(problem.target.shape[1])
+    tree = problem.hierarchy
     consistency, totals = prices_of(problem, multipliers)
-    entities = entity_prices_of(problem, multipliers)
-    price = np.zeros(consistency.shape)
-    for region in range(tree.n_regions):
-        if region and problem.totals is Totals.REGIONS:
-            totals[region] += totals[tree.parent[region]]
-        if region and problem.entities is not None:
-            entities[region] += entities[tree.parent[region]]
-    moved = totals[: tree.n_inner, None] + entities[: tree.n_inner, None] * sizes
-    price = moved - consistency
+    for region in range(1, tree.n_regions):
+        totals[region] += totals[tree.parent[region]]
+    price = totals[: tree.n_inner, None] - consistency
     _follow_parents(problem, price, 0.0)
-    rows = tree.leaves
-    return Prices(
-        price, None if problem.totals is None else totals[rows], None if problem.entities is None else entities[rows]
-    )
+    return Prices(price, totals[tree.leaves], stated=multipliers.conditions)
 
 
 def _follow_parents(problem: Problem, price: np.ndarray, above_root: np.ndarray | float) -> None:

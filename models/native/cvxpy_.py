@@ -43,8 +43,6 @@ class CvxpyModel(NativeModel):
         for l, regions, G in levels.totals:
             total = x[l][regions, -1] if levels.total_is_last else cp.sum(x[l][regions], axis=1)
             self.state("total", f"total[{l}]", total == G)
-        for l, regions, E in levels.entities:
-            self.state("entities", f"entities[{l}]", x[l][regions] @ np.arange(levels.n_sizes) == E)
         for l, first in levels.ordered:
             self.state("order", f"order[{l}]", x[l][:, first:-1] <= x[l][:, first + 1 :])
         for row in levels.stated:

@@ -46,9 +46,6 @@ class GurobiModel(NativeModel):
         for l, regions, G in levels.totals:
             total = x[l][regions, -1] if levels.total_is_last else x[l][regions].sum(axis=1)
             state("total", f"total[{l}]", levels.region_names("total", l, regions), total == G)
-        for l, regions, E in levels.entities:
-            names = levels.region_names("entities", l, regions)
-            state("entities", f"entities[{l}]", names, x[l][regions] @ np.arange(levels.n_sizes) == E)
         for l, first in levels.ordered:
             names = levels.names("order", l, slice(first, -1))
             state("order", f"order[{l}]", names, x[l][:, first:-1] <= x[l][:, first + 1 :])

@@ -11,7 +11,7 @@ from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs import NamedProgram, named
-from pgsr.problems.programs.rows import ordered_from, regions_with_entities, regions_with_total
+from pgsr.problems.programs.rows import ordered_from, regions_with_total
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Levels:
                 "models are of counts or cumulative counts, and problem.write(...) states this one as a file"
             )
         self.problem, self.tree = problem, problem.hierarchy
-        self.n_sizes = problem.max_size + 1  # of the root, and of all levels where entities are counted
+        self.n_sizes = problem.max_size + 1
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(self.tree.n_levels))
@@ -125,12 +125,6 @@ class Levels:
     def total_is_last(self) -> bool:
         """Whether a region's number of groups is its last cell, as in cumulative counts, and not the sum of all."""
         return self.problem.view is View.CUMULATIVE
-
-    @property
-    def entities(self) -> Iterator[tuple[int, slice, np.ndarray]]:
-        """The numbers of entities that have a row: level, regions within it, numbers."""
-        known = self.problem.entities
-        return iter(()) if known is None else self._of_regions(regions_with_entities(self.problem), known)
 
     @property
     def ordered(self) -> Iterator[tuple[int, int]]:

@@ -22,7 +22,7 @@ from pgsr.models.native.levels import Levels
 from pgsr.problems.conditions import Conditions
 from pgsr.problems.problem import Problem
 
-EQUALITIES = ("consistency", "total", "entities", "stated equal")
+EQUALITIES = ("consistency", "total", "stated equal")
 """The kinds of equalities, in the order in which programs have them."""
 
 INEQUALITIES = ("order", "stated above", "stated below")

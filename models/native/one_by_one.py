@@ -24,9 +24,6 @@ def comparisons(levels: Levels, x: list[np.ndarray]) -> Iterator[tuple[str, str,
     for l, regions, G in levels.totals:
         for cells, name, number in zip(x[l][regions], levels.region_names("total", l, regions), G, strict=True):
             yield "total", name, (cells[-1] if levels.total_is_last else cells.sum()) == int(number)
-    for l, regions, E in levels.entities:
-        for cells, name, number in zip(x[l][regions], levels.region_names("entities", l, regions), E, strict=True):
-            yield "entities", name, sum(s * cell for s, cell in enumerate(cells.tolist())) == int(number)
     for l, first in levels.ordered:
         names = levels.names("order", l, slice(first, -1))
         for r, i in np.ndindex(*names.shape):

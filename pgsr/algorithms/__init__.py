@@ -3,7 +3,7 @@
 | room                          | what it solves                                                               |
 |-------------------------------|------------------------------------------------------------------------------|
 | `m_h`                         | M_H with the root's total: `TreeProjection`, and block by block of sizes     |
-| `m_h_regions`                 | M_H with every region's total, with or without numbers of entities           |
+| `m_h_regions`                 | M_H with every region's total, or some of them                               |
 | `m_c`                         | M_c: squares and absolute values, relaxed; squares in integers               |
 | `m_h_levels`, `m_c_levels`    | M_H, and M_c and two-stage, where every level has sizes of its own           |
 | `posterior_levels`            | the posterior, where every level has sizes of its own                        |
@@ -29,7 +29,7 @@ from pgsr.algorithms.m_c import CumulativeIntegers, CumulativeProjection, EmdPro
 from pgsr.algorithms.m_c_levels import LevelTwoStage
 from pgsr.algorithms.m_h import CountFile, SizeBlocks, StreamedResult, StreamedTreeProjection, TreeProjection
 from pgsr.algorithms.m_h_levels import LevelIsotonicTreeProjection, LevelTreeProjection
-from pgsr.algorithms.m_h_regions import EntityTotalsProjection, RegionTotalsProjection
+from pgsr.algorithms.m_h_regions import RegionTotalsProjection
 from pgsr.algorithms.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
 from pgsr.algorithms.matching_levels import LevelMatching
 from pgsr.algorithms.mean_consistency import MeanConsistency
@@ -53,7 +53,6 @@ __all__ = [
     "CumulativeProjection",
     "DaskMap",
     "EmdProjection",
-    "EntityTotalsProjection",
     "Isotonic",
     "IsotonicFit",
     "IsotonicTreeProjection",
@@ -86,7 +85,6 @@ CUMULATIVE, RANKED = View.CUMULATIVE, View.RANKED
 METHODS: tuple[Entry, ...] = (
     Entry(TreeProjection(), release="m_h", by_level=LevelTreeProjection(), page="tree_projection.md"),
     Entry(RegionTotalsProjection()),
-    Entry(EntityTotalsProjection()),
     Entry(CumulativeIntegers(), Answer.GAP, page="cumulative_dual.md#integers-and-further"),
     Entry(CumulativeProjection(), page="cumulative_dual.md"),
     Entry(EmdProjection(), Answer.GAP),

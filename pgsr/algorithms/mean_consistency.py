@@ -55,7 +55,7 @@ class MeanConsistency(GatedMethod):
             return f"MeanConsistency minimises squares, {problem.label} absolute values"
         if not problem.consistent:
             return f"MeanConsistency makes regions add up, which {problem.label} does not ask for"
-        public = problem.totals is not None or problem.entities is not None
+        public = problem.totals is not None
         if problem.integer or problem.nonnegative or problem.monotone or public:
             return f"MeanConsistency knows consistency alone; {problem.label} has conditions beyond it"
         return None

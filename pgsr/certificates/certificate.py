@@ -45,7 +45,7 @@ class Certificate:
             stated and only the conditions of a release were checked.
         bound: no feasible point has a smaller objective; None if nothing is known.
         bound_by: the argument that shows the bound, or "".
-        violations: number of violated conditions by kind (integrality, sign, consistency, totals, entities, monotone,
+        violations: number of violated conditions by kind (integrality, sign, consistency, totals, monotone,
             conditions).
 
     Example:
@@ -100,9 +100,9 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
 
     A feasible answer in integers is proved optimal, or not, where a proof in exact integers is known: M_H and the
     naive problem by an exchange test, M_H with every region's total, with totals of some that were stated, or with
-    sizes per level, by node potentials, isotonic problems by the subgradient chain. Numbers of entities have no such
-    proof: their rows make the matrix no network, so integers are left to branch and bound. Nor have other rows that
-    were stated by `Problem.where`; bounds of cells have, in the exchange test of M_H and in the chain. Otherwise a
+    sizes per level, by node potentials, isotonic problems by the subgradient chain. Other rows that were stated by
+    `Problem.where` have no such proof: they make the matrix no network, so integers are left to branch and bound;
+    bounds of cells have one, in the exchange test of M_H and in the chain. Otherwise a
     Lagrangian bound is given: of `multipliers`, if offered, and for regions that stand alone of multipliers derived
     from the estimate; every problem has one. A bound without prices for stated conditions says so in its name, and
     holds, since the minimum under fewer conditions is never above the minimum under all.
@@ -187,7 +187,7 @@ def objective(problem: Problem, estimate: Estimate) -> int | float:
 def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
     """Count violated conditions by kind; a condition that `problem` does not state is not counted.
 
-    integrality and sign count cells, consistency counts (region, size) pairs, totals and entities count regions,
+    integrality and sign count cells, consistency counts (region, size) pairs, totals count regions,
     monotone counts neighbouring sizes, conditions count cells beyond stated bounds and stated rows. Integers are
     compared exactly, other numbers to 1e-6 max(1, d) + 1e-9 |value|, where d is the root mean square of x - y: the size
     of the noise that they were fitted to.
@@ -214,9 +214,6 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
         cumulative = problem.view is View.CUMULATIVE
         have = np.concatenate([table[:, -1] if cumulative else table.sum(axis=1) for table in x])
         counts["totals"] = int(differs(have[: len(totals)], totals).sum())
-    if problem.entities is not None:
-        have = estimate.values[: len(problem.entities)] @ np.arange(problem.max_size + 1)
-        counts["entities"] = int(differs(have, problem.entities).sum())
     if problem.monotone:
         counts["monotone"] = sum(int((np.diff(table, axis=1) < -near).sum()) for table in x)
     if problem.conditions is not None:

@@ -18,7 +18,6 @@ def has_exchange_test(problem: Problem) -> bool:
         and not problem.monotone
         and problem.sizes.equal
         and problem.totals is not Totals.REGIONS
-        and problem.entities is None  # with their rows of sizes the conditions are no network
         and (problem.conditions is None or not len(problem.conditions.row_lower))  # nor with other rows
     )
 

@@ -25,7 +25,7 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
 
     With the multipliers of `Multipliers` fixed, regions are on their own. With the net price
 
-        net[r, s] = consistency[r, s] - consistency[parent, s] - totals[r] - s entities[r] - stated[r, s]
+        net[r, s] = consistency[r, s] - consistency[parent, s] - totals[r] - stated[r, s]
 
     (0 where there is no such row; where levels have sizes of their own, consistency[r, s] is the price of the sum that
     r's cell s is a part of, see `pgsr.data.sizes.Sizes.spread`; `stated` is what the rows and bounds of `Problem.where`
@@ -78,21 +78,6 @@ def _sums(problem: Problem) -> list[tuple[int, int]]:
     return list(zip(np.diff(problem.hierarchy.level_start)[:-1].tolist(), widths.tolist(), strict=True))
 
 
-def entity_prices_of(problem: Problem, multipliers: Multipliers) -> np.ndarray:
-    """Copy the prices of an entity in every region, shape (regions,); 0 where there is no such condition or price.
-
-    Raises:
-        ProblemError: there are more or fewer of them than the problem has conditions.
-    """
-    prices = np.zeros(problem.hierarchy.n_regions)
-    if problem.entities is not None and multipliers.entities is not None:
-        given = np.asarray(multipliers.entities, float).ravel()
-        if len(given) != len(problem.entities):
-            raise ProblemError(f"there are {len(given)} prices of entities; {problem!r} needs {len(problem.entities)}")
-        prices[: len(given)] = given
-    return prices
-
-
 def prices_of(problem: Problem, multipliers: Multipliers) -> tuple[list[np.ndarray], np.ndarray]:
     """Copy the multipliers of consistency, a table per level with children, and of every region's total, (regions,).
 
@@ -134,7 +119,6 @@ class _Prices:
     Attributes:
         consistency: a table per level with children, of shape (regions of the level, K of the level below + 1).
         totals: price of a cell of every region, shape (regions,); 0 where no total is priced.
-        entities: price of an entity in every region, shape (regions,).
         stated: prices of conditions that were stated besides, or None.
         unit: the grid.
         largest: a bound on every net price.
@@ -142,7 +126,6 @@ class _Prices:
 
     consistency: list[np.ndarray]
     totals: np.ndarray
-    entities: np.ndarray
     stated: StatedPrices | None
     unit: float
     largest: float
@@ -152,15 +135,12 @@ class _Prices:
         """Round multipliers to such a grid; None if they are not finite or too large to be computed with."""
         tree, n_sizes = problem.hierarchy, problem.max_size + 1
         consistency, totals = prices_of(problem, multipliers)
-        entities, sizes = entity_prices_of(problem, multipliers), np.arange(n_sizes)
         largest = max(float(np.abs(prices).max(initial=0.0)) for prices in (*consistency, totals))
-        largest += n_sizes * float(np.abs(entities).max())
         stated = StatedPrices.of(problem, multipliers)
         largest += 0.0 if stated is None else stated.largest
         if not largest <= _LARGEST_PRICE:
             return None
         consistency, totals = [prices * factor for prices in consistency], totals * factor
-        entities = entities * factor
         bound = 3.0 * (tree.n_levels + 1) * max(largest, 2.0**-100)  # replaced prices add up along a branch
         exponent = math.frexp(bound)[1] - 52
         if problem.norm == 1:
@@ -170,7 +150,7 @@ class _Prices:
             exponent = min(exponent, 0)
         unit = 2.0**exponent
         consistency = [np.rint(prices / unit) * unit for prices in consistency]
-        totals, entities = (np.rint(prices / unit) * unit for prices in (totals, entities))
+        totals = np.rint(totals / unit) * unit
         stated = None if stated is None else stated.on_grid(factor, unit)
         unmeasured = problem.w == 0
         if not problem.consistent:
@@ -183,20 +163,18 @@ class _Prices:
                 of_parent = tree.parent[region] - tree.level(max(level - 1, 0)).start
                 above = consistency[level - 1][of_parent, free] if region else 0.0
                 if region < tree.n_inner:
-                    costless = above + totals[region] + entities[region] * sizes[free]
+                    costless = above + totals[region]
                     if stated is not None:
                         costless += stated.cells[region, free]
                     own = consistency[level][row, free]
                     held = _held_by_bounds(problem, int(region), own - costless)
                     consistency[level][row, free] = np.where(held, own, costless)
-        return cls(consistency, totals, entities, stated, unit, bound)
+        return cls(consistency, totals, stated, unit, bound)
 
     def net(self, problem: Problem, level: int, block: slice) -> np.ndarray:
         """Compute the net prices of some regions of one level, exactly."""
         tree, sizes = problem.hierarchy, problem.sizes
         above = self.totals[block, None]
-        if problem.entities is not None:
-            above = above + self.entities[block, None] * np.arange(sizes.max_sizes[level] + 1)
         if self.stated is not None:
             above = above + self.stated.cells[block]
         if level:
@@ -246,10 +224,6 @@ def _constants(problem: Problem, prices: _Prices) -> list[float]:
         n = len(totals)
         have = np.concatenate([table.sum(axis=1) for table in y]) if n > 1 else y[0].sum(axis=1)
         values = prices.totals[:n] * (totals - have)
-        terms.append(sum_below(values, np.abs(values)))
-    if problem.entities is not None:
-        rows = slice(0, len(problem.entities))
-        values = prices.entities[rows] * (problem.entities - problem.target[rows] @ np.arange(problem.max_size + 1))
         terms.append(sum_below(values, np.abs(values)))
     return terms if prices.stated is None else terms + prices.stated.constants(problem)
 

@@ -16,29 +16,25 @@ class Multipliers:
 
         sum w |x - y|^norm + sum over inner r, cells s of consistency[r, s] (x[r, s] - sum over children x[c, s])
                            + sum over regions r with a public total of totals[r] (G[r] - sum_s x[r, s])
-                           + sum over regions r with entities of entities[r] (E[r] - sum_s s x[r, s])
                            + sum over stated rows k of conditions[k] (b[k] - rows[k] x)
                            + sum over cells with stated bounds of bounds[r, s] (b[r, s] - x[r, s]),
 
     `consistency[r, s]` is what one more unit of cell s below region r is paid, `totals[r]` what one more group in
-    region r is paid (in the cumulative view totals are fixed cells and have no price), `entities[r]` what one more
-    entity is paid, so a group of size s gets s times that. `conditions[k]` is what one more unit of a stated row is
-    paid, where b is its lower bound if the price is positive and its upper one if it is negative; without such a bound
-    the price counts as 0. So do `bounds` of cells. Conditions on signs and order are kept, and so are stated bounds;
-    only with order and norm 1 they need prices.
+    region r is paid (in the cumulative view totals are fixed cells and have no price). `conditions[k]` is what one more
+    unit of a stated row is paid, where b is its lower bound if the price is positive and its upper one if it is
+    negative; without such a bound the price counts as 0. So do `bounds` of cells. Conditions on signs and order are
+    kept, and so are stated bounds; only with order and norm 1 they need prices.
 
     Attributes:
         consistency: shape (inner regions, K + 1); where levels have sizes of their own, a tuple with one table per
             level with children, of shape (regions of the level, K of the level below + 1): a price per sum.
         totals: shape (1,) where the root's total is public, (regions,) where every region's is, else (0,).
-        entities: the shape of the problem's entities; None stands for prices of 0.
         conditions: one per stated row, shape (m,); None stands for prices of 0.
         bounds: shape (regions, K + 1); None stands for prices of 0.
     """
 
     consistency: np.ndarray | tuple[np.ndarray, ...]
     totals: np.ndarray
-    entities: np.ndarray | None = None
     conditions: np.ndarray | None = None
     bounds: np.ndarray | None = None
 

@@ -29,7 +29,6 @@ def has_potentials(problem: Problem) -> bool:
         and problem.consistent
         and not problem.monotone
         and problem.sizes.equal
-        and problem.entities is None  # with their rows of sizes the conditions are no flow
         and (problem.totals is Totals.REGIONS or problem.conditions is not None)
         and (fixed := FixedTotals.of(problem)) is not None  # nor with other rows
         and len(fixed.regions) > 0  # without any a lone region may have any number of groups

@@ -16,7 +16,7 @@ from pgsr.problems.problem import Problem
 if TYPE_CHECKING:
     import pandas as pd
 
-KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone", "conditions")
+KINDS = ("integrality", "sign", "consistency", "totals", "monotone", "conditions")
 """The kinds of conditions that an answer may violate, in the order of columns."""
 
 

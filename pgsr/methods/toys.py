@@ -9,7 +9,6 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 from pgsr.noise import Geometric
 from pgsr.noise.by_groups import ByGroups
-from pgsr.noise.entities import entity_totals
 from pgsr.noise.measurement import Measurement
 from pgsr.privacy.random import Seeded
 from pgsr.problems.conditions import Cells, Conditions, cells, state, total
@@ -32,7 +31,7 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         return Geometric(view, levels, totals=target.public, max_sizes=max_sizes).measure(truth, Seeded("toy"))
     max_sizes = None if target.sizes.equal else _sizes(levels)
     toy = Geometric(target.view, levels, totals="regions", max_sizes=max_sizes).measure(truth, Seeded("toy"))
-    known, asked, stated = target.groups, target.entities, target.conditions
+    known, stated = target.groups, target.conditions
     return replace(
         target,
         hierarchy=truth.hierarchy,
@@ -40,7 +39,6 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         max_size=toy.max_size,
         groups=None if known is None else toy.totals[: 1 if len(known) == 1 else None],
         weights=None,
-        entities=None if asked is None else entity_totals(truth)[: 1 if len(asked) == 1 else None],
         noise=None if target.noise is None else toy.noise,
         conditions=None
         if stated is None
@@ -60,7 +58,6 @@ def problems() -> list[Problem]:
     found = [
         Problem.naive(counts),
         Problem.mean_consistency(counts),
-        Problem.m_h(counts, "regions", entity_totals(_truth(2))),
     ]
     for totals in ("root", "regions"):
         found += [Problem.m_h(counts, totals), Problem.m_c(cumulative, 2, totals), Problem.m_c(cumulative, 1, totals)]

@@ -36,7 +36,7 @@ class WithoutZeroSizes:
 
     @classmethod
     def of(cls, problem: Problem) -> "WithoutZeroSizes | None":
-        """Leave such sizes out; None where other cells have bounds, or sizes are weighed by entities.
+        """Leave such sizes out; None where other cells have bounds.
 
         Example:
             >>> from pgsr import Hierarchy
@@ -49,7 +49,7 @@ class WithoutZeroSizes:
             True
         """
         stated = problem.conditions
-        if stated is None or problem.entities is not None:
+        if stated is None:
             return None
         low, high = stated.lower, stated.upper
         if problem.nonnegative:

@@ -11,7 +11,6 @@ from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.figures.html import facts_table
-from pgsr.noise.entities import checked_entities, contradicting_entities
 from pgsr.noise.measurement import (
     ROOT_ALONE,
     Totals,
@@ -55,7 +54,6 @@ class ProblemFields:
     consistent: bool = True
     totals: Totals | None = None
     weights: np.ndarray | None = None
-    entities: np.ndarray | None = None
     noise: tuple[LevelNoise | None, ...] | None = None
     conditions: Conditions | None = None
 
@@ -81,10 +79,6 @@ class ProblemFields:
             _ = self.region_totals if self.totals is Totals.REGIONS else self.root_total
         if self.totals is Totals.NOISY:
             raise ProblemError("a problem is about the totals of 'root' or 'regions'; noisy ones count as public there")
-        if self.entities is not None:
-            if self.view is not View.COUNTS or self.monotone or not self.consistent:
-                raise ProblemError(f"entities are a condition of consistent counts; {self.label} is another problem")
-            object.__setattr__(self, "entities", checked_entities(self.entities, tree.n_regions))
         if self.conditions is not None:
             require_kind(self.conditions, Conditions, "conditions", "state them by problem.where(cells(...) == 0)")
             self._cells()
@@ -112,10 +106,10 @@ class ProblemFields:
             )
         if (self.w == 0).any():
             raise ProblemError("a region has weight 0, and levels have sizes of their own; measure every level")
-        if self.entities is not None or self.conditions is not None:
+        if self.conditions is not None:
             raise ProblemError(
-                f"{self.label} has sizes of its own on every level, which numbers of entities and conditions by where "
-                "do not know; give all levels the same largest size"
+                f"{self.label} has sizes of its own on every level, which conditions by where do not know; give all "
+                "levels the same largest size"
             )
 
     def _checked_weights(self) -> np.ndarray:
@@ -266,11 +260,6 @@ class ProblemFields:
             reason = _contradicting_totals(self.hierarchy, self.region_totals)
             if reason is not None:
                 return reason
-        if self.entities is not None:
-            conditions = self.max_size, self.nonnegative, self.integer
-            reason = contradicting_entities(self.hierarchy, self.entities, totals, *conditions)
-            if reason is not None:
-                return reason
         return self._contradicting_conditions
 
     @property
@@ -278,7 +267,7 @@ class ProblemFields:
         """Whether `contradiction` finds every one; with stated conditions some may take a solver to find."""
         if self.conditions is None:
             return True
-        return self.entities is None and is_decided_by_sums(self.conditions, self._cells(), self._surroundings)
+        return is_decided_by_sums(self.conditions, self._cells(), self._surroundings)
 
     @cached_property
     def _contradicting_conditions(self) -> str | None:
@@ -310,7 +299,6 @@ class ProblemFields:
                 "distance": "sum of squares" if self.norm == 2 else "sum of magnitudes",
                 "conditions": ", ".join(name for name in stated if getattr(self, name)) or "none",
                 "public numbers of groups that hold": totals,
-                "numbers of entities": None if self.entities is None else f"of {len(self.entities):,} regions",
                 "stated besides": None if self.conditions is None else self.conditions.text,
                 "view": self.view.value,
                 "regions by level, root first": self.hierarchy.levels_text,

@@ -30,7 +30,6 @@ class Problem(ProblemFields):
                                   of its children as `pgsr.data.sizes.Sizes` says, where levels differ in them
                     totals:       the (last cumulative, or summed) cell of the root, or of every region, is its public
                                   number of groups
-                    entities:     sum_s s x[r, s] = E[r] at the root or at every region, in counts only
                     conditions:   bounds of cells and rows over cells, as `where` states them
 
     Every variant of the papers is one of the constructors below, which take a measurement. `of` takes plain values, for
@@ -49,8 +48,6 @@ class Problem(ProblemFields):
         integer, nonnegative, monotone, consistent: which conditions hold.
         totals: whose number in `groups` is a condition, or None.
         weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured.
-        entities: numbers of entities E of groups truncated at K, int64 of shape (regions,), or (1,) for the root's; or
-            None. See `pgsr.noise.entities`.
         noise: the noise in y of every level, root first, or None where y is not about noise. A level whose noise is
             None was not measured. `CostTables` derives its windows from it.
         conditions: what a modeller stated besides, see `where`; or None.
@@ -70,7 +67,6 @@ class Problem(ProblemFields):
         norm: int = 2,
         integer: bool = True,
         consistent: bool = True,
-        entities: np.ndarray | None = None,
         noise: tuple[LevelNoise | None, ...] | None = None,
     ) -> "Problem":
         """State the problem of plain values, wherever they come from: M_H of counts, M_c of cumulative counts.
@@ -82,7 +78,7 @@ class Problem(ProblemFields):
             groups: numbers of groups, shape (regions,), or the root's alone.
             totals: whose of them is a condition; "root" or "regions" as the shape of `groups` says, if None.
             weights: as in `Problem`; 1 if None. Copies of regions on levels above their own have none.
-            label, norm, integer, consistent, entities, noise: as in `Problem`.
+            label, norm, integer, consistent, noise: as in `Problem`.
 
         Raises:
             ProblemError, CountError: values, groups or weights are of another shape or are no integers.
@@ -127,7 +123,6 @@ class Problem(ProblemFields):
             consistent=consistent,
             totals=None if totals is None else Totals.parse(totals),
             weights=weights,
-            entities=entities,
             noise=noise,
         )
 
@@ -141,7 +136,7 @@ class Problem(ProblemFields):
             measurement: of one view.
             label: names the variant.
             totals: whose number of groups is a condition, "root" or "regions", or None.
-            conditions: norm, integer, nonnegative, monotone, consistent, weights, entities, as in `Problem`.
+            conditions: norm, integer, nonnegative, monotone, consistent, weights, as in `Problem`.
 
         Example:
             >>> from pgsr import CountOfCounts, Geometric, Seeded
@@ -201,9 +196,7 @@ class Problem(ProblemFields):
         )
 
     @classmethod
-    def m_h(
-        cls, measurement: Measurement, totals: Totals | str = Totals.ROOT, entities: np.ndarray | None = None
-    ) -> "Problem":
+    def m_h(cls, measurement: Measurement, totals: Totals | str = Totals.ROOT) -> "Problem":
         """State M_H: the nearest consistent non-negative integer counts.
 
         Source: Fioretto and Van Hentenryck 2019, section 5.
@@ -211,13 +204,9 @@ class Problem(ProblemFields):
         Args:
             measurement: of counts.
             totals: whose number of groups holds, "root" or "regions".
-            entities: numbers of entities that hold besides, shape (regions,), or (1,) for the root's alone. Sizes stop
-                at K, so they must be those of the truncated groups: `pgsr.noise.entities.entity_totals` where they are
-                public, `noisy_entities`, which costs budget, where they are not.
         """
         _require(measurement, "M_H", View.COUNTS)
-        label = "M_H" if entities is None else "M_H with entities"
-        return cls.about(measurement, label, totals, entities=entities)
+        return cls.about(measurement, "M_H", totals)
 
     @classmethod
     def m_c(cls, measurement: Measurement, norm: int = 2, totals: Totals | str = Totals.ROOT) -> "Problem":

@@ -86,8 +86,6 @@ class CostTables(GatedMethod):
             return f"CostTables needs consistency and non-negativity, which {problem.label} does not state"
         if problem.totals is not Totals.ROOT:
             return "CostTables needs the root's total and no other; state the problem with totals='root'"
-        if problem.entities is not None:
-            return "CostTables knows no numbers of entities; its tables are of numbers of groups"
         if self.window == "paper" and problem.noise is None:
             return (
                 f"the paper's windows follow from the noise of every level, which {problem.label} does not state; "

@@ -80,8 +80,6 @@ class TreeProjection(GatedMethod):
             return f"TreeProjection minimises squares, {problem.label} absolute values"
         if not problem.consistent or not problem.nonnegative:
             return f"TreeProjection needs consistency and non-negativity, which {problem.label} does not state"
-        if problem.entities is not None:
-            return "TreeProjection knows no numbers of entities; EntityTotalsProjection() does, with every total"
         return refused_by_flow(problem) if needs_flow(problem) else None
 
     def bytes_needed(self, problem: Problem) -> int:

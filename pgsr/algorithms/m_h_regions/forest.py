@@ -9,8 +9,8 @@ from pgsr.data.views import View
 from pgsr.machine.parallel import share
 from pgsr.problems.problem import Problem
 
-Prices = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""What inner regions pay their children, (sizes, inner regions), and mu and nu, what leaves are paid besides."""
+Prices = tuple[np.ndarray, np.ndarray]
+"""What inner regions pay their children, (sizes, inner regions), and mu, what leaves are paid besides."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Forest:
         """The same for so many chunks of sizes."""
         return range(number), self.y.size // number
 
-    def demands(self, mu: np.ndarray, nu: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def demands(self, mu: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Compute every region's gain, its share of the price above it, and the best prices, if active leaves stay so.
 
         Arrays of shape (sizes, inner regions): the derivatives of what a region takes and of what it pays its children
@@ -61,15 +61,15 @@ class Forest:
         from pgsr.algorithms.m_h_regions import tree_kernel as kernels
 
         gain, offset, below = (np.empty((len(self.y), self.n_inner)) for _ in range(3))
-        leaves = mu, nu, active
-        share(kernels.newton_pass, *self.sizes, self.y, self.w, self.first_child, self.n_inner, *leaves, gain, offset)
+        links = self.y, self.w, self.first_child, self.n_inner
+        share(kernels.newton_pass, *self.sizes, *links, mu, active, gain, offset)
         share(kernels.set_prices, *self.sizes, self.w, self.parent, self.n_inner, gain, offset, below)
         return gain, 1.0 - 2.0 * self.w[: self.n_inner] * gain, below
 
     def slope(self, at: Prices, active: np.ndarray, step: Prices) -> float:
-        """Compute the derivative of the dual at prices and multipliers along a step of all three.
+        """Compute the derivative of the dual at prices and multipliers along a step of both.
 
-        It lacks the steps of mu and nu times what is missing at the leaves.
+        It lacks the step of mu times what is missing at the leaves.
         """
         from pgsr.algorithms.m_h_regions import tree_kernel as kernels
 
@@ -78,11 +78,11 @@ class Forest:
         share(kernels.slope, *self.sizes, *links, *at, active, *step, value)
         return float(value.sum())
 
-    def continuous(self, below: np.ndarray, mu: np.ndarray, nu: np.ndarray, active: np.ndarray) -> Estimate:
+    def continuous(self, below: np.ndarray, mu: np.ndarray, active: np.ndarray) -> Estimate:
         """Compute the counts of active leaves at given prices and multipliers, and their sums."""
         from pgsr.algorithms.m_h_regions import tree_kernel as kernels
 
         tree, x = self.problem.hierarchy, np.empty(self.y.shape)
         links = self.y, self.w, self.first_child, self.n_inner
-        share(kernels.continuous_point, *self.sizes, *links, below, mu, nu, active, x)
+        share(kernels.continuous_point, *self.sizes, *links, below, mu, active, x)
         return Estimate(tree, View.COUNTS, np.ascontiguousarray(x.T[-tree.n_regions :]))

@@ -1,14 +1,12 @@
 """The continuous optimum of M_H with fixed totals of regions."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar
 
 from pgsr.algorithms.m_h_regions.totals_dual import Dual
-from pgsr.certificates import Multipliers, certify
+from pgsr.certificates import certify
 from pgsr.certificates.fixed_totals import totals_exceeding_arithmetic
 from pgsr.certificates.rounded_reals import missed
-from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
 from pgsr.methods.gate import Deadline, GatedMethod, Taken, require_possible_totals
@@ -82,8 +80,6 @@ class RegionTotalsProjection(GatedMethod):
                 "RegionTotalsProjection needs every region's public total, or some that were stated as "
                 "total(region) == number; TreeProjection() does with the root's"
             )
-        if problem.entities is not None:
-            return "RegionTotalsProjection knows no numbers of entities; EntityTotalsProjection() does"
         return None
 
     def bytes_needed(self, problem: Problem) -> int:
@@ -94,23 +90,14 @@ class RegionTotalsProjection(GatedMethod):
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         require_possible_totals(problem)
-        return solved_by_dual(problem, Dual.of, deadline)
+        return _solved_by_dual(problem, deadline)
 
 
-class Maximisable(Protocol):
-    """A dual whose maximum gives the relaxed optimum."""
-
-    def start(self) -> Any: ...
-    def maximum(self, point: Any, tolerance: float, deadline: Deadline) -> Any: ...
-    def estimate(self, point: Any) -> Estimate: ...
-    def multipliers(self, point: Any) -> Multipliers: ...
-
-
-def solved_by_dual(problem: Problem, dual_of: Callable[[Problem], Maximisable], deadline: Deadline) -> Result:
+def _solved_by_dual(problem: Problem, deadline: Deadline) -> Result:
     """Find the relaxed optimum by its dual, proved to `PROVED_GAP`; round it if the problem is in integers."""
     begun = deadline.spent
     relaxed = problem.relaxed()
-    dual, tolerance = dual_of(relaxed), _LOOSEST
+    dual, tolerance = Dual.of(relaxed), _LOOSEST
     point = dual.start()
     while True:
         point = dual.maximum(point, tolerance, deadline)

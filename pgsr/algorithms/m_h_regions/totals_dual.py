@@ -109,8 +109,7 @@ class Dual:
 
     def estimate(self, point: Point) -> Estimate:
         """Compute the counts of the leaves at a point, and their sums."""
-        mu = self.fixed.at_leaves(point.mu)
-        return self.forest.continuous(point.below, mu, np.zeros(len(mu)), point.active)
+        return self.forest.continuous(point.below, self.fixed.at_leaves(point.mu), point.active)
 
     def multipliers(self, point: Point) -> Multipliers:
         """Make the multipliers of the problem; a set without groups gets the highest mu at which it takes none.
@@ -196,7 +195,7 @@ class Dual:
 
         forest, fixed, response = self.forest, self.fixed, np.empty(point.below.shape)
         n_leaves, rate = len(self.weights), self._rate
-        gain, keep, below = forest.demands(fixed.at_leaves(point.mu), np.zeros(n_leaves), point.active)
+        gain, keep, below = forest.demands(fixed.at_leaves(point.mu), point.active)
         links = forest.w, forest.parent, forest.first_child, forest.n_inner
         paid, chunks = np.empty((kernels.CHUNKS, n_leaves)), forest.chunks(kernels.CHUNKS)
 
@@ -246,8 +245,8 @@ class Dual:
 
     def _slope(self, point: Point, below: np.ndarray, mu: np.ndarray) -> float:
         """Compute the derivative of the dual along a direction."""
-        at, step, none = self.fixed.at_leaves(point.mu), self.fixed.at_leaves(mu), np.zeros(len(self.weights))
-        slope = self.forest.slope((point.below, at, none), point.active, (below, step, none))
+        at, step = self.fixed.at_leaves(point.mu), self.fixed.at_leaves(mu)
+        slope = self.forest.slope((point.below, at), point.active, (below, step))
         return slope + float(mu @ point.missing)
 
     def _ascend(self, point: Point, below: np.ndarray, mu: np.ndarray, promised: float) -> Point:

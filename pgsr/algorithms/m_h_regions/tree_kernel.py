@@ -1,4 +1,4 @@
-"""Loops that both duals share: passes over the trees of all sizes, where leaves are paid multipliers besides the price.
+"""Passes over the trees of all sizes, where leaves are paid multipliers besides the price.
 
 The recursion is that of `pgsr.engines.nearest_tree`; its own loops have another layout and no multipliers. Here arrays
 are sizes x regions, so that one size is contiguous. Every loop works on the sizes start .. stop - 1, for
@@ -11,8 +11,8 @@ are sizes x regions, so that one size is contiguous. Every loop works on the siz
     n_inner                 regions are in level order, the first n_inner have children: a downward loop over indices
                             visits children before parents
     prices[s, r]            what inner region r pays its children
-    mu[c], nu[c]            leaf c is paid mu[c] + s nu[c] for a group of size s, besides the price of the region above;
-                            nu is 0 without numbers of entities; arrays of leaves leave out the inner regions
+    mu[c]                   leaf c is paid mu[c] a group besides the price of the region above; arrays of leaves leave
+                            out the inner regions
     active[s, c]            1 where leaf c is positive at size s, uint8
 """
 
@@ -20,7 +20,7 @@ from pgsr.machine.compilation import compiled
 
 
 @compiled
-def newton_pass(start, stop, y, w, first_child, n_inner, mu, nu, active, gain, offset):
+def newton_pass(start, stop, y, w, first_child, n_inner, mu, active, gain, offset):
     """Upward pass: linear demands if active leaves stay active.
 
     Region r then takes y + gain * price + offset at the price above it: offsets are of the size of the noise, and
@@ -36,7 +36,7 @@ def newton_pass(start, stop, y, w, first_child, n_inner, mu, nu, active, gain, o
                     if active[s, leaf]:
                         rate = 0.5 / w[c]
                         total_gain += rate
-                        total_offset += rate * (mu[leaf] + s * nu[leaf])
+                        total_offset += rate * mu[leaf]
                         residual += y[s, c]
                 else:
                     total_gain += gain[s, c]
@@ -57,10 +57,8 @@ def set_prices(start, stop, w, parent, n_inner, gain, offset, prices):
 
 
 @compiled
-def slope(
-    start, stop, y, w, parent, first_child, n_inner, prices, mu, nu, active, prices_step, mu_step, nu_step, value
-):
-    """Derivative of the dual along a direction, size by size, without the steps times the missing totals of leaves."""
+def slope(start, stop, y, w, parent, first_child, n_inner, prices, mu, active, prices_step, mu_step, value):
+    """Derivative of the dual along a direction, size by size, without the steps times what is missing at leaves."""
     for s in range(start, stop):
         total = 0.0
         for r in range(n_inner):
@@ -75,14 +73,14 @@ def slope(
                     residual -= y[s, c]
                 elif active[s, leaf]:
                     residual -= y[s, c]
-                    own, own_step = price + mu[leaf] + s * nu[leaf], step + mu_step[leaf] + s * nu_step[leaf]
+                    own, own_step = price + mu[leaf], step + mu_step[leaf]
                     total -= own * own_step / (2.0 * w[c])
             total += step * residual
         value[s] = total
 
 
 @compiled
-def continuous_point(start, stop, y, w, first_child, n_inner, prices, mu, nu, active, x):
+def continuous_point(start, stop, y, w, first_child, n_inner, prices, mu, active, x):
     """The estimate: leaves from their demand, inner regions by adding up."""
     for s in range(start, stop):
         for r in range(n_inner - 1, -1, -1):
@@ -92,6 +90,6 @@ def continuous_point(start, stop, y, w, first_child, n_inner, prices, mu, nu, ac
                     leaf = c - n_inner
                     x[s, c] = 0.0
                     if active[s, leaf]:
-                        x[s, c] = max(0.0, y[s, c] + 0.5 / w[c] * (prices[s, r] + mu[leaf] + s * nu[leaf]))
+                        x[s, c] = max(0.0, y[s, c] + 0.5 / w[c] * (prices[s, r] + mu[leaf]))
                 total += x[s, c]
             x[s, r] = total

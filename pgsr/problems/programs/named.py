@@ -15,7 +15,6 @@ from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.rows import (
     ordered_cells,
     program_of,
-    regions_with_entities,
     regions_with_total,
     stated_sides,
 )
@@ -43,8 +42,8 @@ class NamedProgram:
         row_lower, row_upper: shape (m,), -inf or inf where a row has one side only; equal for equalities.
         lower, upper: shape (n,).
         integer: shape (n,), bool.
-        variables, rows: names; x[US/GA,3], consistency[US,3], total[US], entities[US], order[US/GA,3] (between the
-            cells 3 and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
+        variables, rows: names; x[US/GA,3], consistency[US,3], total[US], order[US/GA,3] (between the cells 3
+            and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
             distance[US/GA,3].
         notes: lines that explain it to a reader of a file.
     """
@@ -209,8 +208,6 @@ def _rows(problem: Statement, regions: Sequence[str]) -> Names:
         out += Names.cells("consistency", regions, region, size)
     if problem.totals is not None:
         out += Names.cells("total", regions, regions_with_total(problem))
-    if problem.entities is not None:
-        out += Names.cells("entities", regions, regions_with_entities(problem))
     if problem.monotone:
         first = ordered_cells(problem)
         out += Names.cells("order", regions, sizes.region_of_cell[first], sizes.size_of_cell[first])

@@ -19,8 +19,8 @@ def program_of(problem: Statement) -> Program:
     """Formulate any problem as a program in the unknowns z[r, i] = x[r, i] - y[r, i], row by row of regions:
 
         minimise    sum_{r,i} w[r] |z[r, i]|^norm
-        subject to  `consistency_rows`, `totals_rows`, `entities_rows`, `order_rows`, `stated_rows`, stated bounds of
-                    cells, and z[r, i] >= -y[r, i] for non-negative problems.
+        subject to  `consistency_rows`, `totals_rows`, `order_rows`, `stated_rows`, stated bounds of cells, and
+                    z[r, i] >= -y[r, i] for non-negative problems.
 
     In regions without weight y is the sum of the children's y (`with_sums`). The papers' variants are conditions
     switched on and off:
@@ -30,12 +30,11 @@ def program_of(problem: Statement) -> Program:
         isotonic          order, 0 <= x <= K                               ranked        the same
         mean consistency  consistency, signs free                          both          QP
         M_H               consistency, root's total or every region's      counts        QP, MIQP
-        with entities     the same, numbers of entities; no network        counts        QP, MIQP
         M_c               consistency, order, root's total or every one's  cumulative    QP, MIQP; norm 1: LP, MILP
 
     Where regions are tied together, order and non-negativity of cumulative counts are stated at the leaves only: sums
-    of non-decreasing vectors are non-decreasing. For the same reason every region's total is stated at the leaves,
-    and so are its entities. Where levels have sizes of their own, the order of sizes that children do not tell apart is
+    of non-decreasing vectors are non-decreasing. For the same reason every region's total is stated at the leaves.
+    Where levels have sizes of their own, the order of sizes that children do not tell apart is
     stated besides (`ordered_cells`).
 
     Complexity: O(cells) numbers; no loop over cells.
@@ -48,7 +47,7 @@ def program_of(problem: Statement) -> Program:
     problem = with_sums(problem)
     y, sizes = problem.cells, problem.sizes
     equal, above, below = stated_rows(problem)
-    blocks = [consistency_rows(problem), totals_rows(problem), entities_rows(problem), equal]
+    blocks = [consistency_rows(problem), totals_rows(problem), equal]
     matrix, right = _stacked(y.size, blocks)
     order, order_right = _stacked(y.size, [order_rows(problem), above, below])
     lower = np.full(y.shape, -np.inf)
@@ -154,18 +153,6 @@ def totals_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
     return matrix, totals[regions] - matrix.astype(np.int64) @ y
 
 
-def entities_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
-    """Build the rows of numbers of entities E[r], one per region of `regions_with_entities`:
-
-    sum_s s z[r, s] = E[r] - sum_s s y[r, s]
-    """
-    if problem.entities is None:
-        return _none(problem.sizes.n_cells)
-    regions = regions_with_entities(problem)
-    matrix = _sums_of_regions(problem, regions, problem.sizes.size_of_cell.astype(float))
-    return matrix, problem.entities[regions] - matrix.astype(np.int64) @ problem.cells
-
-
 def _sums_of_regions(problem: Statement, regions: np.ndarray, data: np.ndarray) -> sparse.csr_array:
     """Build one row per region, with `data` of all cells at the region's own; data of all cells, shape (cells,)."""
     first, n = problem.sizes.first_cell, len(regions)
@@ -219,12 +206,6 @@ def regions_with_total(problem: Statement) -> np.ndarray:
     totals = problem.stated_totals
     assert totals is not None, "totals of regions are stated"
     return _not_implied(problem, totals)
-
-
-def regions_with_entities(problem: Statement) -> np.ndarray:
-    """The regions whose number of entities has a row; problems with entities are consistent."""
-    root_alone = problem.entities is None or len(problem.entities) == 1
-    return np.arange(1) if root_alone else _not_implied(problem, problem.entities)  # pyright: ignore
 
 
 def _not_implied(problem: Statement, sums: np.ndarray) -> np.ndarray:
