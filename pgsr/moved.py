@@ -54,6 +54,7 @@ MOVED = {
     "region_ids": "data.region_ids",
     "release.configuration.declared": "publishing.configuration.declared",
     "release.configuration.forms": "publishing.configuration.forms",
+    "release.configuration.table_sections": "publishing.configuration.sources",
     "release.configuration.toml": "publishing.configuration.toml",
     "release.errors": "publishing.errors",
     "release.findings": "publishing.findings",

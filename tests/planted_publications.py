@@ -208,7 +208,7 @@ def tables_of_a_rehearsal_marked_private(patch: MonkeyPatch) -> None:
 
 
 def rehearsal_under_the_release_s_name(patch: MonkeyPatch) -> None:
-    patch.setattr(ReleaseConfig, "folder", lambda config, rehearse: config.output)
+    patch.setattr(publishing, "folder_of", lambda output, rehearse: output)
 
 
 def released_with_the_rehearsal_s_noise(patch: MonkeyPatch) -> None:

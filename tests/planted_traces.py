@@ -141,9 +141,9 @@ def after_writing(patch: MonkeyPatch, do: Callable[[Seen, Path], object]) -> Non
             do(seen, folder)
             path = folder / artefact.MANIFEST
             fields = json.loads(path.read_text())
-            digests = {name: digests.digest(folder / name) for name in fields["files"]}
-            if fields["files"] != digests:
-                path.write_text(manifest.written(fields | {"files": digests}))
+            found = {name: digests.digest(folder / name) for name in fields["files"]}
+            if fields["files"] != found:
+                path.write_text(manifest.written(fields | {"files": found}))
                 (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.named_in(folder)))
 
         return changed

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from pgsr import PgsrError, __version__, cli
 from pgsr.commands.options import MECHANISMS
 from pgsr.ledger import LedgerFile
+from pgsr.noise.measurement import pure_epsilons
 from pgsr.publishing.progress import DRAWING, Stages
 from pgsr.release import EXAMPLE, Kind, ReleaseConfig, forecast, publish
 from pgsr.release.configuration.schema import stored_schema
@@ -175,10 +176,9 @@ def test_validate_tells_what_would_be_released(place, mechanism):
         "counts.parquet",
     ):
         assert word in shown, shown
-    for name, level, regions, scale in zip(
-        terms.names(3), terms.budget(3).levels, (1, 2, 4), terms.scales(3), strict=True
-    ):
-        noise = f"sensitivity {terms.sensitivity.l1}, noise of scale {scale} (" if level else "not measured"
+    epsilons, laws = pure_epsilons(terms.levels(3)), terms.noise_laws(3)
+    for name, level, regions, law in zip(terms.names(3), epsilons, (1, 2, 4), laws, strict=True):
+        noise = f"sensitivity {terms.sensitivity.l1}, noise of scale {law.scale} (" if law else "not measured"
         assert f"{name} │ {regions} region{'s' * (regions > 1)}, epsilon {level}, {noise}" in shown
     assert "entities.parquet (private, not opened here)" in shown
     assert "secret" not in shown

@@ -16,7 +16,7 @@ from pgsr.publishing.configuration import forms, sources
 from pgsr.publishing.configuration.declared import REQUIRED, Key, Table, complete
 from pgsr.publishing.configuration.sources import SOURCE
 from pgsr.release import EXAMPLE, Kind, ReleaseConfig
-from pgsr.release.configuration import release_config, table_sections
+from pgsr.release.configuration import values
 from pgsr.release.configuration.schema import CONFIGURATION, schema_text, stored_schema
 from pgsr.synthesis import config as synthesis
 from pgsr.synthesis.keys import keys
@@ -66,7 +66,7 @@ def keys_read(monkeypatch, read) -> dict[str, set[str]]:
         return Recorded(found, table.name, complete(table, values))
 
     with monkeypatch.context() as patched:
-        for module in (release_config, table_sections, sources, synthesis):
+        for module in (values, sources, synthesis):
             patched.setattr(module, "complete", recorded)
         read()
     return found

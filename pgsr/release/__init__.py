@@ -7,7 +7,8 @@
 | `configuration`                                  | what a user writes: the TOML file, its keys and its errors     |
 | `folder`                                         | what is published: every file, written and read back           |
 | `preflight`, `private_log`                       | what a run needs of the machine, and keeps for its operator    |
-| `terms`, with `kinds`, `levels`, `terms_facts`   | the public terms, and the mechanism and noise that follow      |
+| `stated_terms`, `terms`, with `kinds`, `levels`, | the public terms, checked; the mechanism and noise that follow |
+| `terms_facts`                                    |                                                                |
 | `publication`                                    | the publisher's words, and the form of the tables              |
 | `making`                                         | `publish` and `finish`: read, charge, measure, write, check    |
 | `count_intervals`                                | the columns `lower` and `upper` of the released counts         |

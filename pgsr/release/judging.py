@@ -33,13 +33,6 @@ Answer = Result | LevelResult | LevelRelease
 """The answer of a mechanism's post-processing; the last two have sizes per level."""
 
 
-def kept(terms: Terms, measurement: Measurement) -> Measurement:
-    """The measurement with only those totals that the released counts have to have."""
-    if terms.kept is Totals.ROOT:
-        return replace(measurement, public=Totals.ROOT, totals=measurement.totals[:1])
-    return measurement
-
-
 def post_processed(terms: Terms, measurement: Measurement | MeasurementByLevel) -> Answer:
     """Compute the post-processing of the terms' mechanism, which is deterministic."""
     return terms.mechanism(measurement.hierarchy.n_levels).post_process(measurement)
@@ -85,7 +78,9 @@ def broken(
         conditions = LevelProblem(measurement.values, total, measurement.totals)  # the same for every mechanism
         return {"integrality": 0, **violations(conditions, counts)}
     assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
-    found = broken_conditions(kept(terms, measurement), counts)
+    if terms.kept is Totals.ROOT:  # of the public totals, the only one that the counts have to have
+        measurement = replace(measurement, public=Totals.ROOT, totals=measurement.totals[:1])
+    found = broken_conditions(measurement, counts)
     if terms.facts:
         found["conditions"] = int((~within(dense(counts), *terms.fact_bounds(counts.hierarchy))).sum())
     return found

@@ -26,6 +26,11 @@ class Measured(StrEnum):
         rules = {Measured.COUNTS: View.COUNTS, Measured.CUMULATIVE: View.CUMULATIVE, Measured.BY_GROUPS: ByGroups()}
         return rules[self]
 
+    @property
+    def sensitive(self) -> View:
+        """The view whose sensitivity counts: ranked sizes have that of cumulative counts."""
+        return View.COUNTS if self is Measured.COUNTS else View.CUMULATIVE
+
 
 class Construction(StrEnum):
     """The ways in which published intervals are made, both from the noisy values alone.

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pyarrow.parquet as pq
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -125,7 +124,9 @@ def publish(
             terms = terms.settled(truth.hierarchy.regions_per_level)
             mechanism = terms.mechanism(truth.hierarchy.n_levels)
             source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
-            terms.require_possible_facts(truth.hierarchy, _known_totals(terms, truth))
+            if terms.facts:
+                assert isinstance(truth, CountOfCounts), "facts have one max_size for all levels"
+                terms.require_possible_facts(truth.hierarchy, truth.totals)
             mechanism.check(truth, source)
             require_room(folder, terms, truth.hierarchy, truth)
             require_arithmetic(terms, truth)
@@ -137,7 +138,7 @@ def publish(
                 tell("charging the ledger")
                 with told_if_stopped(tell, STOPPED_CHARGING):
                     head = ledger.charge(charge, terms.data_set)
-            with _kept_if_paid(hidden, None if rehearse else terms, config.sign, tell):
+            with _kept_if_paid(hidden, None if rehearse else str(terms.total), config.sign, tell):
                 if not rehearse:
                     tell(f"the ledger's head is now {head}")
                 tell("drawing noise")
@@ -183,7 +184,7 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
         facts = manifest.facts(terms, secure, "measurement")
         values = released_tables.read_measurement(hidden / artefact.MEASUREMENT, tree, totals, terms, facts)
         measurement = terms.measured(tree, values, totals, secure)
-        with _kept_if_paid(hidden, terms, sign, tell):
+        with _kept_if_paid(hidden, str(terms.total), sign, tell):
             report = _completed(hidden, folder, terms, measurement, key, tell, _silent)
     return Release(folder, report)
 
@@ -213,20 +214,23 @@ def _kept_terms(hidden: Path) -> tuple[Terms, bool]:
 
 
 def _kept_if_paid(
-    hidden: Path, paid: Terms | None, sign: str | Path | None, tell: Callable[[str], None]
+    hidden: Path, paid: str | None, sign: str | Path | None, tell: Callable[[str], None]
 ) -> AbstractContextManager[None]:
-    """Say of every failure after the charge what it costs and what is left. `paid` is None in a rehearsal."""
+    """Say of every failure after the charge what it costs and what is left.
+
+    `paid` is the budget in words, None in a rehearsal.
+    """
 
     def cost() -> str:
         # What epsilon has bought is kept: the noisy values are as publishable as the release would have been.
         if paid is None:
             return "nothing was charged"
         if not (hidden / UNFINISHED).exists():
-            return f"{paid.total} is spent"
+            return f"{paid} is spent"
         signed = f" --sign {shlex.quote(str(Path(sign).absolute()))}" if sign is not None else ""
         command = f"pgsr release --finish {shlex.quote(str(hidden.absolute()))}{signed}"
         return (
-            f"{paid.total} is spent; the noisy values lie in {str(hidden)!r}, and `{command}` makes a release of them "
+            f"{paid} is spent; the noisy values lie in {str(hidden)!r}, and `{command}` makes a release of them "
             "at no further charge"
         )
 
@@ -259,7 +263,8 @@ def _write_measurement(folder: Path, terms: Terms, measurement: Measurement | Me
     facts = manifest.facts(terms, measurement.secure, "measurement")
     tree = measurement.hierarchy
     released_tables.write_measurement(folder / artefact.MEASUREMENT, measurement, terms, facts)
-    released_tables.write_regions(folder / artefact.REGIONS, tree, released_tables.public_totals(measurement), terms)
+    totals = released_tables.public_totals(measurement)
+    _write_text(folder / artefact.REGIONS, released_tables.regions_text(tree, totals, terms))
     for path in (folder / artefact.MEASUREMENT, folder / artefact.REGIONS):
         sync(path)
     fields = manifest.terms_fields(terms, measurement.secure, measurement.hierarchy.regions_per_level)
@@ -304,12 +309,6 @@ def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -
         signature.sign(hidden, key)
     name_folder(hidden, folder, hidden / UNFINISHED)
     return report
-
-
-def _known_totals(terms: Terms, truth: CountOfCounts | CountsByLevel) -> np.ndarray:
-    """The numbers of groups of all regions, of which facts are compared with the public ones; shape (regions,)."""
-    assert isinstance(truth, CountOfCounts) or not terms.facts, "facts have one max_size for all levels"
-    return truth.totals if isinstance(truth, CountOfCounts) else np.zeros(0, np.int64)
 
 
 def _write_text(path: Path, text: str) -> None:

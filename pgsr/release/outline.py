@@ -136,7 +136,8 @@ def _public(config: ReleaseConfig) -> tuple[Hierarchy, CountOfCounts | None]:
         return config.tree(), None
     counted = config.count_public()
     config.terms.names(counted.hierarchy.n_levels)
-    config.terms.require_possible_facts(counted.hierarchy, counted.totals)
+    if config.terms.facts:
+        config.terms.require_possible_facts(counted.hierarchy, counted.totals)
     return counted.hierarchy, counted
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from pgsr.publishing.configuration.forms import Form, nearest
@@ -109,7 +110,7 @@ def faults(table: Table, values: object, root: Table | None = None) -> list[str]
     root, known = root or table, table.known
     missing = [member.name for member in table.members if member.required and member.name not in values]
     unknown = [key for key in values if key not in known and key not in table.apart and table.free is None]
-    choices = [key for sets in table.one_of for keys in sets for key in keys if not _given(sets, values)]
+    choices = [key for sets in table.one_of for key in chain(*sets) if values.keys().isdisjoint(chain(*sets))]
     meant = {near: key for key in unknown if (near := nearest(key, missing + choices))}
     found: list[str] = []
     for key, value in values.items():
@@ -197,7 +198,7 @@ def _missing(name: str, table: Table) -> str:
 def _contradictions(table: Table, values: dict[str, Any]) -> Iterator[str]:
     where = f" in [{table.name}]" if table.name else ""
     for sets in table.one_of:
-        given = _given(sets, values)
+        given = {key for key in chain(*sets) if key in values}
         if not any(given == set(keys) for keys in sets):
             shown = " or ".join(" and ".join(_named(key, table) for key in keys) for keys in sets)
             have = " and ".join(_named(key, table) for key in sorted(given)) or "none"
@@ -206,11 +207,6 @@ def _contradictions(table: Table, values: dict[str, Any]) -> Iterator[str]:
         both = " and ".join(map(repr, table.not_both))
         of_table = f" of [{table.name}]" if table.name else ""
         yield f"the keys {both}{of_table} exclude each other; leave one out"
-
-
-def _given(sets: Iterable[tuple[str, ...]], values: Mapping[str, Any]) -> set[str]:
-    """The keys of a choice that are there."""
-    return {key for keys in sets for key in keys if key in values}
 
 
 def _named(key: str, table: Table) -> str:

@@ -1,10 +1,8 @@
 """The configuration of a release: the terms, the tables, and where everything goes; from a TOML file or from Python."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -13,17 +11,12 @@ from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.figures.html import facts_table
 from pgsr.noise.measurement import Totals
-from pgsr.publishing.configuration.declared import complete, require
 from pgsr.publishing.configuration.sources import require_unread
 from pgsr.publishing.configuration.toml import read_toml
 from pgsr.publishing.errors import ConfigError
 from pgsr.publishing.places import require_outside
-from pgsr.release.configuration.schema import CONFIGURATION
-from pgsr.release.configuration.table_sections import read_tables
+from pgsr.release.configuration.values import fields_of
 from pgsr.release.excess import excess_counts
-from pgsr.release.facts import Fact
-from pgsr.release.kinds import Kind
-from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
 from pgsr.release.terms_facts import terms_facts
 from pgsr.tables import (
@@ -43,9 +36,6 @@ from pgsr.tables.session import Session
 
 OVERRIDES = ("epsilon", "mechanism", "max_size", "output", "ledger", "sign")
 """The keys that a flag of the command line may replace."""
-
-_FILES = ("output", "ledger", "sign")
-"""The keys of `OVERRIDES` that name files."""
 
 _BESIDE = Path()
 """The log's default, which names no file."""
@@ -99,13 +89,30 @@ class ReleaseConfig:
     limits: Limits | None = None
 
     def __post_init__(self) -> None:
-        self._convert()
+        keep = object.__setattr__
+        for name in ("output", "ledger", "log", "sign"):
+            if getattr(self, name) is not None:
+                keep(self, name, Path(getattr(self, name)))
+        if self.log == _BESIDE:
+            keep(self, "log", self.output.with_name(f"{self.output.name}-private.log"))
+        most = self.entities.max_quantity if isinstance(self.entities, Quantities) else 1
+        if self.terms.max_quantity not in (1, most):
+            raise ConfigError(
+                f"the terms have max_quantity {self.terms.max_quantity} and the tables {most}; leave it out of the "
+                "terms"
+            )
+        names = self.terms.level_names or self._level_columns()
+        keep(self, "terms", replace(self.terms, max_quantity=most, level_names=names))
         if self.private_groups != (self.terms.totals is Totals.NOISY):
             raise ConfigError(
                 'a private (or absent) table of groups needs totals = "noisy", and a public one does not; change one'
             )
         require_outside(self.output, {"ledger": self.ledger, "log": self.log, "private key": self.sign})
-        self._require_own_log()
+        others = {self.ledger: "ledger", self.ledger.with_name(f"{self.ledger.name}.head"): "ledger's head"}
+        others |= {} if self.sign is None else {self.sign: "private key"}
+        for path, what in others.items():  # lines are appended to the log
+            if path.resolve() == self.log.resolve():
+                raise ConfigError(f"the log {self.log.name!r} is the {what}, which it would spoil; name another file")
         written = {"log": self.log, "ledger": self.ledger, "output": self.output}
         require_unread(written, self.entities, self.groups, self.regions)
 
@@ -130,33 +137,12 @@ class ReleaseConfig:
         path = Path(path)
         given = {key: value for key, value in (overrides or {}).items() if value is not None}
         values = read_toml(path, "`pgsr release --example` prints one to start from") | given
-        places = {key: Path() if key in given else path.parent for key in _FILES}
-        return cls._from_values(values, path.parent, places)
-
-    @classmethod
-    def _from_values(cls, values: dict[str, Any], folder: Path, places: Mapping[str, Path]) -> "ReleaseConfig":
-        """Convert the values of a file in `folder`; names of `_FILES` are relative to their folders in `places`."""
-        if "ledger_total" in values:
-            raise ConfigError(
-                "the key 'ledger_total' is no longer one: the total stands in the ledger itself; make it with `pgsr "
-                "ledger init LEDGER --data-set NAME --total EPSILON`, and leave the key out"
-            )
-        require(CONFIGURATION, values)
-        told = complete(CONFIGURATION, values)
-        terms = _terms(told, values.get("options", {}))
-        output = places["output"] / told["output"]
-        made = cls(
-            terms=terms,
-            output=output,
-            ledger=places["ledger"] / told["ledger"],
-            log=folder / (told["log"] or f"{output.name}-private.log"),
-            sign=None if told["sign"] is None else places["sign"] / told["sign"],
-            **read_tables(values, folder),
-        )
+        made = cls(**fields_of(values, path.parent, tuple(given)))
         columns = made._level_columns()
-        if terms.max_sizes and columns and "level_names" not in values and terms.level_names != columns:
+        named = made.terms.level_names
+        if made.terms.max_sizes and columns and "level_names" not in values and named != columns:
             raise ConfigError(
-                f"max_size names the levels {', '.join(terms.level_names or ())}, and their columns are "
+                f"max_size names the levels {', '.join(named or ())}, and their columns are "
                 f"{', '.join(columns)}; write these names, root first, or give others with level_names too"
             )
         return made
@@ -180,23 +166,22 @@ class ReleaseConfig:
 
         What is returned is private.
         """
-        return excess_counts(self._count(log), self.terms.min_size)
-
-    def _count(self, log: PrivateLog | None) -> CountOfCounts | CountsByLevel:
         if self.terms.max_sizes is not None:
             assert self.groups is not None, "the numbers of groups are public"
             sizes, about = self.terms.max_sizes, {"limits": self.limits, "log": log}
-            return count_groups_by_level(self.entities, self.groups, self.regions, max_sizes=sizes, **about)
-        return count_groups(
-            self.entities,
-            self.groups,
-            self.regions,
-            max_size=self.terms.max_size,
-            private_groups=self.private_groups,
-            name=self.terms.data_set,
-            limits=self.limits,
-            log=log,
-        )
+            found = count_groups_by_level(self.entities, self.groups, self.regions, max_sizes=sizes, **about)
+        else:
+            found = count_groups(
+                self.entities,
+                self.groups,
+                self.regions,
+                max_size=self.terms.max_size,
+                private_groups=self.private_groups,
+                name=self.terms.data_set,
+                limits=self.limits,
+                log=log,
+            )
+        return excess_counts(found, self.terms.min_size)
 
     def count_public(self, max_size: int = 1) -> CountOfCounts:
         """The public groups, counted as if none had a member. The private rows are not opened.
@@ -248,31 +233,6 @@ class ReleaseConfig:
             )
         return Levels(self.groups.table, self.groups.region)
 
-    def _convert(self) -> None:
-        """Convert names to paths, and complete the terms by what the tables say."""
-        keep = object.__setattr__
-        for name in ("output", "ledger", "log", "sign"):
-            if getattr(self, name) is not None:
-                keep(self, name, Path(getattr(self, name)))
-        if self.log == _BESIDE:
-            keep(self, "log", self.output.with_name(f"{self.output.name}-private.log"))
-        most = self.entities.max_quantity if isinstance(self.entities, Quantities) else 1
-        if self.terms.max_quantity not in (1, most):
-            raise ConfigError(
-                f"the terms have max_quantity {self.terms.max_quantity} and the tables {most}; leave it out of the "
-                "terms"
-            )
-        names = self.terms.level_names or self._level_columns()
-        keep(self, "terms", replace(self.terms, max_quantity=most, level_names=names))
-
-    def _require_own_log(self) -> None:
-        """Raise `ConfigError` if the log, to which lines are appended, is the file of a ledger or of a key."""
-        others = {self.ledger: "ledger", self.ledger.with_name(f"{self.ledger.name}.head"): "ledger's head"}
-        others |= {} if self.sign is None else {self.sign: "private key"}
-        for path, what in others.items():
-            if path.resolve() == self.log.resolve():
-                raise ConfigError(f"the log {self.log.name!r} is the {what}, which it would spoil; name another file")
-
     def _level_columns(self) -> tuple[str, ...] | None:
         """The columns that name regions, where there is one per level."""
         if isinstance(self.regions, Levels):
@@ -280,33 +240,3 @@ class ReleaseConfig:
         if self.regions is None and self.groups is not None and isinstance(self.groups.region, tuple):
             return self.groups.region
         return None
-
-
-def _terms(told: Mapping[str, Any], options: Mapping[str, Any]) -> Terms:
-    kind = Kind(told["mechanism"])
-    for name in options:
-        if name not in kind.options:
-            known = " and ".join(kind.options) or "none at all"
-            raise ConfigError(f"the mechanism {kind} has no option {name!r}; it has {known}: leave out the others")
-    named = ("shares", "totals", "totals_share", "level_names", "view", "intervals", "rho", "laws", "unit", "relation")
-    return Terms(
-        told["data_set"],
-        told["max_size"],
-        told["epsilon"],
-        kind,
-        **options,
-        **{name: told[name] for name in (*named, "min_size")},
-        delta=None if Fraction(told["delta"]) == 0 else told["delta"],
-        facts=_facts(told["facts"]),
-        publication=Publication(**told["publication"]) if told["publication"] else USUAL,
-    )
-
-
-def _facts(tables: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
-    found = []
-    for number, fields in enumerate(tables, 1):
-        try:
-            found.append(Fact.of(fields))
-        except ConfigError as error:
-            raise ConfigError(f"[[facts]] number {number}: {error}") from None
-    return tuple(found)

@@ -56,19 +56,29 @@ def counts_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
             "directly below. "
         )
         counts, first = [_size(terms, names), _SIZE_CLASS], "the last class of the first region of every level"
-    number += _rows(terms, first)
-    return [
-        *_region_columns(terms, names),
-        *counts,
-        Column("n_groups", "integer", number),
-        *_interval_columns(terms),
-    ]
+    assert terms.publication.zeros is not None, "settled before a table is described"
+    zero = "0" if terms.intervals is None else "0 in all three columns n_groups, lower and upper"
+    if terms.publication.zeros:
+        number += "Every region has rows of all sizes, those with 0 too."
+    else:
+        number += f"Rows that would hold {zero} are left out, but for size 0 of every region and {first}."
+    columns = [*_region_columns(groups, names), *counts, Column("n_groups", "integer", number)]
+    if terms.intervals is None or terms.construction is None:
+        return columns
+    sizes = "this size" if terms.max_sizes is None else "these sizes"
+    lower = (
+        f"Lower end of a {percent(terms.intervals)} interval for the true number of {groups} of {sizes} in this "
+        f"region, which belongs to it. {held(terms.construction, terms.max_sizes is not None)} Ends do not add up over "
+        "regions or sizes."
+    )
+    upper = f"Upper end of this {percent(terms.intervals)} interval, which belongs to it."
+    return [*columns, Column("lower", "integer", lower), Column("upper", "integer", upper)]
 
 
 def wide_columns(terms: Terms, names: Sequence[str], level: int) -> list[Column]:
     """The columns of the table of counts in wide form of one level: region, names down to this level, sizes."""
     words, largest = terms.publication, terms.sizes(len(names))[level]
-    region, *_ = _region_columns(terms, names)
+    region, *_ = _region_columns(words.group_name, names)
     number = f"Released estimate of the number of {words.group_name} with {{}} {words.entity_name} in this region."
     return [
         region,
@@ -84,7 +94,11 @@ def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     if terms.view is Measured.COUNTS:
         exactly = "exactly this size" if terms.max_sizes is None else "this size, at the last class of larger ones too,"
         value = f"Noisy number of {groups} of {exactly} in this region: true number plus noise."
-        return [*_region_columns(terms, names), _size(terms, names), _noisy("noisy_count", value)]
+        return [
+            *_region_columns(terms.publication.group_name, names),
+            _size(terms, names),
+            _noisy("noisy_count", value),
+        ]
     last = f"the size {terms.max_size}" if terms.max_sizes is None else "the last class of a level"
     value = (
         f"Noisy number of {groups} of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
@@ -92,7 +106,7 @@ def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     )
     columns = [_size(terms, names), _noisy("noisy_cumulative_count", value)]
     if terms.ranked_up_to is None:
-        return [*_region_columns(terms, names), *columns]
+        return [*_region_columns(groups, names), *columns]
     few = f"regions with at most {terms.ranked_up_to:,} {groups}"
     columns += [
         Column("rank", "integer", f"In {few}: a place among the {groups} sorted by size, 0 for the smallest."),
@@ -101,17 +115,12 @@ def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     empty = (f"Empty in {few}.", f"Empty in {few}.", "Empty in the others.", "Empty in the others.")
     described = zip(columns, empty, strict=True)
     both = [replace(c, description=f"{c.description} {more}", required=False) for c, more in described]
-    return [*_region_columns(terms, names), *both]
-
-
-def measurement_key(terms: Terms) -> list[str]:
-    """The columns of measurement.parquet that together name a row."""
-    return ["region_id", "group_size", *(["rank"] if terms.ranked_up_to is not None else [])]
+    return [*_region_columns(groups, names), *both]
 
 
 def regions_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     """The columns of regions.csv: the regions, parents first."""
-    region, level, level_name, leaf, *places = _region_columns(terms, names)
+    region, level, level_name, leaf, *places = _region_columns(terms.publication.group_name, names)
     return [
         region,
         Column("parent_id", "string", "The region_id of the region directly above; empty for the first region.", False),
@@ -137,16 +146,7 @@ _SIZE_CLASS = Column(
 )
 
 
-def _rows(terms: Terms, first: str) -> str:
-    """Say which rows there are."""
-    assert terms.publication.zeros is not None, "settled before a table is described"
-    if terms.publication.zeros:
-        return "Every region has rows of all sizes, those with 0 too."
-    zero = "0" if terms.intervals is None else "0 in all three columns n_groups, lower and upper"
-    return f"Rows that would hold {zero} are left out, but for size 0 of every region and {first}."
-
-
-def _region_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
+def _region_columns(groups: str, names: Sequence[str]) -> list[Column]:
     return [
         Column(
             "region_id",
@@ -159,7 +159,7 @@ def _region_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
         Column(
             "is_leaf",
             "boolean",
-            f"Whether no region lies below. All {terms.publication.group_name} lie in such regions, and again in the "
+            f"Whether no region lies below. All {groups} lie in such regions, and again in the "
             "regions above them: sum over rows with is_leaf = true, or over one level, never over all rows.",
         ),
         *_name_columns(names),
@@ -170,25 +170,6 @@ def _name_columns(names: Sequence[str]) -> list[Column]:
     return [
         Column(name, "string", f"Name of the region, or of the one it lies in, on level {level}.", level == 0)
         for level, name in enumerate(names)
-    ]
-
-
-def _interval_columns(terms: Terms) -> list[Column]:
-    if terms.intervals is None or terms.construction is None:
-        return []
-    sizes = "this size" if terms.max_sizes is None else "these sizes"
-    what = (
-        f"{percent(terms.intervals)} interval for the true number of {terms.publication.group_name} of {sizes} in this "
-        "region"
-    )
-    return [
-        Column(
-            "lower",
-            "integer",
-            f"Lower end of a {what}, which belongs to it. {held(terms.construction, terms.max_sizes is not None)} "
-            "Ends do not add up over regions or sizes.",
-        ),
-        Column("upper", "integer", f"Upper end of this {percent(terms.intervals)} interval, which belongs to it."),
     ]
 
 
@@ -220,18 +201,13 @@ def _noisy(name: str, value: str) -> Column:
 
 def _size(terms: Terms, names: Sequence[str]) -> Column:
     groups, members = terms.publication.group_name, terms.publication.entity_name
+    least = f" No group has fewer than {terms.min_size:,}, which is known beforehand." if terms.min_size else ""
     if terms.max_sizes is not None:
         last = ", ".join(f"{k} or more ({name})" for name, k in zip(names, terms.max_sizes, strict=True))
         text = f"Number of {members}. The last class of every level holds all larger {groups}, too: {last}."
-        return Column("group_size", "integer", text + _least(terms))
-    return Column(
-        "group_size",
-        "integer",
-        f"Number of {members}, 0 to {terms.max_size}; {groups} with more than {terms.max_size} {members} count as "
-        f"{terms.max_size}.{_least(terms)}",
-    )
-
-
-def _least(terms: Terms) -> str:
-    """Say what is known of small sizes."""
-    return f" No group has fewer than {terms.min_size:,}, which is known beforehand." if terms.min_size else ""
+    else:
+        text = (
+            f"Number of {members}, 0 to {terms.max_size}; {groups} with more than {terms.max_size} {members} count as "
+            f"{terms.max_size}."
+        )
+    return Column("group_size", "integer", text + least)

@@ -14,7 +14,6 @@ from pgsr.release.folder.columns import (
     Column,
     counts_columns,
     measurement_columns,
-    measurement_key,
     regions_columns,
     wide_columns,
 )
@@ -33,7 +32,8 @@ def package_text(folder: Path, manifest: dict[str, Any]) -> str:
     """
     terms, _ = terms_of(manifest)
     names = terms.names(len(manifest["levels"]))
-    counts, regions, words = counts_columns(terms, names), regions_columns(terms, names), terms.publication
+    counts, regions, noisy = (of(terms, names) for of in (counts_columns, regions_columns, measurement_columns))
+    words = terms.publication
     package = {
         "profile": "data-package",
         "name": _plain(manifest["data_set"].lower(), "release"),
@@ -55,8 +55,8 @@ def package_text(folder: Path, manifest: dict[str, Any]) -> str:
                 folder,
                 artefact.MEASUREMENT,
                 "noisy values",
-                measurement_columns(terms, names),
-                measurement_key(terms),
+                noisy,
+                [c.name for c in noisy if c.name in ("region_id", "group_size", "rank")],
             ),
         ],
     }

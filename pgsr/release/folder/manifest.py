@@ -16,7 +16,7 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.views import View, cumulative, ranked
 from pgsr.errors import PgsrError
 from pgsr.machine.blocks import row_blocks
-from pgsr.noise.measurement import Measurement, Totals
+from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
 from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.privacy.budget import exact
@@ -120,7 +120,7 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
         "invariants": invariants(terms),
         "mechanism": str(terms.kind),
         "method": repr(terms.mechanism(n_levels).post),
-        "options": terms.options,
+        "options": {name: {"merge": str(terms.merge), "norm": terms.norm}[name] for name in terms.kind.options},
         **intervals,
         **({} if terms.plain else {"noise": _noise_fields(terms)}),
     }
@@ -141,13 +141,16 @@ def _noise_fields(terms: Terms) -> dict[str, str]:
 
 def _plain_noise(terms: Terms, n_levels: int) -> list[dict[str, Any]]:
     """List what is said of the noise of every level, and of the totals, for a pure epsilon of entities."""
-    facts = zip(terms.budget(n_levels).levels, terms.sensitivities(n_levels), terms.scales(n_levels), strict=True)
-    found = [{"epsilon": str(e), "sensitivity": size.l1, "noise_scale": str(scale)} for e, size, scale in facts]
-    totals = terms.totals_law(n_levels)
-    if totals is None:
+    facts = zip(pure_epsilons(terms.levels(n_levels)), terms.sensitivities(n_levels), strict=True)
+    found = [
+        {"epsilon": str(e), "sensitivity": size.l1, "noise_scale": str(size.l1 / e if e else 0)} for e, size in facts
+    ]
+    of_totals = terms.noise(n_levels).totals_noise(n_levels, terms.max_excess)
+    if of_totals is None:
         return [*found, {"epsilon": "0"}]
-    assert isinstance(totals, DoubleGeometric)
-    spent = {"epsilon": str(n_levels / totals.scale), "sensitivity": 1, "noise_scale": str(totals.scale)}
+    law = of_totals.law(terms.totals_sensitivity)
+    assert isinstance(law, DoubleGeometric)
+    spent = {"epsilon": str(n_levels / law.scale), "sensitivity": 1, "noise_scale": str(law.scale)}
     return [*found, spent]
 
 

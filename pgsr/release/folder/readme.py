@@ -8,7 +8,6 @@ from pgsr.release.folder import artefact, words
 from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
 from pgsr.release.folder.manifest import regions_of, terms_of
 from pgsr.release.folder.wide_tables import MOST_CELLS, MOST_SIZES, wide_files
-from pgsr.release.terms import Terms
 
 
 def readme(manifest: dict[str, Any]) -> str:
@@ -39,7 +38,7 @@ def readme(manifest: dict[str, Any]) -> str:
         )
         + "\n\n    counts = pandas.read_parquet('counts.parquet')\n"
         f"    counts[counts.is_leaf].groupby('{_size_column(manifest)}').n_groups.sum()\n\n"
-        + _filled(_wide(terms, manifest)),
+        + _filled(_wide(wide_files(terms, regions_of(manifest)), names, groups)),
         "THE TABLES\n" + "\n\n".join(_table(*table) for table in tables),
         "WHAT IS PROTECTED\n"
         + "\n".join(map(_filled, words.protection_sentences(manifest)))
@@ -80,10 +79,8 @@ def _size_column(manifest: dict[str, Any]) -> str:
     return "size_class" if "max_size" in manifest["levels"][0] else "group_size"
 
 
-def _wide(terms: Terms, manifest: dict[str, Any]) -> str:
+def _wide(files: dict[str, int], names: tuple[str, ...], groups: str) -> str:
     """Say which levels have a table in wide form, and why others have none."""
-    regions = regions_of(manifest)
-    files, names = wide_files(terms, regions), terms.names(len(regions))
     without = [name for level, name in enumerate(names) if level not in files.values()]
     limits = f"its sizes go beyond {MOST_SIZES:,} or its regions x sizes are more than {MOST_CELLS:,}"
     said = [f"Level {name} has no such file: {limits}." for name in without]
@@ -91,7 +88,7 @@ def _wide(terms: Terms, manifest: dict[str, Any]) -> str:
         form = (
             f"{', '.join(files)}: the same estimates as a spreadsheet per level, a row per region and a column per "
             "size: size_0, size_1, ..., the last one ending in _or_more. Each file counts all "
-            f"{terms.publication.group_name} once (a branch that ends above the level has its row there, too), so its "
+            f"{groups} once (a branch that ends above the level has its row there, too), so its "
             "columns may be added up."
         )
         said = [form, *said]

@@ -230,11 +230,11 @@ def write_measurement(
     path: Path, measurement: Measurement | MeasurementByLevel, terms: Terms, facts: Mapping[str, str]
 ) -> None:
     """Write the noisy values of every measured region: of every size 0..K, or of every rank where sizes are ranked."""
-    rows = _Rows(measurement.hierarchy, public_totals(measurement), terms)
-    with pq.ParquetWriter(path, rows.schema(facts), compression="zstd") as writer:
+    rows = _Rows(measurement.hierarchy, public_totals(measurement), terms, facts)
+    with pq.ParquetWriter(path, rows.schema, compression="zstd") as writer:
         for regions in rows.blocks():
             values = _values_of(measurement, regions)
-            writer.write_table(pa.table(rows.columns(regions, values), schema=rows.schema(facts)))
+            writer.write_table(pa.table(rows.columns(regions, values), schema=rows.schema))
 
 
 def _values_of(measurement: Measurement | MeasurementByLevel, regions: np.ndarray) -> np.ndarray:
@@ -254,9 +254,9 @@ def read_measurement(
         ReleaseError: anything but the values differs from what should be there.
         MemoryNeededError: the values do not fit.
     """
-    rows = _Rows(tree, totals, terms)
+    rows = _Rows(tree, totals, terms, facts)
     with pq.ParquetFile(path) as file:
-        _require_schema(path, file.schema_arrow, rows.schema(facts))
+        _require_schema(path, file.schema_arrow, rows.schema)
         wanted = int(rows.lengths[rows.measured].sum())
         if file.metadata.num_rows != wanted:
             raise ReleaseError(
@@ -295,13 +295,8 @@ def read_measurement(
     return tuple(found) if matrix is None else matrix
 
 
-def write_regions(path: Path, tree: Hierarchy, totals: np.ndarray, terms: Terms) -> None:
-    """Write regions.csv: the regions, parents first, with their numbers of groups where these are published."""
-    path.write_text(regions_text(tree, totals, terms), encoding="utf-8", newline="")
-
-
 def regions_text(tree: Hierarchy, totals: np.ndarray, terms: Terms) -> str:
-    """The text of regions.csv."""
+    """Write the text of regions.csv: the regions, parents first, with numbers of groups where these are public."""
     text = io.StringIO()
     text.write("\ufeff" if terms.publication.bom else "")
     lines = csv.writer(text, lineterminator="\n")
@@ -320,7 +315,7 @@ def read_regions(path: Path, terms: Terms) -> tuple[Hierarchy, np.ndarray]:
     """Read the tree and its public totals, shape (regions,), or (1,) where only the root's is public.
 
     Raises:
-        ReleaseError, HierarchyError: the file is not what `write_regions` writes.
+        ReleaseError, HierarchyError: the file does not hold what `regions_text` writes.
     """
     public = terms.totals
     text = path.read_bytes().decode("utf-8")
@@ -384,15 +379,17 @@ class _Rows:
     """The rows of the table of noisy values, which public facts determine but for the values.
 
     Attributes:
+        schema: of the table, with its facts.
         measured: the measured regions, in order.
         by_groups: whether some regions may be measured by ranked sizes.
         ranked: which are; shape (regions,), bool.
         lengths: the number of values of every region.
     """
 
-    def __init__(self, tree: Hierarchy, totals: np.ndarray, terms: Terms) -> None:
-        self._tree, self._names = tree, terms.names(tree.n_levels)
-        self._terms, self._described = terms, region_columns(tree, self._names)
+    def __init__(self, tree: Hierarchy, totals: np.ndarray, terms: Terms, facts: Mapping[str, str]) -> None:
+        names = terms.names(tree.n_levels)
+        self._tree, self._terms, self._described = tree, terms, region_columns(tree, names)
+        self.schema = _schema(measurement_columns(terms, names), facts)
         self.measured = np.flatnonzero(measured_regions(tree, terms.levels(tree.n_levels)))
         self.by_groups = terms.ranked_up_to is not None
         self.ranked = np.zeros(tree.n_regions, bool)
@@ -401,9 +398,6 @@ class _Rows:
             self.ranked[:] = [view_of(views, tree, region) is View.RANKED for region in range(tree.n_regions)]
         sizes = np.array(terms.excesses(tree.n_levels))[tree.level_of]
         self.lengths = np.where(self.ranked, totals if self.by_groups else 0, sizes + 1)
-
-    def schema(self, facts: Mapping[str, str]) -> pa.Schema:
-        return _schema(measurement_columns(self._terms, self._names), facts)
 
     def blocks(self) -> Iterator[np.ndarray]:
         """The measured regions block by block; each block has at least one row, and one level where these differ."""
