@@ -77,8 +77,9 @@ def read_source(given: Mapping[str, Any], name: str, folder: Path) -> Csv | Parq
     if not csv:
         return Parquet(str(folder / file), cast)
     try:
-        dialect = {key: values[key] for key in DIALECT}
-        return Csv(str(folder / file), cast, **dialect | {"nulls": values["nulls"] or ("",)})
+        dialect: dict[str, Any] = {key: values[key] for key in DIALECT}
+        dialect["nulls"] = dialect["nulls"] or ("",)
+        return Csv(str(folder / file), cast, **dialect)
     except ArgumentError as error:
         raise ConfigError(f"the table [{name}]: {error}") from None
 

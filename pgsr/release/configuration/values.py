@@ -5,7 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from pgsr.publishing.configuration.declared import complete, require
+from pgsr.publishing.configuration.declared import Table, complete, require
 from pgsr.publishing.configuration.sources import read_source
 from pgsr.publishing.errors import ConfigError
 from pgsr.release.configuration.schema import CONFIGURATION
@@ -82,7 +82,7 @@ def _facts(tables: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
 
 def _tables(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Read the fields that are tables, and the limits of reading; names of files are relative to `folder`."""
-    known = CONFIGURATION.known
+    known = {member.name: member for member in CONFIGURATION.members if isinstance(member, Table)}
     tables = {name: complete(known[name], values[name]) for name in TABLES if name in values}
     rows, tuples, groups, regions = (tables.get(name) for name in TABLES)
     sources = {name: read_source(values[name], name, folder) for name in tables}
