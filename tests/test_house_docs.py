@@ -232,3 +232,16 @@ def test_what_does_not_exist_is_found():
     assert anchors("# A *title*, two\n") == {"a-title-two"}
     page = "```python\nprint(1)\n```\n\n```text\n1\n```\n\n```python\n2\n```\n"
     assert [(block.shown, block.line) for block in blocks(page)] == [("1\n", 1), (None, 9)]
+
+
+def test_the_picture_of_the_rooms_shows_every_room(monkeypatch):
+    """After a change of rooms: python docs/tools/rooms.py."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "tools"))
+    rooms = importlib.import_module("rooms")
+    drawn = set(re.findall(r"<text[^>]*>([^<]+)</text>", (FIGURES / "rooms.svg").read_text("utf-8")))
+    direct = rooms.imports()
+    assert direct.keys() <= drawn
+    assert {word for word in drawn if " " not in word} == direct.keys(), "a room that is no more"
+    row = rooms.rows(direct)
+    assert all(row[room] > row[other] for room, other in rooms.arrows(direct))
+    assert {"errors", "checks"}.isdisjoint(direct)
