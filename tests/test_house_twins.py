@@ -195,7 +195,8 @@ TWINS = {
     "engines.quadratic_flow.newton_kernel": {
         "demand": ("excess_at, arc by arc", "test_m_h_levels_network::test_relaxed_prices_balance_every_vertex"),
         "factorise": ("the inverse of the matrix", FACTORS),
-        "conjugate_gradients": ("the matrix itself", AGGREGATES),
+        "multiply": ("the matrix itself", AGGREGATES),
+        "advance": ("the inverse of the factors", AGGREGATES),
     },
     "engines.quadratic_flow.phase_kernel": {"phase": FLOWS},
     "synthesis.answers_kernel": {

@@ -10,7 +10,7 @@ from pgsr.algorithms.m_h_levels import LevelProblem, selection_kernel
 from pgsr.algorithms.m_h_levels.joined import Joined
 from pgsr.algorithms.m_h_levels.parts import Reply
 from pgsr.algorithms.m_h_levels.selection import Selection, first_part
-from pgsr.engines.quadratic_flow import MOST_TIE, Network, cheapest_flow, integers, relaxed_prices
+from pgsr.engines.quadratic_flow import MOST_TIE, Network, cheapest_flow, integers, relaxed, relaxed_prices
 from pgsr.engines.quadratic_flow import newton_kernel as kernels
 
 
@@ -164,12 +164,17 @@ def test_the_preconditioner_adds_up_vertices_and_whole_aggregates():
         for right, z in zip(np.eye(len(exact))[1:], found[1:], strict=True):
             kernels.precondition(network.first, network.end, c, pivot, *on_coarse, right, z)
         assert np.allclose(found[1:, 1:], expected)
-        right, z = np.append(0.0, np.random.default_rng(seed).normal(size=11)), np.empty(12)
-        steps = kernels.conjugate_gradients(
-            network.first, network.end, c, tie, pivot, *on_coarse, right, 1e-12, 50, z
-        )  # fmt: skip
-        assert 1 < steps < 50
-        assert np.allclose(exact[1:, 1:] @ z[1:], right[1:])
+        p, product, z, right = np.random.default_rng(seed).normal(size=(4, 12))
+        right[0] = product[0] = 0.0
+        assert np.isclose(kernels.multiply(network.first, network.end, c, tie, z, p), z[1:] @ exact[1:] @ z)
+        assert np.allclose(p[1:], exact[1:] @ z)
+        before, rest = z.copy(), right.copy()
+        factors = network.first, network.end, c, pivot, *on_coarse
+        norm = kernels.advance(*factors, 0.5, p, left := product.copy(), z, rest)
+        assert np.allclose(z, before + 0.5 * p)
+        assert np.allclose(rest, right - 0.5 * product)
+        assert np.allclose(left[1:], expected @ rest[1:])
+        assert np.isclose(norm, rest @ left)
 
 
 def test_vertices_of_a_region_are_an_aggregate():
@@ -186,12 +191,17 @@ def test_steps_do_not_grow_with_the_network(monkeypatch):
     """With public totals of all leaves, where nothing but the root's cells is tied to the ground."""
     steps = []
 
-    def counted(*arguments):
-        steps.append(solve(*arguments))
-        return steps[-1]
+    def begun(*arguments):
+        steps.append(0)
+        return solve(*arguments)
 
-    solve = kernels.conjugate_gradients
-    monkeypatch.setattr(kernels, "conjugate_gradients", counted)
+    def counted(*arguments):
+        steps[-1] += 1
+        return multiply(*arguments)
+
+    solve, multiply = relaxed.conjugate_gradients, kernels.multiply
+    monkeypatch.setattr(relaxed, "conjugate_gradients", begun)
+    monkeypatch.setattr(kernels, "multiply", counted)
     for children in ((2, 2, 3), (4, 4, 4), (6, 6, 6)):
         network = network_of(random_problem(5, children, (40, 40, 40, 5), "leaves", spread_of_y=9))
         steps.clear()

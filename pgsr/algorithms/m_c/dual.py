@@ -12,6 +12,7 @@ from pgsr.certificates import Multipliers, objective
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
+from pgsr.engines.newton import conjugate_gradients, line_search
 from pgsr.machine.blocks import row_blocks
 from pgsr.machine.memory import unwritten
 from pgsr.machine.parallel import inner_product, share, share_levels
@@ -22,9 +23,8 @@ from pgsr.problems.problem import Problem
 _LARGEST_VALUE = 2**45
 _LEAVES_PER_CHUNK = 64
 _CG_STEPS = 80
-
-_ARMIJO = 1e-4
-_HALVINGS = 40
+_TRIALS = 40
+"""How many lengths of a step are tried at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,41 +195,19 @@ class TreeDual(ABC):
         slope = inner_product(point.gradient, direction)
         if not slope > 0.0:
             return None
-        step = 1.0
-        for _ in range(_HALVINGS):
-            trial = self.at(point.prices + step * direction)
-            end = inner_product(trial.gradient, direction)
-            # D is concave, so it rose by step * end at least: this decides where differences of D are lost in rounding.
-            if end >= _ARMIJO * slope or trial.value >= point.value + _ARMIJO * step * slope:
-                return trial
-            step *= min(max(slope / (slope - end), 0.1), 0.7)
-        return None
+        reached = point
+
+        def look(length: float) -> tuple[float, float]:
+            nonlocal reached
+            reached = self.at(point.prices + length * direction)
+            return reached.value, inner_product(reached.gradient, direction)
+
+        return reached if line_search(look, point.value, slope, _TRIALS).is_enough else None
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         """Compute an approximate Newton direction by preconditioned conjugate gradients."""
-        from pgsr.algorithms.m_c import tree_kernel as kernels
-
-        product, direction = np.zeros((2, *self.shape))
-        dots = np.empty(self.shape[0])
-        x, rest = np.zeros(self.shape), gradient.copy()
-        inverse = self.preconditioner(self)
-        leaves = (self.edges, self.inside, self.gain)
-        tree = (self.rate, self.parent, self.child_from, self.child, self.chunk_from, self.chunk_start, self.chunk_stop)
-        root = (self.first_free, self.held, inverse.ridge, self.least)
-        norm = first = inverse.advance(0.0, direction, product, x, rest, product)
-        direction[:] = product
-        for _ in range(_CG_STEPS):
-            share(kernels.multiply, *self.node_rows, *leaves, *tree, *root, direction, product, dots)
-            curvature = added_up(dots)
-            if not curvature > 0.0:
-                break
-            before, step = norm, norm / curvature
-            norm = inverse.advance(step, direction, product, x, rest, product)
-            if norm <= inverse.residual**2 * first:
-                break
-            direction *= norm / before
-            direction += product
-        return x
+        system = _System(self)
+        return conjugate_gradients(system, gradient, system.inverse.residual, _CG_STEPS)
 
     @property
     def node_rows(self) -> tuple[range, int]:
@@ -247,6 +225,26 @@ class TreeDual(ABC):
         prices = np.zeros((n_inner, self.problem.target.shape[1]))
         prices[:, : self.n] = point.prices[self.node_of]
         return Multipliers(prices, np.zeros(0 if totals is None else len(totals)))
+
+
+class _System:
+    """The system of Newton's directions at the blocks that a dual has now: its Hessian, and the preconditioner."""
+
+    def __init__(self, dual: TreeDual) -> None:
+        self.dual, self.inverse, self.dots = dual, dual.preconditioner(dual), np.empty(dual.shape[0])
+
+    def multiply(self, p: np.ndarray, product: np.ndarray) -> float:
+        from pgsr.algorithms.m_c import tree_kernel as kernels
+
+        dual = self.dual
+        leaves = (dual.edges, dual.inside, dual.gain)
+        tree = (dual.rate, dual.parent, dual.child_from, dual.child, dual.chunk_from, dual.chunk_start, dual.chunk_stop)
+        root = (dual.first_free, dual.held, self.inverse.ridge, dual.least)
+        share(kernels.multiply, *dual.node_rows, *leaves, *tree, *root, p, product, self.dots)
+        return added_up(self.dots)
+
+    def advance(self, step: float, p: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray) -> float:
+        return self.inverse.advance(step, p, product, x, rest)
 
 
 class SquaresDual(TreeDual):

@@ -54,9 +54,9 @@ class Preconditioner(Protocol):
     def __init__(self, dual: Hessian) -> None: ...
 
     def advance(
-        self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray, out: np.ndarray
+        self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray
     ) -> float:
-        """Do x += step * direction, rest -= step * product, out = M^-1 rest (may be `product`); return rest . out."""
+        """Do x += step direction, rest -= step product, product = M^-1 rest; return rest . product."""
         ...
 
 
@@ -79,12 +79,12 @@ class TreeDiagonal:
         self.ridge = self.cells.ridge
 
     def advance(
-        self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray, out: np.ndarray
+        self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray
     ) -> float:
         x += step * direction
         rest -= step * product
-        out[:] = rest
-        return self.cells.solve(rest, out)
+        product[:] = rest
+        return self.cells.solve(rest, product)
 
 
 class TwoLevel:
@@ -124,18 +124,18 @@ class TwoLevel:
         self.cells = _Cells(dual, pivot)
 
     def advance(
-        self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray, out: np.ndarray
+        self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray
     ) -> float:
         from pgsr.algorithms.m_c import two_level_kernel as kernels
 
         (m, n), n_parts = x.shape, self.ties.shape[1]
         (sums, partial), dots = np.empty((2, *self.ties.shape)), np.empty(m)
-        share(kernels.restrict, range(m), n, self.starts, step, direction, product, x, rest, out, sums)
+        share(kernels.restrict, range(m), n, self.starts, step, direction, product, x, rest, product, sums)
         inverse = (self.coarse, self.ties)
         share_levels(kernels.coarse_up, self.levels[::-1], n_parts**2, *inverse, *self.tree, sums, partial)
         share_levels(kernels.coarse_down, self.levels, n_parts**2, *inverse, self.parent, sums, partial)
-        self.cells.solve(rest, out)
-        share(kernels.prolong, range(m), n, self.starts, sums, rest, out, dots)
+        self.cells.solve(rest, product)
+        share(kernels.prolong, range(m), n, self.starts, sums, rest, product, dots)
         return added_up(dots)
 
     def _close_root(self, dual: Hessian) -> float:

@@ -85,6 +85,6 @@ class QuasiNewton:
         return direction
 
     def _metric(self, gradient: np.ndarray) -> np.ndarray:
-        nothing, out = np.zeros(gradient.shape), np.empty(gradient.shape)
-        self._cells.advance(0.0, nothing, nothing, np.zeros(gradient.shape), gradient.copy(), out)
-        return out
+        nothing, product = np.zeros((2, *gradient.shape))
+        self._cells.advance(0.0, nothing, product, np.zeros(gradient.shape), gradient.copy())
+        return product

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.m_c_levels.problem import CumulativeLevelProblem
+from pgsr.engines.newton import conjugate_gradients, line_search
 from pgsr.machine.parallel import inner_product, share
 from pgsr.methods.gate import NO_LIMIT, Deadline
 
 _STEPS = 200
 _CG_STEPS = 40
 _RESIDUAL = 0.1
-_ARMIJO = 1e-4
 _TRIALS = 6
 """How many lengths of a step are tried before its direction is given up."""
 
@@ -122,66 +122,76 @@ class LevelDual:
 
     def _along(self, point: Point, direction: Prices, slope: float) -> Point | None:
         """Find a point in this direction where the dual is larger, or None; adapt the ridge to the step length."""
-        step = 1.0
-        for _ in range(_TRIALS):
-            trial = self.at([p + step * d for p, d in zip(point.prices, direction, strict=True)])
-            end = _inner(trial.gradient, direction)
-            # The dual is concave, so it rose by step * end at least.
-            if end >= _ARMIJO * slope or trial.value >= point.value + _ARMIJO * step * slope:
-                if step > 0.5:
-                    self.ridge /= 10
-                elif step < 0.1:
-                    self.ridge = min(self.ridge * 10, self.largest_ridge)
-                self.ridge = max(self.ridge, self.least_ridge)
-                return trial
-            step *= min(max(slope / (slope - end), 0.1), 0.7)
-        return None
+        reached = point
+
+        def look(length: float) -> tuple[float, float]:
+            nonlocal reached
+            reached = self.at([p + length * d for p, d in zip(point.prices, direction, strict=True)])
+            return reached.value, _inner(reached.gradient, direction)
+
+        step = line_search(look, point.value, slope, _TRIALS)
+        if not step.is_enough:
+            return None
+        if step.length > 0.5:
+            self.ridge /= 10
+        elif step.length < 0.1:
+            self.ridge = min(self.ridge * 10, self.largest_ridge)
+        self.ridge = max(self.ridge, self.least_ridge)
+        return reached
 
     def product(self, prices: Prices) -> Prices:
         """Multiply minus the Hessian at the last point by prices."""
+        out = self.start()
+        self.multiply(prices, out)
+        return out
+
+    def multiply(self, prices: Prices, product: Prices) -> None:
+        """Write the product of minus the Hessian at the last point and prices."""
         from pgsr.algorithms.m_c_levels import kernel
 
-        found = []
-        for level, k in enumerate(self.k[:-1]):
-            out = np.empty((len(self.rows[level]), k))
+        for level, out in enumerate(product):
             here = self.w[level], self.parent[level], self._above(prices, level), prices[level]
             below = self.w[level + 1], self._own(prices, level + 1), self.free[level + 1], self.stop_of[level + 1]
             cells = self.problem.n_cells[level + 1] * len(self.rows[level + 1]) // len(self.rows[level])
             blocks = self.free[level], self.stop_of[level], self.from_child[level]
             share(kernel.product, self.rows[level], cells, *here, *blocks, *below, self.ridge, out)
-            found.append(out)
-        return found
 
     def _direction(self, gradient: Prices) -> Prices:
         """Compute an approximate Newton direction by preconditioned conjugate gradients."""
-        inverse = _TreeDiagonal(self)
-        x, rest = [np.zeros(part.shape) for part in gradient], [part.copy() for part in gradient]
-        z = inverse.times(rest)
-        direction, norm = [part.copy() for part in z], _inner(rest, z)
-        first = norm
-        for _ in range(_CG_STEPS):
-            if not norm > _RESIDUAL**2 * first:
-                break
-            product = self.product(direction)
-            curvature = _inner(direction, product)
-            if not curvature > 0.0:
-                break
-            step = norm / curvature
-            for level in range(len(x)):
-                x[level] += step * direction[level]
-                rest[level] -= step * product[level]
-            z = inverse.times(rest)
-            before, norm = norm, _inner(rest, z)
-            for level in range(len(x)):
-                direction[level] *= norm / before
-                direction[level] += z[level]
-        return x
+        right = np.concatenate([np.zeros(0), *(part.ravel() for part in gradient)])
+        return self.by_level(conjugate_gradients(_System(self), right, _RESIDUAL, _CG_STEPS))
+
+    def by_level(self, vector: np.ndarray) -> Prices:
+        """Cut one vector into prices, which lie in its memory."""
+        shapes = [(len(self.rows[level]), k) for level, k in enumerate(self.k[:-1])]
+        ends = np.cumsum([rows * k for rows, k in shapes])
+        return [part.reshape(shape) for part, shape in zip(np.split(vector, ends), shapes, strict=False)]
 
     def _above(self, prices: Prices, level: int) -> np.ndarray:
         return prices[level - 1] if level else np.zeros((1, self.problem.n_cells[0]))
 
     def _own(self, prices: Prices, level: int) -> np.ndarray:
         return prices[level] if level < len(prices) else np.empty((len(self.rows[level]), 0))
+
+
+class _System:
+    """The system of Newton's directions at the last point; vectors are the prices of all levels in turn."""
+
+    def __init__(self, dual: LevelDual) -> None:
+        self.dual, self.inverse = dual, _TreeDiagonal(dual)
+
+    def multiply(self, p: np.ndarray, product: np.ndarray) -> float:
+        prices, out = self.dual.by_level(p), self.dual.by_level(product)
+        self.dual.multiply(prices, out)
+        return _inner(prices, out)
+
+    def advance(self, step: float, p: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray) -> float:
+        x += step * p
+        rest -= step * product
+        product[:] = rest
+        z = self.dual.by_level(product)
+        self.inverse.solve(z)
+        return _inner(self.dual.by_level(rest), z)
 
 
 class _TreeDiagonal:
@@ -202,11 +212,11 @@ class _TreeDiagonal:
             filled = dual.ridge, self.edge[level], self.pivot[level]
             share(kernel.eliminate, dual.rows[level], cells, *here, *below, inner, *filled)
 
-    def times(self, rest: Prices) -> Prices:
-        """Multiply prices by the inverse."""
+    def solve(self, z: Prices) -> None:
+        """Multiply prices by the inverse, in place."""
         from pgsr.algorithms.m_c_levels import kernel
 
-        z, rows = [part.copy() for part in rest], self.dual.rows
+        rows = self.dual.rows
         for level in range(len(z) - 2, -1, -1):
             below = self.edge[level + 1], self.pivot[level + 1], z[level + 1]
             cells = below[0].shape[1] * len(rows[level + 1]) // len(rows[level])
@@ -215,7 +225,6 @@ class _TreeDiagonal:
             above = z[level - 1] if level else np.zeros((1, part.shape[1]))
             about = self.dual.parent[level], above, self.edge[level], self.pivot[level]
             share(kernel.carry_down, rows[level], part.shape[1], *about, part)
-        return z
 
 
 def ascend(dual: LevelDual, tolerance: float, deadline: Deadline = NO_LIMIT) -> tuple[Point, int]:

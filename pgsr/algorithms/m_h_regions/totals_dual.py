@@ -9,17 +9,18 @@ from pgsr.algorithms.m_h_regions.forest import Forest
 from pgsr.certificates import Multipliers
 from pgsr.certificates.fixed_totals import FixedTotals
 from pgsr.data.estimate import Estimate
+from pgsr.engines.newton import Operators, conjugate_gradients, line_search
 from pgsr.machine.parallel import share
 from pgsr.methods.gate import NO_LIMIT, Deadline
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
 
-Operator = Callable[[np.ndarray], np.ndarray]
-
 _FORCING = 0.1
 _MOST_STEPS = 100
 _MOST_CONJUGATE_STEPS = 500
-_SHORTEST = 2.0**-40
+_TRIALS = 40
+"""How many lengths of a step are tried at most."""
+
 _ROUNDING = 1e-14
 _NOTHING = -1e200
 """The multiplier of leaves without groups, so low that they take none at any price."""
@@ -208,11 +209,11 @@ class Dual:
         now = point.number * fixed.at_leaves(self._finite(point.mu))
         residual = point.missing - fixed.summed(rate * (now + paid.sum(axis=0)))
         precondition = self._preconditioner(point.number, (gain > 0).sum(axis=0))
-        mu = conjugate_gradients(curvature, precondition, residual, _FORCING, enough)
+        mu = conjugate_gradients(Operators(curvature, precondition), residual, _FORCING, _MOST_CONJUGATE_STEPS, enough)
         curvature(mu)
         return below + response - point.below, mu
 
-    def _preconditioner(self, number: np.ndarray, free: np.ndarray) -> Operator:
+    def _preconditioner(self, number: np.ndarray, free: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Make P of the class; `number` and `free` count the sizes at which leaves and inner regions may take more."""
         tree, fixed = self.forest.problem.hierarchy, self.fixed
         stiffness, yields = np.zeros((2, tree.n_regions))
@@ -251,13 +252,17 @@ class Dual:
 
     def _ascend(self, point: Point, below: np.ndarray, mu: np.ndarray, promised: float) -> Point:
         """Take a step by Armijo's rule; return the same point if rounding hides every ascent."""
-        length = 1.0
-        while length > _SHORTEST:
+        reached = point
+
+        def look(length: float) -> tuple[float, float]:
+            nonlocal reached
             reached = self.at(point.below + length * below, point.mu + length * mu)
-            if reached.value >= point.value + 1e-4 * length * promised - _ROUNDING * abs(point.value):
-                return self._projected(reached) if self._lost(reached).any() else reached
-            length *= 0.5
-        return point
+            return reached.value, np.nan
+
+        rounding = _ROUNDING * abs(point.value)
+        if not line_search(look, point.value, 2.0 * promised, _TRIALS, rise=0.5e-4, rounding=rounding).is_enough:
+            return point
+        return self._projected(reached) if self._lost(reached).any() else reached
 
     @property
     def _rate(self) -> np.ndarray:
@@ -271,36 +276,3 @@ class Dual:
 
     def _finite(self, mu: np.ndarray) -> np.ndarray:
         return np.where(self.totals > 0, mu, 0.0)
-
-
-def conjugate_gradients(
-    curvature: Operator, precondition: Operator, residual: np.ndarray, reduction: float, enough: float
-) -> np.ndarray:
-    """Solve curvature(x) = `residual` approximately, for a symmetric positive definite curvature.
-
-    With r the residual, z = M^-1 r and p the direction: alpha = r.z / p.Ap, x += alpha p, r -= alpha Ap, and the next
-    p is z + (new r.z / r.z) p. It ends when r.z has fallen by `reduction`^2, or to `enough`, or p.Ap is not positive.
-
-    Example:
-        >>> conjugate_gradients(lambda x: np.array([2.0, 3.0]) * x, lambda x: x, np.array([2.0, 6.0]), 1e-9, 0.0)
-        array([1., 2.])
-    """
-    x = np.zeros(len(residual))
-    z = precondition(residual)
-    p = z
-    energy = float(residual @ z)
-    end = max(reduction**2 * energy, enough)
-    for _ in range(_MOST_CONJUGATE_STEPS):
-        if energy <= end:
-            break
-        product = curvature(p)
-        bend = float(p @ product)
-        if not bend > 0.0:  # lost in rounding, as where weights differ by orders of magnitude
-            break
-        alpha = energy / bend
-        x = x + alpha * p
-        residual = residual - alpha * product
-        z = precondition(residual)
-        before, energy = energy, float(residual @ z)
-        p = z + energy / before * p
-    return x

@@ -12,8 +12,8 @@ Arguments that occur everywhere (the docstring of `pgsr.engines.quadratic_flow` 
     tie[v]             a tiny conductance from vertex v to the ground, so that no part of the network floats
 
 The system of a Newton step is that of an electric network, L z = r with z = 0 at the ground. It is solved by conjugate
-gradients, preconditioned on two levels: the network with incomplete factors, and the coarse network of its aggregates
-(`Network.aggregate`), whose arrays have the same names with `coarse_` before them.
+gradients (`pgsr.engines.newton`), preconditioned on two levels: the network with incomplete factors, and the coarse
+network of its aggregates (`Network.aggregate`), whose arrays have the same names with `coarse_` before them.
 """
 
 import numpy as np
@@ -93,7 +93,7 @@ def precondition(first, end, c, pivot, aggregate, coarse_first, coarse_end, coar
 
 @compiled
 def multiply(first, end, c, tie, z, out):
-    """Compute out = L z."""
+    """Compute out = L z; return z . out."""
     n = len(z)
     for v in range(n):
         out[v] = tie[v] * z[v]
@@ -103,37 +103,17 @@ def multiply(first, end, c, tie, z, out):
             out[u] += flow
             out[end[a]] -= flow
     out[0] = 0.0
+    return inner(z, out)
 
 
 @compiled
-def conjugate_gradients(
-    first, end, c, tie, pivot, aggregate, coarse_first, coarse_end, coarse_c, coarse_pivot, right, accuracy, most, z
-):
-    """Solve L z = right to a relative error of `accuracy` in the preconditioner's norm; return the number of steps."""
-    n = len(z)
-    r, p, q, m = right.copy(), np.empty(n), np.empty(n), np.empty(n)
-    coarse = aggregate, coarse_first, coarse_end, coarse_c, coarse_pivot
-    z[:] = 0.0
-    precondition(first, end, c, pivot, *coarse, r, m)
-    p[:] = m
-    norm = inner(r, m)
-    enough = accuracy * accuracy * norm
-    steps = 0
-    while norm > enough and steps < most:
-        multiply(first, end, c, tie, p, q)
-        curvature = inner(p, q)
-        if curvature <= 0.0:
-            break
-        step = norm / curvature
-        for v in range(n):
-            z[v] += step * p[v]
-            r[v] -= step * q[v]
-        precondition(first, end, c, pivot, *coarse, r, m)
-        before, norm = norm, inner(r, m)
-        for v in range(n):
-            p[v] = m[v] + norm / before * p[v]
-        steps += 1
-    return steps
+def advance(first, end, c, pivot, aggregate, coarse_first, coarse_end, coarse_c, coarse_pivot, step, p, product, z, r):
+    """Do z += step p and r -= step `product`, precondition r into `product`; return their inner product."""
+    for v in range(len(z)):
+        z[v] += step * p[v]
+        r[v] -= step * product[v]
+    precondition(first, end, c, pivot, aggregate, coarse_first, coarse_end, coarse_c, coarse_pivot, r, product)
+    return inner(r, product)
 
 
 @compiled

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pgsr.engines.newton import conjugate_gradients, line_search
 from pgsr.engines.quadratic_flow.balancing import Balance
 from pgsr.engines.quadratic_flow.network import Network
 from pgsr.machine.parallel import inner_product
@@ -9,7 +10,7 @@ from pgsr.machine.parallel import inner_product
 _MOST_STEPS = 60
 _MOST_CONJUGATE_STEPS = 200
 _FORCING = 0.05
-_SHORTEST = 1e-12
+_TRIALS = 300
 MOST_TIE, LEAST_TIE = 1e-2, 1e-7
 """What ties a vertex to the ground in a step, relative to what it could conduct: without it a vertex all of whose arcs
 are at their lower bounds would be moved infinitely far. It begins with the most, and falls by whole steps."""
@@ -65,19 +66,28 @@ def relaxed_prices(
             balance.turn(price)
             system.look(price)
         system.solve(tie)
-        slope, length = inner_product(system.excess, system.step), 1.0
+        slope = inner_product(system.excess, system.step)
         if not slope < 0.0:
             break
-        # Along the step the dual falls for as long as its derivative is negative.
-        while True:
-            worst = system.look(price + length * system.step)
-            here = inner_product(system.excess, system.step)
-            if here <= -0.1 * slope or length < _SHORTEST:
-                break
-            length *= max(0.1, slope / (slope - here))
+        length, worst = _length(system, price, slope)
         price += length * system.step
         tie = max(least_tie, 0.1 * tie) if length == 1.0 else min(MOST_TIE, 10.0 * tie)
     return price
+
+
+def _length(system: "_System", price: np.ndarray, slope: float) -> tuple[float, float]:
+    """Find the length of the step, along which the dual falls while its derivative is negative; and the largest excess.
+
+    What a line search raises is the dual with the other sign. Its values are not computed: slopes decide alone.
+    """
+    worst = np.inf
+
+    def look(length: float) -> tuple[float, float]:
+        nonlocal worst
+        worst = system.look(price + length * system.step)
+        return np.nan, -inner_product(system.excess, system.step)
+
+    return line_search(look, np.nan, -slope, _TRIALS, end=-0.1, longest=1.0).length, worst
 
 
 class _System:
@@ -109,9 +119,20 @@ class _System:
         from pgsr.engines.quadratic_flow import newton_kernel as kernels
 
         net, coarse, ties = self.network, self.coarse, tie * self.bare
-        kernels.factorise(net.first, net.end, self.c, ties, False, self.pivot)
-        coarse_arcs = coarse.first, coarse.end, coarse.conductances(self.c)
+        arcs, coarse_arcs = (net.first, net.end, self.c), (coarse.first, coarse.end, coarse.conductances(self.c))
+        kernels.factorise(*arcs, ties, False, self.pivot)
         kernels.factorise(*coarse_arcs, coarse.ties(ties), True, self.coarse_pivot)
-        links = net.first, net.end, self.c, ties, self.pivot, coarse.aggregate, *coarse_arcs, self.coarse_pivot
-        kernels.conjugate_gradients(*links, -self.excess, _FORCING, _MOST_CONJUGATE_STEPS, self.step)
+        self.matrix = *arcs, ties
+        self.factors = *arcs, self.pivot, coarse.aggregate, *coarse_arcs, self.coarse_pivot
+        self.step[:] = conjugate_gradients(self, -self.excess, _FORCING, _MOST_CONJUGATE_STEPS)
         self.step[0] = 0.0
+
+    def multiply(self, p: np.ndarray, product: np.ndarray) -> float:
+        from pgsr.engines.quadratic_flow import newton_kernel as kernels
+
+        return kernels.multiply(*self.matrix, p, product)
+
+    def advance(self, step: float, p: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray) -> float:
+        from pgsr.engines.quadratic_flow import newton_kernel as kernels
+
+        return kernels.advance(*self.factors, step, p, product, x, rest)
