@@ -77,8 +77,7 @@ def conjugate_gradients(
         >>> conjugate_gradients(diagonal, np.array([2.0, 6.0]), 1e-9, 10)
         array([1., 2.])
     """
-    x, rest = np.zeros(right.shape), right.copy()
-    p, product = np.zeros((2, *right.shape))
+    x, rest, p, product = np.zeros(right.shape), right.copy(), np.zeros(right.shape), np.zeros(right.shape)
     norm = system.advance(0.0, p, product, x, rest)
     p[:] = product
     end = max(reduction**2 * norm, enough)
