@@ -36,6 +36,8 @@ def gradient(start, stop, residual, own, parent, child_from, child, chunk_from, 
     """
     n = prices.shape[1]
     for r in range(start, stop):
+        # c[r] - sum of the children's y; what children take beyond their y goes off, nodes first, then leaves by
+        # chunks.
         for i in range(n):
             out[r, i] = residual[r, i] + own[r, i]
         for at in range(child_from[r], child_from[r + 1]):
@@ -45,6 +47,7 @@ def gradient(start, stop, residual, own, parent, child_from, child, chunk_from, 
         for k in range(chunk_from[r], chunk_from[r + 1]):
             for i in range(n):
                 out[r, i] -= change[k, i]
+        # Where the root has no price, D has no derivative by it.
         if r == 0:
             for i in range(first_free):
                 out[0, i] = 0.0
@@ -75,6 +78,8 @@ def diagonal(start, stop, edges, inside, gain, chunk_from, chunk_start, chunk_st
     for r in range(start, stop):
         for i in range(n + 1):
             steps[i] = 0.0
+        # Every block adds its gain on its own cells: up at its first cell, down behind its last; running sums do the
+        # rest.
         for k in range(chunk_from[r], chunk_from[r + 1]):
             for l in range(chunk_start[k], chunk_stop[k]):
                 for b in range(inside[l, 0], inside[l, 1]):
@@ -99,6 +104,7 @@ def eliminate(start, stop, rate, child_from, child, inverse, share):
         for at in range(child_from[r], child_from[r + 1]):
             j = child[at]
             for i in range(n):
+                # Child j is out of (below + rate) v[j] - rate v[r]: its parent keeps rate below / (below + rate) of it.
                 below = inverse[j, i]
                 inverse[j, i] = 1.0 / (below + rate[j, i])
                 share[j, i] = rate[j, i] * inverse[j, i]
@@ -140,10 +146,12 @@ def multiply(
     n = v.shape[1]
     sums, steps = np.empty(n + 1), np.empty(n + 1)
     for r in range(start, stop):
+        # Prefix sums of v[r], by which 1_b . v[r] is one difference.
         sums[0], steps[0] = 0.0, 0.0
         for i in range(n):
             sums[i + 1] = sums[i] + v[r, i]
             steps[i + 1] = 0.0
+        # The leaves' part: gain (1_b . v[r]) on the cells of b, written as a step up and a step down.
         for k in range(chunk_from[r], chunk_from[r + 1]):
             for l in range(chunk_start[k], chunk_stop[k]):
                 for b in range(inside[l, 0], inside[l, 1]):
@@ -151,13 +159,16 @@ def multiply(
                     rise = gain[l, b] * (sums[last] - sums[first])
                     steps[first] += rise
                     steps[last] -= rise
+        # The running sum of the steps, the node's own part rate (v[r] - v[parent]), and the diagonal.
         level = 0.0
         for i in range(n):
             level += steps[i]
             above = v[parent[r], i] if r > 0 else 0.0
             out[r, i] = level + rate[r, i] * (v[r, i] - above) + least * v[r, i]
+        # The held cell is a constant: no curvature of its own, but what makes the matrix regular.
         if r == 0 and held:
             out[0, n - 1] += (ridge - rate[0, n - 1]) * v[0, n - 1]
+        # The child nodes' part, rate[j] (v[r] - v[j]).
         for at in range(child_from[r], child_from[r + 1]):
             j = child[at]
             for i in range(n):
@@ -165,6 +176,7 @@ def multiply(
         if r == 0:
             for i in range(first_free):
                 out[0, i] = 0.0
+        # The inner product of this node; nodes are added up in order elsewhere.
         total = 0.0
         for i in range(n):
             total += v[r, i] * out[r, i]

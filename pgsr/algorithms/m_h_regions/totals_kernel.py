@@ -31,12 +31,16 @@ def evaluate(start, stop, y, w, parent, first_child, n_inner, prices, mu, active
             paid[i, leaf] = 0.0
         for s in range(i * n_sizes // CHUNKS, (i + 1) * n_sizes // CHUNKS):
             total = 0.0
+            # Region by region: its own cost at x = y + net / 2 w is -net^2 / 4 w, and p is paid on y less its
+            # children's y.
             for r in range(n_inner):
                 price = prices[s, r]
                 residual = y[s, r]
                 if w[r] > 0:
                     net = price - (0.0 if r == 0 else prices[s, parent[r]])
                     total -= net * net / (4.0 * w[r])
+                # Leaves take max(0, y + rate net): a positive one costs -rate net^2 / 2 and its y, one at 0 costs w
+                # y^2.
                 for c in range(first_child[r], first_child[r + 1]):
                     if c < n_inner:
                         residual -= y[s, c]
@@ -71,6 +75,7 @@ def respond(start, stop, active, w, parent, first_child, n_inner, keep, change, 
         for leaf in range(active.shape[1]):
             paid[i, leaf] = 0.0
         for s in range(i * n_sizes // CHUNKS, (i + 1) * n_sizes // CHUNKS):
+            # Upwards: what leaves below take more, as far as prices do not take it back.
             on = active[s]
             for r in range(n_inner - 1, -1, -1):
                 first, last = first_child[r], first_child[r + 1]
@@ -82,6 +87,7 @@ def respond(start, stop, active, w, parent, first_child, n_inner, keep, change, 
                     for c in range(first, last):
                         total += keep[s, c] * more[c]
                 more[r] = total
+            # Downwards: the price that answers, and its sum over the sizes at which a leaf is positive.
             for r in range(n_inner):
                 first, last = first_child[r], first_child[r + 1]
                 above = 0.0 if r == 0 else prices[s, parent[r]]

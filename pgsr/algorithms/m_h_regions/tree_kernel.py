@@ -28,6 +28,7 @@ def newton_pass(start, stop, y, w, first_child, n_inner, mu, active, gain, offse
     """
     for s in range(start, stop):
         for r in range(n_inner - 1, -1, -1):
+            # Add up the children's demands: gains, offsets, and what their y exceed the region's own by.
             residual = -y[s, r]
             total_gain, total_offset = 0.0, 0.0
             for c in range(first_child[r], first_child[r + 1]):
@@ -42,6 +43,7 @@ def newton_pass(start, stop, y, w, first_child, n_inner, mu, active, gain, offse
                     total_gain += gain[s, c]
                     total_offset += offset[s, c]
                     residual += y[s, c]
+            # The region pays its children 2 w (x - y) less than it is paid, so that all of it shrinks by 1 + 2 w gain.
             scale = 1.0 + 2.0 * w[r] * total_gain
             gain[s, r] = total_gain / scale
             offset[s, r] = (total_offset + residual) / scale
@@ -64,9 +66,11 @@ def slope(start, stop, y, w, parent, first_child, n_inner, prices, mu, active, p
         for r in range(n_inner):
             price, step = prices[s, r], prices_step[s, r]
             residual = float(y[s, r])
+            # The region's own cost, -(p - p[parent])^2 / 4 w, along the step.
             if w[r] > 0:
                 above, above_step = (0.0, 0.0) if r == 0 else (prices[s, parent[r]], prices_step[s, parent[r]])
                 total -= (price - above) * (step - above_step) / (2.0 * w[r])
+            # The positive leaves' cost, -(p + mu)^2 / 4 w; the others stay at 0.
             for c in range(first_child[r], first_child[r + 1]):
                 leaf = c - n_inner
                 if leaf < 0:

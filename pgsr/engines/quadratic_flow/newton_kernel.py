@@ -24,12 +24,14 @@ from pgsr.machine.compilation import compiled
 @compiled
 def demand(start, end, y, w, free, price, supply, c, excess):
     """Compute conductances and excesses, inflow - outflow + supply of every vertex, at these prices."""
+    # What enters from outside, then arc by arc what flows from its start to its end.
     for v in range(len(excess)):
         excess[v] = supply[v]
     for a in range(len(start)):
         u, v = start[a], end[a]
         c[a] = 0.5 / w[a]
         flow = y[a] + c[a] * (price[v] - price[u])
+        # At its lower bound an arc carries and conducts nothing.
         if flow <= 0.0 and not free[a]:
             flow = 0.0
             c[a] = 0.0
@@ -47,12 +49,14 @@ def factorise(first, end, c, tie, keep, pivot):
     then the factors know how the network as a whole is tied to the ground.
     """
     n = len(pivot)
+    # The diagonal of L: the tie and the conductances of all arcs at a vertex.
     for v in range(n):
         pivot[v] = tie[v]
     for u in range(n):
         for a in range(first[u], first[u + 1]):
             pivot[end[a]] += c[a]
             pivot[u] += c[a]
+    # Eliminate u: where an arc of it ends, the diagonal falls by c^2 / pivot, or by c times all that u conducts.
     for u in range(n - 1, 0, -1):
         pivot[u] = max(pivot[u], tie[u])  # which it is but for rounding
         upward = 0.0
@@ -67,11 +71,13 @@ def solve(first, end, c, pivot, r, z):
     """Solve with the factors: z = (their product)^-1 r."""
     n = len(pivot)
     z[:] = r
+    # Backwards through the vertices: what comes in at u passes on to where its arcs end.
     for u in range(n - 1, 0, -1):
         share = z[u] / pivot[u]
         for a in range(first[u], first[u + 1]):
             z[end[a]] += c[a] * share
     z[0] = 0.0
+    # Forwards: the price of u from those at which its arcs end.
     for u in range(1, n):
         total = z[u]
         for a in range(first[u], first[u + 1]):
@@ -82,6 +88,7 @@ def solve(first, end, c, pivot, r, z):
 @compiled
 def precondition(first, end, c, pivot, aggregate, coarse_first, coarse_end, coarse_c, coarse_pivot, r, z):
     """Add up what the factors say of single vertices, and what those of the coarse network say of whole aggregates."""
+    # F^-1 r of the vertices, and P C^-1 P' r of the aggregates.
     solve(first, end, c, pivot, r, z)
     total, move = np.zeros(len(coarse_pivot)), np.empty(len(coarse_pivot))
     for v in range(len(r)):
