@@ -6,7 +6,7 @@ from itertools import pairwise
 import naive
 import numpy as np
 import pytest
-from test_m_h_levels import SHAPES
+from level_points import SHAPES
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
 from pgsr.algorithms import CumulativeProjection, TwoStage
@@ -77,11 +77,10 @@ def test_equals_clarabel(fan, n_cells, weights):
 
 @pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", SHAPES)
-def test_no_integers_are_nearer(name, monkeypatch):
+def test_no_integers_are_nearer(name):
     """The relaxed optimum is not above the best of all integer points with the same totals; its gap is closed."""
     shape, largest = SHAPES[name]
-    monkeypatch.setattr("test_m_h_levels.LARGEST", largest)
-    points, tree, generator = shape.points(), shape.tree, np.random.default_rng([46, len(name)])
+    points, tree, generator = shape.points(largest), shape.tree, np.random.default_rng([46, len(name)])
     first = np.concatenate([[0], np.cumsum([shape.max_sizes[i] + 1 for i in tree.level_of])])
     sums = np.add.reduceat(points, first[:-1], axis=1)
     running = np.concatenate([np.cumsum(points[:, a:b], axis=1)[:, :-1] for a, b in pairwise(first)], axis=1)

@@ -6,7 +6,7 @@ import naive
 import numpy as np
 import pytest
 from instances import scale
-from test_m_h_levels import SHAPES
+from level_points import SHAPES
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
 from pgsr.algorithms import IsotonicTreeProjection
@@ -21,11 +21,10 @@ from pgsr.privacy.laws import DoubleGeometric
 
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", SHAPES)
-def test_both_steps_equal_brute_force(name, monkeypatch):
+def test_both_steps_equal_brute_force(name):
     """Fits in fractions, rounded; then all points with the public totals. In all 21,600 small trees at full counts."""
     shape, largest = SHAPES[name]
-    monkeypatch.setattr("test_m_h_levels.LARGEST", largest)
-    points, tree, generator = shape.points(), shape.tree, np.random.default_rng([41, len(name)])
+    points, tree, generator = shape.points(largest), shape.tree, np.random.default_rng([41, len(name)])
     region_of_cell = np.repeat(np.arange(tree.n_regions), [shape.max_sizes[i] + 1 for i in tree.level_of])
     sums = np.stack([points[:, region_of_cell == region].sum(axis=1) for region in range(tree.n_regions)], axis=1)
     squares, small = (points**2).sum(axis=1), np.flatnonzero(sums[:, 0] <= largest)  # no leaf's cell can be larger

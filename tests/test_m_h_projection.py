@@ -141,7 +141,7 @@ def test_refuses_what_it_does_not_solve():
     steps = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(0))
     for problem, word in [
         (Problem.m_c(steps), "cumulative"),
-        (Problem.m_h(counts, totals="regions"), "root"),
+        (Problem.m_h(counts, totals="regions").relaxed(), "RegionTotalsProjection"),
         (Problem.naive(counts), "consistency"),
         (replace(Problem.m_h(counts), norm=1), "absolute"),
     ]:

@@ -131,3 +131,12 @@ METHODS: tuple[Entry, ...] = (
 )
 """The catalogue of our own methods, from which comparisons, pages, checks, warm-up and releases have their lists; the
 models of solvers continue it (`pgsr.models.catalogue`)."""
+
+
+def __getattr__(name: str) -> object:
+    if name == "EntityTotalsProjection":
+        raise ImportError(
+            "EntityTotalsProjection is gone; state numbers of entities as problem.where(entities(level=1) == numbers), "
+            "with pgsr.problems.conditions.entities, and take a solver model such as pgsr.models.Cvxpy('CLARABEL')"
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,7 @@ from pgsr.noise.measurement_by_level import MeasurementByLevel
 
 
 class Release(Protocol):
-    """What a post-process by level gives."""
+    """The release that a post-process by level gives."""
 
     @property
     def counts(self) -> CountsByLevel: ...

@@ -52,7 +52,7 @@ def is_flow_optimal(problem: Problem, estimate: Estimate, multipliers: Multiplie
     Complexity: O(cells) per sweep. Memory: about 30 bytes per cell of a level.
 
     Extends `pgsr.certificates.potentials.is_potential_optimal`. Shown against exhaustive search by
-    `tests/test_sizes_per_level.py::test_flow_potentials_prove_the_best_point_and_no_other`.
+    `tests/test_problems_sizes_per_level.py::test_flow_potentials_prove_the_best_point_and_no_other`.
     """
     if estimate.kind != "i":
         return False

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -11,16 +12,50 @@ from pgsr.data.views import View
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.noise.measurement import Totals
 from pgsr.noise.measurement_by_level import MeasurementByLevel
-from pgsr.noise.step import NoiseStep
+from pgsr.privacy.accounting import Loss
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws import Law
+from pgsr.privacy.laws.per_level import LevelNoise
+from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.random import Source, StreamId
+from pgsr.privacy.sensitivity import Sensitivity
 
 _BLOCK = 1 << 22
 
 
+@runtime_checkable
+class StatedNoise(Protocol):
+    """The part of a noise step that says how much noise there is; `pgsr.noise.step.NoiseStep` is one."""
+
+    @property
+    def view(self) -> object: ...
+
+    @property
+    def totals(self) -> Totals | str: ...
+
+    @property
+    def max_quantity(self) -> int: ...
+
+    @property
+    def unit(self) -> Unit: ...
+
+    @property
+    def relation(self) -> Relation: ...
+
+    @property
+    def cost(self) -> Loss: ...
+
+    def levels(self, n_levels: int, max_size: int | Sequence[int]) -> tuple[LevelNoise | None, ...]:
+        """Give the noise of the values of every level, root first."""
+        ...
+
+    def sensitivity(self, view: View, max_size: int) -> Sensitivity:
+        """Give how far the vectors of this view of one level differ between neighbouring data sets."""
+        ...
+
+
 def measure_by_level(
-    noise: NoiseStep,
+    noise: StatedNoise,
     truth: CountsByLevel,
     source: Source,
     name: str,
@@ -73,7 +108,7 @@ def measure_by_level(
 
 
 def measured_by_level(
-    noise: NoiseStep, truth: CountsByLevel, source: Source, name: str, ledger: Ledger | None = None
+    noise: StatedNoise, truth: CountsByLevel, source: Source, name: str, ledger: Ledger | None = None
 ) -> MeasurementByLevel:
     """Measure counts or cumulative counts with sizes per level, and state what is public of them.
 
@@ -105,7 +140,7 @@ def measured_by_level(
     return replace(blank, values=values, secure=source.secure, data_set=name)
 
 
-def blank_by_level(noise: NoiseStep, truth: CountsByLevel) -> MeasurementByLevel:
+def blank_by_level(noise: StatedNoise, truth: CountsByLevel) -> MeasurementByLevel:
     """Make a measurement of zeros with the public facts of a real one, to ask if post-processing can use it.
 
     Raises:
@@ -119,7 +154,7 @@ def blank_by_level(noise: NoiseStep, truth: CountsByLevel) -> MeasurementByLevel
     return MeasurementByLevel(zeros, view, tuple(laws), int(truth.tables[0].sum(dtype=np.int64)), totals)
 
 
-def require_view(noise: NoiseStep) -> View:
+def require_view(noise: StatedNoise) -> View:
     """Give the view that all levels are measured in, or raise where it has no sizes per level."""
     if noise.view is View.COUNTS or noise.view is View.CUMULATIVE:
         return noise.view
@@ -129,9 +164,9 @@ def require_view(noise: NoiseStep) -> View:
     )
 
 
-def require_by_level(noise: NoiseStep, max_sizes: Sequence[int]) -> list[Law]:
+def require_by_level(noise: StatedNoise, max_sizes: Sequence[int]) -> list[Law]:
     """Find the law of the noise of every level, or raise what `measure_by_level` would raise."""
-    require_kind(noise, NoiseStep, "noise", "give Geometric(View.COUNTS, epsilon)")
+    require_kind(noise, StatedNoise, "noise", "give Geometric(View.COUNTS, epsilon)")
     view = require_view(noise)
     if noise.totals is Totals.NOISY:
         raise ProblemError("totals by level are public here; give totals='root' or 'regions'")
@@ -144,7 +179,7 @@ def require_by_level(noise: NoiseStep, max_sizes: Sequence[int]) -> list[Law]:
     return laws
 
 
-def _require_counted(noise: NoiseStep, truth: CountsByLevel, max_sizes: tuple[int, ...]) -> None:
+def _require_counted(noise: StatedNoise, truth: CountsByLevel, max_sizes: tuple[int, ...]) -> None:
     """Raise `ProblemError` unless the noise is made for what was counted: quantities, groups, and sizes by level."""
     if truth.max_quantity > noise.max_quantity:
         raise ProblemError(

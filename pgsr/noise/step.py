@@ -15,6 +15,7 @@ from pgsr.data.views import View, cumulative, ranked
 from pgsr.errors import ProblemError
 from pgsr.machine import memory
 from pgsr.noise.by_groups import ByGroups, ViewRule, possible_views, views_of_regions
+from pgsr.noise.by_level import measure_by_level, require_by_level
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
 from pgsr.privacy.accounting import Loss
@@ -96,8 +97,6 @@ class NoiseStep(ABC):
             require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
             ledger.charge(self.cost, f"measuring {_named(dict.fromkeys(self._rules))}", self.unit, self.relation)
         if self.max_sizes is not None:
-            from pgsr.noise.by_level import measure_by_level  # which knows noise steps
-
             values = measure_by_level(self, self._folded(truth), source, truth.name).tables
             return replace(self.blank(truth), values=values, secure=source.secure)
 
@@ -151,8 +150,6 @@ class NoiseStep(ABC):
             raise ProblemError("the table of groups is private; pay for the totals with totals='noisy'")
         tree = truth.hierarchy
         if self.max_sizes is not None:
-            from pgsr.noise.by_level import require_by_level  # which knows noise steps
-
             require_by_level(self, self._sizes(truth))
             return
         self._laws(tree.n_levels, truth.max_size)

@@ -84,7 +84,7 @@ class CumulativeLevelProjection:
 
 
 def consistent_tables(problem: CumulativeLevelProblem, dual: LevelDual) -> tuple[np.ndarray, ...]:
-    """Add up what leaves take; a tail is what its own region takes, between what is below it and the total."""
+    """Add up the values of leaves; a tail has the values of its own region, between those below it and the total."""
     tables = [dual.taken[-1]]
     for level in range(len(dual.taken) - 2, -1, -1):
         here, k = dual.taken[level], dual.k[level]
