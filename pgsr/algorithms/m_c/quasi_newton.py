@@ -85,6 +85,6 @@ class QuasiNewton:
         return direction
 
     def _metric(self, gradient: np.ndarray) -> np.ndarray:
-        nothing, product = np.zeros((2, *gradient.shape))
+        nothing, product = np.zeros(gradient.shape), np.zeros(gradient.shape)
         self._cells.advance(0.0, nothing, product, np.zeros(gradient.shape), gradient.copy())
         return product
