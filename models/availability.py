@@ -191,7 +191,7 @@ def name_of(problem: Problem) -> str:
 
     Example:
         >>> from pgsr.methods import toys
-        >>> name_of(toys.problems()[3])
+        >>> name_of(toys.problems()[2])
         'M_H, root'
     """
     totals = "" if problem.totals is None or not problem.consistent else f", {problem.totals}"

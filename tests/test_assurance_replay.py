@@ -174,6 +174,6 @@ def test_replay_with_a_solver(mechanism: Mechanism, counted: Callable[[int, str]
 def test_every_method_is_replayed() -> None:
     """Whatever `pgsr.algorithms` exports that solves or applies is in the list above."""
     covered = {type(m.post) for m in OURS} | {StreamedTreeProjection}
-    exported = {getattr(algorithms, name) for name in algorithms.__all__}
+    exported = {getattr(algorithms, name) for name in algorithms.__all__ if name != "METHODS"}
     methods = {item for item in exported if hasattr(item, "solve") or hasattr(item, "apply")}
     assert methods - covered == set()

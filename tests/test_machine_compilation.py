@@ -80,7 +80,7 @@ for function in loops.values():
     if function.signatures:
         reached(function, found)
 left = [name for name, function in loops.items() if function not in found]
-warmed = variants()
+before = variants()
 
 rng = np.random.default_rng(701)
 for number in range(12):
@@ -105,7 +105,7 @@ for number in range(12):
             elif tree.n_levels > 1 and method.supports(cumulative) is None:
                 method.apply(cumulative)
 
-print(json.dumps([n_warmed, left, warmed, variants()]))
+print(json.dumps([n_warmed, left, before, variants()]))
 """
 """Warm up, and solve trees and problems of all kinds: loops that were not reached, and the variants of all by types of
 arguments, in between and at the end, whether compiled now or read from the cache."""

@@ -60,7 +60,7 @@ def set_prices(start, stop, w, parent, n_inner, gain, offset, prices):
 
 @compiled
 def slope(start, stop, y, w, parent, first_child, n_inner, prices, mu, active, prices_step, mu_step, value):
-    """Derivative of the dual along a direction, size by size, without the steps times what is missing at leaves."""
+    """Derivative of the dual along a direction, size by size, without the steps times the missing totals of leaves."""
     for s in range(start, stop):
         total = 0.0
         for r in range(n_inner):
