@@ -120,7 +120,7 @@ def test_the_method_proves_every_answer(view, totals, norm, optimum):
 @pytest.mark.parametrize("totals", [None, "regions"])
 @pytest.mark.parametrize("norm", [1, 2])
 def test_values_of_any_sign_are_fitted_as_they_are(norm: int, totals: str | None):
-    rng = np.random.default_rng(29)
+    rng, negative = np.random.default_rng(29), 0
     for _ in range(scale(10, 200)):
         tree = random_tree(rng, max_regions=4)
         y, groups = rng.integers(-9, 5, (tree.n_regions, 4)), np.full(tree.n_regions, 3)
@@ -129,7 +129,9 @@ def test_values_of_any_sign_are_fitted_as_they_are(norm: int, totals: str | None
         for stated in (problem, problem.relaxed(), problem.where(cells(size=1) <= -2)):
             result = Isotonic().solve(stated)
             assert result.status is Status.OPTIMAL, result
-            assert result.estimate.values.min() < 0
+            assert (result.estimate.values.min() < 0) or stated.conditions is None
+            negative += result.estimate.values.min() < 0
+    assert negative > scale(25, 500), "few of these values are all positive"
 
 
 def test_a_worse_ranked_answer_loses_its_proof():

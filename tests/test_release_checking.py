@@ -239,7 +239,7 @@ def test_every_change_is_found(made, tmp_path):
     kinds = cycle(Kind)
     found: Counter = Counter()
     fixed: Counter = Counter()
-    n_rounds = scale(2, 60)
+    n_rounds = scale(2, 25)
     for n in range(n_rounds):
         fixes = n % 2 == 1
         for tamper in (TAMPERS[i] for i in rng.permutation(len(TAMPERS))):
@@ -332,7 +332,7 @@ def test_noise_of_rehearsals_is_told_from_other_noise(kind, totals, mean):
     truth = CountOfCounts(tree, np.random.default_rng(5).poisson(mean, (18, 10)), "d")
     terms = Terms("d", 9, Fraction(1), kind, totals=kind.totals[totals == "noisy"])
     noise = terms.mechanism(3).noise
-    for _ in range(scale(20, 500)):
+    for _ in range(scale(20, 200)):
         assert not is_rehearsal(terms, noise.measure(truth, Secure()))
     found = is_rehearsal(terms, noise.measure(truth, Seeded(manifest.REHEARSAL_KEY)))
     # Leaves alone, large counts, and no public number of groups: there is nothing to hold the noise against.

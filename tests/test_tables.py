@@ -111,7 +111,7 @@ def kept_as(kind: str, table: pd.DataFrame, path: Path, connection: duckdb.DuckD
 @pytest.mark.parametrize("kind", ["parquet", "csv", "query", "arrow", "pandas"])
 def test_counts_equal_a_loop_over_dictionaries(kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(71)
-    for i in range(scale(4, 200)):
+    for i in range(scale(4, 60)):
         regions, where, rows = random_tables(rng)
         tree = Parents(pd.DataFrame(regions, columns=["region", "parent"]).astype("string"))
         homes = pd.DataFrame({"group": list(where), "region": list(where.values())})
@@ -345,7 +345,7 @@ def test_only_own_errors() -> None:
         [],
     ]
     refused: list[str] = []
-    for _ in range(scale(30, 2_000)):
+    for _ in range(scale(30, 500)):
         tables = [PEOPLE.astype(object), HOMES.astype(object), REGIONS.astype(object)]
         table = tables[int(rng.integers(3))]
         value = junk[int(rng.integers(len(junk)))]
