@@ -14,6 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
 
+import cloudpickle
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -135,14 +136,21 @@ LONG = ("add_a_method", "add_an_experiment", "compare", "nation", "open_models",
     ids=lambda page: page.stem,
 )
 def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch):
-    """All blocks of Python share one namespace, and all blocks one empty folder."""
+    """All blocks of Python share one namespace, and all blocks one empty folder.
+
+    Classes of the page go to other processes by value, as those of a reader's script or notebook do.
+    """
     monkeypatch.chdir(tmp_path)
     namespace = ModuleType(f"page_{page.stem}")
     monkeypatch.setitem(sys.modules, namespace.__name__, namespace)
-    for block in blocks(page.read_text("utf-8")):
-        found = printed(block, namespace, page)
-        if block.shown is not None:
-            assert found.split() == block.shown.split(), f"{page.name}, line {block.line} prints\n{found}"
+    cloudpickle.register_pickle_by_value(namespace)
+    try:
+        for block in blocks(page.read_text("utf-8")):
+            found = printed(block, namespace, page)
+            if block.shown is not None:
+                assert found.split() == block.shown.split(), f"{page.name}, line {block.line} prints\n{found}"
+    finally:
+        cloudpickle.unregister_pickle_by_value(namespace)
 
 
 def test_commands_are_told_as_a_shell_would():
