@@ -126,7 +126,9 @@ def test_an_entry_says_what_is_so(entry: Entry) -> None:
             assert result.status is Status.OPTIMAL
         else:
             assert result.status in (Status.OPTIMAL, Status.FEASIBLE)
-            assert (result.certificate.bound is not None) == (entry.answer is Answer.GAP)
+            certificate = result.certificate
+            assert certificate is not None
+            assert (certificate.bound is not None) == (entry.answer is Answer.GAP)
 
 
 def test_every_method_that_is_exported_is_in_the_catalogue() -> None:
