@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pgsr import View
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
 from pgsr.models import Cvxpy, Gurobi
 from pgsr.problems.programs import read_program
@@ -20,11 +21,12 @@ def value_of(program, x):
 
 
 def flat_values(problem):
-    return np.concatenate(problem.values) if isinstance(problem.values, tuple) else problem.values.ravel()
+    return np.concatenate(problem.values) if problem.view is View.RANKED else problem.cells
 
 
 def flat_weights(problem):
-    lengths = [len(values) for values in problem.values]
+    ranked = problem.view is View.RANKED
+    lengths = [len(values) for values in problem.values] if ranked else np.diff(problem.sizes.first_cell)
     return np.repeat(problem.w, lengths)
 
 

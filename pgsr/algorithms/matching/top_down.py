@@ -74,6 +74,7 @@ class Matching:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
+        require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
         if not measurement.sizes.equal:
             return refusal_by_level(self._by_level, measurement)
         reason = refusal(self.fit, measurement)
@@ -88,6 +89,7 @@ class Matching:
         Raises:
             ProblemError: the measurement cannot be fitted.
         """
+        require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
         if not measurement.sizes.equal:
             return applied_by_level(self._by_level, measurement, checked_limit(time_limit))
         refuse(refusal(self.fit, measurement))
