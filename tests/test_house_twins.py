@@ -38,7 +38,7 @@ TWINS = {
             "test_isotonic::test_middles_of_rows_are_those_of_vectors",
         ),
     },
-    "algorithms.m_h_levels.selection_kernel": {
+    "algorithms.m_h.flow.selection_kernel": {
         "keep_large": ("a sort", "test_m_h_levels_network::test_rows_keep_what_is_above_their_threshold"),
         "offer": ("cell by cell", "test_m_h_levels_network::test_cells_are_added_where_one_unit_pays"),
     },
@@ -49,7 +49,7 @@ TWINS = {
         "forward_backward": ("all vectors of counts; dictionaries", "test_posterior_chain::test_equals_brute_force"),
         "draw": ("all vectors of counts", "test_posterior_chain::test_draws_have_the_posterior_law"),
     },
-    "algorithms.posterior_levels.kernel": {
+    "algorithms.posterior.rows_kernel": {
         "posterior_rows": ("Evidence.marginals", "test_posterior_levels::test_every_region_is_a_chain_of_its_own"),
     },
     "algorithms.tree_rounding.kernel": {
@@ -74,7 +74,7 @@ TWINS = {
             "test_m_c_integers::test_no_run_is_worth_an_exchange_after_all",
         ),
     },
-    "algorithms.m_c_levels.kernel": {
+    "algorithms.m_c.folded_kernel": {
         "fit": ("the min-max formula", "test_m_c_levels::test_value_and_gradient_are_those_of_the_definition"),
         "product": ("differences of gradients", "test_m_c_levels::test_products_are_differences_of_gradients"),
         **dict.fromkeys(

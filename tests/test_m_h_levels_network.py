@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from test_m_h_levels import KINDS, random_problem
 
-from pgsr.algorithms.m_h_levels import LevelProblem, selection_kernel
+from pgsr.algorithms.m_h.flow import selection_kernel
+from pgsr.algorithms.m_h_levels import LevelProblem
 from pgsr.algorithms.m_h_levels.joined import Joined
 from pgsr.algorithms.m_h_levels.parts import Reply
 from pgsr.algorithms.m_h_levels.selection import Selection, first_part

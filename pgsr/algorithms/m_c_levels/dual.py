@@ -89,7 +89,7 @@ class LevelDual:
 
     def at(self, prices: Prices) -> Point:
         """Evaluate the dual at these prices."""
-        from pgsr.algorithms.m_c_levels import kernel
+        from pgsr.algorithms.m_c import folded_kernel as kernel
 
         problem, value = self.problem, _inner(prices, self.residual)
         for level, rows in enumerate(self.rows):
@@ -147,7 +147,7 @@ class LevelDual:
 
     def multiply(self, prices: Prices, product: Prices) -> None:
         """Write the product of minus the Hessian at the last point and prices."""
-        from pgsr.algorithms.m_c_levels import kernel
+        from pgsr.algorithms.m_c import folded_kernel as kernel
 
         for level, out in enumerate(product):
             here = self.w[level], self.parent[level], self._above(prices, level), prices[level]
@@ -198,7 +198,7 @@ class _TreeDiagonal:
     """The inverse of minus the Hessian with every block's averaging replaced by its diagonal: a tree per size."""
 
     def __init__(self, dual: LevelDual) -> None:
-        from pgsr.algorithms.m_c_levels import kernel
+        from pgsr.algorithms.m_c import folded_kernel as kernel
 
         self.dual = dual
         n = len(dual.k) - 1
@@ -214,7 +214,7 @@ class _TreeDiagonal:
 
     def solve(self, z: Prices) -> None:
         """Multiply prices by the inverse, in place."""
-        from pgsr.algorithms.m_c_levels import kernel
+        from pgsr.algorithms.m_c import folded_kernel as kernel
 
         rows = self.dual.rows
         for level in range(len(z) - 2, -1, -1):

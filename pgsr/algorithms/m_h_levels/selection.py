@@ -54,7 +54,7 @@ class Selection:
 
         Of leaves with few sizes and many zeros, all cells.
         """
-        from pgsr.algorithms.m_h_levels import selection_kernel as kernels
+        from pgsr.algorithms.m_h.flow import selection_kernel as kernels
 
         tree, tables = problem.hierarchy, problem.noisy.tables
         chosen = cls.empty(problem)
@@ -230,7 +230,7 @@ class Piece:
             top: at which the root's cells end; shape (K of the root + 1,).
             n_levels: look at cells of the first levels only, or of all if None.
         """
-        from pgsr.algorithms.m_h_levels import selection_kernel as kernels
+        from pgsr.algorithms.m_h.flow import selection_kernel as kernels
 
         problem, kept = self.selection.problem, self.selection.kept
         tree, inner, n_added, above = problem.hierarchy, [], 0, top[None, :].copy()

@@ -160,7 +160,7 @@ class LevelPosterior:
 
         The shape of the prior is `WIDE_SHAPE` where it is `wide`.
         """
-        from pgsr.algorithms.posterior_levels.kernel import posterior_rows
+        from pgsr.algorithms.posterior.rows_kernel import posterior_rows
 
         deviation = float(law.variance_bound) ** 0.5
         half = float(int(20 + 7 * deviation) if view is View.COUNTS else int(8 + 2.1 * deviation))
