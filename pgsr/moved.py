@@ -10,6 +10,10 @@ from types import ModuleType
 
 MOVED = {
     "accounting": "privacy.accounting",
+    "algorithms.m_c_levels": "nation",
+    "algorithms.m_h.streaming": "nation.size_blocks",
+    "algorithms.m_h_levels": "nation",
+    "algorithms.matching_levels": "nation",
     "blocks": "machine.blocks",
     "budget": "privacy.budget",
     "cell_intervals": "data.cell_intervals",
@@ -77,12 +81,40 @@ MOVED = {
 }
 """New names of modules by their old ones, below `pgsr`; what lay in a package moved with it."""
 
+MOVED_NAMES = {
+    "algorithms": dict.fromkeys(("CountFile", "SizeBlocks", "StreamedResult", "StreamedTreeProjection"), "nation"),
+}
+"""New modules of single names by their old modules, below `pgsr`."""
+
 _NO_ENTITIES = (
     "is gone; state public numbers of entities as problem.where(entities(level=1) == numbers), with "
     "pgsr.problems.conditions.entities"
 )
-GONE = {"entities": _NO_ENTITIES, "noise.entities": _NO_ENTITIES}
+_GENERAL = "levels may have sizes of their own in every Problem and Measurement, so take"
+GONE = {
+    "algorithms.posterior_levels": f"is gone; {_GENERAL} pgsr.algorithms.Posterior",
+    "entities": _NO_ENTITIES,
+    "noise.entities": _NO_ENTITIES,
+}
 """What to do without modules of version 0.1 that have no successor, below `pgsr`."""
+
+
+INSTEAD = {
+    "CumulativeLevelProblem": "Problem",
+    "CumulativeLevelProjection": "CumulativeProjection",
+    "CumulativeLevelResult": "Result",
+    "LevelCertificate": "certify",
+    "LevelIsotonicTreeProjection": "IsotonicTreeProjection",
+    "LevelMatching": "Matching",
+    "LevelMechanism": "Mechanism",
+    "LevelPrices": "certify",
+    "LevelProblem": "Problem",
+    "LevelRelease": "Result",
+    "LevelResult": "Result",
+    "LevelTreeProjection": "TreeProjection",
+    "LevelTwoStage": "TwoStage",
+}
+"""What does the work of classes of version 0.1 for sizes per level, none of which has a successor of its own."""
 
 
 class MovedModules(MetaPathFinder, Loader):
@@ -106,6 +138,26 @@ class MovedModules(MetaPathFinder, Loader):
         told = f"{module.__name__} is called {new} now; the old name goes with the next version"
         warnings.warn(told, DeprecationWarning, stacklevel=2)
         sys.modules[module.__name__] = importlib.import_module(new)
+
+
+def moved_name(module: str, name: str) -> object | None:
+    """Find what a module of version 0.1 had by this name where it lies now, with a sentence; None if it did not move.
+
+    For the `__getattr__` of modules in `MOVED_NAMES`.
+    """
+    new = MOVED_NAMES.get(module.removeprefix("pgsr."), {}).get(name)
+    if new is None:
+        return None
+    told = f"{module}.{name} is pgsr.{new}.{name} now; the old name goes with the next version"
+    warnings.warn(told, DeprecationWarning, stacklevel=3)
+    return getattr(importlib.import_module(f"pgsr.{new}"), name)
+
+
+def gone_by_level(name: str) -> ImportError | None:
+    """Say what does the work of a class for sizes per level; None if this is no such class."""
+    if name not in INSTEAD:
+        return None
+    return ImportError(f"{name} is gone; {_GENERAL} {INSTEAD[name]}")
 
 
 def _new_name(old: str) -> str | None:

@@ -44,7 +44,7 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
         yield _timed(repr(method), lambda method=method: _solve_toys(method))
     if methods is None:
         yield _timed("draws of the posterior", _draw)
-        yield _timed("sizes per level", _solve_levels)
+        yield _timed("sizes per level", solve_levels)
         yield _timed("flows of many units", _send_many_units)
         yield _timed("CSV files", _read_a_table)
         yield _timed("answers of synthesis", _answer_queries)
@@ -83,30 +83,26 @@ def _draw() -> None:
             list(algorithms.Posterior().draws(measurement, 1))
 
 
-def _solve_levels() -> None:
+def solve_levels() -> None:
     """Solve a toy whose levels have sizes of their own."""
-    from pgsr.algorithms.m_c_levels import LevelTwoStage
-    from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection
-    from pgsr.algorithms.posterior_levels import LevelPosterior
-    from pgsr.data.counts_by_level import CountsByLevel
+    from pgsr.algorithms.m_h.flow import Part, solve
     from pgsr.data.hierarchy import Hierarchy
     from pgsr.data.views import View
-    from pgsr.noise.measurement_by_level import MeasurementByLevel
-    from pgsr.privacy.laws import DoubleGeometric
+    from pgsr.noise.measurement import Measurement, Totals
+    from pgsr.privacy.laws.per_level import GeometricNoise
 
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     for kind in (np.int64, np.int32):  # what arrays hold, and what files do
-        noisy = CountsByLevel(tree, (np.array([[9, 1, -1, 5]], kind), np.array([[4, 2], [-4, 0]], kind)))
-        LevelTreeProjection().solve(LevelProblem(noisy, total=9))
-        cumulative = CountsByLevel(tree, (np.array([[9, 1, -1, 9]], kind), np.array([[4, 2], [-4, 7]], kind)))
-        laws = (DoubleGeometric(Fraction(1)),) * 2
-        measured = MeasurementByLevel(cumulative, View.CUMULATIVE, laws, 9, np.array([2, 7]))
-        LevelTwoStage().apply(measured)
-        LevelPosterior().apply(measured)
+        solve(Part.of(tree, (np.array([[9, 1, -1, 5]], kind), np.array([[4, 2], [-4, 0]], kind))), 9)
     deeper = Hierarchy.from_parents(["US", "GA", "MI", "Fulton", "Wayne"], [-1, 0, 0, 1, 2])
-    tables = (*cumulative.tables, np.array([[2, 3], [-2, 6]], np.int32))
-    laws = (DoubleGeometric(Fraction(1)),) * 3
-    LevelTwoStage().apply(MeasurementByLevel(CountsByLevel(deeper, tables), View.CUMULATIVE, laws, 9, np.array([2, 7])))
+    tables = np.array([[9, 1, -1, 9]]), np.array([[4, 2], [-4, 7]]), np.array([[2, 3], [-2, 6]])
+    for regions in (tree, deeper):
+        n = regions.n_levels
+        totals = regions.sum_up(np.array([2, 7]))
+        noise = (GeometricNoise(Fraction(1)),) * n
+        noisy = Measurement(regions, View.CUMULATIVE, tables[:n], 3, noise, Totals.REGIONS, totals, False)
+        for method in (algorithms.TwoStage(), algorithms.Posterior(), algorithms.Matching()):
+            method.apply(noisy)
 
 
 def _send_many_units() -> None:

@@ -27,15 +27,14 @@ from pgsr.algorithms import (
     Posterior,
     RegionTotalsProjection,
     SimplexProjection,
-    SizeBlocks,
     SlopeGreedy,
-    StreamedTreeProjection,
     TreeProjection,
     TwoStage,
 )
 from pgsr.algorithms.matching import SortedMatching
 from pgsr.methods.method import Result
 from pgsr.models import CpSat, CumulativeFlow, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.nation import SizeBlocks, StreamedTreeProjection
 
 pytestmark = pytest.mark.slow
 

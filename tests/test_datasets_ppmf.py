@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from pgsr import Geometric, Hierarchy, Seeded, View
-from pgsr.algorithms.m_h_levels import StreamedLevelTreeProjection, measure
 from pgsr.datasets.ppmf_blocks import PpmfBlocks
 from pgsr.datasets.ppmf_units import FILE, UnitFields, convert
 from pgsr.errors import CountError, DataError
 from pgsr.machine.partitions import Engine, ParquetFolder
+from pgsr.nation import StreamedLevelTreeProjection, measure
 
 COLUMNS = ["RTYPE", "GQTYPE", "VACS", "HHSIZE", "HH_STATUS", "TABBLKST", "TABBLKCOU", "TABTRACTCE", "TABBLK"]
 COLUMNS += ["TABBLKGRPCE", "PUMA"]

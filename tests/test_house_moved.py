@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from pgsr.moved import GONE, MOVED
+import pgsr
+from pgsr.moved import GONE, INSTEAD, MOVED, MOVED_NAMES
 
 
 @pytest.mark.parametrize("old", sorted(MOVED))
@@ -21,8 +22,23 @@ def test_an_old_name_is_the_new_module_and_says_so(old: str, monkeypatch: pytest
 
 @pytest.mark.parametrize("old", sorted(GONE))
 def test_a_name_without_a_successor_says_what_to_do_instead(old: str) -> None:
-    with pytest.raises(ModuleNotFoundError, match=r"where\(entities\(level=1\) == numbers\)"):
+    told = r"where\(entities\(level=1\) == numbers\)|take pgsr\.algorithms\.Posterior"
+    with pytest.raises(ModuleNotFoundError, match=told):
         importlib.import_module(f"pgsr.{old}")
+
+
+@pytest.mark.parametrize(("module", "name"), [(module, name) for module in MOVED_NAMES for name in MOVED_NAMES[module]])
+def test_an_old_place_of_a_name_still_has_it_and_says_so(module: str, name: str) -> None:
+    new = importlib.import_module(f"pgsr.{MOVED_NAMES[module][name]}")
+    with pytest.warns(DeprecationWarning, match=f"pgsr.{module}.{name} is pgsr.{MOVED_NAMES[module][name]}.{name} now"):
+        assert getattr(importlib.import_module(f"pgsr.{module}"), name) is getattr(new, name)
+
+
+@pytest.mark.parametrize("name", sorted(INSTEAD))
+def test_a_class_for_sizes_per_level_names_the_general_one(name: str) -> None:
+    with pytest.raises(ImportError, match=rf"{name} is gone; .*take {INSTEAD[name]}"):
+        getattr(importlib.import_module("pgsr.nation"), name)
+    assert hasattr(pgsr, INSTEAD[name]) or hasattr(importlib.import_module("pgsr.algorithms"), INSTEAD[name])
 
 
 def test_a_method_without_a_successor_says_what_to_do_instead() -> None:

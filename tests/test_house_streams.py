@@ -17,9 +17,9 @@ from neighbours import ALONE, CHAIN, PAIR
 import pgsr
 from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrError, Secure, Seeded, Totals, View
 from pgsr.algorithms import ChosenByNoise, ChosenByScore, ChosenByStatistic, Matching, NoConsistency
-from pgsr.algorithms.m_h_levels import measure
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.machine.partitions import ParquetFolder
+from pgsr.nation import measure
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import measured_regions
 from pgsr.privacy.laws import DoubleGeometric

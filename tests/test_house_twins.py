@@ -17,14 +17,14 @@ DIAGONAL = "test_m_c_preconditioner::test_the_tree_diagonal_is_what_it_says"
 TWO_LEVEL = "test_m_c_preconditioner::test_two_level_is_what_it_says"
 BEST_PRICES = "test_m_h_regions_duals::test_best_prices_of_given_positive_leaves"
 TOTALS_DUAL = "test_m_h_regions_duals::test_the_dual_of_totals_is_the_definitions"
-FACTORS = "test_m_h_levels_network::test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows_or_the_diagonal"
-AGGREGATES = "test_m_h_levels_network::test_the_preconditioner_adds_up_vertices_and_whole_aggregates"
+FACTORS = "test_m_h_flow_network::test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows_or_the_diagonal"
+AGGREGATES = "test_m_h_flow_network::test_the_preconditioner_adds_up_vertices_and_whole_aggregates"
 TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
 BOUNDED_PRICES = "test_nearest_tree_bounds::test_prices_are_those_at_which_regions_take_what_their_children_take"
 
 FLOWS = (
     "through cheapest_flow, whose optimum brute force checks",
-    "test_m_h_levels_network::test_any_prices_and_flows_to_start_from_give_an_optimum",
+    "test_m_h_flow_network::test_any_prices_and_flows_to_start_from_give_an_optimum",
 )
 
 TWINS = {
@@ -39,8 +39,8 @@ TWINS = {
         ),
     },
     "algorithms.m_h.flow.selection_kernel": {
-        "keep_large": ("a sort", "test_m_h_levels_network::test_rows_keep_what_is_above_their_threshold"),
-        "offer": ("cell by cell", "test_m_h_levels_network::test_cells_are_added_where_one_unit_pays"),
+        "keep_large": ("a sort", "test_m_h_flow_network::test_rows_keep_what_is_above_their_threshold"),
+        "offer": ("cell by cell", "test_m_h_flow_network::test_cells_are_added_where_one_unit_pays"),
     },
     "algorithms.matching.kernel": {
         "match_runs": ("naive.matched_runs", "test_matching::test_runs_equal_fractions_group_size_by_group_size"),
@@ -75,11 +75,11 @@ TWINS = {
         ),
     },
     "algorithms.m_c.folded_kernel": {
-        "fit": ("the min-max formula", "test_m_c_levels::test_value_and_gradient_are_those_of_the_definition"),
-        "product": ("differences of gradients", "test_m_c_levels::test_products_are_differences_of_gradients"),
+        "fit": ("the min-max formula", "test_m_c_folded::test_value_and_gradient_are_those_of_the_definition"),
+        "product": ("differences of gradients", "test_m_c_folded::test_products_are_differences_of_gradients"),
         **dict.fromkeys(
             ("eliminate", "carry_up", "carry_down"),
-            ("a matrix", "test_m_c_levels::test_the_tree_diagonal_is_the_inverse_of_its_matrix"),
+            ("a matrix", "test_m_c_folded::test_the_tree_diagonal_is_the_inverse_of_its_matrix"),
         ),
     },
     "algorithms.m_c.squares_kernel": {
@@ -186,14 +186,14 @@ TWINS = {
     "engines.quadratic_flow.balance_kernel": {
         "balance": (
             "excess_at, arc by arc",
-            "test_m_h_levels_balance::test_every_set_is_moved_to_where_it_is_balanced",
+            "test_m_h_flow_balance::test_every_set_is_moved_to_where_it_is_balanced",
         ),
     },
     "engines.quadratic_flow.exchange_kernel": dict.fromkeys(
         ("take", "search", "neighbours", "neighbour", "length_of", "push", "pop"), FLOWS
     ),
     "engines.quadratic_flow.newton_kernel": {
-        "demand": ("excess_at, arc by arc", "test_m_h_levels_network::test_relaxed_prices_balance_every_vertex"),
+        "demand": ("excess_at, arc by arc", "test_m_h_flow_network::test_relaxed_prices_balance_every_vertex"),
         "factorise": ("the inverse of the matrix", FACTORS),
         "multiply": ("the matrix itself", AGGREGATES),
         "advance": ("the inverse of the factors", AGGREGATES),

@@ -7,7 +7,8 @@ import pytest
 from instances import scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
-from pgsr.algorithms.m_h_levels import LevelIsotonicTreeProjection, LevelMechanism
+from pgsr.algorithms import IsotonicTreeProjection
+from pgsr.algorithms.mechanism_by_level import LevelMechanism
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.intervals import intervals_by_level
 
@@ -18,7 +19,7 @@ SIZES = (9, 6, 3)
 MECHANISMS = {
     "M_H": LevelMechanism(Geometric(View.COUNTS, 3), SIZES, "demo"),
     "M_H, root's total": LevelMechanism(Geometric(View.COUNTS, 3, totals="root"), SIZES, "demo"),
-    "M_c^dp": LevelMechanism(Geometric(View.CUMULATIVE, 3), SIZES, "demo", LevelIsotonicTreeProjection()),
+    "M_c^dp": LevelMechanism(Geometric(View.CUMULATIVE, 3), SIZES, "demo", IsotonicTreeProjection()),
 }
 
 
@@ -27,16 +28,20 @@ def made(seed: int) -> CountsByLevel:
     return CountsByLevel.of(CountOfCounts(TREE, TREE.sum_up(leaves)), SIZES)
 
 
+def released_by(mechanism: LevelMechanism, truth: CountsByLevel, source: Seeded) -> CountsByLevel:
+    return CountsByLevel(TREE, mechanism.release(truth, source).estimate.as_counts)
+
+
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 def test_equals_a_loop_over_cells(name, view):
     """The symmetric form by sorting, from releases of the release; clipped to what is possible, whole numbers."""
     mechanism = MECHANISMS[name]
-    released, asked = mechanism.release(made(1), Seeded("a")).counts, []
+    released, asked = released_by(mechanism, made(1), Seeded("a")), []
     found = intervals_by_level(mechanism, released, "0.8", view, 24, "b", progress=lambda *told: asked.append(told))
     assert asked == [(place, 24) for place in range(24)]
-    again = [mechanism.release(released, Seeded("replicates of a release: b", place)).counts for place in range(24)]
+    again = [released_by(mechanism, released, Seeded("replicates of a release: b", place)) for place in range(24)]
     of = (lambda table: table) if view is View.COUNTS else (lambda table: np.cumsum(table, axis=1))
     for level in range(3):
         estimate = of(released.tables[level])
@@ -57,7 +62,7 @@ def test_intervals_cover(name):
     mechanism, held = MECHANISMS[name], [[], [], []]
     for seed in range(scale(12, 30)):
         truth = made(seed)
-        released = mechanism.release(truth, Seeded(f"{seed}")).counts
+        released = released_by(mechanism, truth, Seeded(f"{seed}"))
         found = intervals_by_level(mechanism, released, replicates=60)
         for level, table in enumerate(truth.tables):
             held[level].append(((found.lower[level] <= table) & (table <= found.upper[level])).mean())
@@ -77,6 +82,6 @@ def test_intervals_cover(name):
 )
 def test_what_is_wrong_is_told(change, says):
     mechanism = MECHANISMS["M_H"]
-    given = {"mechanism": mechanism, "released": mechanism.release(made(1), Seeded("a")).counts, "replicates": 20}
+    given = {"mechanism": mechanism, "released": released_by(mechanism, made(1), Seeded("a")), "replicates": 20}
     with pytest.raises(PgsrError, match=says):
         intervals_by_level(**given | change)

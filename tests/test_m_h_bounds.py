@@ -8,10 +8,11 @@ import pytest
 from instances import random_tree, scale
 
 from pgsr import Hierarchy, Problem, Status, certify
-from pgsr.algorithms import SizeBlocks, TreeProjection
+from pgsr.algorithms import TreeProjection
 from pgsr.certificates import EXCHANGE_TEST
 from pgsr.engines.nearest_tree.bounds import NO_BOUND
 from pgsr.errors import ProblemError
+from pgsr.nation import SizeBlocks
 from pgsr.problems.conditions import Conditions, cells, total
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

@@ -51,7 +51,7 @@ import pgsr
 from pgsr import Geometric, Problem, Seeded, View
 from pgsr.warming import warm_up, warmed
 from pgsr import Method
-from pgsr.algorithms import StreamedTreeProjection, SizeBlocks
+from pgsr.nation import StreamedTreeProjection, SizeBlocks
 
 n_warmed, home = len(list(warm_up())), Path(pgsr.__file__).parent
 kernels = [".".join(["pgsr", *file.relative_to(home).with_suffix("").parts]) for file in home.rglob("*kernel.py")]

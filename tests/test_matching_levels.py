@@ -1,62 +1,54 @@
-"""Matching with sizes per level: against matching with equal sizes, a twin group by group, and in parts."""
+"""Matching with sizes per level: a twin group by group, and what every release has."""
 
 import numpy as np
 import pytest
 from instances import scale
-from test_m_h_levels_streaming import HERE, joined, nation
+from test_m_c_folded import adds_up
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
-from pgsr.algorithms import IsotonicFit, Matching
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, Status, View
+from pgsr.algorithms import BottomUp, IsotonicFit, Matching, Merge, NoConsistency
 from pgsr.algorithms.isotonic import isotonic_l1
-from pgsr.algorithms.m_h_levels import measure
-from pgsr.algorithms.matching_levels import LevelMatching, StreamedLevelMatching
-from pgsr.algorithms.matching_levels.runs import Runs, merged
-from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.algorithms.matching.merging import merged
+from pgsr.algorithms.matching.runs import Runs
+from pgsr.data.views import cumulative
 from pgsr.errors import ProblemError
-from pgsr.machine.partitions import Engine, ParquetFolder
-from pgsr.noise import measured_by_level, require_by_level
-from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.models import TransportFlow
 
+MIDDLE = Matching(IsotonicFit(optimum="midpoint"))
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(3) for j in range(4)])
-NOISE = Geometric(View.CUMULATIVE, 2)
 
 
-def truth_of(seed: int, sizes: tuple[int, ...]) -> CountsByLevel:
+def measured(seed: int, sizes: tuple[int, ...], view: View = View.CUMULATIVE, totals: str = "regions") -> Measurement:
     generator = np.random.default_rng([41, seed])
     rows = np.zeros((12, max(sizes) + 1), np.int64)
     for row in rows:
         n = generator.integers(0, 60)
         np.add.at(row, np.minimum(generator.geometric(0.3, n), max(sizes)), 1)
-    return CountsByLevel.of(CountOfCounts(TREE, rows), sizes)
+    noise = Geometric(view, 2, totals=totals, max_sizes=sizes)
+    return noise.measure(CountOfCounts(TREE, rows, "d"), Seeded(f"sizes {seed}"))
 
 
-def test_where_all_sizes_are_equal_it_is_matching():
-    for seed in range(8):
-        truth = truth_of(seed, (9, 9, 9))
-        same = NOISE.measure(CountOfCounts(TREE, truth.tables[-1], name="d"), Seeded(f"equal {seed}"))
-        tables = tuple(same.matrix[here] for here in map(TREE.level, range(3)))
-        laws, totals = (
-            tuple(same.law(here.start) for here in map(TREE.level, range(3))),
-            same.region_totals[TREE.leaves],
-        )
-        values = CountsByLevel(TREE, tables)
-        noisy = MeasurementByLevel(values, View.CUMULATIVE, laws, int(totals.sum()), totals)
-        known = Matching(IsotonicFit(optimum="midpoint")).apply(same).estimate
-        found = LevelMatching().apply(noisy)
-        assert np.array_equal(np.concatenate(found.counts.tables), known.values)
-        assert not any(found.violations.values())
+METHODS = [
+    MIDDLE,
+    Matching(),
+    Matching(IsotonicFit(cumulative_norm=2), merge=Merge.AVERAGE),
+    Matching(IsotonicFit(optimum="largest", min_size=0), matcher=TransportFlow()),
+]
 
 
-def test_tables_add_up_have_the_public_totals_and_are_counted_from_groups():
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_tables_add_up_have_the_public_totals_and_are_counted_from_groups(method):
     for seed, sizes in enumerate([(30, 12, 4), (30, 30, 4), (30, 4, 4), (9, 5, 0), (1, 1, 0)]):
-        noisy = measured_by_level(NOISE, truth_of(seed, sizes), Seeded(f"sizes {seed}"), "d")
-        found = LevelMatching().apply(noisy)
-        assert found.counts.max_sizes == sizes
-        assert not any(found.violations.values())
-        assert not any(part.any() for part in found.counts.missing())
-        for table, groups in zip(found.counts.tables, noisy.totals_by_level(), strict=True):
+        noisy = measured(seed, sizes)
+        found = method.apply(noisy)
+        assert found.status is Status.FEASIBLE
+        tables = found.estimate.as_counts
+        assert found.estimate.sizes.max_sizes == sizes
+        assert not any(found.certificate.violations.values())
+        assert adds_up(TREE, [cumulative(table) for table in tables])
+        for level, table in enumerate(tables):
             assert table.min() >= 0
-            assert np.array_equal(table.sum(axis=1), groups)
+            assert np.array_equal(table.sum(axis=1), noisy.region_totals[TREE.level(level)])
 
 
 def test_equals_a_twin_group_by_group():
@@ -64,8 +56,8 @@ def test_equals_a_twin_group_by_group():
     compared = 0
     for seed in range(scale(6, 60)):
         sizes = [(15, 6, 3), (15, 15, 2)][seed % 2]
-        noisy = measured_by_level(NOISE, truth_of(seed, sizes), Seeded(f"twin {seed}"), "d")
-        alone = LevelMatching().alone(noisy)
+        noisy = measured(100 + seed, sizes)
+        alone = MIDDLE.alone(noisy)
         state = as_lists(alone[0])
         for level in (1, 2):
             below = as_lists(fitted_twin(noisy, level))
@@ -118,43 +110,24 @@ def sizes_of(runs: Runs, region: int) -> list[int]:
     return np.repeat(runs.size[here], runs.count[here]).tolist()
 
 
-def fitted_twin(noisy: MeasurementByLevel, level: int) -> Runs:
+def fitted_twin(noisy: Measurement, level: int) -> Runs:
     """Every region's fit by the isotonic regression of vectors."""
-    totals, table = noisy.totals_by_level()[level], noisy.values.tables[level]
+    totals, table = noisy.region_totals[TREE.level(level)], noisy.tables[level]
     counts = []
     for row, groups in zip(table, totals, strict=True):
         low, high = (isotonic_l1(row[:-1].astype(np.int64), 0, int(groups), which) for which in ("smallest", "largest"))
         counts.append(np.diff([*np.rint((low + high) / 2).astype(int), groups], prepend=0))
-    return Runs.of_fit(np.array(counts), float(noisy.laws[level].variance_bound))
+    return Runs.of_fit(np.array(counts), float(noisy.law(TREE.level(level).start).variance_bound))
 
 
-SIZES = (12, 12, 12, 12, 8, 5, 5, 2)
-BY_LEVEL = Geometric(View.CUMULATIVE, 4)
-
-
-@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
-@pytest.mark.parametrize("engine", [HERE, Engine()])
-def test_a_nation_in_parts_equals_the_whole(tmp_path, engine):
-    data, folder = nation(SIZES), ParquetFolder(str(tmp_path))
-    measure(data, folder, BY_LEVEL, Seeded("s"), HERE, totals_of=7)
-    found = StreamedLevelMatching(engine).release(data, folder, BY_LEVEL)
-    assert not any(found.violations.values())
-    answer, values = joined(data, folder, "counts"), joined(data, folder, "cumulative")
-    assert found.n_cells == answer.n_cells
-    totals = np.concatenate([folder.read(key, "totals-7")[:, 0] for key in data.keys])
-    laws = tuple(require_by_level(BY_LEVEL, SIZES))
-    whole = LevelMatching().apply(MeasurementByLevel(values, View.CUMULATIVE, laws, int(totals.sum()), totals)).counts
-    for a, b in zip(answer.tables, whole.tables, strict=True):
-        assert np.array_equal(a, b)
-
-
-def test_what_cannot_be_done_is_told(tmp_path):
-    truth = truth_of(0, (9, 5, 3))
-    with pytest.raises(ProblemError, match=r"matching needs View\.CUMULATIVE"):
-        LevelMatching().apply(measured_by_level(Geometric(View.COUNTS, 1), truth, Seeded("no"), "d"))
-    with pytest.raises(ProblemError, match="matching needs every region's"):
-        LevelMatching().apply(measured_by_level(Geometric(View.CUMULATIVE, 1, totals="root"), truth, Seeded("no"), "d"))
-    data, folder = nation(SIZES), ParquetFolder(str(tmp_path))
-    measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, totals_of=7)
-    with pytest.raises(ProblemError, match="matching needs View"):
-        StreamedLevelMatching(HERE).release(data, folder, Geometric(View.COUNTS, 4))
+def test_what_cannot_be_done_is_told():
+    with pytest.raises(ProblemError, match=r"isotonic fits need View\.CUMULATIVE"):
+        MIDDLE.apply(measured(0, (9, 5, 3), View.COUNTS))
+    with pytest.raises(ProblemError, match="isotonic fits need every region's"):
+        MIDDLE.apply(measured(0, (9, 5, 3), totals="root"))
+    with pytest.raises(ProblemError, match="min_size 4 is above the largest size 3"):
+        Matching(IsotonicFit(min_size=4)).apply(measured(0, (9, 5, 3)))
+    for baseline in (BottomUp(), NoConsistency()):
+        with pytest.raises(ProblemError, match="one largest size for all levels"):
+            baseline.apply(measured(0, (9, 5, 3)))
+    assert MIDDLE.apply(measured(0, (9, 5, 3)), 1e-9).status is Status.TIMED_OUT

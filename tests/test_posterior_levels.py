@@ -1,25 +1,22 @@
 """The posterior with other sizes on every level: against the posterior of equal sizes, single chains, and the truth."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
+from test_m_c_folded import adds_up
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Noise, Seeded, View
-from pgsr.algorithms import PooledPrior, Posterior
-from pgsr.algorithms.m_c_levels import LevelTwoStage
-from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Noise, Problem, Seeded, Status, Totals, View
+from pgsr.algorithms import PooledPrior, Posterior, TreeProjection, TwoStage
+from pgsr.algorithms.m_c.joint import laws_of
 from pgsr.algorithms.posterior.evidence import BORDER, Evidence
+from pgsr.algorithms.posterior.folded_prior import Levels, prior_means
+from pgsr.algorithms.posterior.rows import marginal_tables
 from pgsr.algorithms.posterior.windows import smoothed, window_sums
-from pgsr.algorithms.posterior_levels import LevelPosterior
-from pgsr.algorithms.posterior_levels.prior import LevelPrior
-from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.views import cumulative
 from pgsr.datasets.census_blocks import CensusBlocks
-from pgsr.errors import MethodError, ProblemError
+from pgsr.errors import ProblemError
+from pgsr.models import Cvxpy
 from pgsr.noise import measured_by_level
-from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.privacy.accounting import Rho
-from pgsr.privacy.laws import DoubleGeometric
 
 TREE = Hierarchy.from_paths([("US", "GA", "1"), ("US", "GA", "2"), ("US", "MI", "1")])
 
@@ -30,12 +27,8 @@ def test_equals_the_posterior_where_all_levels_have_the_same_sizes(view, noise):
     truth = CountOfCounts(TREE, np.random.default_rng(51).integers(0, 30, (3, 40)))
     step = Geometric(view, 3, shares=("1/6", "1/3", "1/2")) if noise is Geometric else Noise(view, Rho("1/2"))
     rows = step.measure(truth, Seeded("s"))
-    tables = tuple(rows.matrix[TREE.level(level)] for level in range(3))
-    laws = tuple(rows.law(start) for start in TREE.level_start[:-1].tolist())
-    totals = rows.region_totals[TREE.leaves]
-    same = MeasurementByLevel(CountsByLevel(TREE, tables), view, laws, rows.root_total, totals)
-    expected = Posterior().marginals(rows)
-    assert np.allclose(np.concatenate(LevelPosterior().means(same)), expected.mean, atol=1e-6)
+    expected, found = Posterior().marginals(rows), marginal_tables(rows, 3, PooledPrior(), with_steps=False)
+    assert np.allclose(np.concatenate(found.means), expected.mean, atol=1e-6)
 
 
 @pytest.mark.parametrize("most", [90, 900])
@@ -44,33 +37,28 @@ def test_a_prior_that_contradicts_the_noisy_values_gives_way(most):
     counts = np.zeros((3, 91), int)
     counts[:, :40] = most
     rows = Geometric(View.CUMULATIVE, 9).measure(CountOfCounts(TREE, counts), Seeded("s"))
-    tables = tuple(rows.matrix[TREE.level(level)] for level in range(3))
-    laws = tuple(rows.law(start) for start in TREE.level_start[:-1].tolist())
-    totals = rows.region_totals[TREE.leaves]
-    same = MeasurementByLevel(CountsByLevel(TREE, tables), View.CUMULATIVE, laws, rows.root_total, totals)
-    expected = Posterior().marginals(rows)
-    found = LevelPosterior().marginals(same)
+    expected, found = Posterior().marginals(rows), marginal_tables(rows, 3, PooledPrior())
     assert np.allclose(np.concatenate(found.means), expected.mean, atol=1e-3)
     assert np.abs(np.concatenate(found.means) - np.cumsum(TREE.sum_up(counts), axis=1)).max() < 200
 
 
 def test_every_region_is_a_chain_of_its_own():
-    """After one round: the chain of the region alone, with the prior means that `LevelPrior` gives."""
-    truth = CountsByLevel.of(CountOfCounts(TREE, np.random.default_rng(52).integers(0, 20, (3, 12))), (11, 6, 2))
-    noisy = measured_by_level(Geometric(View.CUMULATIVE, 2), truth, Seeded("s"), "data")
-    totals = noisy.totals_by_level()
-    means = LevelPosterior(rounds=1).means(noisy)
+    """After one round: the chain of the region alone, with the prior means that `prior_means` gives."""
+    truth = CountOfCounts(TREE, np.random.default_rng(52).integers(0, 20, (3, 12)), "data")
+    noisy = Geometric(View.CUMULATIVE, 2, max_sizes=(11, 6, 2)).measure(truth, Seeded("s"))
+    totals, laws = [noisy.region_totals[TREE.level(level)] for level in range(3)], laws_of(noisy)
+    means = marginal_tables(noisy, 1, PooledPrior()).means
     evidence = [
         [
             Evidence(View.CUMULATIVE, y.astype(np.int64), len(y) - 1, law, int(total), int(total), len(y))
             for y, total in zip(table, groups, strict=True)
         ]
-        for table, groups, law in zip(noisy.values.tables, totals, noisy.laws, strict=True)
+        for table, groups, law in zip(noisy.tables, totals, laws, strict=True)
     ]
     pilots = [np.array([about.pilot() for about in level], float) for level in evidence]
-    precision = [2 / float(law.variance_bound) for law in noisy.laws]
-    prior, seen = LevelPrior(PooledPrior(), TREE, totals, precision, [4 / p for p in precision]), 0
-    for level, rows, mu in prior.means(pilots):
+    precision = [2 / float(law.variance_bound) for law in laws]
+    levels, seen = Levels(TREE, totals, precision, [4 / p for p in precision]), 0
+    for level, rows, mu in prior_means(PooledPrior(), levels, pilots):
         for row in range(rows.start, rows.stop):
             about = evidence[level][row]
             shape = PooledPrior().shapes(about.n_sizes)
@@ -87,8 +75,8 @@ def test_priors_are_those_of_the_definition():
     counts = [generator.random((n, k + 1)) * 9 for n, k in ((1, 20), (2, 11), (3, 4))]
     totals = [np.array([90]), np.array([50, 40]), np.array([20, 30, 40])]
     precision = [0.5, 0.2, 0.9]
-    prior = LevelPrior(rule, TREE, totals, precision, [4 / p for p in precision])
-    found = list(prior.means([np.cumsum(table, axis=1) for table in counts]))
+    levels = Levels(TREE, totals, precision, [4 / p for p in precision])
+    found = list(prior_means(rule, levels, [np.cumsum(table, axis=1) for table in counts]))
     assert [(level, rows.start, rows.stop) for level, rows, _ in found] == [(0, 0, 1), (1, 0, 2), (2, 0, 3)]
 
     def joined(own, children, p, q):
@@ -117,12 +105,19 @@ def test_priors_are_those_of_the_definition():
         assert np.allclose(found[level][2][row], mu[row] * scale)
 
 
+def general(noise: Geometric, truth, seed: str) -> Measurement:
+    """The measurement of a state of the census."""
+    by_level, tree = measured_by_level(noise, truth, Seeded(seed), "data"), truth.hierarchy
+    about = noise.levels(tree.n_levels, truth.max_sizes), Totals.REGIONS, by_level.public_totals, False
+    return Measurement(tree, by_level.view, by_level.values.tables, 0, *about)
+
+
 def test_large_families_come_in_parts(monkeypatch):
     truth = CensusBlocks(blocks=3_200, groups=100_000, max_sizes=(20,) * 6 + (20, 7)).part("Delaware")
-    noisy = measured_by_level(Geometric(View.CUMULATIVE, 4), truth, Seeded("s"), "data")
-    whole = LevelPosterior().means(noisy)
-    monkeypatch.setattr("pgsr.algorithms.posterior_levels.prior.CELLS_AT_ONCE", 8)
-    for a, b in zip(LevelPosterior().means(noisy), whole, strict=True):
+    noisy = general(Geometric(View.CUMULATIVE, 4), truth, "s")
+    whole = Posterior().alone(noisy)
+    monkeypatch.setattr("pgsr.algorithms.posterior.folded_prior.CELLS_AT_ONCE", 8)
+    for a, b in zip(Posterior().alone(noisy), whole, strict=True):
         assert np.array_equal(a, b)
 
 
@@ -131,26 +126,48 @@ def test_a_release_adds_up_and_is_nearer_to_the_truth_than_m_h():
     truth = CensusBlocks(blocks=20_000, groups=1_000_000, max_sizes=(200,) * 7 + (7,)).part("Delaware")
     errors = {"posterior": [], "two-stage": [], "M_H": []}
     for seed in range(3):
-        noisy = measured_by_level(Geometric(View.CUMULATIVE, 2), truth, Seeded(f"s{seed}"), "data")
-        release = LevelPosterior().apply(noisy)
-        assert not any(release.violations.values())
-        assert not any(part.any() for part in release.counts.missing())
-        assert np.array_equal(release.counts.tables[-1].sum(axis=1), truth.tables[-1].sum(axis=1))
-        counts = measured_by_level(Geometric(View.COUNTS, 2), truth, Seeded(f"s{seed}"), "data")
-        m_h = LevelTreeProjection().solve(LevelProblem.of(counts)).counts
-        two_stage = LevelTwoStage().apply(noisy).counts
-        for name, found in (("posterior", release.counts), ("two-stage", two_stage), ("M_H", m_h)):
-            off = [a - b for a, b in zip(found.tables, truth.tables, strict=True)]
+        noisy = general(Geometric(View.CUMULATIVE, 2), truth, f"s{seed}")
+        release = Posterior().apply(noisy)
+        assert release.status is Status.FEASIBLE
+        assert not any(release.certificate.violations.values())
+        tables = release.estimate.as_counts
+        assert adds_up(truth.hierarchy, [cumulative(table) for table in tables])
+        assert np.array_equal(tables[-1].sum(axis=1), truth.tables[-1].sum(axis=1))
+        counts = general(Geometric(View.COUNTS, 2), truth, f"s{seed}")
+        m_h = TreeProjection().solve(Problem.m_h(counts, "regions")).estimate.as_counts
+        two_stage = TwoStage().apply(noisy).estimate.as_counts
+        for name, found in (("posterior", tables), ("two-stage", two_stage), ("M_H", m_h)):
+            off = [a - b for a, b in zip(found, truth.tables, strict=True)]
             errors[name].append([np.abs(np.cumsum(part, axis=1)).sum() / len(part) for part in off])
     means = {name: np.mean(found, axis=0) for name, found in errors.items()}
     assert (means["posterior"] < means["M_H"]).all()
     assert (means["two-stage"] < means["M_H"]).all()
 
 
+def test_options_hold_with_sizes_per_level():
+    """Another projection, no integers, no intervals, and a time limit."""
+    truth = CountOfCounts(TREE, np.random.default_rng(54).integers(0, 20, (3, 12)), "data")
+    noisy = Geometric(View.CUMULATIVE, 2, max_sizes=(11, 6, 2)).measure(truth, Seeded("s"))
+    real, theirs = (
+        Posterior(integer=False, projection=projection).apply(noisy).estimate.tables
+        for projection in (Posterior().projection, Cvxpy("CLARABEL"))
+    )
+    whole = Posterior().apply(noisy)
+    for a, b, c in zip(real, theirs, whole.estimate.tables, strict=True):
+        assert np.allclose(a, b, atol=0.05)
+        assert np.abs(a - c).max() < 3
+    lean = Posterior(intervals=False).apply(noisy)
+    assert lean.uncertainty is None
+    for a, b in zip(lean.estimate.tables, whole.estimate.tables, strict=True):
+        assert np.array_equal(a, b)
+    assert Posterior().apply(noisy, 1e-9).status is Status.TIMED_OUT
+
+
 def test_what_cannot_be_done_is_told():
-    values = CountsByLevel(TREE, tuple(np.ones((n, 3), int) for n in (1, 2, 3)))
-    alone = MeasurementByLevel(values, View.COUNTS, (DoubleGeometric(Fraction(1)),) * 3, 9)
+    truth = CountOfCounts(TREE, np.ones((3, 3), int), "data")
+    alone = Geometric(View.CUMULATIVE, 2, totals="root", max_sizes=(2, 1, 1)).measure(truth, Seeded("s"))
     with pytest.raises(ProblemError, match="only the root's total is public here"):
-        LevelPosterior().apply(alone)
-    with pytest.raises(MethodError, match="whole number from 1 up"):
-        LevelPosterior(rounds=0)
+        Posterior().apply(alone)
+    noisy = Geometric(View.CUMULATIVE, 2, max_sizes=(2, 1, 1)).measure(truth, Seeded("s"))
+    with pytest.raises(ProblemError, match="keeps no medians and gives no draws"):
+        next(Posterior().draws(noisy, 1))

@@ -5,16 +5,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
-from pgsr.algorithms import Posterior
-from pgsr.algorithms.m_c_levels import LevelTwoStage
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
+from pgsr.algorithms import Posterior, TwoStage
+from pgsr.algorithms.m_c.joint import laws_of, precisions
+from pgsr.algorithms.posterior.folded_errors import FoldedErrors
 from pgsr.algorithms.posterior.propagation import Propagation
+from pgsr.algorithms.posterior.rows import marginal_tables
 from pgsr.algorithms.posterior.uncertainty import with_estimated_prior
-from pgsr.algorithms.posterior_levels import LevelPosterior
-from pgsr.algorithms.posterior_levels.uncertainty import LevelUncertainty
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError, NoEstimateError
-from pgsr.noise import measured_by_level
 
 TREE = Hierarchy.from_paths([("r", a, b, c) for a, b, c in product("AB", "CD", "EFG")] + [("r", "A", "D", "H")])
 
@@ -71,9 +70,7 @@ def test_equals_dense_matrices(k):
     n = np.diff(TREE.level_start).tolist()
     variances = [np.append(rng.random((n[i], k[i])) + 0.5, np.zeros((n[i], 1)), axis=1) for i in range(4)]
     steps = [rng.random((n[i], k[i] + 1)) for i in range(4)]
-    nothing = [np.zeros((n[i], k[i])) for i in range(4)]
-    totals = [np.zeros(n[i], np.int64) for i in range(4)]
-    found = LevelUncertainty(TREE, weights, totals, nothing, variances, steps)
+    found = FoldedErrors(TREE, weights, variances, steps)
     cumulative, counts = slow_variances(k, weights, variances, steps)
     for level in range(4):
         assert np.allclose(found.deviations(View.CUMULATIVE)[level] ** 2, cumulative[level])
@@ -84,35 +81,41 @@ def test_equals_dense_matrices(k):
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 def test_equals_the_posterior_where_all_levels_have_the_same_sizes(view):
     truth = CountOfCounts(TREE, TREE.sum_up(np.random.default_rng(5).integers(0, 30, (13, 25))), "data")
-    step = Geometric(View.CUMULATIVE, 2)
-    rows = step.measure(truth, Seeded("s"))
-    noisy = measured_by_level(step, CountsByLevel.of(truth, (24,) * 4), Seeded("s"), "data")
-    noisy = type(noisy)(
-        CountsByLevel(TREE, tuple(rows.matrix[TREE.level(level)] for level in range(4))),
-        View.CUMULATIVE, noisy.laws, noisy.total, noisy.totals,
-    )  # fmt: skip
-    alone, found, prior = Posterior().marginals(rows), LevelPosterior().apply(noisy), Posterior().prior
+    rows = Geometric(View.CUMULATIVE, 2).measure(truth, Seeded("s"))
+    alone, prior = Posterior().marginals(rows), Posterior().prior
     about = alone.prior_mean, alone.wide, prior.shapes(25), prior.cells(25)
     own = with_estimated_prior(alone.step_variance, *about) if view is View.COUNTS else alone.variance
     expected = np.sqrt(Propagation.of(rows).variances(own))
-    for level, table in enumerate(found.uncertainty.deviations(view)):
+    found = marginal_tables(rows, 3, prior)
+    errors = FoldedErrors(TREE, precisions(laws_of(rows)), found.variances, found.steps)
+    for level, table in enumerate(errors.deviations(view)):
         assert np.allclose(table, expected[TREE.level(level)], atol=2e-3)
-    shown = found.intervals(0.9, view)
-    for level in range(4):
-        assert (shown.lower[level] <= shown.estimate[level]).all()
-        assert (shown.estimate[level] <= shown.upper[level]).all()
-        values = found.counts.tables[level]
-        assert np.array_equal(shown.estimate[level], values if view is View.COUNTS else np.cumsum(values, axis=1))
 
 
 SIZES = (60, 40, 40, 6)
 
 
-def smooth(seed: int) -> CountsByLevel:
-    """6,000 groups in 13 leaves with a smooth distribution of sizes up to 60, told apart up to 6 in the leaves."""
+def smooth(seed: int) -> CountOfCounts:
+    """6,000 groups in 13 leaves with a smooth distribution of sizes up to 60."""
     rng, sizes = np.random.default_rng(seed), np.arange(61)
     leaves = [rng.poisson(6_000 * np.exp(-sizes / scale) / scale / 13) for scale in rng.uniform(4, 15, 13)]
-    return CountsByLevel.of(CountOfCounts(TREE, TREE.sum_up(np.array(leaves))), SIZES)
+    return CountOfCounts(TREE, TREE.sum_up(np.array(leaves)), "data")
+
+
+def measured(seed: int, key: str, view: View = View.CUMULATIVE, epsilon: str = "2") -> Measurement:
+    """A measurement whose leaves tell sizes apart up to 6."""
+    return Geometric(view, epsilon, max_sizes=SIZES).measure(smooth(seed), Seeded(key))
+
+
+@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
+def test_intervals_hold_the_release_of_that_view(view):
+    result = Posterior().apply(measured(3, "s"))
+    shown = result.intervals(0.9, view)
+    values = result.estimate.as_counts if view is View.COUNTS else result.estimate.tables
+    for level in range(4):
+        assert (shown.lower[level] <= shown.estimate[level]).all()
+        assert (shown.estimate[level] <= shown.upper[level]).all()
+        assert np.array_equal(shown.estimate[level], values[level])
 
 
 @pytest.mark.drawn(2, pool="intervals hold the truth")
@@ -122,13 +125,13 @@ def test_intervals_cover():
 
     Cells where tails begin are counted, too: size 40 at the root, and 6 wherever it is told apart.
     """
-    noise = Geometric(View.CUMULATIVE, "1/2")
     inside: dict[tuple[View, int | str], list[np.ndarray]] = {}
     for seed in range(30):
-        truth = smooth(seed)
-        result = LevelPosterior().apply(measured_by_level(noise, truth, Seeded(f"{seed}"), "data"))
+        truth = CountsByLevel.of(smooth(seed), SIZES)
+        result = Posterior().apply(measured(seed, f"{seed}", epsilon="1/2"))
         for view in (View.COUNTS, View.CUMULATIVE):
-            found, deviations = result.intervals(0.9, view), result.uncertainty.deviations(view)
+            deviations = result.estimate.sizes.tables(result.uncertainty.reach(view).sd)
+            found = result.intervals(0.9, view)
             for level, table in enumerate(truth.tables):
                 wanted = table if view is View.COUNTS else np.cumsum(table, axis=1)
                 held = (found.lower[level] <= wanted) & (wanted <= found.upper[level])
@@ -142,13 +145,13 @@ def test_intervals_cover():
 
 
 def test_what_cannot_be_told_is_said():
-    noisy = measured_by_level(Geometric(View.CUMULATIVE, 2), smooth(0), Seeded("s"), "data")
-    with pytest.raises(NoEstimateError, match=r"only a release that LevelPosterior .*intervals_by_level"):
-        LevelTwoStage().apply(noisy).intervals()
-    counts = measured_by_level(Geometric(View.COUNTS, 2), smooth(0), Seeded("s"), "data")
-    with pytest.raises(NoEstimateError, match="of noisy cumulative counts knows its own"):
-        LevelPosterior().apply(counts).intervals()
-    result = LevelPosterior().apply(noisy)
+    noisy = measured(0, "s")
+    for method in (TwoStage(), Posterior(intervals=False)):
+        with pytest.raises(NoEstimateError, match=r"take Posterior\(\) with its intervals, on noisy cumulative counts"):
+            method.apply(noisy).intervals()
+    with pytest.raises(NoEstimateError, match="where all levels have the same sizes, on noisy counts; or ask"):
+        Posterior().apply(measured(0, "s", View.COUNTS)).intervals()
+    result = Posterior().apply(noisy)
     for level in (0, 1, "90"):
         with pytest.raises(ArgumentError, match="level"):
             result.intervals(level)
@@ -157,10 +160,10 @@ def test_what_cannot_be_told_is_said():
 
 
 def test_intervals_as_a_table():
-    result = LevelPosterior().apply(measured_by_level(Geometric(View.CUMULATIVE, 2), smooth(1), Seeded("s"), "data"))
+    result = Posterior().apply(measured(1, "s"))
     found = result.intervals(0.9)
     frame = found.to_frame(level_names=("nation", "state", "county", "block"))
-    assert len(frame) == sum(table.size for table in result.counts.tables)
+    assert len(frame) == result.estimate.sizes.n_cells
     row = frame[(frame.region_id == "r/A/C/F") & (frame.size_class == "6 or more")].iloc[0]
     place = TREE.index(("r", "A", "C", "F")) - TREE.level(3).start
     assert row.block == "F"
@@ -169,6 +172,6 @@ def test_intervals_as_a_table():
     ]
     up_to = result.intervals(0.9, View.CUMULATIVE).to_frame()
     assert "size_class" not in up_to
-    assert up_to.n_groups_of_at_most.iloc[60] == result.counts.tables[0].sum() == up_to.upper.iloc[60]
+    assert up_to.n_groups_of_at_most.iloc[60] == result.estimate.tables[0][0, -1] == up_to.upper.iloc[60]
     assert "largest sizes 60 / 40 / 40 / 6" in repr(found)
     assert "60 / 40 / 40 / 6" in found._repr_html_()

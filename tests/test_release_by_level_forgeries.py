@@ -14,6 +14,7 @@ from made_tables import write_config, write_tables
 from test_release_forgeries import ALONE, COUNTS, in_manifest, in_table, versions_everywhere
 
 from pgsr import Seeded
+from pgsr.algorithms.mechanism_by_level import counts_by_level
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.release import Outcome, ReleaseConfig, check, new_key, publish
 from pgsr.release.folder import artefact, manifest
@@ -56,7 +57,7 @@ def rewritten(target: Target, change: Callable[[list[np.ndarray]], None]) -> Non
     terms, tree, totals, values = target.known()
     measurement = terms.measured(tree, values, totals, True)
     result = post_processed(terms, measurement)
-    tables = [table.copy() for table in result.counts.tables]
+    tables = [table.copy() for table in counts_by_level(result).tables]
     change(tables)
     counts = CountsByLevel(tree, tuple(tables))
     write_counts(target, counts, terms)

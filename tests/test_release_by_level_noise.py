@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pgsr import Geometric, Hierarchy, Secure, Seeded, View
-from pgsr.algorithms.m_h_levels import LevelMechanism
+from pgsr.algorithms.mechanism_by_level import LevelMechanism
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.privacy.laws import DoubleGeometric

@@ -17,8 +17,8 @@ from test_release_count_intervals import CHANGES, failed, forge
 from typer.testing import CliRunner, Result
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded, View
-from pgsr.algorithms.m_h_levels import LevelMechanism
-from pgsr.algorithms.posterior_levels import LevelPosterior
+from pgsr.algorithms import Posterior
+from pgsr.algorithms.mechanism_by_level import LevelMechanism
 from pgsr.cli import app
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.intervals import intervals_by_level
@@ -49,7 +49,9 @@ def test_the_columns_are_the_intervals_of_the_noisy_values(made: Path) -> None:
     """Of every cell, by the public function; a row is left out only where all three columns would hold 0."""
     assert not failed(made), check(made)
     read = read_release_by_level(made)
-    wanted = LevelPosterior().apply(read.measurement).intervals(0.9).to_frame(level_names=("nation", "state", "county"))
+    wanted = (
+        read.mechanism.post_process(read.measurement).intervals(0.9).to_frame(level_names=("nation", "state", "county"))
+    )
     kept = (wanted[["n_groups", "lower", "upper"]] != 0).any(axis=1) | (wanted["group_size"] == 0)
     for name in ("6 or more", "3 or more", "2 or more"):
         kept[wanted.index[wanted["size_class"] == name][0]] = True
@@ -182,7 +184,7 @@ def test_the_command_gives_what_python_gives(without_columns: Path, tmp_path: Pa
     read, file = read_release_by_level(without_columns), tmp_path / "intervals.csv"
     assert not read.secure
     if read.terms.kind is Kind.POSTERIOR:
-        wanted, draws = LevelPosterior().apply(read.measurement).intervals(0.8, view), ()
+        wanted, draws = read.mechanism.post_process(read.measurement).intervals(0.8, view), ()
     else:
         wanted, draws = intervals_by_level(read.mechanism, read.counts, "0.8", view, 20), ("--replicates", 20)
     done = command(without_columns, "--level", "0.8", "--statistic", statistic, *draws, "--output", file)
@@ -223,8 +225,8 @@ def test_two_statistics_share_one_set_of_replicates(made: Path, tmp_path: Path, 
     both, one = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("both", "one"))
     pd.testing.assert_frame_equal(both.tail(len(one)).reset_index(drop=True), one)
     posteriors: list[object] = []
-    applied = LevelPosterior.apply
-    monkeypatch.setattr(LevelPosterior, "apply", lambda self, *a: posteriors.append(0) or applied(self, *a))
+    applied = Posterior.apply
+    monkeypatch.setattr(Posterior, "apply", lambda self, *a: posteriors.append(0) or applied(self, *a))
     command(made, "--kind", "posterior", "--statistic", "count", "--statistic", "cumulative")
     assert len(posteriors) == 1
 
@@ -280,12 +282,15 @@ def found_of(relative: float, seed: int) -> tuple[CountIntervals, Ends]:
     measurement = terms.mechanism(3).measure(truth, Seeded("ends"))
     result, rng = post_processed(terms, measurement), np.random.default_rng(seed)
     about = result.uncertainty
+    errors = about.reaches.errors
     variances, steps = (
         [(table * (1 + relative * rng.choice([-1, 1], table.shape))).astype(np.float32) for table in tables]
-        for tables in (about.variances, about.steps)
+        for tables in (errors.variances, errors.steps)
     )
-    other = replace(about, variances=variances, steps=steps).intervals(result.counts, 0.9, View.COUNTS)
-    return CountIntervals.of(terms, measurement, result, result.counts), Ends.by_level(other.lower, other.upper)
+    reaches = replace(about.reaches, errors=replace(errors, variances=variances, steps=steps))
+    other = replace(about, reaches=reaches).intervals(result.estimate, 0.9, View.COUNTS)
+    released = CountsByLevel(TREE, result.estimate.as_counts)
+    return CountIntervals.of(terms, measurement, result, released), Ends.by_level(other.lower, other.upper)
 
 
 @pytest.mark.parametrize("relative", [1e-7, 1e-6, 4e-6])
@@ -312,7 +317,7 @@ def test_variances_change_by_no_more_than_their_terms() -> None:
     counts = rng.poisson(40 * 0.8 ** np.arange(41), (12, 41))
     truth = CountsByLevel.of(CountOfCounts(TREE, TREE.sum_up(counts), "d"), SIZES)
     terms = Terms("d", SIZES, "1", Kind.POSTERIOR)
-    about = post_processed(terms, terms.mechanism(3).measure(truth, Seeded("terms"))).uncertainty
+    about = post_processed(terms, terms.mechanism(3).measure(truth, Seeded("terms"))).uncertainty.reaches.errors
     plain = replace(about, **{name: [t.astype(float) for t in getattr(about, name)] for name in ("variances", "steps")})
     reached = 0.0
     for _ in range(20):

@@ -31,6 +31,7 @@ COLUMNS = {
     "release": 0.95,
     "comparison": -2.7,
     "intervals": -1.35,
+    "nation": 2.3,
     "noise": -0.75,
     "ledger": 0.95,
     "engines": -1.3,

@@ -14,20 +14,7 @@ import pandas as pd
 from rich.console import Console
 
 from pgsr import Geometric, Seeded, View
-from pgsr.algorithms.m_c_levels import (
-    CumulativeLevelProjection,
-    LevelTwoStage,
-    StreamedLevelRelease,
-    StreamedReleaseResult,
-)
-from pgsr.algorithms.m_h_levels import (
-    LevelIsotonicTreeProjection,
-    LevelProblem,
-    LevelTreeProjection,
-    StreamedLevelTreeProjection,
-    measure,
-)
-from pgsr.algorithms.matching_levels import LevelMatching, StreamedLevelMatching
+from pgsr.algorithms import TwoStage
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_blocks import CensusBlocks
@@ -36,7 +23,13 @@ from pgsr.experiments.benchmarks.scale import exponent
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.machine.isolation import START_LIMIT, run_isolated
 from pgsr.machine.partitions import Engine, ParquetFolder
-from pgsr.noise import measure_by_level, measured_by_level
+from pgsr.nation import (
+    StreamedLevelMatching,
+    StreamedLevelRelease,
+    StreamedLevelTreeProjection,
+    StreamedReleaseResult,
+    measure,
+)
 
 BLOCKS = (60_000, 600_000, 6_000_000)
 
@@ -176,17 +169,10 @@ def _timed(task: Callable[[], str]) -> tuple[float, float, str]:
 
 
 def _warm_up() -> None:
-    """Compile: a toy with tables of the kind that files give."""
-    import numpy as np
+    """Compile: toys with tables of the kind that files give."""
+    from pgsr.warming import solve_levels
 
-    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    truth = CountsByLevel(tree, (np.array([[9, 1, 2, 5]], np.int32), np.array([[4, 2], [5, 6]], np.int32)))
-    noisy = measure_by_level(Geometric(View.COUNTS, 1), truth, Seeded("toy"), "toy")
-    LevelTreeProjection().solve(LevelProblem(noisy, total=9))
-    cumulative = measured_by_level(Geometric(View.CUMULATIVE, 1), truth, Seeded("toy"), "toy")
-    LevelIsotonicTreeProjection().apply(cumulative)
-    LevelTwoStage().apply(cumulative)
-    LevelMatching().apply(cumulative)
+    solve_levels()
 
 
 def _measure(nation: StoredNation, folder: ParquetFolder, view: View, epsilon: str, place: str) -> str:
@@ -212,9 +198,8 @@ def _projected(nation: StoredNation, folder: ParquetFolder, view: View, place: s
 
 
 def _two_stage(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
-    method = LevelTwoStage(CumulativeLevelProjection(tolerance=1))
     noise = Geometric(View.CUMULATIVE, epsilon)
-    result = StreamedLevelRelease(method, Engine.named(place)).release(nation, folder, noise)
+    result = StreamedLevelRelease(TwoStage(), Engine.named(place)).release(nation, folder, noise)
     return f"{_judged(result)}, off by {result.missing:.2g} groups before integers"
 
 

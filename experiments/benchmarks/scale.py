@@ -14,13 +14,12 @@ from pgsr.algorithms import (
     CumulativeProjection,
     EmdProjection,
     RegionTotalsProjection,
-    SizeBlocks,
-    StreamedTreeProjection,
     TreeProjection,
 )
 from pgsr.datasets import census_like
 from pgsr.machine.isolation import run_isolated
 from pgsr.models import CumulativeFlow, Cvxpy, Flow, MathOpt, TwoStage
+from pgsr.nation import SizeBlocks, StreamedTreeProjection
 
 PEER_LIMIT = 60.0
 """Seconds a general solver may take; where it takes longer a smaller size is tried."""

@@ -2,11 +2,9 @@
 
 | room                          | what it solves                                                               |
 |-------------------------------|------------------------------------------------------------------------------|
-| `m_h`                         | M_H with the root's total: `TreeProjection`, and block by block of sizes     |
+| `m_h`                         | M_H: `TreeProjection`, by trees of sizes or as a flow                        |
 | `m_h_regions`                 | M_H with every region's total, or some of them                               |
 | `m_c`                         | M_c: squares and absolute values, relaxed; squares in integers               |
-| `m_h_levels`, `m_c_levels`    | M_H, and M_c and two-stage, where every level has sizes of its own           |
-| `posterior_levels`            | the posterior, where every level has sizes of its own                        |
 | `isotonic`                    | every region's nearest non-decreasing vector                                 |
 | `matching`                    | regions alone, then matched and merged from the root down                    |
 | `cost_tables`                 | M_H by the published dynamic program                                         |
@@ -26,20 +24,17 @@ from pgsr.algorithms.cost_tables import CostTables, SlopeGreedy, SlopeMerge
 from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
 from pgsr.algorithms.m_c import CumulativeIntegers, CumulativeProjection, EmdProjection
-from pgsr.algorithms.m_c_levels import LevelTwoStage
-from pgsr.algorithms.m_h import CountFile, SizeBlocks, StreamedResult, StreamedTreeProjection, TreeProjection
-from pgsr.algorithms.m_h_levels import LevelIsotonicTreeProjection, LevelTreeProjection
+from pgsr.algorithms.m_h import TreeProjection
 from pgsr.algorithms.m_h_regions import RegionTotalsProjection
 from pgsr.algorithms.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
-from pgsr.algorithms.matching_levels import LevelMatching
 from pgsr.algorithms.mean_consistency import MeanConsistency
 from pgsr.algorithms.posterior import PooledPrior, Posterior
-from pgsr.algorithms.posterior_levels import LevelPosterior
 from pgsr.algorithms.simplex import SimplexProjection
 from pgsr.algorithms.two_stage import MidpointBottomUp, TwoStage
 from pgsr.data.views import View
 from pgsr.machine.parallel import DaskMap, Mapper, Threads
 from pgsr.methods.catalogue import Answer, Entry, Use
+from pgsr.moved import moved_name
 
 __all__ = [
     "METHODS",
@@ -48,7 +43,6 @@ __all__ = [
     "ChosenByScore",
     "ChosenByStatistic",
     "CostTables",
-    "CountFile",
     "CumulativeIntegers",
     "CumulativeProjection",
     "DaskMap",
@@ -67,11 +61,8 @@ __all__ = [
     "Posterior",
     "RegionTotalsProjection",
     "SimplexProjection",
-    "SizeBlocks",
     "SlopeGreedy",
     "SlopeMerge",
-    "StreamedResult",
-    "StreamedTreeProjection",
     "Threads",
     "TreeProjection",
     "TwoStage",
@@ -83,7 +74,7 @@ __all__ = [
 CUMULATIVE, RANKED = View.CUMULATIVE, View.RANKED
 
 METHODS: tuple[Entry, ...] = (
-    Entry(TreeProjection(), release="m_h", by_level=LevelTreeProjection(), page="tree_projection.md"),
+    Entry(TreeProjection(), release="m_h", by_level=TreeProjection(), page="tree_projection.md"),
     Entry(RegionTotalsProjection()),
     Entry(CumulativeIntegers(), Answer.GAP, page="cumulative_dual.md#integers-and-further"),
     Entry(CumulativeProjection(), page="cumulative_dual.md"),
@@ -97,14 +88,14 @@ METHODS: tuple[Entry, ...] = (
         IsotonicTreeProjection(),
         measured={CUMULATIVE: "IsotonicTreeProjection()  [M_c^dp]"},
         release="m_c_dp",
-        by_level=LevelIsotonicTreeProjection(),
+        by_level=IsotonicTreeProjection(),
         page="choose_a_mechanism.md#experiment-x1-optima-beside-heuristics",
     ),
     Entry(
         Matching(),
         measured={CUMULATIVE: "Matching()  [H_c, sorted]", RANKED: "Matching()  [H_g, sorted]"},
         release="kuo",
-        by_level=LevelMatching(),
+        by_level=Matching(IsotonicFit(optimum="midpoint")),
         page="../notebooks/06_matching.ipynb",
     ),
     Entry(
@@ -117,7 +108,7 @@ METHODS: tuple[Entry, ...] = (
     Entry(
         TwoStage(),
         release="two_stage",
-        by_level=LevelTwoStage(),
+        by_level=TwoStage(),
         page="choose_a_mechanism.md#experiment-x1-optima-beside-heuristics",
     ),
     Entry(MidpointBottomUp(), uses=Use.PAGE | Use.WARM_UP),  # worth a look beside BottomUp() in its experiment alone
@@ -125,7 +116,7 @@ METHODS: tuple[Entry, ...] = (
         Posterior(),
         measured={CUMULATIVE: "Posterior()", RANKED: "Posterior()  [ranked]"},
         release="posterior",
-        by_level=LevelPosterior(),
+        by_level=Posterior(),
         page="intervals.md",
     ),
 )
@@ -134,6 +125,9 @@ models of solvers continue it (`pgsr.models.catalogue`)."""
 
 
 def __getattr__(name: str) -> object:
+    new = moved_name(__name__, name)
+    if new is not None:
+        return new
     if name == "EntityTotalsProjection":
         raise ImportError(
             "EntityTotalsProjection is gone; state numbers of entities as problem.where(entities(level=1) == numbers), "

@@ -39,14 +39,24 @@ class Groups:
         return int(self.count.sum())
 
 
-def estimate_of_groups(hierarchy: Hierarchy, groups: list[Groups], max_size: int) -> Estimate:
-    """Make an estimate from the runs of all regions, or of leaves to be added upwards; sparse if dense were large."""
-    first = hierarchy.n_regions - len(groups)
-    region = np.repeat(np.arange(len(groups)), [len(g.size) for g in groups])
-    size = np.concatenate([g.size for g in groups])
-    count = np.concatenate([g.count for g in groups])
-    table = sparse.csr_array((count, (region, size)), shape=(len(groups), max_size + 1), dtype=np.int64)
+def estimate_of_runs(
+    hierarchy: Hierarchy,
+    owner: np.ndarray,
+    size: np.ndarray,
+    count: np.ndarray,
+    max_size: int,
+    *,
+    leaves_only: bool = True,
+) -> Estimate:
+    """Make an estimate from the runs of leaves, which are added upwards, or of all regions; sparse if dense were large.
+
+    Args:
+        owner: the leaf, from 0, or the region of every run.
+        size, count: of every run.
+    """
+    n = hierarchy.n_regions - hierarchy.n_inner if leaves_only else hierarchy.n_regions
+    table = sparse.csr_array((count, (owner, size)), shape=(n, max_size + 1), dtype=np.int64)
     if hierarchy.n_regions * (max_size + 1) <= DENSE_CELLS:
         dense = table.toarray()
-        return Estimate(hierarchy, View.COUNTS, dense if first == 0 else hierarchy.sum_up(dense))
-    return Estimate(hierarchy, View.COUNTS, table if first == 0 else hierarchy.sum_up_sparse(table))
+        return Estimate(hierarchy, View.COUNTS, hierarchy.sum_up(dense) if leaves_only else dense)
+    return Estimate(hierarchy, View.COUNTS, hierarchy.sum_up_sparse(table) if leaves_only else table)

@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from pgsr.algorithms.isotonic import isotonic_l2
 from pgsr.algorithms.m_h import TreeProjection
-from pgsr.algorithms.m_h_levels.isotonic_tree_projection import repaired_table
 from pgsr.certificates import certify
 from pgsr.checks import require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View, cumulative
 from pgsr.errors import ProblemError
+from pgsr.machine.blocks import row_blocks
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, Result, Status
 from pgsr.noise.measurement import Measurement, Totals
@@ -61,31 +64,53 @@ class IsotonicTreeProjection:
         if reason is not None:
             raise ProblemError(reason)
         clock = Deadline()
+        repaired, prepared = self.stated(measurement), clock.spent
+        result = self.projection.solve(repaired, time_limit)
+        if result.answer is None:
+            return result
+        spent = replace(result.seconds, solve=result.seconds.solve + prepared, compile=clock.compiling)
+        as_cumulative = Estimate(measurement.hierarchy, View.CUMULATIVE, tuple(map(cumulative, result.answer.tables)))
+        certificate = certify(Problem.m_c(measurement, totals=self.totals), as_cumulative)
+        status = Status.FEASIBLE if certificate.feasible else Status.RELAXED
+        return Result(
+            status, result.reason, result.answer, certificate, spent, multipliers=result.multipliers
+        )  # the prices of step 2
+
+    def stated(self, measurement: Measurement) -> Problem:
+        """State the problem of step 2: M_H of the counts that step 1 found for every region alone."""
         tree, of_regions = measurement.hierarchy, self.totals is Totals.REGIONS
         groups = [
             measurement.region_totals[tree.level(level)] if of_regions else measurement.root_total
             for level in range(tree.n_levels)
         ]
-        noisy = measurement.tables
-        repaired = Problem.of(
-            tuple(repaired_table(table, most) for table, most in zip(noisy, groups, strict=True)),
+        return Problem.of(
+            tuple(repaired_table(table, most) for table, most in zip(measurement.tables, groups, strict=True)),
             tree,
             groups=measurement.totals,
             totals=self.totals,
             label="M_H",
             noise=measurement.noise,
         )
-        prepared = clock.spent
-        result = self.projection.solve(repaired, time_limit)
-        if result.answer is None:
-            return result
-        spent = replace(result.seconds, solve=result.seconds.solve + prepared, compile=clock.compiling)
-        as_cumulative = Estimate(tree, View.CUMULATIVE, tuple(map(cumulative, result.answer.tables)))
-        certificate = certify(Problem.m_c(measurement, totals=self.totals), as_cumulative)
-        status = Status.FEASIBLE if certificate.feasible else Status.RELAXED
-        return Result(status, result.reason, result.answer, certificate, spent)
 
     def __repr__(self) -> str:
         given = [] if self.projection == TreeProjection() else [repr(self.projection)]
         given += [] if self.totals is Totals.ROOT else [f"totals={self.totals}"]
         return f"IsotonicTreeProjection({', '.join(given)})"
+
+
+def repaired_table(table: np.ndarray, groups: int | np.ndarray) -> np.ndarray:
+    """Fit the cumulative counts of the regions of one level alone, and take differences; shape (regions, K + 1).
+
+    Args:
+        table: noisy cumulative counts, shape (regions, K + 1).
+        groups: the public number of groups of every region, which its counts then add up to, shape (regions,); or that
+            of the root alone, which none of them exceeds.
+    """
+    most = np.broadcast_to(groups, len(table)).astype(np.int64)
+    out = np.empty(table.shape, np.int32 if most.max() < 2**31 else np.int64)
+    for rows in row_blocks(slice(0, len(table)), table.shape[1]):
+        y = table[rows].astype(np.int64)
+        if isinstance(groups, np.ndarray):
+            y[:, -1] = most[rows]  # known cells stay: whatever exceeds them is cut off
+        out[rows] = np.diff(isotonic_l2(y, np.zeros_like(most[rows]), most[rows]), prepend=0, axis=1)
+    return out

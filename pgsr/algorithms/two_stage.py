@@ -4,20 +4,26 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import Optimum, isotonic_l1
+from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l1_middles
 from pgsr.algorithms.m_c import CumulativeProjection
-from pgsr.algorithms.m_c_levels import LevelTwoStage
-from pgsr.algorithms.sizes_per_level import applied_by_level, refusal_by_level
-from pgsr.algorithms.tree_rounding import integers_near
+from pgsr.algorithms.m_c.joint import (
+    integers_of,
+    is_folded,
+    joint_problem,
+    projected,
+    refused_precision,
+    together_by_level,
+)
+from pgsr.algorithms.sizes_per_level import ONE_LARGEST_SIZE, refused_by_level
 from pgsr.checks import checked_limit, member_of, require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import MethodError, ProblemError
+from pgsr.machine.blocks import row_blocks
 from pgsr.machine.parallel import Threads
 from pgsr.methods.gate import Deadline, Stopped, judged_release
 from pgsr.methods.method import Method, Result, Seconds
 from pgsr.noise.measurement import Measurement, Totals
-from pgsr.problems.problem import Problem, precision_weights, refused_weights
 
 
 @dataclass(frozen=True)
@@ -37,15 +43,15 @@ class TwoStage:
 
     The result has integer, non-negative counts and the public numbers of groups, and adds up. A level with epsilon 0
     has no say. It is the optimum of no stated problem, so its certificate counts violations only. Where levels have
-    sizes of their own, with the arguments' defaults, `pgsr.algorithms.m_c_levels` does the three steps.
+    sizes of their own, every region's total has to be public (`pgsr.algorithms.m_c.folded`).
 
     Args:
         optimum: which L1 optimum is a[r].
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
         projection: a method that solves step 2.
 
-    Shapes: any number of levels and sizes. Complexity: O(regions x sizes log sizes), the projection, and O(cells) for
-    integers.
+    Shapes: any number of levels and sizes, also sizes per level. Complexity: O(cells log sizes), the projection, and
+    O(cells) for integers.
 
     Status: FEASIBLE; RELAXED without step 3; TIMED_OUT (checked between the steps and between regions).
 
@@ -71,14 +77,8 @@ class TwoStage:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
-        reason = _refusal(self, measurement)
-        if reason is None and not measurement.sizes.equal:
-            return refusal_by_level(self._by_level, measurement)
-        return reason or refused_weights(measurement)
-
-    @property
-    def _by_level(self) -> LevelTwoStage | None:
-        return LevelTwoStage() if self == TwoStage() else None
+        reason = _refusal(self, measurement) or refused_by_level(measurement)
+        return reason or refused_precision(measurement, self.projection)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Make a valid release, or give a status with the reason why there is none in time.
@@ -89,48 +89,54 @@ class TwoStage:
         reason = self.supports(measurement)
         if reason is not None:
             raise ProblemError(reason)
-        if not measurement.sizes.equal:
-            return applied_by_level(self._by_level, measurement, checked_limit(time_limit))
         deadline = Deadline(checked_limit(time_limit))
-        tree = measurement.hierarchy
-        totals = Totals.ROOT if measurement.public is Totals.ROOT else Totals.REGIONS
-        weights = precision_weights(measurement)
-        joint = Problem.of(  # in halves, so that the fits are integers
-            self._twice_alone(measurement),
-            tree,
-            View.CUMULATIVE,
-            groups=2 * measurement.totals,
-            totals=totals,
-            weights=weights,
-            label="M_c of fitted values",
-            integer=False,
-        )
         try:
-            deadline.check("the joint projection reached")
-            together = self.projection.solve(joint, deadline.left)
-            if together.answer is None:
-                reason = f"no joint projection: {together.reason}"
-                return Result(together.status, reason, seconds=Seconds(solve=deadline.spent))
-            values, solved = together.answer.values / 2, deadline.spent
+            values, solved = self._together(measurement, deadline), deadline.spent
             if not self.integer:
-                estimate = Estimate(tree, View.CUMULATIVE, values)
-                return judged_release(measurement, estimate, Seconds(solve=solved, compile=deadline.compiling))
-            known = None if totals is Totals.ROOT else measurement.region_totals
-            x = integers_near(tree, values, measurement.root_total, known, deadline)
+                seconds = Seconds(solve=solved, compile=deadline.compiling)
+                return judged_release(measurement, Estimate(measurement.hierarchy, View.CUMULATIVE, values), seconds)
+            x = integers_of(measurement, values, deadline)
         except Stopped as refused:
             return Result(refused.status, refused.reason, seconds=Seconds(solve=deadline.spent))
         seconds = Seconds(solve=solved, round=deadline.spent - solved, compile=deadline.compiling)
-        return judged_release(measurement, Estimate(tree, View.CUMULATIVE, x), seconds)
+        return judged_release(measurement, Estimate(measurement.hierarchy, View.CUMULATIVE, x), seconds)
+
+    def alone(self, measurement: Measurement) -> list[np.ndarray]:
+        """Fit every region's cumulative counts alone (step 1), where all totals are public.
+
+        Real, without the totals; shape (regions of the level, K) per level.
+
+        Raises:
+            ProblemError: the measurement cannot be used.
+        """
+        reason = self.supports(measurement)
+        if reason is not None:
+            raise ProblemError(reason)
+        return [table[:, :-1] / 2 for table in measurement.sizes.tables(self._twice_alone(measurement))]
+
+    def _together(self, measurement: Measurement, deadline: Deadline) -> np.ndarray | tuple[np.ndarray, ...]:
+        """Do the first two steps: real cumulative counts, shaped as the measurement's values."""
+        twice = self._twice_alone(measurement)  # in halves, so that the fits are integers
+        if not is_folded(measurement, self.projection):
+            joint = joint_problem(measurement, measurement.sizes.shaped(twice), 2, "M_c of fitted values")
+            return projected(self.projection, joint, 2, deadline)
+        alone = [table[:, :-1] / 2 for table in measurement.sizes.tables(twice)]
+        return together_by_level(measurement, alone, deadline=deadline).values
 
     def _twice_alone(self, measurement: Measurement) -> np.ndarray:
-        """Compute 2 a[r], which is integer, and 0 where a region is not measured; shape (regions, K + 1)."""
-        out = np.zeros(measurement.matrix.shape, np.int64)
-        regions = np.flatnonzero(measurement.measured)
-
-        def fit(region: int) -> None:
-            out[region] = _twice_fitted(measurement, region, self.optimum)
-
-        Threads()(fit, regions)  # the compiled loops release Python's lock
+        """Compute 2 a[r], which is integer, and 0 where a region is not measured; shape (cells,)."""
+        tree, out = measurement.hierarchy, np.zeros(measurement.sizes.n_cells, np.int64)
+        for level, (noisy, twice) in enumerate(zip(measurement.tables, measurement.sizes.tables(out), strict=True)):
+            here = tree.level(level)
+            public = measurement.public is not Totals.ROOT or level == 0
+            groups = measurement.totals[here] if public else np.full(len(noisy), measurement.root_total)
+            measured = np.flatnonzero(measurement.measured[here])
+            for block in row_blocks(slice(0, len(measured)), noisy.shape[1]):
+                rows = measured[block]
+                fitted = noisy[rows, :-1] if public else noisy[rows]
+                twice[rows, : fitted.shape[1]] = _twice_fitted(fitted, groups[rows], self.optimum)
+            if public:
+                twice[measured, -1] = 2 * groups[measured]
         return out
 
     def __repr__(self) -> str:
@@ -167,7 +173,7 @@ class MidpointBottomUp:
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
         reason = _refusal(self, measurement)
-        return reason if reason is not None or measurement.sizes.equal else refusal_by_level(None, measurement)
+        return reason if reason is not None or measurement.sizes.equal else ONE_LARGEST_SIZE
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Do the same as `TwoStage.apply`."""
@@ -181,16 +187,12 @@ class MidpointBottomUp:
         return "MidpointBottomUp()"
 
 
-def _twice_fitted(measurement: Measurement, region: int, optimum: Optimum) -> np.ndarray:
-    """Compute twice the chosen L1 optimum of one region, with its public total as the last cell where there is one."""
-    row = measurement.matrix[region]
-    public = measurement.public is not Totals.ROOT or region == 0
-    most = int(measurement.totals[region if public else 0])
-    fitted = row[:-1] if public else row
-    both = optimum is Optimum.MIDPOINT
-    first = isotonic_l1(fitted, 0, most, Optimum.SMALLEST if both else optimum)
-    total = first + (isotonic_l1(fitted, 0, most, Optimum.LARGEST) if both else first)
-    return np.append(total, 2 * most) if public else total
+def _twice_fitted(rows: np.ndarray, most: np.ndarray, optimum: Optimum) -> np.ndarray:
+    """Compute twice the chosen L1 optimum of every row within 0..most; int64, of the shape of `rows`."""
+    if optimum is Optimum.MIDPOINT:
+        return (2 * isotonic_l1_middles(rows, most)).astype(np.int64)
+    fits = Threads()(lambda row: isotonic_l1(rows[row], 0, int(most[row]), optimum), range(len(rows)))
+    return 2 * np.array(fits, np.int64).reshape(rows.shape)
 
 
 def _refusal(method: object, measurement: Measurement) -> str | None:

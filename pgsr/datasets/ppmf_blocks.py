@@ -41,7 +41,7 @@ class PpmfBlocks:
     "100010401001", "100010401001000"). Real counts are in no release of the Bureau: these are its own protected ones.
 
     The methods are those of `CensusBlocks`, so that what works on a nation state by state takes this in its place
-    (`pgsr.algorithms.m_h_levels.measure`); `whole` is all of it at once. A state is called by its code, "10".
+    (`pgsr.nation.measure`); `whole` is all of it at once. A state is called by its code, "10".
 
     Attributes:
         folder: holds ppmf_block_units.parquet, which `pgsr.datasets.ppmf_units.convert` writes; by default the folder

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from pgsr.algorithms.mechanism_by_level import counts_by_level
 from pgsr.data.cell_intervals_by_level import CellIntervalsByLevel
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.views import View
@@ -32,11 +33,11 @@ def intervals_by_level(
     """Give an interval for every cell of a release with sizes per level, by the parametric bootstrap.
 
     As `intervals`, cell by cell: the released counts are taken for the truth, and the mechanism releases them again
-    with research noise. Only what was released is used, so it costs no privacy. `LevelPosterior` knows intervals of
-    its own, `LevelRelease.intervals`, which need no second release.
+    with research noise. Only what was released is used, so it costs no privacy. `Posterior` knows intervals of its own,
+    `Result.intervals`, which need no second release.
 
     Args:
-        mechanism: that made the release, such as a `LevelMechanism`: what its `release` returns has `counts`.
+        mechanism: that made the release, such as a `LevelMechanism`: what its `release` returns has an `estimate`.
         released: the counts of the release.
         level: above 0 and below 1; every interval by itself.
         view: `View.COUNTS`, or `View.CUMULATIVE` for the numbers of groups of at most every size.
@@ -53,11 +54,11 @@ def intervals_by_level(
 
     Example:
         >>> from pgsr import Geometric, Hierarchy, Seeded
-        >>> from pgsr.algorithms.m_h_levels import LevelMechanism
+        >>> from pgsr.algorithms.mechanism_by_level import LevelMechanism
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> truth = CountsByLevel(tree, ([[0, 30, 10, 20]], [[0, 20, 10], [0, 10, 20]]))
         >>> mechanism = LevelMechanism(Geometric(View.COUNTS, 2, totals="root"), (3, 2), "demo")
-        >>> released = mechanism.release(truth, Seeded("demo")).counts
+        >>> released = CountsByLevel(tree, mechanism.release(truth, Seeded("demo")).estimate.as_counts)
         >>> found = intervals_by_level(mechanism, released, replicates=20)
         >>> bool((found.lower[0] <= released.tables[0]).all() and (released.tables[0] <= found.upper[0]).all())
         True
@@ -94,9 +95,9 @@ def replicate_by_level(
     statistics, tree, n_groups = [STATISTICS[view] for view in views], released.hierarchy, released.tables[0].sum()
     values = [[np.empty((n_replicates, *table.shape), np.int64) for table in released.tables] for _ in views]
     for place in told(n_replicates, progress):
-        again = mechanism.release(released, source_of_replicate(seed, place)).counts
+        again = counts_by_level(mechanism.release(released, source_of_replicate(seed, place))).tables
         for statistic, of_view in zip(statistics, values, strict=True):
-            for rows, table in zip(of_view, again.tables, strict=True):
+            for rows, table in zip(of_view, again, strict=True):
                 rows[place] = statistic.of(table)
     return [
         tuple(

@@ -21,7 +21,7 @@ from pgsr.problems.problem import Problem
 class AnyMechanism(Protocol):
     """A mechanism as releases and plans see it, whatever form its counts have.
 
-    It is a `Mechanism`, or with sizes per level a `pgsr.algorithms.m_h_levels.LevelMechanism`.
+    It is a `Mechanism`, or with sizes per level a `pgsr.algorithms.mechanism_by_level.LevelMechanism`.
     """
 
     @property

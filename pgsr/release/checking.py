@@ -248,7 +248,7 @@ class ReleaseCheck(FolderCheck):
             self.need("fields")["method"],
             self.need("fields")["versions"],
         )
-        released, found = self.need("counts"), answer_of(self._replayed())
+        released, found = self.need("counts"), answer_of(self.need("terms"), self._replayed())
         if self._is_table_of(found):
             return f"{method} gives the same counts from the noisy values, every one"
         differ = {name: v for name, v in manifest.versions().items() if versions[name] != v}

@@ -1,6 +1,6 @@
 """The intervals of released counts, the columns `lower` and `upper`: post-processing of the noisy values alone.
 
-Of `posterior` they are those of `Result.intervals`, or with sizes per level of `LevelRelease.intervals`: each by itself
+Of `posterior` they are those of `Result.intervals`: each by itself
 aims to hold the true count with the chance `Terms.intervals`. Of all other mechanisms they are the band
 (`pgsr.intervals.band`), in which all counts lie at once with this chance or more, whatever the data are. Both follow
 from what is published, so they cost no privacy, and everybody computes them again.
@@ -28,8 +28,8 @@ are computed from variances of regions alone, which are kept in 32 bits: another
 by 2^-23 of it. Of counts these are V (1 + min(1, odds / n)), where n cells were averaged, odds = p / (1 - p) with
 p = V / P, and V comes in 32 bits, too: its relative error is multiplied by 1 + (n + 1) / 2 at most, and n is at most K.
 With the root's K, and the errors of all else as above, a replay allows 2 SD_ERROR + 2^-23 (K + 2) of every such
-variance. At the first size of a tail a variance is a difference of terms of which most may cancel (`LevelUncertainty`),
-so there the error is relative to the sum of these terms (`LevelUncertainty.terms`).
+variance. At the first size of a tail a variance is a difference of terms of which most may cancel (`FoldedErrors`),
+so there the error is relative to the sum of these terms (`FoldedErrors.terms`).
 """
 
 from dataclasses import dataclass, replace
@@ -38,16 +38,14 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri
 
-from pgsr.algorithms.m_c_levels import LevelRelease
-from pgsr.algorithms.m_c_levels.release import UncertainByLevel
+from pgsr.algorithms.mechanism_by_level import by_level
+from pgsr.algorithms.posterior.folded_errors import FoldedReaches
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
-from pgsr.algorithms.posterior_levels.uncertainty import LevelUncertainty
 from pgsr.algorithms.tree_rounding import GRID
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.intervals import Band, EmptyBandError, band
-from pgsr.methods.method import Result
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.publishing.errors import ReleaseError
@@ -104,10 +102,9 @@ class CountIntervals:
         """
         assert terms.intervals is not None, "a release without intervals"
         if isinstance(released, CountsByLevel):
-            assert isinstance(result, LevelRelease), "the terms have refused the other mechanisms"
+            assert isinstance(result.uncertainty, Uncertainty), "a posterior of cumulative counts knows its uncertainty"
             return cls._by_level(terms, float(terms.intervals), result.uncertainty, released)
         assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
-        assert isinstance(result, Result), "the answer is of the same kind, too"
         if terms.construction is Construction.BAND:
             ends = _narrowed(terms, measurement, *_band(measurement, terms.intervals).bounds.counts)
             return cls(ends, ends, ends)
@@ -118,20 +115,21 @@ class CountIntervals:
         exact, moved = about.counts.sd.astype(float), about.counts.moved
         error = SD_ERROR * (1 + exact) + _error_of_centre(probability) + ERROR_OF_PART * moved / _quantile(probability)
         possible = (replace(about.counts, sd=sd) for sd in (exact, exact + error, np.maximum(exact - error, 0)))
-        found = [replace(about, counts=reach).intervals(table, probability, View.COUNTS) for reach in possible]
+        found = [about.intervals(table, probability, View.COUNTS, reach) for reach in possible]
         return cls(*(_narrowed(terms, measurement, each.lower, each.upper) for each in found))
 
     @classmethod
     def _by_level(
-        cls, terms: Terms, probability: float, about: UncertainByLevel | None, released: CountsByLevel
+        cls, terms: Terms, probability: float, about: Uncertainty, released: CountsByLevel
     ) -> "CountIntervals":
-        assert isinstance(about, LevelUncertainty), "a posterior release of cumulative counts knows its uncertainty"
         relative, absolute = 2 * SD_ERROR + 2.0**-23 * (terms.max_excess + 2), SD_ERROR + _error_of_centre(probability)
-        exact = about.deviations(View.COUNTS)
-        pairs = [(sd**2, relative * of) for sd, of in zip(exact, about.terms(), strict=True)]
-        wide = [np.sqrt(variance + error) + absolute for variance, error in pairs]
-        narrow = [np.maximum(np.sqrt(np.maximum(variance - error, 0)) - absolute, 0) for variance, error in pairs]
-        found = (about.intervals(released, probability, View.COUNTS, possible) for possible in (exact, wide, narrow))
+        exact = about.counts.sd.astype(float)
+        error = relative * (about.reaches.terms if isinstance(about.reaches, FoldedReaches) else exact**2)
+        wide = np.sqrt(exact**2 + error) + absolute
+        narrow = np.maximum(np.sqrt(np.maximum(exact**2 - error, 0)) - absolute, 0)
+        table, possible = Estimate(released.hierarchy, View.COUNTS, released.tables), (exact, wide, narrow)
+        reaches = (replace(about.counts, sd=sd) for sd in possible)
+        found = [by_level(about.intervals(table, probability, View.COUNTS, reach)) for reach in reaches]
         return cls(*(Ends.by_level(each.lower, each.upper) for each in found))
 
     def refuted(self, published: Ends, regions: np.ndarray | slice) -> np.ndarray:

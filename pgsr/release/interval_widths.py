@@ -89,7 +89,7 @@ def median_width(terms: Terms, cell: Cell, measurement: Any, result: Any) -> flo
     Returns:
         The median, in groups; NaN if the intervals do not fit into memory.
     """
-    counts = answer_of(result)
+    counts = answer_of(terms, result)
     try:
         ends = CountIntervals.of(terms, measurement, result, counts).ends
     except (MemoryNeededError, TooLargeError):

@@ -1,13 +1,14 @@
 """Intervals of a published release with sizes per level, from what its folder holds."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pgsr.algorithms.m_c_levels import LevelRelease
+from pgsr.algorithms.mechanism_by_level import by_level
+from pgsr.algorithms.posterior.uncertainty import Uncertainty
 from pgsr.data.cell_intervals_by_level import CellIntervalsByLevel
 from pgsr.data.counts_by_level import class_names
+from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.intervals import Counts, CumulativeCounts, Statistic, cells_of, replicate_by_level
@@ -52,9 +53,11 @@ def own_intervals(
     if published.terms.possible_construction is not Construction.POSTERIOR:
         raise NoEstimateError("only a posterior of noisy cumulative counts knows its own intervals; use bootstrapped")
     found = published.mechanism.post_process(published.measurement)
-    assert isinstance(found, LevelRelease), "a posterior makes a LevelRelease"
-    mine = replace(found, counts=published.by_excess)
-    return [intervals_by_size(mine.intervals(float(probability), view), published.terms.min_size) for view in views]
+    about, counts = found.uncertainty, published.by_excess
+    assert isinstance(about, Uncertainty), "a posterior of cumulative counts knows its uncertainty"
+    table = Estimate(counts.hierarchy, View.COUNTS, counts.tables)
+    of_views = (by_level(about.intervals(table, float(probability), view)) for view in views)
+    return [intervals_by_size(each, published.terms.min_size) for each in of_views]
 
 
 def bootstrapped(

@@ -2,15 +2,8 @@
 
 from dataclasses import replace
 
-from pgsr.algorithms.m_c_levels import LevelRelease
-from pgsr.algorithms.m_h_levels import (
-    LevelIsotonicTreeProjection,
-    LevelProblem,
-    LevelResult,
-    LevelTreeProjection,
-    certified,
-)
-from pgsr.algorithms.m_h_levels.certificate import violations
+from pgsr.algorithms import IsotonicTreeProjection
+from pgsr.algorithms.mechanism_by_level import LevelMechanism, counts_by_level
 from pgsr.certificates import Certificate, broken_conditions, certify
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.counts_by_level import CountsByLevel
@@ -29,8 +22,8 @@ from pgsr.release.terms import Terms
 PRICES = "prices of sums"
 """The argument that shows the bound of counts with sizes per level."""
 
-Answer = Result | LevelResult | LevelRelease
-"""The answer of a mechanism's post-processing; the last two have sizes per level."""
+Answer = Result
+"""The answer of a mechanism's post-processing."""
 
 
 def post_processed(terms: Terms, measurement: Measurement | MeasurementByLevel) -> Answer:
@@ -38,26 +31,23 @@ def post_processed(terms: Terms, measurement: Measurement | MeasurementByLevel) 
     return terms.mechanism(measurement.hierarchy.n_levels).post_process(measurement)
 
 
-def answer_of(result: Answer) -> Estimate | CountsByLevel:
+def answer_of(terms: Terms, result: Answer) -> Estimate | CountsByLevel:
     """The counts that post-processing gave.
 
     Raises:
         ReleaseError: it gave none, and why.
     """
-    if not isinstance(result, Result):
-        return result.counts
     if result.answer is None:
         raise ReleaseError(f"{result.status.value}: {result.reason}")
+    if terms.max_sizes is not None:
+        return counts_by_level(result)
     return Estimate(result.answer.hierarchy, View.COUNTS, result.answer.as_counts)
 
 
 def status_of(terms: Terms, result: Answer) -> Status:
-    """The status of a release: whether its counts are proved to be as near to the noisy values as any.
-
-    With sizes per level M_c^dp proves its second step, so that they are as near as any to the repaired values instead.
-    """
-    from_repaired = isinstance(result, LevelResult) and terms.kind is Kind.M_C_DP
-    return Status.FEASIBLE if from_repaired else result.status
+    """The status of a release: whether its counts are proved to be as near to the noisy values as any."""
+    del terms
+    return result.status
 
 
 def finished(counts: Estimate | CountsByLevel) -> CountOfCounts | CountsByLevel:
@@ -74,9 +64,10 @@ def broken(
     """
     if isinstance(counts, CountsByLevel):
         assert isinstance(measurement, MeasurementByLevel), "counts and noisy values are of one kind"
-        total = measurement.total if measurement.totals is None else None
-        conditions = LevelProblem(measurement.values, total, measurement.totals)  # the same for every mechanism
-        return {"integrality": 0, **violations(conditions, counts)}
+        return broken_conditions(
+            _mechanism(terms, measurement).converted(measurement),
+            Estimate(counts.hierarchy, View.COUNTS, counts.tables),
+        )
     assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
     if terms.kept is Totals.ROOT:  # of the public totals, the only one that the counts have to have
         measurement = replace(measurement, public=Totals.ROOT, totals=measurement.totals[:1])
@@ -116,16 +107,25 @@ def certificate_of(
     return Certificate("release", None, None, "", wrong | broken(terms, measurement, counts) if facts else wrong)
 
 
+def _mechanism(terms: Terms, measurement: MeasurementByLevel) -> LevelMechanism:
+    found = terms.mechanism(measurement.hierarchy.n_levels)
+    assert isinstance(found, LevelMechanism), "levels have sizes of their own"
+    return found
+
+
 def _certificate_by_level(
     terms: Terms, measurement: MeasurementByLevel, counts: CountsByLevel, result: Answer | None
 ) -> Certificate:
-    wrong = broken(terms, measurement, counts)
-    post = terms.mechanism(measurement.hierarchy.n_levels).post
-    if not isinstance(post, LevelTreeProjection | LevelIsotonicTreeProjection):
+    wrong, mechanism = broken(terms, measurement, counts), _mechanism(terms, measurement)
+    if terms.kind not in (Kind.M_H, Kind.M_C_DP):
         return Certificate("release", None, None, "", wrong)
-    found = result or post_processed(terms, measurement)
-    assert isinstance(found, LevelResult), "these two end with prices"
-    judged = certified(post.stated(measurement), counts, found.prices)
-    bound = found.certificate.objective if found.optimal else None
+    found, general = result or post_processed(terms, measurement), mechanism.converted(measurement)
+    step_2 = IsotonicTreeProjection(totals=general.public)
+    problem = Problem.m_h(general, general.public) if terms.kind is Kind.M_H else step_2.stated(general)
+    ours, theirs = (
+        certify(problem, Estimate(counts.hierarchy, View.COUNTS, tables), found.multipliers)
+        for tables in (counts.tables, counts_by_level(found).tables)
+    )
+    bound = theirs.objective if theirs.optimal else None
     repaired = "" if terms.kind is Kind.M_H else " of repaired counts"
-    return Certificate(f"M_H{repaired} with sizes per level", judged.objective, bound, PRICES, wrong)
+    return Certificate(f"M_H{repaired} with sizes per level", ours.objective, bound, PRICES, wrong)

@@ -274,7 +274,7 @@ def _write_measurement(folder: Path, terms: Terms, measurement: Measurement | Me
 
 
 def _write(folder: Path, terms: Terms, measurement: Measurement | MeasurementByLevel, result: Answer) -> None:
-    tree, counts = measurement.hierarchy, answer_of(result)
+    tree, counts = measurement.hierarchy, answer_of(terms, result)
     violated = {kind: n for kind, n in broken(terms, measurement, counts).items() if n}
     if violated:
         raise ReleaseError(f"the counts are no release: {violated}; please report this")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pgsr.algorithms.mechanism_by_level import counts_by_level
 from pgsr.checks import require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.counts_by_level import CountsByLevel
@@ -190,7 +191,7 @@ def _plan(labels: tuple[str, ...], errors: list[list[np.ndarray]], seconds: list
 def _errors(stand_in: CountOfCounts | CountsByLevel, result: Any) -> np.ndarray:
     """Compute the mean distance of every level, root first; shape (levels,)."""
     if isinstance(stand_in, CountsByLevel):
-        pairs = zip(stand_in.tables, result.counts.tables, strict=True)
+        pairs = zip(stand_in.tables, counts_by_level(result).tables, strict=True)
         return np.array([np.abs(np.cumsum(x - truth, axis=1)).sum() / len(truth) for truth, x in pairs])
     return np.array(metrics.level_means(stand_in, metrics.cumulative_l1(stand_in, result.estimate)))
 

@@ -5,10 +5,20 @@ from typing import Any
 
 from pgsr import algorithms
 from pgsr.algorithms import IsotonicFit, Merge
-from pgsr.algorithms.m_h_levels.mechanism import LevelPostProcess
 from pgsr.methods.catalogue import Entry
 from pgsr.methods.method import Method, PostProcess
 from pgsr.release.kinds import Kind
+
+RECORDED_BY_LEVEL = {
+    Kind.M_H: "LevelTreeProjection()",
+    Kind.M_C_DP: "LevelIsotonicTreeProjection(projection=LevelTreeProjection())",
+    Kind.KUO: "LevelMatching()",
+    Kind.TWO_STAGE: "LevelTwoStage(projection=CumulativeLevelProjection(tolerance=0.01))",
+    Kind.POSTERIOR: "LevelPosterior(rounds=3, prior=PooledPrior(shape=100.0, root_width=0.1, shape_width=0.05, "
+    "own_width=0.15, shrinkage=20.0), projection=CumulativeLevelProjection(tolerance=0.01))",
+}
+"""The method that a manifest records where levels have sizes of their own. The classes of these names are gone, and
+methods of all sizes do the same; the text stays, as it is a field of the format, which a check compares."""
 
 
 def post_of(kind: Kind, merge: Merge, norm: int, intervals: bool) -> Method | PostProcess:
@@ -32,12 +42,12 @@ def post_of(kind: Kind, merge: Merge, norm: int, intervals: bool) -> Method | Po
     return replace(method, **options)
 
 
-def post_by_level(kind: Kind) -> LevelPostProcess:
+def post_by_level(kind: Kind) -> Method | PostProcess:
     """Choose the post-process of a mechanism where levels have sizes of their own.
 
     Example:
         >>> post_by_level(Kind.M_H)
-        LevelTreeProjection()
+        TreeProjection()
     """
     return _entry(kind).by_level
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgsr.algorithms.m_h_levels import LevelMechanism
+from pgsr.algorithms.mechanism_by_level import LevelMechanism
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.figures.html import facts_table

@@ -41,7 +41,7 @@ class StatedTerms:
         sensitivity: how far the values of one level differ between neighbouring data sets.
         totals_sensitivity: how far the numbers of groups of one level differ between them.
         construction: the way in which published intervals are made; None without intervals. With sizes per level a
-            posterior of noisy counts knows none of its own, see `pgsr.algorithms.posterior_levels`.
+            posterior of noisy counts knows none of its own, see `pgsr.algorithms.posterior.uncertainty`.
     """
 
     data_set: str

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr.algorithms.m_h_levels import LevelMechanism
+from pgsr.algorithms.mechanism_by_level import LevelMechanism
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.methods.mechanism import AnyMechanism, Mechanism

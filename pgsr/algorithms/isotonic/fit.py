@@ -6,7 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.groups import Groups
-from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2, isotonic_l2_runs
+from pgsr.algorithms.isotonic.regression import (
+    Optimum,
+    isotonic_l1,
+    isotonic_l1_middles,
+    isotonic_l2,
+    isotonic_l2_runs,
+)
 from pgsr.checks import member_of, require_kind
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
@@ -50,8 +56,8 @@ class IsotonicFit:
         require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
         if measurement.public is Totals.ROOT:
             return "isotonic fits need every region's number of groups; measure with Geometric(..., totals='regions')"
-        if self.min_size > measurement.max_size:
-            return f"min_size {self.min_size} is above the largest size {measurement.max_size}"
+        if self.min_size > measurement.sizes.max_sizes[-1]:
+            return f"min_size {self.min_size} is above the largest size {measurement.sizes.max_sizes[-1]}"
         if not measurement.measured[measurement.hierarchy.leaves].all():
             return "the leaves were not measured; give the last level a share of epsilon"
         if any(View.COUNTS in measurement.views_on(level) for level in levels):
@@ -64,23 +70,33 @@ class IsotonicFit:
         total = int(measurement.region_totals[region])
         row = measurement.values[region]
         if view is View.CUMULATIVE:
-            return self._from_cumulative(row, total)
+            return Groups.of_counts(self.cumulative_counts(row[None], np.array([total]))[0])
         return self._from_ranked(row, measurement.max_size)
 
     def all_groups(self, measurement: Measurement, regions: Iterable[int]) -> list[Groups]:
         """Estimate the groups of many regions on all cores, because the compiled loops release Python's lock."""
         return Threads()(lambda region: self.groups(measurement, region), regions)
 
-    def _from_cumulative(self, row: np.ndarray, total: int) -> Groups:
-        first, last = self.min_size, len(row) - 1
-        below = row[first:last]
-        fit = np.full(len(row), total, np.int64)
-        fit[:first] = 0
-        if self.cumulative_norm == 1:
-            fit[first:last] = nearest(isotonic_l1(below, 0, total, self.optimum))
+    def cumulative_counts(self, rows: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        """Estimate the counts of many regions from their noisy cumulative counts; int64, of the shape of `rows`.
+
+        Args:
+            rows: noisy cumulative counts, shape (regions, K + 1).
+            totals: the regions' numbers of groups, shape (regions,).
+        """
+        first, last = self.min_size, rows.shape[1] - 1
+        below, fit = rows[:, first:last], np.zeros(rows.shape, np.int64)
+        fit[:, last] = totals
+        if self.cumulative_norm == 2:
+            fit[:, first:last] = isotonic_l2(below, np.zeros_like(totals), totals)
+        elif self.optimum is Optimum.MIDPOINT:
+            fit[:, first:last] = nearest(isotonic_l1_middles(below, totals))
         else:
-            fit[first:last] = isotonic_l2(below[None], np.array([0]), np.array([total]))[0]
-        return Groups.of_counts(np.diff(fit, prepend=0))
+            Threads()(lambda r: self._fit_l1(below[r], int(totals[r]), fit[r, first:last]), range(len(rows)))
+        return np.diff(fit, prepend=0, axis=1)
+
+    def _fit_l1(self, row: np.ndarray, total: int, out: np.ndarray) -> None:
+        out[:] = isotonic_l1(row, 0, total, self.optimum)
 
     def _from_ranked(self, row: np.ndarray, max_size: int) -> Groups:
         if self.ranked_norm == 1:

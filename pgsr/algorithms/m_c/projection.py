@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pgsr.algorithms.m_c.ascent import maximise
-from pgsr.algorithms.m_c.by_level import relaxed_by_level
 from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed, refused_bounds_above
+from pgsr.algorithms.m_c.folded import together
+from pgsr.algorithms.m_c.folded_dual import Targets
 from pgsr.algorithms.m_c.preconditioner import aggregates
 from pgsr.certificates import Multipliers, certify
 from pgsr.data.estimate import Estimate
@@ -21,6 +22,9 @@ from pgsr.methods.method import Result, Seconds, Status
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import PROVED_GAP
+
+_MISSING = 1e-8
+"""Groups by which sums may be off at the end where levels have sizes of their own."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ class CumulativeProjection(GatedMethod):
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         if not problem.sizes.equal:
-            return self._judged(problem, *relaxed_by_level(problem, deadline), deadline)
+            return self._judged(problem, *_folded(problem, deadline), deadline)
         dual = SquaresDual(problem)
         answer = maximise(dual, self.gap / 2, deadline)
         late = f"{deadline.limit:g} s and {answer.steps} steps" if answer.timed_out else ""
@@ -174,3 +178,16 @@ class CumulativeProjection(GatedMethod):
 
     def __repr__(self) -> str:
         return f"CumulativeProjection({'' if self.gap == PROVED_GAP else f'gap={self.gap:g}'})"
+
+
+def _folded(problem: Problem, deadline: Deadline) -> tuple[Multipliers, tuple[np.ndarray, ...]]:
+    """Find prices and values where levels have sizes of their own; last cells are the public totals, at no price."""
+    tree = problem.hierarchy
+    levels = [tree.level(level) for level in range(tree.n_levels)]
+    y = [table[:, :-1].astype(float) for table in problem.tables]
+    w = [np.repeat(problem.w[here, None], table.shape[1], axis=1) for here, table in zip(levels, y, strict=True)]
+    w = [table[:1] if (table == table[:1]).all() else table for table in w]
+    totals = [problem.region_totals[here] for here in levels]
+    found = together(Targets.of(tree, y, totals, w), _MISSING, deadline)
+    prices = tuple(np.append(table, np.zeros((len(table), 1)), axis=1) for table in found.prices)
+    return Multipliers(prices, np.zeros(tree.n_regions)), found.values

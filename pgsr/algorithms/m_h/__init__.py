@@ -27,13 +27,15 @@ exchange of units pays (`pgsr.engines.nearest_tree.exchange`); until it is, wind
 `pgsr.engines.nearest_tree.bounded_trees`.
 
 **Streams.** A block of sizes needs the root's price alone, and gives back gains, offsets, windows and the ends of its
-exchange test: a few numbers per size. So M_H can be solved block by block, in bounded memory or on a cluster.
+exchange test: a few numbers per size. So M_H can be solved block by block, in bounded memory or on a cluster
+(`pgsr.nation.size_blocks`).
 
-Files: `projection` is `TreeProjection`, `by_flow` its way to every region's total and to sizes per level, `streaming`
-the same as `projection` on blocks of sizes.
+**Where more couples the sizes**, every region's total, or levels whose sizes fold into each other, M_H is a flow of
+quadratic cost (`flow`).
+
+Files: `projection` is `TreeProjection`, `by_flow` its way to the flow.
 """
 
 from pgsr.algorithms.m_h.projection import TreeProjection
-from pgsr.algorithms.m_h.streaming import CountFile, SizeBlocks, StreamedResult, StreamedTreeProjection
 
-__all__ = ["CountFile", "SizeBlocks", "StreamedResult", "StreamedTreeProjection", "TreeProjection"]
+__all__ = ["TreeProjection"]

@@ -2,16 +2,18 @@
 
 import numpy as np
 
-from pgsr.algorithms.m_h_levels.problem import LevelProblem
-from pgsr.algorithms.m_h_levels.projection import LevelTreeProjection
+from pgsr.algorithms.m_h.flow import UNKNOWN, Part, solve
 from pgsr.certificates import Multipliers
 from pgsr.certificates.multipliers import of_levels
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
+from pgsr.errors import TooLargeError
 from pgsr.methods.gate import Deadline
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
+
+LARGEST_WEIGHT = 2**31 - 1
+"""The largest weight of an arc."""
 
 
 def needs_flow(problem: Problem) -> bool:
@@ -36,23 +38,26 @@ def refused_by_flow(problem: Problem) -> str | None:
 def optimum_by_flow(problem: Problem, deadline: Deadline) -> tuple[Estimate, Multipliers]:
     """Find the integer optimum by a cheapest flow of quadratic cost, with the prices that prove it.
 
-    See `pgsr.algorithms.m_h_levels`, whose network has an arc per cell and a vertex per sum.
+    See `pgsr.algorithms.m_h.flow`, whose network has an arc per cell and a vertex per sum.
+
+    Raises:
+        TooLargeError: weights beyond 2^31.
+        Stopped: the deadline passed.
     """
-    totals = problem.region_totals if problem.totals is Totals.REGIONS else None
+    if int(problem.w.max()) > LARGEST_WEIGHT:
+        raise TooLargeError("weights reach 2^31; scale the weights down")
     tree, total = problem.hierarchy, problem.root_total if problem.totals is Totals.ROOT else None
-    if totals is not None:
-        totals = totals[tree.leaves]
-    stated = LevelProblem(CountsByLevel(tree, problem.tables), total, totals, problem.w)
-    result = LevelTreeProjection().solve(stated, deadline)
-    found = result.prices
+    known = np.full(tree.n_regions, UNKNOWN, np.int64)
+    if problem.totals is Totals.REGIONS:
+        known[tree.leaves] = problem.region_totals[tree.leaves]
+    tables, found = solve(Part(tree, problem.tables, problem.w, known), total, deadline)
     prices = np.zeros({None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals])
     if total is not None:
         prices[0] = found.top[0]
-    elif totals is not None:  # what one more group in a leaf is paid
+    elif problem.totals is Totals.REGIONS:  # what one more group in a leaf is paid
         prices[tree.leaves] = -found.leaves
-    estimate = Estimate(tree, View.COUNTS, tuple(table.astype(np.int64) for table in result.counts.tables))
     consistency = of_levels([table.astype(float) for table in found.inner], problem.sizes)
-    return estimate, Multipliers(consistency, prices)
+    return Estimate(tree, View.COUNTS, tables), Multipliers(consistency, prices)
 
 
 def _why(problem: Problem) -> str:

@@ -40,7 +40,7 @@ class TreeProjection(GatedMethod):
     Where every region's total is public, or levels have sizes of their own (a region's sizes are then folded into those
     of its children, `pgsr.data.sizes.Sizes`), sizes are coupled everywhere, and the problem is a cheapest flow of
     quadratic cost, solved by Newton's method on its prices and made whole by shortest paths
-    (`pgsr.algorithms.m_h_levels`); node potentials prove the integers optimal.
+    (`pgsr.algorithms.m_h.flow`); node potentials prove the integers optimal.
 
     Bounds of cells, of leaves or of regions above them, clip what regions take: structural zeros, fixed invariants,
     minima and maxima. Sizes without any are solved as if no others had some. At the others Newton's method is no longer

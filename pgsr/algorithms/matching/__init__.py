@@ -18,11 +18,13 @@ Ties decide which child gets which size. Where groups of one size meet fewer pla
 proportion to their groups of the size, by largest remainders. Groups are kept as runs (size, count), so a nation of
 10^8 groups is a few thousand numbers.
 
-Files: `top_down` is `Matching`, `sorted_matching` the matching and who else may find one, `alone` the fits of regions
-and the baselines that stop there, `kernel` the loop over runs.
+Files: `top_down` is `Matching`, `merging` its step from a level to the next, on `runs` of equal sizes,
+`sorted_matching` the matching and who else may find one, `alone` the fits of regions and the baselines that stop there,
+`kernel` the loop over runs.
 """
 
 from pgsr.algorithms.matching.alone import BottomUp, NoConsistency
+from pgsr.algorithms.matching.merging import Merge
 from pgsr.algorithms.matching.sorted_matching import (
     Match,
     Matcher,
@@ -31,7 +33,7 @@ from pgsr.algorithms.matching.sorted_matching import (
     match_groups,
     runs_below,
 )
-from pgsr.algorithms.matching.top_down import Matching, Merge
+from pgsr.algorithms.matching.top_down import Matching
 
 __all__ = [
     "BottomUp",

@@ -4,11 +4,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pgsr.algorithms.groups import Groups, estimate_of_groups
-from pgsr.algorithms.isotonic import IsotonicFit
-from pgsr.algorithms.sizes_per_level import refusal_by_level
+from pgsr.algorithms.groups import Groups, estimate_of_runs
+from pgsr.algorithms.isotonic import IsotonicFit, isotonic_l2_means
+from pgsr.algorithms.matching.runs import Runs
+from pgsr.algorithms.sizes_per_level import ONE_LARGEST_SIZE
 from pgsr.checks import require_kind
+from pgsr.data.rounding import nearest
+from pgsr.data.views import View
 from pgsr.errors import ProblemError
+from pgsr.machine.blocks import row_blocks
 from pgsr.methods.gate import Deadline, judged_release
 from pgsr.methods.method import Result, Seconds
 from pgsr.noise.measurement import Measurement
@@ -28,15 +32,14 @@ class BottomUp:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
-        return refusal(self.fit, measurement, leaves_only=True)
+        return refused_by_fit(self.fit, measurement, leaves_only=True) or _refused_sizes(measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         del time_limit
         refuse(self.supports(measurement))
-        clock = Deadline()
-        tree = measurement.hierarchy
-        groups = self.fit.all_groups(measurement, range(tree.n_inner, tree.n_regions))
-        estimate = estimate_of_groups(tree, groups, measurement.max_size)
+        clock, tree = Deadline(), measurement.hierarchy
+        leaves = level_alone(self.fit, measurement, tree.n_levels - 1)
+        estimate = estimate_of_runs(tree, leaves.owner, leaves.size, leaves.count, measurement.max_size)
         return judged_release(measurement, estimate, Seconds(solve=clock.spent, compile=clock.compiling))
 
     def __repr__(self) -> str:
@@ -54,25 +57,26 @@ class NoConsistency:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
-        return refusal(self.fit, measurement)
+        return refused_by_fit(self.fit, measurement) or _refused_sizes(measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         del time_limit
         refuse(self.supports(measurement))
         clock = Deadline()
-        estimate = estimate_of_groups(measurement.hierarchy, groups_alone(self.fit, measurement), measurement.max_size)
+        all_regions = Runs.joined(levels_alone(self.fit, measurement))
+        about = all_regions.owner, all_regions.size, all_regions.count, measurement.max_size
+        estimate = estimate_of_runs(measurement.hierarchy, *about, leaves_only=False)
         return judged_release(measurement, estimate, Seconds(solve=clock.spent, compile=clock.compiling))
 
     def __repr__(self) -> str:
         return f"NoConsistency({self.fit!r})" if self.fit != IsotonicFit() else "NoConsistency()"
 
 
-def refusal(fit: IsotonicFit, measurement: Measurement, leaves_only: bool = False) -> str | None:
+def refused_by_fit(fit: IsotonicFit, measurement: Measurement, leaves_only: bool = False) -> str | None:
+    """Give the reason why regions, all or the leaves, cannot be fitted alone, or None."""
     require_kind(fit, IsotonicFit, "fit", "give IsotonicFit(...)")
     require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
     levels = range(measurement.hierarchy.n_levels)
-    if not measurement.sizes.equal:
-        return refusal_by_level(None, measurement)
     return fit.refusal(measurement, levels[-1:] if leaves_only else [lv for lv in levels if measurement.noise[lv]])
 
 
@@ -81,20 +85,57 @@ def refuse(reason: str | None) -> None:
         raise ProblemError(reason)
 
 
-def groups_alone(fit: IsotonicFit, measurement: Measurement) -> list[Groups]:
-    """Estimate the groups of every region; a region that was not measured gets those of its children."""
-    tree, measured = measurement.hierarchy, measurement.measured
-    regions = np.flatnonzero(measured)
-    groups: list[Groups | None] = [None] * tree.n_regions
-    for region, found in zip(regions, fit.all_groups(measurement, regions), strict=True):
-        groups[region] = found
-    for region in np.flatnonzero(~measured)[::-1]:
-        below = [g for g in groups[slice(*bounds(tree.children(region)))] if g is not None]
-        groups[region] = Groups.pooled(
-            np.concatenate([g.size for g in below]), np.concatenate([g.count for g in below])
-        )
-    return [g for g in groups if g is not None]
+def levels_alone(fit: IsotonicFit, measurement: Measurement, partitions: bool = False) -> list[Runs]:
+    """Fit every region alone; the groups of every level, root first.
+
+    A region that was not measured gets those of its children, at a precision of 0.
+
+    Args:
+        partitions: whether variances are those of partitions of ranked sizes, as `Matching` explains.
+    """
+    tree, found = measurement.hierarchy, []
+    for level in range(tree.n_levels - 1, -1, -1):
+        measured = measurement.measured[tree.level(level)]
+        own = level_alone(fit, measurement, level, partitions)
+        if not measured.all():
+            own = own.with_unmeasured(measured, found[0].upwards(tree, level + 1))
+        found.insert(0, own)
+    return found
 
 
-def bounds(children: range) -> tuple[int, int]:
-    return children.start, children.stop
+def level_alone(fit: IsotonicFit, measurement: Measurement, level: int, partitions: bool = False) -> Runs:
+    """Fit the measured regions of a level alone."""
+    here = measurement.hierarchy.level(level)
+    regions = np.flatnonzero(measurement.measured[here]) + here.start
+    law = measurement.law(int(regions[0])) if len(regions) else None
+    if law is not None and measurement.view is View.CUMULATIVE:
+        table, totals = measurement.tables[level], measurement.region_totals
+        parts = []
+        for block in row_blocks(slice(0, len(regions)), table.shape[1]):
+            counts = fit.cumulative_counts(table[regions[block] - here.start], totals[regions[block]])
+            parts.append(Runs.of_fit(counts, float(law.variance_bound)))
+        return Runs.joined(parts)
+    groups = fit.all_groups(measurement, regions)
+    precisions = [
+        precision_of(fit, measurement, region, own, partitions)
+        for region, own in zip(regions.tolist(), groups, strict=True)
+    ]
+    return Runs.of_groups(groups, precisions)
+
+
+def precision_of(
+    fit: IsotonicFit, measurement: Measurement, region: int, groups: Groups, partitions: bool
+) -> np.ndarray:
+    """Compute 1 / variance of the size of one group of a measured region, per run."""
+    law, is_ranked = measurement.law(region), measurement.view_of(region) is View.RANKED
+    assert law is not None, "a measured region"
+    precision = groups.count / ((1 if is_ranked else 2) * float(law.variance_bound))
+    if partitions and is_ranked and fit.ranked_norm == 2:  # an L1 fit is whole: a partition per size
+        means = isotonic_l2_means(measurement.values[region], fit.min_size, measurement.max_size)
+        size, n_partitions = np.unique(nearest(np.unique(means)), return_counts=True)
+        precision /= n_partitions[np.searchsorted(size, groups.size)]
+    return precision
+
+
+def _refused_sizes(measurement: Measurement) -> str | None:
+    return None if measurement.sizes.equal else ONE_LARGEST_SIZE

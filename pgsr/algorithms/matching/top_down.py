@@ -1,31 +1,25 @@
 """The complete method of Kuo et al.: top-down consistency by optimal matching."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from itertools import pairwise
 
 import numpy as np
 
-from pgsr.algorithms.groups import Groups, estimate_of_groups
-from pgsr.algorithms.isotonic import IsotonicFit, Optimum, isotonic_l2_means
-from pgsr.algorithms.matching.alone import bounds, groups_alone, refusal, refuse
-from pgsr.algorithms.matching.sorted_matching import Matcher, NoMatchError, SortedMatching
-from pgsr.algorithms.matching_levels import LevelMatching
-from pgsr.algorithms.sizes_per_level import applied_by_level, refusal_by_level
+from pgsr.algorithms.groups import estimate_of_runs
+from pgsr.algorithms.isotonic import IsotonicFit
+from pgsr.algorithms.matching.alone import levels_alone, refuse, refused_by_fit
+from pgsr.algorithms.matching.merging import Merge, merged
+from pgsr.algorithms.matching.runs import Runs
+from pgsr.algorithms.matching.sorted_matching import Matcher, SortedMatching
+from pgsr.algorithms.sizes_per_level import refused_by_level
 from pgsr.checks import checked_limit, member_of, require_kind
-from pgsr.data.rounding import nearest
+from pgsr.data.estimate import Estimate
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 from pgsr.errors import MethodError
-from pgsr.methods.gate import Deadline, judged_release
-from pgsr.methods.method import Result, Seconds, Status
+from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped, judged_release
+from pgsr.methods.method import Result, Seconds
 from pgsr.noise.measurement import Measurement
-
-
-class Merge(StrEnum):
-    """The rule by which two estimates of one group become one: inverse variance, or the plain average."""
-
-    WEIGHTED = "weighted"
-    AVERAGE = "average"
 
 
 @dataclass(frozen=True)
@@ -46,9 +40,10 @@ class Matching:
        Sizes are rounded to the nearest integer (halves to even); groups of one rounded size share their mean variance.
     4. The leaves are final; every other region is the sum of its leaves.
 
-    Where levels have sizes of their own, with the fit of cumulative counts whose `optimum` is the midpoint and all else
-    as it is by default, a child's last class says of a group's size only that it is at least so large
-    (`pgsr.algorithms.matching_levels`).
+    **Sizes per level.** With k the last class of a level, "k or more", a child's group of y = k says of its size only
+    that it is at least k. So where x > k the merged size is z = x, at the variance Vx, whatever the rule. Sorted order
+    is a least-cost matching for |min(x, k) - y| as for |x - y|. A group whose size at a leaf is z counts in class
+    min(z, K) of its leaf and of all regions around it, each with its own K. There every level has to be measured.
 
     The result has integer, non-negative counts, every region's public number of groups, and adds up. A region that was
     not measured (padding, a level with epsilon 0) takes the groups of its children and has no say.
@@ -74,10 +69,7 @@ class Matching:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
-        require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
-        if not measurement.sizes.equal:
-            return refusal_by_level(self._by_level, measurement)
-        reason = refusal(self.fit, measurement)
+        reason = refused_by_fit(self.fit, measurement) or refused_by_level(measurement)
         if reason is not None or measurement.hierarchy.n_inner == 0:
             return reason
         # No region has more groups than the root, which is matched first.
@@ -89,60 +81,42 @@ class Matching:
         Raises:
             ProblemError: the measurement cannot be fitted.
         """
-        require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
-        if not measurement.sizes.equal:
-            return applied_by_level(self._by_level, measurement, checked_limit(time_limit))
-        refuse(refusal(self.fit, measurement))
-        deadline = Deadline(checked_limit(time_limit))
-        tree = measurement.hierarchy
-        groups = groups_alone(self.fit, measurement)
+        refuse(refused_by_fit(self.fit, measurement) or refused_by_level(measurement))
+        deadline, tree = Deadline(checked_limit(time_limit)), measurement.hierarchy
+        groups = self.alone(measurement)
         fitted = deadline.spent
-        states = [_State(g, self._precision(measurement, r, g)) for r, g in enumerate(groups)]
-        for region in range(tree.n_inner):
-            if deadline.passed:
-                return Result(Status.TIMED_OUT, f"region {region} of {tree.n_inner} reached after {time_limit:g} s")
-            below = slice(*bounds(tree.children(region)))
-            try:
-                states[below] = self._merged(states[region], states[below], deadline.left)
-            except NoMatchError as error:
-                return Result(error.status, f"region {' / '.join(tree.paths[region])}: {error}")
-        leaves = [state.groups for state in states[tree.leaves]]
-        estimate = estimate_of_groups(tree, leaves, measurement.max_size)
+        try:
+            leaves = self.leaves_below(tree, groups[0], groups[1:], measurement.sizes.max_sizes, deadline)
+        except Stopped as stopped:
+            return Result(stopped.status, stopped.reason)
+        if measurement.sizes.equal:
+            estimate = estimate_of_runs(tree, leaves.owner, leaves.size, leaves.count, measurement.max_size)
+        else:
+            estimate = Estimate(tree, View.COUNTS, counted(all_levels(tree, leaves), measurement.sizes.max_sizes))
         seconds = Seconds(0.0, fitted, deadline.spent - fitted, deadline.compiling)
         return judged_release(measurement, estimate, seconds)
 
-    @property
-    def _by_level(self) -> LevelMatching | None:
-        return LevelMatching() if self == Matching(IsotonicFit(optimum=Optimum.MIDPOINT)) else None
+    def alone(self, measurement: Measurement) -> list[Runs]:
+        """Fit every region alone (steps 1 and 2); the groups of every level, root first."""
+        return levels_alone(self.fit, measurement, self.partitions)
 
-    def _precision(self, measurement: Measurement, region: int, groups: Groups) -> np.ndarray:
-        """Compute 1 / variance of the size of one group, per run; 0 where the region was not measured."""
-        law = measurement.law(region)
-        if law is None or not measurement.measured[region]:
-            return np.zeros(len(groups.size))
-        is_ranked = measurement.view_of(region) is View.RANKED
-        precision = groups.count / ((1 if is_ranked else 2) * float(law.variance_bound))
-        if self.partitions and is_ranked and self.fit.ranked_norm == 2:  # an L1 fit is whole: a partition per size
-            means = isotonic_l2_means(measurement.values[region], self.fit.min_size, measurement.max_size)
-            size, n_partitions = np.unique(nearest(np.unique(means)), return_counts=True)
-            precision /= n_partitions[np.searchsorted(size, groups.size)]
-        return precision
+    def leaves_below(
+        self,
+        tree: Hierarchy,
+        root: Runs,
+        below: Sequence[Runs],
+        max_sizes: Sequence[int],
+        deadline: Deadline = NO_LIMIT,
+    ) -> Runs:
+        """Merge down to the leaves' groups (step 3), from the root's and those of all other levels fitted alone.
 
-    def _merged(self, parent: "_State", children: "list[_State]", time_left: float | None = None) -> "list[_State]":
-        match = self.matcher.match(parent.groups, [child.groups for child in children], time_left)
-        x, y = parent.groups.size[match.top], np.concatenate([c.groups.size for c in children])[match.bottom]
-        px, py = parent.precision[match.top], np.concatenate([c.precision for c in children])[match.bottom]
-        known = px + py > 0
-        if self.merge is Merge.WEIGHTED:
-            with np.errstate(invalid="ignore"):
-                z = np.where(known, (px * x + py * y) / (px + py), y)
-            variance = _inverse(px + py)
-        else:
-            z = np.where(px > 0, np.where(py > 0, (x + y) / 2, x), y)
-            variance = np.where((px > 0) & (py > 0), (_inverse(px) + _inverse(py)) / 4, _inverse(px + py))
-        size = nearest(z)
-        ends = np.searchsorted(match.child, np.arange(len(children) + 1))
-        return [_State.pooled(size[a:b], match.count[a:b], variance[a:b]) for a, b in pairwise(ends)]
+        Raises:
+            Stopped: out of time, or the matcher has no answer.
+        """
+        groups = root
+        for level, fitted in enumerate(below, 1):
+            groups = merged(groups, fitted, tree, level, max_sizes[level], self.merge, self.matcher, deadline)
+        return groups
 
     def __repr__(self) -> str:
         parts = [repr(self.fit)] if self.fit != IsotonicFit() else []
@@ -152,21 +126,14 @@ class Matching:
         return f"Matching({', '.join(parts)})"
 
 
-@dataclass(frozen=True, eq=False)
-class _State:
-    """The groups of a region on the way down, and the precision (1 / variance) of every run."""
-
-    groups: Groups
-    precision: np.ndarray
-
-    @classmethod
-    def pooled(cls, size: np.ndarray, count: np.ndarray, variance: np.ndarray) -> "_State":
-        groups = Groups.pooled(size, count)
-        total = np.zeros(len(groups.size))
-        np.add.at(total, np.searchsorted(groups.size, size), variance * count)
-        return cls(groups, _inverse(total / groups.count))
+def all_levels(tree: Hierarchy, leaves: Runs) -> list[Runs]:
+    """Add the leaves' groups up to all regions around them; the groups of every level, root first (step 4)."""
+    levels = [leaves]
+    for level in range(tree.n_levels - 1, 0, -1):
+        levels.insert(0, levels[0].upwards(tree, level))
+    return levels
 
 
-def _inverse(values: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        return 1 / values
+def counted(levels: Sequence[Runs], max_sizes: Sequence[int]) -> tuple[np.ndarray, ...]:
+    """Count the groups of all regions in the classes of their level; one table per level."""
+    return tuple(runs.table(k) for runs, k in zip(levels, max_sizes, strict=True))

@@ -1,18 +1,30 @@
 """The posterior release: regions by forward-backward, then all together, then integers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from pgsr.algorithms.m_c import CumulativeProjection
+from pgsr.algorithms.m_c.joint import (
+    integers_of,
+    is_folded,
+    joint_problem,
+    laws_of,
+    precisions,
+    projected,
+    refused_precision,
+    together_by_level,
+)
 from pgsr.algorithms.posterior.evidence import BORDER, ROUGH_BORDER, Evidence, Marginals
+from pgsr.algorithms.posterior.folded_errors import FoldedErrors, FoldedReaches
 from pgsr.algorithms.posterior.likelihood import refused_law
 from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.propagation import Propagation
+from pgsr.algorithms.posterior.rows import MarginalTables, marginal_tables
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
-from pgsr.algorithms.sizes_per_level import ByLevel, applied_by_level, refusal_by_level
-from pgsr.algorithms.tree_rounding import integers_near, on_grid
+from pgsr.algorithms.sizes_per_level import refused_by_level
+from pgsr.algorithms.tree_rounding import on_grid
 from pgsr.checks import checked_limit, require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest
@@ -23,11 +35,13 @@ from pgsr.machine.parallel import Threads
 from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped, judged_release
 from pgsr.methods.method import Method, Result, Seconds, Status
 from pgsr.noise.measurement import Measurement, Totals
-from pgsr.problems.problem import Problem, precision_weights, refused_weights
+from pgsr.problems.problem import Problem
 
 PARTS = 64
 """Posterior means are handed to the joint projection in multiples of 1 / PARTS."""
 
+LABEL = "M_c of posterior means"
+"""What the joint projection is called."""
 
 BATCH_CELLS = 20_000_000
 """Cells of draws that are held at a time."""
@@ -38,6 +52,9 @@ LEAN_BYTES = 13
 of an inner region."""
 
 INNER_BYTES = 200
+
+BYTES_BY_LEVEL = 72
+"""Bytes per cell beyond the measurement with sizes per level: counted, nine arrays of 8 bytes or less."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +87,9 @@ class Posterior:
             precision, so that a window may be wider or narrower by one state in a million cells.
 
     Shapes: any number of levels and sizes, any view, any split of epsilon that leaves a share for the leaves. Public
-    or noisy totals of regions, or the root's alone.
+    or noisy totals of regions, or the root's alone. Levels may have sizes of their own, with counts or cumulative
+    counts, a share for every level, and every region's public total (`rows`); intervals are then known of cumulative
+    counts alone, and draws are not offered.
 
     Complexity: O(rounds x regions x sizes x width of the windows x steps with prior mass), a few dozen operations per
     cell where epsilon of the level is 1; the windows grow like 1 / epsilon. All cores.
@@ -112,15 +131,14 @@ class Posterior:
             return "Posterior needs measured leaves; give the last level a share of epsilon"
         if measurement.view is View.COUNTS and measurement.public is Totals.ROOT:
             return "Posterior of counts needs every region's number of groups; measure with totals='regions' or 'noisy'"
-        if not measurement.sizes.equal:
-            return refusal_by_level(self._by_level, measurement)
         one_of_each = {
             (measurement.hierarchy.level_of[region], measurement.view_of(region)): region
             for region in np.flatnonzero(measurement.measured).tolist()
         }
         laws = [law for region in one_of_each.values() if (law := measurement.law(region)) is not None]
         too_wide = (reason for law in laws if (reason := refused_law(law)) is not None)
-        return next(too_wide, None) or refused_weights(measurement)
+        reason = next(too_wide, None) or refused_by_level(measurement)
+        return reason or refused_precision(measurement, self.projection)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Make a valid release, or give a status with the reason why there is none in time.
@@ -131,24 +149,15 @@ class Posterior:
         reason = self.supports(measurement)
         if reason is not None:
             raise ProblemError(reason)
-        if not measurement.sizes.equal:
-            return applied_by_level(self._by_level, measurement, checked_limit(time_limit))
         deadline = Deadline(checked_limit(time_limit))
         try:
-            result = self._release(measurement, deadline)
+            release = self._release if measurement.sizes.equal else self._release_by_level
+            result = release(measurement, deadline)
         except Stopped as stopped:
             result = Result(stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent))
         except MemoryNeededError as error:
             result = Result(Status.TOO_LARGE, str(error), seconds=Seconds(solve=deadline.spent))
         return replace(result, seconds=replace(result.seconds, compile=deadline.compiling))
-
-    @property
-    def _by_level(self) -> ByLevel | None:
-        from pgsr.algorithms.posterior_levels import LevelPosterior  # which knows this room
-
-        default = Posterior(self.rounds, self.prior)
-        same = (self.integer, self.projection) == (default.integer, default.projection)
-        return LevelPosterior(self.rounds, self.prior) if same else None
 
     def _release(self, measurement: Measurement, deadline: Deadline) -> Result:
         if not self.intervals:
@@ -160,14 +169,56 @@ class Posterior:
         uncertainty = Uncertainty.of(measurement, found, self.prior, on_grid(values)) if known else None
         return replace(self._judged(measurement, values, deadline), uncertainty=uncertainty)
 
-    def _judged(self, measurement: Measurement, values: np.ndarray, deadline: Deadline) -> Result:
+    def _release_by_level(self, measurement: Measurement, deadline: Deadline) -> Result:
+        known = self.intervals and Uncertainty.is_known(measurement)
+        found = self._tables(measurement, with_steps=known, deadline=deadline)
+        values = self._together_by_level(measurement, found.means, deadline)
+        result = self._judged(measurement, values, deadline)
+        if not known:
+            return result
+        weights = precisions(laws_of(measurement))
+        errors = FoldedErrors(measurement.hierarchy, weights, found.variances, found.steps)
+        reaches = FoldedReaches([on_grid(table) for table in values], errors)
+        uncertainty = Uncertainty(measurement.sizes, reaches, measurement.region_totals, fixed=True)
+        return replace(result, uncertainty=uncertainty)
+
+    def alone(self, measurement: Measurement) -> list[np.ndarray]:
+        """Compute the posterior means of every region's cumulative counts alone (step 1), where all totals are public.
+
+        Real, without the totals; shape (regions of the level, K) per level.
+
+        Raises:
+            ProblemError: the measurement cannot be used.
+        """
+        reason = self.supports(measurement)
+        if reason is not None:
+            raise ProblemError(reason)
+        found = self._tables(measurement, with_steps=False, deadline=NO_LIMIT)
+        return [np.ascontiguousarray(mean[:, :-1]) for mean in found.means]
+
+    def _tables(self, measurement: Measurement, *, with_steps: bool, deadline: Deadline) -> MarginalTables:
+        n_cells = measurement.sizes.n_cells
+        memory.require(BYTES_BY_LEVEL * n_cells, f"the posterior of {n_cells:,} cells")
+        return marginal_tables(measurement, self.rounds, self.prior, with_steps=with_steps, deadline=deadline)
+
+    def _together_by_level(
+        self, measurement: Measurement, means: Sequence[np.ndarray], deadline: Deadline
+    ) -> tuple[np.ndarray, ...]:
+        """Do the joint projection (step 2) where levels have sizes of their own; shape (regions, K + 1) per level."""
+        if is_folded(measurement, self.projection):
+            alone = [np.ascontiguousarray(mean[:, :-1]) for mean in means]
+            return together_by_level(measurement, alone, deadline=deadline).values
+        whole = tuple(nearest(PARTS * mean).astype(np.int64) for mean in means)
+        return projected(self.projection, joint_problem(measurement, whole, PARTS, LABEL), PARTS, deadline)
+
+    def _judged(
+        self, measurement: Measurement, values: np.ndarray | tuple[np.ndarray, ...], deadline: Deadline
+    ) -> Result:
         """Round the real answer `values` in their own memory (step 3), and judge it."""
         solved = deadline.spent
         seconds = Seconds(solve=solved)
         if self.integer:
-            totals = None if measurement.public is Totals.ROOT else measurement.region_totals
-            about = measurement.hierarchy, values, measurement.root_total, totals, deadline
-            values = integers_near(*about, in_place=True)
+            values = integers_of(measurement, values, deadline, in_place=True)
             seconds = Seconds(solve=solved, round=deadline.spent - solved)
         return judged_release(measurement, Estimate(measurement.hierarchy, View.CUMULATIVE, values), seconds)
 
@@ -177,17 +228,13 @@ class Posterior:
         Raises:
             Stopped: the projection gave no answer in time; its status and reason say why.
         """
-        deadline.check("the joint projection reached")
-        found = self.projection.solve(joint_problem(measurement, means), deadline.left)
-        if found.answer is None:
-            raise Stopped(found.status, f"no joint projection: {found.reason}")
-        return found.answer.values / PARTS
+        return projected(self.projection, _joint(measurement, means), PARTS, deadline)
 
     def _together_in_place(self, measurement: Measurement, means: np.ndarray, deadline: Deadline) -> np.ndarray:
         """Do the same in the memory of the means."""
         assert isinstance(self.projection, CumulativeProjection), "as the constructor made sure"
         deadline.check("the joint projection reached")
-        values = self.projection.in_place(joint_problem(measurement, means, in_place=True), deadline)
+        values = self.projection.in_place(_joint(measurement, means, in_place=True), deadline)
         values /= PARTS
         return values
 
@@ -243,6 +290,8 @@ class Posterior:
             Stopped: the deadline has passed.
         """
         reason = self.supports(measurement)
+        if reason is None and not measurement.sizes.equal:
+            reason = "levels have sizes of their own here, where the posterior keeps no medians and gives no draws"
         if reason is not None:
             raise ProblemError(reason)
         tree, n_sizes = measurement.hierarchy, measurement.max_size + 1
@@ -315,7 +364,7 @@ class Posterior:
         return f"Posterior({', '.join(changed)})"
 
 
-def joint_problem(measurement: Measurement, means: np.ndarray, *, in_place: bool = False) -> Problem:
+def _joint(measurement: Measurement, means: np.ndarray, *, in_place: bool = False) -> Problem:
     """State step 2 of `Posterior` in integers: everything times `PARTS`, posterior means rounded.
 
     Their memory is used for them if `in_place`.
@@ -323,17 +372,7 @@ def joint_problem(measurement: Measurement, means: np.ndarray, *, in_place: bool
     values = means.view(np.int64) if in_place else np.empty(means.shape, np.int64)
     for region, measured in enumerate(measurement.measured):
         values[region] = nearest(PARTS * means[region]) if measured else 0
-    root_alone = measurement.public is Totals.ROOT
-    return Problem.of(
-        values,
-        measurement.hierarchy,
-        View.CUMULATIVE,
-        groups=PARTS * measurement.totals,
-        totals=Totals.ROOT if root_alone else Totals.REGIONS,
-        weights=precision_weights(measurement),
-        label="M_c of posterior means",
-        integer=False,
-    )
+    return joint_problem(measurement, values, PARTS, LABEL)
 
 
 def _ordered(values: np.ndarray) -> np.ndarray:

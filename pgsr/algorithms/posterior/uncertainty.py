@@ -28,6 +28,7 @@ are widened to hold the integer.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtri
@@ -38,7 +39,9 @@ from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.shared_error import Cells, CommonFactors
 from pgsr.data.cell_intervals import CellIntervals
+from pgsr.data.cell_intervals_by_level import CellIntervalsByLevel
 from pgsr.data.estimate import Estimate
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.noise.measurement import Measurement, Totals
@@ -54,9 +57,11 @@ BLOCK_CELLS = 4_000_000
 class Reach:
     """The reach of the intervals of one view, from low - z sd to high + z sd; shape (regions, K + 1) each.
 
+    Where levels have sizes of their own, one number per cell; shape (cells,).
+
     Attributes:
         low, high: real values, float64.
-        sd: standard deviations, float32.
+        sd: standard deviations, float32; float64 with sizes per level.
         moved: how far an end lies from that of the other kind of interval where both have a part in it, float32; an
             error of R by d changes the end by about 5 d times this.
     """
@@ -72,29 +77,44 @@ class Reach:
         return cls(real(), real(), single(), single())
 
 
+class Reaches(Protocol):
+    """The reach of the intervals of every view, where it is known."""
+
+    def reach(self, view: View) -> Reach | None:
+        """Give where the intervals of `View.COUNTS` or `View.CUMULATIVE` lie; None where nothing is known."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
     """The errors that a release may have, given the noisy values, as the module says.
 
     Attributes:
-        counts, cumulative: of the counts, and of the cumulative counts; the latter None where counts were measured. A
-            sum of many of them depends on the prior more than on their own noise: 25 to 50 % of 8 releases held the
-            nation's numbers of households with at most 7 and 8 members (the states of `shared_error`, epsilon 1).
+        sizes: of every level.
+        reaches: of the counts, and of the cumulative counts; of the latter none where counts were measured. A sum of
+            many of them depends on the prior more than on their own noise: 25 to 50 % of 8 releases held the nation's
+            numbers of households with at most 7 and 8 members (the states of `shared_error`, epsilon 1).
         most: no cumulative count is larger, shape (regions,).
         fixed: whether the last cumulative count is public.
 
-    Shown by `tests/test_posterior_uncertainty.py` and `tests/test_posterior_shared_error.py`.
+    Shown by `tests/test_posterior_uncertainty.py`, `tests/test_posterior_shared_error.py` and, with sizes per level,
+    `tests/test_posterior_levels_uncertainty.py`.
     """
 
-    counts: Reach
-    cumulative: Reach | None
+    sizes: Sizes
+    reaches: Reaches
     most: np.ndarray
     fixed: bool
 
     @staticmethod
     def is_known(measurement: Measurement) -> bool:
-        """Tell whether intervals may be made: of cumulative counts, also beside ranked sizes, or of counts alone."""
-        return View.CUMULATIVE in _views(measurement) or _views(measurement) == {View.COUNTS}
+        """Tell whether intervals may be made: of cumulative counts, also beside ranked sizes, or of counts alone.
+
+        With sizes per level they are known of cumulative counts only: what a posterior of counts says of sums rests on
+        the estimated prior, whose errors no variance of a region alone tells.
+        """
+        views = _views(measurement)
+        return View.CUMULATIVE in views or (views == {View.COUNTS} and measurement.sizes.equal)
 
     @classmethod
     def of(cls, measurement: Measurement, found: Marginals, prior: PooledPrior, centre: np.ndarray) -> "Uncertainty":
@@ -114,7 +134,12 @@ class Uncertainty:
         root_alone = measurement.public is Totals.ROOT
         most = np.full(tree.n_regions, measurement.root_total) if root_alone else measurement.region_totals
         of_cumulative = made[1] if View.CUMULATIVE in _views(measurement) else None
-        return cls(made[0], of_cumulative, most, not root_alone)
+        return cls(measurement.sizes, Computed(made[0], of_cumulative), most, not root_alone)
+
+    @property
+    def counts(self) -> Reach:
+        """The reach of the intervals of counts."""
+        return self.reach(View.COUNTS)
 
     def reach(self, view: View) -> Reach:
         """Give where the intervals of `View.COUNTS` or `View.CUMULATIVE` lie.
@@ -125,16 +150,17 @@ class Uncertainty:
         """
         if view not in (View.COUNTS, View.CUMULATIVE):
             raise ArgumentError(f"intervals of {view!r}; give View.COUNTS or View.CUMULATIVE")
-        if view is View.COUNTS:
-            return self.counts
-        if self.cumulative is None:
+        found = self.reaches.reach(view)
+        if found is None:
             raise NoEstimateError(
                 "a posterior of noisy counts knows intervals of the counts, and none of sums of many of them; give "
                 "View.COUNTS, or ask pgsr.intervals for a band"
             )
-        return self.cumulative
+        return found
 
-    def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals:
+    def intervals(
+        self, estimate: Estimate, level: float, view: View, reach: Reach | None = None
+    ) -> CellIntervals | CellIntervalsByLevel:
         """The intervals of all cells: low - z sd to high + z sd, z the (1 + level) / 2 quantile of the normal law.
 
         They are widened to hold the estimate. Ends are rounded to the nearest integers, which widens an interval by
@@ -147,18 +173,39 @@ class Uncertainty:
             estimate: the release.
             level: of each interval by itself, between 0 and 1.
             view: `View.COUNTS` or `View.CUMULATIVE`.
+            reach: where they lie; as `reach` says if None.
 
         Raises:
             ArgumentError: another view, or a level that is no chance.
             NoEstimateError: as `reach`.
         """
-        reach = self.reach(view)
-        counts = np.asarray(estimate.as_counts)
-        values = counts if view is View.COUNTS else np.cumsum(counts, axis=1)
-        lower, upper = ends(values, (reach.low, reach.high), reach.sd, level, self.most)
+        reach, sizes = self.reach(view) if reach is None else reach, self.sizes
+        if sizes.equal:
+            counts = np.asarray(estimate.as_counts)
+            values = counts if view is View.COUNTS else np.cumsum(counts, axis=1)
+            most = self.most[:, None]
+        else:
+            tables = [table if view is View.COUNTS else np.cumsum(table, axis=1) for table in estimate.as_counts]
+            values = np.concatenate([table.ravel() for table in tables]).astype(np.int64)
+            most = self.most[sizes.region_of_cell]
+        lower, upper = ends(values, (reach.low, reach.high), reach.sd, level, most)
         if view is View.CUMULATIVE and self.fixed:
-            lower[:, -1] = upper[:, -1] = values[:, -1]
-        return CellIntervals(estimate.hierarchy, view, level, values, lower, upper)
+            last = sizes.last_cell
+            lower.ravel()[last] = upper.ravel()[last] = values.ravel()[last]
+        if sizes.equal:
+            return CellIntervals(estimate.hierarchy, view, level, values, lower, upper)
+        return CellIntervalsByLevel(estimate.hierarchy, view, level, *map(sizes.tables, (values, lower, upper)))
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """Reaches that were computed at once; that of cumulative counts may be unknown."""
+
+    counts: Reach
+    cumulative: Reach | None
+
+    def reach(self, view: View) -> Reach | None:
+        return self.counts if view is View.COUNTS else self.cumulative
 
 
 def ends(
@@ -171,11 +218,11 @@ def ends(
     """Compute the ends of intervals around real values, widened to hold the released ones.
 
     Args:
-        values: the released values, int64, shape (regions, K + 1).
+        values: the released values, int64.
         between: the smaller and the larger real value that an interval lies around, of the same shape.
         deviations: the standard deviations of their errors, of the same shape.
         level: of each interval by itself.
-        most: the largest value of every region, shape (regions,).
+        most: the largest values, of a shape that goes with `values`.
 
     Raises:
         ArgumentError: the level is no chance.
@@ -184,7 +231,7 @@ def ends(
         raise ArgumentError(f"level={level!r}; give the chance that an interval is to hold, such as 0.9")
     half = float(ndtri((1 + level) / 2)) * deviations
     sides = zip(between, (-half, half), strict=True)
-    lower, upper = (np.clip(np.rint(real + side), 0, most[:, None]).astype(np.int64) for real, side in sides)
+    lower, upper = (np.clip(np.rint(real + side), 0, most).astype(np.int64) for real, side in sides)
     return np.minimum(lower, values), np.maximum(upper, values)
 
 

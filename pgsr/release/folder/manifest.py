@@ -26,6 +26,7 @@ from pgsr.publishing.errors import ManifestError
 from pgsr.release.facts import Fact
 from pgsr.release.folder.released_tables import dense
 from pgsr.release.kinds import Kind, Measured
+from pgsr.release.post_processing import RECORDED_BY_LEVEL
 from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
 
@@ -119,7 +120,7 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
         "max_quantity": terms.max_quantity,
         "invariants": invariants(terms),
         "mechanism": str(terms.kind),
-        "method": repr(terms.mechanism(n_levels).post),
+        "method": repr(terms.mechanism(n_levels).post) if terms.max_sizes is None else RECORDED_BY_LEVEL[terms.kind],
         "options": {name: {"merge": str(terms.merge), "norm": terms.norm}[name] for name in terms.kind.options},
         **intervals,
         **({} if terms.plain else {"noise": _noise_fields(terms)}),

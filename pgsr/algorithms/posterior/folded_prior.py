@@ -1,0 +1,117 @@
+"""The prior means of all regions, level by level, where every level has sizes of its own."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.algorithms.posterior.prior import CELLS_AT_ONCE, PooledPrior, positive
+from pgsr.data.hierarchy import Hierarchy
+
+Tables = Sequence[np.ndarray]
+"""One per level, shape (regions of the level, K + 1)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The facts about every level that prior means follow from.
+
+    Attributes:
+        hierarchy: the regions.
+        totals: numbers of groups per level, shape (regions of the level,).
+        precision: 2 / variance of the noise of every level.
+        own_variance: of the noise in a region's counts, one per level.
+    """
+
+    hierarchy: Hierarchy
+    totals: Sequence[np.ndarray]
+    precision: Sequence[float]
+    own_variance: Sequence[float]
+
+    def shapes(self, cumulative: Tables) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Join the counts of regions with those of the regions below them, from the leaves up; of all levels above.
+
+        The variances that are returned as well, one per region, are those of the noise at sizes that its children have,
+        too. In its tail, which is spread as its own counts say, there may be more noise, up to that of its own counts.
+        """
+        tree = self.hierarchy
+        below, precise = np.diff(cumulative[-1], prepend=0.0), np.full(len(cumulative[-1]), self.precision[-1])
+        noise = np.full(len(below), self.own_variance[-1])
+        if tree.n_levels == 1:
+            return [below], [noise]
+        shapes: list[np.ndarray] = []
+        variances: list[np.ndarray] = []
+        for level in range(tree.n_levels - 2, -1, -1):
+            here = tree.level(level)
+            starts = tree.first_child[here] - here.stop
+            children = np.add.reduceat(below, starts, axis=0)
+            theirs = 1.0 / np.add.reduceat(1.0 / precise, starts)
+            own, k = np.diff(cumulative[level], prepend=0.0), children.shape[1] - 1
+            part = theirs / (theirs + self.precision[level])
+            noise = (1 - part) ** 2 * self.own_variance[level] + part**2 * np.add.reduceat(noise, starts)
+            part = part[:, None]
+            below = (1 - part) * own
+            below[:, :k] += part * children[:, :k]
+            # The tail: as large as both say, spread as its own counts say.
+            tail, n_tail = own[:, k:].sum(axis=1, keepdims=True), own.shape[1] - k
+            spread = np.where(tail > 0, own[:, k:] / np.where(tail > 0, tail, 1.0), 1 / n_tail)
+            below[:, k:] += part * children[:, k:] * spread
+            precise = theirs + self.precision[level]
+            shapes.insert(0, below)
+            variances.insert(0, noise)
+        return shapes, variances
+
+
+def prior_means(rule: PooledPrior, levels: Levels, cumulative: Tables) -> Iterator[tuple[int, slice, np.ndarray]]:
+    """Yield levels, rows and prior means of their counts by the rule: the root first, families of siblings whole.
+
+    Args:
+        rule: as with the same sizes everywhere; what differs is that a parent's shape folds to its children's sizes.
+        levels: what is known of them.
+        cumulative: posterior means of the cumulative counts of the round before. Rows may change once they were
+            yielded.
+    """
+    tree, (shapes, variances) = levels.hierarchy, levels.shapes(cumulative)
+    root, _ = rule.smooth(shapes[0], rule.root_width, variances[0])
+    yield 0, slice(0, 1), positive(root, levels.totals[0])
+    for level in range(1, tree.n_levels):
+        above, here, n_sizes = tree.level(level - 1), tree.level(level), cumulative[level].shape[1]
+        first = tree.first_child[above.start : above.stop + 1] - here.start
+        start = 0
+        while start < len(first) - 1:  # parents whose families are looked at together
+            stop = int(np.searchsorted(first, first[start] + max(1, CELLS_AT_ONCE // n_sizes), side="right")) - 1
+            stop = max(stop, start + 1)
+            families = first[start : stop + 1]
+            rows = slice(int(families[0]), int(families[-1]))
+            about = shapes[level - 1][start:stop], rule.shape_width, variances[level - 1][start:stop]
+            shape, apart = rule.smooth(*about)
+            shape = np.append(shape[:, : n_sizes - 1], shape[:, n_sizes - 1 :].sum(axis=1, keepdims=True), axis=1)
+            if apart is not None:
+                apart = np.append(apart[:, : n_sizes - 1], np.zeros((len(apart), 1), bool), axis=1)
+            own = np.diff(cumulative[level][rows], prepend=0.0)
+            mu = _of_families(rule, levels, shape, apart, families - rows.start, own, level, rows)
+            yield level, rows, positive(mu, levels.totals[level][rows])
+            start = stop
+
+
+def _of_families(
+    rule: PooledPrior,
+    levels: Levels,
+    shape: np.ndarray,
+    apart: np.ndarray | None,
+    first: np.ndarray,
+    counts: np.ndarray,
+    level: int,
+    rows: slice,
+) -> np.ndarray:
+    """Compute the prior means of whole families from their parents' shapes and their own counts."""
+    together = shape.sum(axis=1, keepdims=True)
+    shape = np.where(together > 0, shape / np.where(together > 0, together, 1.0), 1 / shape.shape[1])
+    sizes = np.diff(first)
+    expected = np.repeat(shape, sizes, axis=0) * levels.totals[level][rows, None]
+    if apart is not None:
+        apart = np.repeat(apart, sizes, axis=0)
+    mu, own = rule.deviating(counts, expected, apart, np.full((len(counts), 1), levels.own_variance[level]))
+    wanted, found = (np.add.reduceat(np.where(own, 0.0, each), first[:-1]) for each in (expected, mu))
+    scale = np.divide(wanted, found, out=np.zeros_like(found), where=found > 0)
+    return np.where(own, mu, mu * np.repeat(scale, sizes, axis=0))

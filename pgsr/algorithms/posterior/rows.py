@@ -1,0 +1,140 @@
+"""The posterior of all regions of a level at once, where every level has sizes of its own.
+
+A region of a level with sizes 0..K is a chain of cumulative counts as the room derives it; its last class is
+"K or more". What differs from the same sizes everywhere is what regions say about each other:
+
+- **Upwards.** A parent with sizes 0..K has children with sizes 0..k. Their counts join its own size by size below k,
+  and their last classes join the sum of its tail, from k on; within the tail the parent's own counts alone say how it
+  is spread.
+- **Downwards.** A parent's shape, folded to the sizes of its children, is the shape that they share.
+
+So tails are linked: what a parent expects from k on and what its children expect in their last class add up.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.algorithms.isotonic import isotonic_l1_middles
+from pgsr.algorithms.m_c.joint import laws_of
+from pgsr.algorithms.posterior.evidence import BORDER, KINDS, ROUGH_BORDER
+from pgsr.algorithms.posterior.folded_prior import Levels, prior_means
+from pgsr.algorithms.posterior.likelihood import Likelihood
+from pgsr.algorithms.posterior.misfit import WIDE_SHAPE, misfits
+from pgsr.algorithms.posterior.prior import COUNT_NOISE, PooledPrior
+from pgsr.algorithms.posterior.uncertainty import with_estimated_prior
+from pgsr.algorithms.simplex import simplex_projection
+from pgsr.data.views import View
+from pgsr.machine.parallel import share
+from pgsr.methods.gate import NO_LIMIT, Deadline
+from pgsr.noise.measurement import Measurement
+from pgsr.privacy.laws import Law
+
+_NOTHING = 700.0
+"""exp(-700) is as good as nothing: beyond this loss in multiples of the noise's scale powers are not told apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalTables:
+    """The posterior of the cumulative counts of every region alone; one table per level, shape (regions, K + 1).
+
+    Attributes:
+        means: E c[s].
+        variances: Var c[s], float32.
+        steps: Var x[s] of the counts, where prior means are known to be estimates, float32; of no rows if not wanted.
+    """
+
+    means: list[np.ndarray]
+    variances: list[np.ndarray]
+    steps: list[np.ndarray]
+
+
+def marginal_tables(
+    measurement: Measurement,
+    rounds: int,
+    prior: PooledPrior,
+    *,
+    with_steps: bool = True,
+    deadline: Deadline = NO_LIMIT,
+) -> MarginalTables:
+    """Compute the posterior of all regions alone, with or without the variances of counts.
+
+    Args:
+        measurement: of counts or of cumulative counts on every level, with every region's total.
+        rounds: how often priors are estimated anew.
+        prior: the rule by which they are.
+        deadline: asked between families.
+
+    Raises:
+        Stopped: out of time.
+    """
+    view, tree = measurement.view, measurement.hierarchy
+    assert isinstance(view, View), "levels with sizes of their own have one view"
+    levels = range(tree.n_levels)
+    totals = [measurement.region_totals[tree.level(level)] for level in levels]
+    laws = laws_of(measurement)
+    precision = [2 / float(law.variance_bound) for law in laws]
+    noise = [float(law.variance_bound) * COUNT_NOISE[view] for law in laws]
+    known = Levels(tree, totals, precision, noise)
+    tables = [np.ascontiguousarray(table, np.int64) for table in measurement.tables]
+    means = [_pilot(view, *pair) for pair in zip(tables, totals, strict=True)]
+    variances = [np.empty(mean.shape, np.float32) for mean in means]
+    steps = [np.empty(mean.shape if with_steps else (0, mean.shape[1]), np.float32) for mean in means]
+    for turn in range(rounds):
+        last = turn == rounds - 1
+        for level, rows, mu in prior_means(prior, known, means):
+            deadline.check("no posterior of all regions")
+            about = tables[level][rows], totals[level][rows], laws[level], view, prior
+            wanted = steps[level][rows] if last else steps[level][:0]
+            filled = means[level][rows], variances[level][rows], wanted
+            wide = _misfits(view, laws[level], prior, means[level][rows], mu)
+            _improve(*about, mu, wide, *filled, turn == 0, BORDER if last else ROUGH_BORDER)
+            if len(wanted):
+                of_prior = prior.shapes(mu.shape[1]), prior.cells(mu.shape[1])
+                wanted[:] = with_estimated_prior(wanted, mu, wide, *of_prior)
+    return MarginalTables(means, variances, steps)
+
+
+def _misfits(view: View, law: Law, prior: PooledPrior, means: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    if view is not View.CUMULATIVE:
+        return np.zeros(mu.shape, bool)
+    return misfits(means, mu, float(law.variance_bound), prior.shapes(mu.shape[1]))
+
+
+def _improve(
+    y: np.ndarray,
+    total: np.ndarray,
+    law: Law,
+    view: View,
+    prior: PooledPrior,
+    mu: np.ndarray,
+    wide: np.ndarray,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    steps: np.ndarray,
+    first: bool,
+    border: float,
+) -> None:
+    """Replace the means and variances of some regions of a level by those of their posterior; fill `steps`.
+
+    The shape of the prior is `WIDE_SHAPE` where it is `wide`.
+    """
+    from pgsr.algorithms.posterior.rows_kernel import posterior_rows
+
+    deviation = float(law.variance_bound) ** 0.5
+    half = float(int(20 + 7 * deviation) if view is View.COUNTS else int(8 + 2.1 * deviation))
+    likelihood = Likelihood.of(law, int(min(total.max(initial=0) + 1, _NOTHING * deviation + 2)))
+    n_sizes = y.shape[1]
+    up_to = n_sizes - (view is View.CUMULATIVE)
+    powers = likelihood.law, likelihood.coarse, likelihood.fine
+    shapes = np.where(wide, WIDE_SHAPE, prior.shapes(n_sizes))
+    filled = mu, shapes, border, mean, variance, steps
+    about = KINDS[view], y, *powers, up_to, deviation, total, half, first
+    share(posterior_rows, range(len(y)), 20 * n_sizes, *about, *filled)
+
+
+def _pilot(view: View, y: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Guess cumulative counts without a prior, as `Evidence.pilot` does; float64, shape (regions, K + 1)."""
+    if view is View.CUMULATIVE:
+        return np.append(np.floor(isotonic_l1_middles(y[:, :-1], totals)), totals[:, None], axis=1)
+    return np.cumsum(simplex_projection(y, totals, integer=True), axis=1, dtype=float)

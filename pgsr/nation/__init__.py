@@ -1,0 +1,43 @@
+"""What works on a nation in parts: one state in memory at a time, on threads, processes or a Dask cluster.
+
+A nation has more cells than memory; a state, a region of some level with all that lies below it, has not. What travels
+between parts are the cells that are worth looking at, prices, and the values of the parts' roots. The mathematics is
+that of the methods in memory (`pgsr.algorithms`), whose loops these are; docs/nation.md says what is done in which
+order.
+
+| file             | what                                                                                  |
+|------------------|---------------------------------------------------------------------------------------|
+| `layout`         | regions and parts, and what tables are called                                         |
+| `measuring`      | `measure`: noise of every part                                                        |
+| `m_h`            | `StreamedLevelTreeProjection`: M_H and M_c^dp; `judging` proves the answer in parts    |
+| `joint`          | `StreamedLevelRelease`: two-stage and posterior, of the parts that `measured_parts` reads |
+| `matching`       | `StreamedLevelMatching`                                                               |
+| `size_blocks`    | `StreamedTreeProjection`: M_H with one largest size, block by block of sizes           |
+"""
+
+from pgsr.moved import gone_by_level
+from pgsr.nation.joint import StreamedLevelRelease, StreamedReleaseResult
+from pgsr.nation.layout import Tree, Truth
+from pgsr.nation.m_h import StreamedLevelResult, StreamedLevelTreeProjection
+from pgsr.nation.matching import StreamedLevelMatching
+from pgsr.nation.measuring import measure
+from pgsr.nation.size_blocks import CountFile, SizeBlocks, StreamedResult, StreamedTreeProjection
+
+__all__ = [
+    "CountFile",
+    "SizeBlocks",
+    "StreamedLevelMatching",
+    "StreamedLevelRelease",
+    "StreamedLevelResult",
+    "StreamedLevelTreeProjection",
+    "StreamedReleaseResult",
+    "StreamedResult",
+    "StreamedTreeProjection",
+    "Tree",
+    "Truth",
+    "measure",
+]
+
+
+def __getattr__(name: str) -> object:
+    raise gone_by_level(name) or AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,186 @@
+"""M_H with sizes per level for a nation that is kept apart by state: solution and answer part by part."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from pgsr.algorithms.isotonic_tree_projection import repaired_table
+from pgsr.algorithms.m_h.flow import UNKNOWN, Part, Prices
+from pgsr.algorithms.m_h.flow.asking import Reply, begin
+from pgsr.algorithms.m_h.flow.joined import Upper
+from pgsr.algorithms.m_h.flow.solving import Solved, solve_parts
+from pgsr.data.views import View
+from pgsr.errors import MethodError, ProblemError
+from pgsr.machine.isolation import peak_memory
+from pgsr.machine.parallel import Mapper
+from pgsr.machine.partitions import Engine, Partitions
+from pgsr.methods.gate import Deadline
+from pgsr.nation.judging import Outcome, judged, price_of_the_total
+from pgsr.nation.layout import KINDS, UPPER, Tree
+
+
+@dataclass(frozen=True)
+class StreamedLevelResult:
+    """The outcome of a streamed solve, without the answer, which was written.
+
+    Attributes:
+        optimal: whether every part and the upper levels are feasible, and prices prove every cell best.
+        objective: exact.
+        violations: number of violated conditions by kind.
+        passes: how often every part was read.
+        n_cells: of all tables.
+        n_arcs: cells that were in the network at the end.
+        seconds: wall time without compilation.
+        peak_bytes: most memory this process ever held.
+    """
+
+    optimal: bool
+    objective: int
+    violations: dict[str, int]
+    passes: int
+    n_cells: int
+    n_arcs: int
+    seconds: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True)
+class StreamedLevelTreeProjection:
+    """The `TreeProjection` of a hierarchy in parts: the same proved integers, one part in memory at a time.
+
+    What lies below a region of some level, say a state, is a part: its choice of cells, its prices, its answer and its
+    judgement. Between parts travel the cells that are worth looking at, and prices. Their network is arc by arc that of
+    the whole, so the integers are the same as in memory, one by one, wherever parts run. Answers are written as
+    counts-l for level l.
+
+    With View.CUMULATIVE it is an `IsotonicTreeProjection` (M_c^dp): every region's cumulative counts are repaired
+    whenever its part is read, and the rest is the same.
+
+    Args:
+        engine: where parts are asked.
+        view: of what `measure` wrote.
+
+    Memory: about 150 bytes per cell that is worth looking at, 30 per cell of the parts in work.
+
+    Extends: `TreeProjection`, to one part in memory at a time. Shown equal to it by
+    `tests/test_nation_m_h.py::test_equals_the_whole`.
+    """
+
+    engine: Mapper = field(default_factory=Engine)
+    view: View = View.COUNTS
+
+    def __post_init__(self) -> None:
+        if self.view not in KINDS:
+            raise MethodError(f"view={self.view!r}; give View.COUNTS for M_H or View.CUMULATIVE for M_c^dp")
+
+    def solve(self, tree: Tree, partitions: Partitions) -> StreamedLevelResult:
+        """Solve M_H on the stored measurement, and write the answer.
+
+        Raises:
+            ProblemError: tables do not fit the tree; or cumulative counts have public numbers of groups that are not
+                those of the last level.
+        """
+        deadline, keys = Deadline(), list(tree.keys)
+        stored = _Stored(tree, partitions, self.view, int(partitions.read(UPPER, "total")[0, 0]))
+        total = None if stored.levels_known() else stored.total
+        replies = list(self.engine(partial(begin, stored), keys))
+        upper = Upper.of(stored.above(replies), replies)
+        solved = solve_parts(stored, keys, replies, upper, total, self.engine)
+        summary = _judge_upper(upper.part, solved, total)
+        for level, table in enumerate(summary.counts[:-1]):
+            partitions.write(UPPER, f"counts-{level}", table)
+        outcomes = [summary.outcome, *solved.outcomes]
+        violated = {kind: sum(part.violations[kind] for part in outcomes) for kind in outcomes[0].violations}
+        return StreamedLevelResult(
+            optimal=all(part.proved for part in outcomes) and not any(violated.values()),
+            objective=sum(part.objective for part in outcomes),
+            violations=violated,
+            passes=solved.passes,
+            n_cells=sum(part.n_cells for part in outcomes),
+            n_arcs=solved.n_arcs,
+            seconds=deadline.spent,
+            peak_bytes=peak_memory(),
+        )
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """Parts whose tables are in partitions, of this view; `total` is the public number of groups of the root."""
+
+    tree: Tree
+    partitions: Partitions
+    view: View
+    total: int
+
+    def read(self, key: str) -> Part:
+        tree, first = self.tree.tree(key), self.tree.upper.n_levels - 1
+        totals = None
+        for level in self.levels_known():
+            totals = np.full(tree.n_regions, UNKNOWN, np.int64) if totals is None else totals
+            totals[tree.level(level - first)] = self.partitions.read(key, f"totals-{level}")[:, 0]
+        tables, known = [], None
+        if totals is not None and self.view is View.CUMULATIVE:
+            known = tree.sum_up(totals[tree.leaves])
+        for level in range(first, len(self.tree.max_sizes)):
+            name = f"{KINDS[self.view]}-{level}"
+            table = self.partitions.read(key, name)
+            if table.shape[1] != self.tree.max_sizes[level] + 1:
+                raise ProblemError(
+                    f"{name} of {key} has {table.shape[1]} sizes, not {self.tree.max_sizes[level] + 1}; "
+                    "measure into an empty folder"
+                )
+            tables.append(self._counts(table, None if known is None else known[tree.level(level - first)]))
+        return Part.of(tree, tuple(tables), known=totals)
+
+    def above(self, replies: Sequence[Reply]) -> Part:
+        """Make the part of the upper levels, whose last one are the roots of the parts."""
+        upper, first = self.tree.upper, self.tree.upper.n_levels - 1
+        roots, known = np.array([reply.noisy for reply in replies]), None
+        stated = bool(self.levels_known())
+        if stated and self.view is View.CUMULATIVE:
+            known = upper.sum_up(roots.sum(axis=1))  # repaired counts add up to a region's number of groups
+        tables = []
+        for level in range(first):
+            table = self.partitions.read(UPPER, f"{KINDS[self.view]}-{level}")
+            tables.append(self._counts(table, None if known is None else known[upper.level(level)]))
+        return Part.of(upper, (*tables, roots))
+
+    def _counts(self, table: np.ndarray, known: np.ndarray | None) -> np.ndarray:
+        """Make counts of the table of a level: repair it if it is of cumulative ones, below what is known of groups."""
+        if self.view is View.COUNTS:
+            return table
+        return repaired_table(table, self.total if known is None else known)
+
+    def levels_known(self) -> list[int]:
+        """List the levels whose regions' numbers of groups were written."""
+        levels = range(self.tree.upper.n_levels - 1, len(self.tree.max_sizes))
+        known = [level for level in levels if self.partitions.has(self.tree.keys[-1], f"totals-{level}")]
+        if self.view is View.CUMULATIVE and known and levels[-1] not in known:
+            raise ProblemError(
+                "M_c^dp needs every region's number of groups or the root's alone; measure with "
+                f"totals_of={levels[-1]}, the last level, or without totals_of"
+            )
+        return known
+
+    def keep(self, key: str, part: Part, counts: tuple[np.ndarray, ...], prices: Prices) -> Outcome:
+        """Judge the answer of a part, and write it."""
+        for level, table in enumerate(counts, self.tree.upper.n_levels - 1):
+            self.partitions.write(key, f"counts-{level}", table)
+        return judged(part, counts, prices)
+
+
+@dataclass(frozen=True, eq=False)
+class _JudgedUpper:
+    counts: tuple[np.ndarray, ...]
+    outcome: Outcome
+
+
+def _judge_upper(part: Part, solved: Solved, total: int | None) -> _JudgedUpper:
+    """Judge the levels above the parts from their own counts and the parts' roots."""
+    assert solved.above is not None
+    partly, prices = solved.above
+    counts = (*partly[:-1], np.array([outcome.root for outcome in solved.outcomes]))
+    found = judged(part, counts, prices, total, n_levels=len(counts) - 1)
+    return _JudgedUpper(counts, replace(found, proved=found.proved and price_of_the_total(prices, total)))

@@ -1,0 +1,141 @@
+"""Prices for integers: sets of vertices that are moved to where they are balanced, against the definition."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from test_m_h_flow import KINDS, random_problem
+from test_m_h_flow_network import network_of
+
+from pgsr.engines.quadratic_flow import Network, balance_kernel, cheapest_flow, nearly_whole, relaxed_prices
+from pgsr.engines.quadratic_flow.balancing import Balance
+
+SHARES = pytest.mark.parametrize("share", [1.0, 0.5, 0.2])
+
+
+@pytest.mark.drawn(1)
+@SHARES
+def test_every_set_is_moved_to_where_it_is_balanced(share):
+    """Set by set; one that cannot be balanced, or not in a few tries, moves so that the dual falls."""
+    unbalanced = n_sets = 0
+    for seed in range(8):
+        network = some_network(seed)
+        price = some_prices(network, seed)
+        balance = Balance(network, share)
+        for group, members, firsts in balance.sets:
+            for i in range(len(firsts) - 1):
+                own, before = members[firsts[i] : firsts[i + 1]], price.copy()
+                balance_kernel.balance(*balance.terms, group, members, firsts[i : i + 2], price)
+                moves = (price - before)[own]
+                assert np.ptp(moves) < 1e-9
+                assert (np.delete(price, own) == np.delete(before, own)).all()
+                assert dual(network, price, share) <= dual(network, before, share) + 1e-6
+                n_sets += 1
+                if abs(excess_at(network, price, share)[own].sum()) > 1.1e-3:
+                    unbalanced += 1
+                    assert abs(excess_at(network, before, share)[own].sum()) > 1e-3
+                    assert not np.isclose(moves[0], 0) or cannot_be_balanced(network, price, share, own)
+    assert n_sets > 250
+    assert unbalanced < 0.05 * n_sets
+
+
+@SHARES
+def test_no_turn_raises_the_dual(share):
+    """By its definition; and turns alone come near its least value."""
+    for seed in range(6):
+        network = some_network(seed)
+        price, balance = np.zeros(network.n_vertices), Balance(network, share)
+        values = [dual(network, price, share)]
+        for _ in range(60):
+            balance.turn(price)
+            values.append(dual(network, price, share))
+        assert (np.diff(values) < 1e-6).all()
+        if share == 1.0:
+            best = dual(network, relaxed_prices(network), share)
+            assert best - 1e-6 <= values[-1] < best + 0.02 * (values[0] - best)
+
+
+def test_the_slope_of_the_dual_is_what_is_left_over():
+    """The twins of this file belong together: differences of one are the other."""
+    network = some_network(3)
+    price = some_prices(network, 3)
+    for share in (1.0, 0.4):
+        excess = excess_at(network, price, share)
+        for v in range(1, network.n_vertices):
+            near = [price.copy(), price.copy()]
+            near[0][v], near[1][v] = price[v] - 1e-5, price[v] + 1e-5
+            slope = (dual(network, near[1], share) - dual(network, near[0], share)) / 2e-5
+            assert slope == pytest.approx(excess[v], abs=1e-3)
+
+
+def test_trees_are_what_free_arcs_connect():
+    """By merging sets, arc by arc."""
+    for seed in range(8):
+        network = some_network(seed)
+        merged = [{v} for v in range(network.n_vertices)]
+        for start, end, free in zip(network.start, network.end, network.free, strict=True):
+            if free and start > 0 and end > 0 and merged[start] is not merged[end]:
+                merged[start] |= merged[end]
+                for v in merged[start]:
+                    merged[v] = merged[start]
+        _, members, firsts = Balance(network, 1.0).sets[0]
+        trees = [set(members[a:b].tolist()) for a, b in pairwise(firsts)]
+        assert trees
+        assert sorted(map(sorted, trees)) == sorted(
+            sorted(s) for s in {id(m): m for m in merged}.values() if len(s) > 1
+        )
+
+
+def test_prices_for_integers_are_nearer_to_the_best_ones():
+    """In the dual of the integer problem, which is that of a share near 0, and least at the prices that prove."""
+    for seed in range(6):
+        network = network_of(random_problem(seed, (3, 3, 3), (20, 20, 20, 3), "leaves", spread_of_y=1))
+        real = relaxed_prices(network)
+        best = dual(network, cheapest_flow(network).price.astype(float), 1e-9)
+        tried = real, nearly_whole(network, real), nearly_whole(network, real, 0.2, 20)
+        above = [dual(network, np.rint(price), 1e-9) - best for price in tried]
+        assert 0.8 * above[0] > above[1] > above[2] > -1e-6, above
+
+
+def some_network(seed: int) -> Network:
+    return network_of(random_problem(seed, (2, 3, 2), (7, 4, 4, 2), KINDS[seed % 4]))
+
+
+def some_prices(network: Network, seed: int) -> np.ndarray:
+    return np.append(0.0, np.random.default_rng(seed).uniform(-30, 30, network.n_vertices - 1))
+
+
+def cannot_be_balanced(network, price, share, own) -> bool:
+    """Tell whether the set has something left over, or lacks something, however far it is moved."""
+    off = []
+    for move in (-1e6, 1e6):
+        moved = price.copy()
+        moved[own] += move
+        off.append(excess_at(network, moved, share)[own].sum())
+    return bool(off[0] * off[1] > 0)
+
+
+def excess_at(network, price: np.ndarray, share: float) -> np.ndarray:
+    excess = network.supply.astype(float)
+    for start, end, y, w, free in zip(network.start, network.end, network.y, network.w, network.free, strict=True):
+        flow = y + (price[end] - price[start]) / (2 * w)
+        whole = math.floor(flow)
+        flow = whole + min(1.0, max(0.0, 0.5 + (flow - whole - 0.5) / share))
+        flow = flow if free else max(0.0, flow)
+        excess[start] -= flow
+        excess[end] += flow
+    return excess
+
+
+def dual(network, price: np.ndarray, share: float) -> float:
+    """Add up what all arcs carry, from payment 0 to their own: k^2 / 2 up to k, and then the ramp to k + 1."""
+    value = float(price @ network.supply)
+    for start, end, y, w, free in zip(network.start, network.end, network.y, network.w, network.free, strict=True):
+        flow = y + (price[end] - price[start]) / (2 * w)
+        flow = flow if free else max(0.0, flow)
+        whole = math.floor(flow)
+        part, low, high = flow - whole, 0.5 - share / 2, 0.5 + share / 2
+        ramp = (min(max(part, low), high) - low) ** 2 / (2 * share) + max(0.0, part - high)
+        value += 2 * w * (whole**2 / 2 + whole * part + ramp)
+    return value

@@ -1,0 +1,404 @@
+"""Noise, solution and answer of a nation in parts, against the whole in memory."""
+
+import os
+import sys
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import cloudpickle
+import numpy as np
+import pytest
+from instances import FULL
+
+from pgsr import Geometric, Measurement, Secure, Seeded, Totals, View
+from pgsr.algorithms import IsotonicTreeProjection
+from pgsr.algorithms.m_h.flow import Part, solve
+from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.datasets.census_blocks import CensusBlocks
+from pgsr.errors import ArgumentError, BudgetError, MethodError, ProblemError, TableError
+from pgsr.machine.parallel import DaskMap
+from pgsr.machine.partitions import Engine, ParquetFolder
+from pgsr.nation import StreamedLevelTreeProjection, measure
+from pgsr.nation.judging import judged
+from pgsr.nation.layout import KINDS
+from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.laws.per_level import GeometricNoise
+
+HERE = Engine(map, attempts=1)
+BY_DASK = pytest.mark.drawn(1, pool="a nation in parts, by Dask")
+SIZES = {"one drop": (40,) * 7 + (7,), "drops above and below": (60, 60, 40, 40, 20, 9, 9, 3)}
+
+
+def nation(sizes) -> CensusBlocks:
+    return CensusBlocks(blocks=3_200, groups=60_000, max_sizes=sizes)
+
+
+def measured(tmp_path, sizes, engine=HERE, view=View.COUNTS, totals_of=None):
+    data, folder = nation(sizes), ParquetFolder(str(tmp_path / "nation"))
+    measure(data, folder, Geometric(view, 4), Seeded("s"), engine, totals_of=totals_of)
+    return data, folder
+
+
+def in_memory(data, folder, view, totals_of):
+    """The result of the method without parts, on what was written."""
+    whole = joined(data, folder, KINDS[view])
+    totals = None
+    if totals_of is not None:
+        totals = np.full(whole.hierarchy.n_regions, -1)
+        of_parts = [folder.read(key, f"totals-{totals_of}")[:, 0] for key in data.keys]
+        totals[whole.hierarchy.level(totals_of)] = np.concatenate(of_parts)
+    tree, total, tables = whole.hierarchy, 60_000 if totals is None else None, whole.tables
+    if view is View.CUMULATIVE:
+        public = Totals.ROOT if totals is None else Totals.REGIONS
+        known = np.array([60_000]) if totals is None else tree.sum_up(totals[tree.leaves])
+        noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
+        measurement = Measurement(tree, view, whole.tables, 0, noise, public, known, False)
+        tables = IsotonicTreeProjection(totals=public).stated(measurement).tables
+    part = Part.of(tree, tables, known=totals)
+    counts, prices = solve(part, total)
+    return counts, judged(part, counts, prices, total)
+
+
+def assert_same(data, folder, streamed, whole):
+    """The same proof, and the same integers in every cell, though other integers may be as near."""
+    counts, outcome = whole
+    assert streamed.optimal, streamed
+    assert outcome.optimal
+    assert streamed.objective == outcome.objective
+    assert streamed.n_cells == outcome.n_cells
+    answer = joined(data, folder, "counts")
+    assert not any(part.any() for part in answer.missing())
+    for ours, expected in zip(answer.tables, counts, strict=True):
+        assert np.array_equal(ours, expected)
+
+
+@pytest.mark.drawn(1, pool="M_H in parts equals the whole")
+@pytest.mark.parametrize("view", KINDS)
+@pytest.mark.parametrize("name", SIZES)
+def test_equals_the_whole(tmp_path, name, view):
+    data, folder = measured(tmp_path, SIZES[name], view=view)
+    streamed = StreamedLevelTreeProjection(HERE, view).solve(data, folder)
+    assert_same(data, folder, streamed, in_memory(data, folder, view, None))
+    assert joined(data, folder, "counts").tables[0].sum() == 60_000
+
+
+@pytest.mark.drawn(1, pool="M_H in parts equals the whole")
+@pytest.mark.parametrize(
+    ("view", "totals_of", "name"),
+    [
+        (View.COUNTS, 3, "one drop"),
+        (View.CUMULATIVE, 7, "drops above and below"),
+        *[(View.COUNTS, 7, "one drop"), (View.CUMULATIVE, 7, "one drop")] * FULL,
+    ],
+)
+def test_equals_the_whole_with_public_totals(tmp_path, view, totals_of, name):
+    """Of the states, which stand at the top of the parts, and of the blocks."""
+    data, folder = measured(tmp_path, SIZES[name], view=view, totals_of=totals_of)
+    streamed = StreamedLevelTreeProjection(HERE, view).solve(data, folder)
+    exact = data.part("Ohio").tables[totals_of - 3].sum(axis=1)
+    assert np.array_equal(folder.read("Ohio", f"totals-{totals_of}")[:, 0], exact)
+    assert_same(data, folder, streamed, in_memory(data, folder, view, totals_of))
+    totals = np.concatenate([folder.read(key, f"totals-{totals_of}")[:, 0] for key in data.keys])
+    assert np.array_equal(joined(data, folder, "counts").tables[totals_of].sum(axis=1), totals)
+
+
+def joined(data: CensusBlocks, folder: ParquetFolder, kind: str) -> CountsByLevel:
+    """All parts as one hierarchy in memory."""
+    first = data.upper.n_levels - 1
+    tables = [folder.read("above", f"{kind}-{level}") for level in range(first)]
+    for level in range(first, len(data.max_sizes)):
+        tables.append(np.concatenate([folder.read(key, f"{kind}-{level}") for key in data.keys]))
+    return CountsByLevel(whole_tree(data.blocks), tuple(tables))
+
+
+@cache
+def whole_tree(blocks: int) -> Hierarchy:
+    """The hierarchies of all parts as one, which takes seconds; sizes and groups make no difference to it."""
+    data = CensusBlocks(blocks)
+    first = data.upper.n_levels - 1
+    names, parents, last = [str(r) for r in range(data.upper.n_regions)], data.upper.parent.tolist(), {}
+    for number, key in enumerate(data.keys):
+        last[key] = {0: data.upper.leaves.start + number}
+    for level in range(first + 1, len(data.max_sizes)):
+        for key in data.keys:
+            tree = data.tree(key)
+            here = tree.level(level - first)
+            for region in range(here.start, here.stop):
+                last[key][region] = len(names)
+                parents.append(last[key][int(tree.parent[region])])
+                names.append(f"{key} {region}")
+    return Hierarchy.from_parents(names, parents)
+
+
+@dataclass
+class Failing:
+    """A truth whose parts fail now and then, as a worker does that is killed."""
+
+    data: CensusBlocks
+    failures: dict = field(default_factory=dict)
+
+    def __getattr__(self, name):
+        return getattr(self.data, name)
+
+    def part(self, key):
+        if self.failures.get(key, 0):
+            self.failures[key] -= 1
+            raise OSError("the worker is gone")
+        return self.data.part(key)
+
+
+@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
+def test_a_part_that_is_tried_again_has_the_same_noise(tmp_path):
+    data, calm = measured(tmp_path / "calm", SIZES["one drop"])
+    failing, folder = Failing(data, {"Georgia": 2, "Ohio": 1}), ParquetFolder(str(tmp_path / "failing"))
+    measure(failing, folder, Geometric(View.COUNTS, 4), Seeded("s"), Engine(map, attempts=3, wait=0))
+    assert not any(failing.failures.values())
+    for key in data.keys:
+        for level in range(3, 8):
+            assert np.array_equal(folder.read(key, f"noisy-{level}"), calm.read(key, f"noisy-{level}"))
+
+
+def test_an_interrupted_run_goes_on_and_is_charged_once(tmp_path):
+    data, ledger = nation(SIZES["one drop"]), Ledger(4)
+    failing, folder = Failing(data, {"Ohio": 1}), ParquetFolder(str(tmp_path))
+    with pytest.raises(OSError, match="worker is gone"):
+        measure(failing, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, ledger)
+    done = [key for key in data.keys if folder.has(key, "noisy-7")]
+    assert 0 < len(done) < 51
+    before = folder.read(done[0], "noisy-7")
+    asked = []
+    failing.data = Watched(data, asked)
+    measure(failing, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE)
+    assert sorted(asked) == sorted(set(data.keys) - set(done))
+    assert np.array_equal(folder.read(done[0], "noisy-7"), before)
+    with pytest.raises(BudgetError):
+        measure(failing, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, ledger)
+
+
+OTHERWISE = {
+    "noise": (nation(SIZES["one drop"]), Geometric(View.COUNTS, 8), Seeded("s"), None),
+    "data set": (CensusBlocks(3_200, SIZES["one drop"], 60_001), Geometric(View.COUNTS, 4), Seeded("s"), None),
+    "sizes": (nation((40,) * 7 + (6,)), Geometric(View.COUNTS, 4), Seeded("s"), None),
+    "seed": (nation(SIZES["one drop"]), Geometric(View.COUNTS, 4), Seeded("t"), None),
+    "source": (nation(SIZES["one drop"]), Geometric(View.COUNTS, 4), Secure(), None),
+    "totals": (nation(SIZES["one drop"]), Geometric(View.COUNTS, 4), Seeded("s"), 3),
+}
+
+
+def test_a_run_goes_on_as_it_was_begun_or_not_at_all(tmp_path):
+    """Otherwise the states would be of two data sets, or have noise of two epsilons, and nothing would say so."""
+    begun, folder = Failing(nation(SIZES["one drop"]), {"Ohio": 2}), ParquetFolder(str(tmp_path))
+    with pytest.raises(OSError, match="worker is gone"):
+        measure(begun, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE)
+    for other, (data, noise, source, totals_of) in OTHERWISE.items():
+        ledger = Ledger(8)
+        with pytest.raises(ProblemError, match="or go on as it was begun"):
+            measure(data, folder, noise, source, HERE, ledger, totals_of)
+        assert ledger.left == Ledger(8).left, other
+    assert not folder.has("Ohio", "noisy-7")
+    with pytest.raises(OSError, match="worker is gone"):
+        measure(begun, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE)
+    measure(begun, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE)
+    assert all(folder.has(key, "noisy-7") for key in begun.keys)
+
+
+def test_a_run_goes_on_whatever_kind_of_whole_number_names_the_level(tmp_path):
+    data, folder = nation(SIZES["one drop"]), ParquetFolder(str(tmp_path))
+    for totals_of in (3, np.int64(3)):
+        measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, totals_of=totals_of)
+
+
+def test_tables_of_an_unknown_measurement_are_not_added_to(tmp_path):
+    data, folder = nation(SIZES["one drop"]), ParquetFolder(str(tmp_path))
+    folder.write("Ohio", "noisy-3", np.zeros((1, 41), np.int64))
+    with pytest.raises(ProblemError, match="none that says how they were measured; measure into an empty folder"):
+        measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE)
+
+
+@dataclass(frozen=True)
+class Full:
+    """A folder whose disk is full once, after some tables of Ohio."""
+
+    folder: ParquetFolder
+    mark: Path
+
+    def __getattr__(self, name):
+        return getattr(self.folder, name)
+
+    def write(self, key, name, table):
+        if (key, name) == ("Ohio", "noisy-5") and not self.mark.exists():
+            self.mark.touch()
+            raise OSError("no space left on device")
+        self.folder.write(key, name, table)
+
+
+def test_what_a_broken_attempt_wrote_is_not_measured_anew(tmp_path):
+    """Under secure noise a second draw for the same table would be a second look at the data."""
+    data, folder = nation(SIZES["one drop"]), ParquetFolder(str(tmp_path / "nation"))
+    full = Full(folder, tmp_path / "full")
+    with pytest.raises(OSError, match="no space left"):
+        measure(data, full, Geometric(View.COUNTS, 4), Secure(), HERE)
+    before = folder.read("Ohio", "noisy-4")
+    measure(data, full, Geometric(View.COUNTS, 4), Secure(), HERE)
+    assert np.array_equal(folder.read("Ohio", "noisy-4"), before)
+    assert all(folder.has(key, "noisy-7") for key in data.keys)
+
+
+@dataclass
+class Watched:
+    data: CensusBlocks
+    asked: list
+
+    def __getattr__(self, name):
+        return getattr(self.data, name)
+
+    def part(self, key):
+        self.asked.append(key)
+        return self.data.part(key)
+
+
+@dataclass
+class Broken:
+    """A folder whose disk cannot be read, or is full, now and then: how often, by key and table."""
+
+    folder: ParquetFolder
+    failures: dict
+
+    def __getattr__(self, name):
+        return getattr(self.folder, name)
+
+    def read(self, key, name):
+        self._fail(key, name)
+        return self.folder.read(key, name)
+
+    def write(self, key, name, table):
+        self._fail(key, name)
+        self.folder.write(key, name, table)
+
+    def _fail(self, key, name):
+        if self.failures.get((key, name), 0):
+            self.failures[key, name] -= 1
+            raise OSError("the disk is gone")
+
+
+@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
+@pytest.mark.parametrize("view", KINDS)
+@pytest.mark.parametrize("failing", ["noise of level 5", "counts-6"])
+def test_an_interrupted_solve_goes_on_to_the_same_integers(tmp_path, view, failing):
+    """Where a table cannot be read or written the part is asked again, in the same run or in another."""
+    data, folder = measured(tmp_path, SIZES["one drop"], view=view, totals_of=7)
+    calm = StreamedLevelTreeProjection(HERE, view).solve(data, folder)
+    before = joined(data, folder, "counts")
+    table = failing if failing == "counts-6" else f"{KINDS[view]}-5"
+    broken = Broken(folder, {("Ohio", table): 3})
+    with pytest.raises(OSError, match="disk is gone"):
+        StreamedLevelTreeProjection(HERE, view).solve(data, broken)
+    for key in data.keys:  # whatever it wrote until then is written anew
+        for level in range(3, 8):
+            folder.write(key, f"counts-{level}", folder.read(key, f"counts-{level}") - 1)
+    found = StreamedLevelTreeProjection(Engine(map, attempts=3, wait=0), view).solve(data, broken)
+    assert not any(broken.failures.values())
+    assert (found.optimal, found.objective, found.passes) == (True, calm.objective, calm.passes)
+    for ours, expected in zip(joined(data, folder, "counts").tables, before.tables, strict=True):
+        assert np.array_equal(ours, expected)
+
+
+@BY_DASK
+@pytest.mark.slow
+@pytest.mark.parametrize(("view", "totals_of"), [(View.COUNTS, None), (View.CUMULATIVE, None), (View.CUMULATIVE, 7)])
+def test_threads_and_dask_give_the_same_integers(tmp_path, view, totals_of):
+    distributed = pytest.importorskip("distributed")
+    data, folder = measured(tmp_path, SIZES["one drop"], HERE, view, totals_of)
+    expected = StreamedLevelTreeProjection(HERE, view).solve(data, folder)
+    before = joined(data, folder, "counts")
+    with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+        for name, engine in (("threads", Engine()), ("dask", Engine(DaskMap(client)))):
+            other = measured(tmp_path / name, SIZES["one drop"], engine, view, totals_of)[1]
+            found = StreamedLevelTreeProjection(engine, view).solve(data, other)
+            assert (found.optimal, found.objective) == (True, expected.objective)
+            for ours, same in zip(joined(data, other, "counts").tables, before.tables, strict=True):
+                assert np.array_equal(ours, same)
+
+
+@dataclass
+class Dying:
+    """A truth, or a folder, that kills the process that asks for Ohio, once."""
+
+    data: CensusBlocks | ParquetFolder
+    mark: str
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.data, name)
+
+    def part(self, key):
+        self.die_once(key)
+        return self.data.part(key)
+
+    def read(self, key, name):
+        self.die_once(key)
+        return self.data.read(key, name)
+
+    def die_once(self, key):
+        if key == "Ohio" and not Path(self.mark).exists():
+            Path(self.mark).touch()
+            os._exit(1)
+
+
+@BY_DASK
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_replaced_and_its_part_has_the_same_noise(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
+    data, calm = measured(tmp_path / "calm", SIZES["one drop"])
+    folder, dying = ParquetFolder(str(tmp_path / "killed")), Dying(data, str(tmp_path / "mark"))
+    with distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+        measure(dying, folder, Geometric(View.COUNTS, 4), Seeded("s"), Engine(DaskMap(client)))
+    assert Path(dying.mark).exists()
+    for key in data.keys:
+        assert np.array_equal(folder.read(key, "noisy-7"), calm.read(key, "noisy-7"))
+
+
+@BY_DASK
+@pytest.mark.slow
+@pytest.mark.parametrize("view", KINDS)
+def test_a_worker_that_is_killed_is_replaced_and_the_integers_are_the_same(tmp_path, view):
+    distributed = pytest.importorskip("distributed")
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
+    data, folder = measured(tmp_path, SIZES["one drop"], HERE, view, 7)
+    expected = StreamedLevelTreeProjection(HERE, view).solve(data, folder)
+    before = folder.read("Ohio", "counts-7")
+    dying = Dying(folder, str(tmp_path / "mark"))
+    with distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+        found = StreamedLevelTreeProjection(Engine(DaskMap(client)), view).solve(data, dying)
+    assert Path(dying.mark).exists()
+    assert (found.optimal, found.objective) == (True, expected.objective)
+    assert np.array_equal(folder.read("Ohio", "counts-7"), before)
+
+
+def test_what_cannot_be_done_is_told(tmp_path):
+    data, folder = measured(tmp_path, SIZES["one drop"])
+    with pytest.raises(ProblemError, match="give a level from 3, that of the parts, to 7, the last"):
+        measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, totals_of=1)
+    with pytest.raises(ProblemError, match="root's total alone is public"):
+        measure(data, folder, Geometric(View.COUNTS, 4, totals="root"), Seeded("s"), HERE, totals_of=3)
+    with pytest.raises(MethodError, match="for M_H or"):
+        StreamedLevelTreeProjection(HERE, View.RANKED)
+    states = measured(tmp_path / "states", SIZES["one drop"], view=View.CUMULATIVE, totals_of=3)[1]
+    with pytest.raises(ProblemError, match="totals_of=7, the last level, or without totals_of"):
+        StreamedLevelTreeProjection(HERE, View.CUMULATIVE).solve(data, states)
+    other = CensusBlocks(blocks=3_200, groups=60_000, max_sizes=(40,) * 7 + (5,))
+    with pytest.raises(ProblemError, match="measure into an empty folder"):
+        StreamedLevelTreeProjection(HERE).solve(other, folder)
+    with pytest.raises(TableError, match="cannot be read as a table of counts"):
+        folder.read("Guam", "noisy-3")
+    with pytest.raises(ArgumentError, match="part of a file's name"):
+        folder.write("../Ohio", "noisy-3", np.zeros((1, 1), int))
+    with pytest.raises(ArgumentError, match="is no place to run"):
+        Engine.named("moon")
+    with pytest.raises(ArgumentError, match="whole number from 1 up"):
+        Engine(map, attempts=0)
