@@ -11,8 +11,10 @@ from scipy.optimize import linear_sum_assignment
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, PgsrError, Seeded, Totals, View, metrics
 from pgsr.algorithms import BottomUp, IsotonicFit, Matching, Merge, NoConsistency, match_groups
 from pgsr.algorithms.groups import Groups
-from pgsr.algorithms.matching.alone import groups_alone
+from pgsr.algorithms.matching.alone import level_alone, precision_of
 from pgsr.algorithms.matching.kernel import match_runs
+from pgsr.algorithms.matching.merging import merged
+from pgsr.algorithms.matching.runs import Runs
 from pgsr.data.views import ranked
 from pgsr.privacy.laws.per_level import GeometricNoise
 
@@ -144,27 +146,42 @@ def test_worked_example_e8():
     parent, children = groups(values[0]), [groups(values[1]), groups(values[2])]
     match = match_groups(parent, children)
     assert match.cost == 2
-    state = _merged(measurement)
-    assert [s.groups.size.tolist() for s in state] == [[1, 2], [1, 2, 6]]
-    assert [np.round(1 / s.precision, 6).tolist() for s in state] == [[0.4, 1], [0.5, 1, 1]]
+    root, leaves = Matching().alone(measurement)
+    state = merged(root, leaves, tree, 1, 6)
+    assert [state.region(child).size.tolist() for child in (0, 1)] == [[1, 2], [1, 2, 6]]
+    assert [np.round(1 / state.region(child).precision, 6).tolist() for child in (0, 1)] == [[0.4, 1], [0.5, 1, 1]]
 
 
 def test_worked_example_e8_for_cumulative_variances():
-    from pgsr.algorithms.matching.top_down import _State
-
-    parent = _State(Groups(np.array([3]), np.array([1])), np.array([1 / 2]))
-    child = _State(Groups(np.array([4]), np.array([1])), np.array([1 / 8]))
-    merged = Matching()._merged(parent, [child])[0]
-    assert merged.groups.size.tolist() == [3]  # 3.2 rounded
-    assert 1 / merged.precision[0] == pytest.approx(1.6)
+    parent = Runs.of_groups([Groups(np.array([3]), np.array([1]))], [np.array([1 / 2])])
+    child = Runs.of_groups([Groups(np.array([4]), np.array([1]))], [np.array([1 / 8])])
+    found = merged(parent, child, Hierarchy.from_parents(["root", "a"], [-1, 0]), 1, 9)
+    assert found.size.tolist() == [3]  # 3.2 rounded
+    assert 1 / found.precision[0] == pytest.approx(1.6)
 
 
-def _merged(measurement):
-    from pgsr.algorithms.matching.top_down import _State
+@pytest.mark.parametrize("merge", Merge)
+def test_a_matcher_of_the_same_matching_gives_the_same_groups(merge):
+    """Called region by region with groups, as matchers of others are, against all regions of a level together."""
+    rng = np.random.default_rng(57)
+    for i in range(scale(20, 200)):
+        tree = random_tree(rng, max_regions=14)
+        truth = random_truth(rng, tree, max_size=int(rng.integers(1, 9)), name=str(i))
+        noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(i))
+        known = Matching(merge=merge).apply(noisy).estimate.counts().counts
+        asked = Matching(merge=merge, matcher=Asked()).apply(noisy).estimate.counts().counts
+        assert np.array_equal(known, asked)
 
-    fitted, matching = groups_alone(IsotonicFit(), measurement), Matching()
-    states = [_State(g, matching._precision(measurement, r, g)) for r, g in enumerate(fitted)]
-    return matching._merged(states[0], states[1:])
+
+class Asked:
+    """The sorted matching as a matcher of somebody else."""
+
+    def supports(self, n_groups: int) -> None:
+        del n_groups
+
+    def match(self, parent: Groups, children, time_limit: float | None = None):
+        del time_limit
+        return match_groups(parent, children)
 
 
 @pytest.mark.parametrize("fit", [IsotonicFit(), IsotonicFit(min_size=2), IsotonicFit(ranked_norm=1)])
@@ -176,7 +193,8 @@ def test_variances_by_partition_are_means_over_the_groups_of_a_size(fit):
         noisy = np.sort(rng.integers(0, 9, 12)) + rng.integers(-2, 3, 12)
         law = GeometricNoise(naive.Fraction(1, 2))
         measured = Measurement(tree, View.RANKED, (noisy,), 9, (law,), Totals.REGIONS, np.array([12]), False)
-        (found,) = groups_alone(fit, measured)
+        runs = level_alone(fit, measured, 0)
+        found = Groups(runs.size, runs.count)
         values = [
             min(max(value, naive.Fraction(fit.min_size)), naive.Fraction(9)) for value in naive.isotonic_l2(noisy)
         ]
@@ -188,9 +206,9 @@ def test_variances_by_partition_are_means_over_the_groups_of_a_size(fit):
         several += len(set(values)) > len(by_size)
         assert found.size.tolist() == sorted(by_size)
         means = [float(sum(each) / len(each)) for _, each in sorted(by_size.items())]
-        ours = Matching(fit, partitions=True)._precision(measured, 0, found)
+        ours = precision_of(fit, measured, 0, found, partitions=True)
         assert (1 / ours).tolist() == pytest.approx(means)
-        counted = Matching(fit)._precision(measured, 0, found)
+        counted = precision_of(fit, measured, 0, found, partitions=False)
         assert (counted >= ours * (1 - 1e-12)).all()
     assert (several > 0) == (fit.ranked_norm == 2)
     assert repr(Matching(fit, partitions=True)).endswith("partitions=True)")
