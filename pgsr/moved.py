@@ -81,7 +81,7 @@ MOVED = {
 }
 """New names of modules by their old ones, below `pgsr`; what lay in a package moved with it."""
 
-MOVED_NAMES = {
+MOVED_NAMES: dict[str, dict[str, str]] = {
     "algorithms": dict.fromkeys(("CountFile", "SizeBlocks", "StreamedResult", "StreamedTreeProjection"), "nation"),
 }
 """New modules of single names by their old modules, below `pgsr`."""

@@ -19,6 +19,7 @@ from typer.testing import CliRunner, Result
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded, View
 from pgsr.algorithms import Posterior
 from pgsr.algorithms.mechanism_by_level import LevelMechanism
+from pgsr.algorithms.posterior.folded_errors import cells_of
 from pgsr.cli import app
 from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.intervals import intervals_by_level
@@ -282,13 +283,13 @@ def found_of(relative: float, seed: int) -> tuple[CountIntervals, Ends]:
     measurement = terms.mechanism(3).measure(truth, Seeded("ends"))
     result, rng = post_processed(terms, measurement), np.random.default_rng(seed)
     about = result.uncertainty
-    errors = about.reaches.errors
+    errors = about.errors
     variances, steps = (
         [(table * (1 + relative * rng.choice([-1, 1], table.shape))).astype(np.float32) for table in tables]
         for tables in (errors.variances, errors.steps)
     )
-    reaches = replace(about.reaches, errors=replace(errors, variances=variances, steps=steps))
-    other = replace(about, reaches=reaches).intervals(result.estimate, 0.9, View.COUNTS)
+    sd = cells_of(replace(errors, variances=variances, steps=steps).deviations(View.COUNTS))
+    other = replace(about, counts=replace(about.counts, sd=sd)).intervals(result.estimate, 0.9, View.COUNTS)
     released = CountsByLevel(TREE, result.estimate.as_counts)
     return CountIntervals.of(terms, measurement, result, released), Ends.by_level(other.lower, other.upper)
 
@@ -317,7 +318,7 @@ def test_variances_change_by_no_more_than_their_terms() -> None:
     counts = rng.poisson(40 * 0.8 ** np.arange(41), (12, 41))
     truth = CountsByLevel.of(CountOfCounts(TREE, TREE.sum_up(counts), "d"), SIZES)
     terms = Terms("d", SIZES, "1", Kind.POSTERIOR)
-    about = post_processed(terms, terms.mechanism(3).measure(truth, Seeded("terms"))).uncertainty.reaches.errors
+    about = post_processed(terms, terms.mechanism(3).measure(truth, Seeded("terms"))).uncertainty.errors
     plain = replace(about, **{name: [t.astype(float) for t in getattr(about, name)] for name in ("variances", "steps")})
     reached = 0.0
     for _ in range(20):

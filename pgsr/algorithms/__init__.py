@@ -95,7 +95,7 @@ METHODS: tuple[Entry, ...] = (
         Matching(),
         measured={CUMULATIVE: "Matching()  [H_c, sorted]", RANKED: "Matching()  [H_g, sorted]"},
         release="kuo",
-        by_level=Matching(IsotonicFit(optimum="midpoint")),
+        by_level=Matching(IsotonicFit(optimum=Optimum.MIDPOINT)),
         page="../notebooks/06_matching.ipynb",
     ),
     Entry(

@@ -39,7 +39,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from pgsr.algorithms.mechanism_by_level import by_level
-from pgsr.algorithms.posterior.folded_errors import FoldedReaches
+from pgsr.algorithms.posterior.folded_errors import cells_of
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
 from pgsr.algorithms.tree_rounding import GRID
 from pgsr.data.counts_by_level import CountsByLevel
@@ -115,8 +115,9 @@ class CountIntervals:
         exact, moved = about.counts.sd.astype(float), about.counts.moved
         error = SD_ERROR * (1 + exact) + _error_of_centre(probability) + ERROR_OF_PART * moved / _quantile(probability)
         possible = (replace(about.counts, sd=sd) for sd in (exact, exact + error, np.maximum(exact - error, 0)))
-        found = [about.intervals(table, probability, View.COUNTS, reach) for reach in possible]
-        return cls(*(_narrowed(terms, measurement, each.lower, each.upper) for each in found))
+        found = [replace(about, counts=reach).intervals(table, probability, View.COUNTS) for reach in possible]
+        sides = [(np.asarray(each.lower), np.asarray(each.upper)) for each in found]
+        return cls(*(_narrowed(terms, measurement, lower, upper) for lower, upper in sides))
 
     @classmethod
     def _by_level(
@@ -124,12 +125,12 @@ class CountIntervals:
     ) -> "CountIntervals":
         relative, absolute = 2 * SD_ERROR + 2.0**-23 * (terms.max_excess + 2), SD_ERROR + _error_of_centre(probability)
         exact = about.counts.sd.astype(float)
-        error = relative * (about.reaches.terms if isinstance(about.reaches, FoldedReaches) else exact**2)
+        error = relative * (exact**2 if about.errors is None else cells_of(about.errors.terms()))
         wide = np.sqrt(exact**2 + error) + absolute
         narrow = np.maximum(np.sqrt(np.maximum(exact**2 - error, 0)) - absolute, 0)
         table, possible = Estimate(released.hierarchy, View.COUNTS, released.tables), (exact, wide, narrow)
-        reaches = (replace(about.counts, sd=sd) for sd in possible)
-        found = [by_level(about.intervals(table, probability, View.COUNTS, reach)) for reach in reaches]
+        others = (replace(about, counts=replace(about.counts, sd=sd)) for sd in possible)
+        found = [by_level(other.intervals(table, probability, View.COUNTS)) for other in others]
         return cls(*(Ends.by_level(each.lower, each.upper) for each in found))
 
     def refuted(self, published: Ends, regions: np.ndarray | slice) -> np.ndarray:

@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 
 from pgsr.algorithms.posterior.propagation import Propagation
-from pgsr.algorithms.posterior.uncertainty import Reach
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError
@@ -17,32 +16,8 @@ Tables = Sequence[np.ndarray]
 """One per level, root first; shape (regions of the level, K + 1)."""
 
 
-@dataclass(frozen=True, eq=False)
-class FoldedReaches:
-    """The reach of intervals with sizes per level: as far as the errors say on both sides of the joint answer.
-
-    Attributes:
-        centre: the answer of the joint projection before it was rounded, in multiples of 1/1024; cumulative counts, one
-            table per level, shape (regions of the level, K + 1).
-        errors: of the regions.
-    """
-
-    centre: Tables
-    errors: "FoldedErrors"
-
-    def reach(self, view: View) -> Reach:
-        """Compute where the intervals of a view lie."""
-        tables = [np.diff(table, prepend=0.0, axis=1) if view is View.COUNTS else table for table in self.centre]
-        centre, sd = _cells(tables), _cells(self.errors.deviations(view))
-        return Reach(centre, centre, sd, np.zeros(len(sd), np.float32))
-
-    @property
-    def terms(self) -> np.ndarray:
-        """The sums of `FoldedErrors.terms` of all cells."""
-        return _cells(self.errors.terms())
-
-
-def _cells(tables: Tables) -> np.ndarray:
+def cells_of(tables: Tables) -> np.ndarray:
+    """Put the cells of all levels one after the other; shape (cells,)."""
     return np.concatenate([table.ravel() for table in tables])
 
 

@@ -17,7 +17,7 @@ from pgsr.algorithms.m_c.joint import (
     together_by_level,
 )
 from pgsr.algorithms.posterior.evidence import BORDER, ROUGH_BORDER, Evidence, Marginals
-from pgsr.algorithms.posterior.folded_errors import FoldedErrors, FoldedReaches
+from pgsr.algorithms.posterior.folded_errors import FoldedErrors
 from pgsr.algorithms.posterior.likelihood import refused_law
 from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.propagation import Propagation
@@ -178,9 +178,8 @@ class Posterior:
             return result
         weights = precisions(laws_of(measurement))
         errors = FoldedErrors(measurement.hierarchy, weights, found.variances, found.steps)
-        reaches = FoldedReaches([on_grid(table) for table in values], errors)
-        uncertainty = Uncertainty(measurement.sizes, reaches, measurement.region_totals, fixed=True)
-        return replace(result, uncertainty=uncertainty)
+        centre = [on_grid(table) for table in values]
+        return replace(result, uncertainty=Uncertainty.by_level(measurement, errors, centre))
 
     def alone(self, measurement: Measurement) -> list[np.ndarray]:
         """Compute the posterior means of every region's cumulative counts alone (step 1), where all totals are public.

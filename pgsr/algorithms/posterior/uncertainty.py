@@ -28,12 +28,12 @@ are widened to hold the integer.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtri
 
 from pgsr.algorithms.posterior.evidence import Marginals
+from pgsr.algorithms.posterior.folded_errors import FoldedErrors, cells_of
 from pgsr.algorithms.posterior.misfit import WIDE_SHAPE
 from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.propagation import Propagation
@@ -77,34 +77,29 @@ class Reach:
         return cls(real(), real(), single(), single())
 
 
-class Reaches(Protocol):
-    """The reach of the intervals of every view, where it is known."""
-
-    def reach(self, view: View) -> Reach | None:
-        """Give where the intervals of `View.COUNTS` or `View.CUMULATIVE` lie; None where nothing is known."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
     """The errors that a release may have, given the noisy values, as the module says.
 
     Attributes:
-        sizes: of every level.
-        reaches: of the counts, and of the cumulative counts; of the latter none where counts were measured. A sum of
-            many of them depends on the prior more than on their own noise: 25 to 50 % of 8 releases held the nation's
-            numbers of households with at most 7 and 8 members (the states of `shared_error`, epsilon 1).
+        counts, cumulative: of the counts, and of the cumulative counts; the latter None where counts were measured. A
+            sum of many of them depends on the prior more than on their own noise: 25 to 50 % of 8 releases held the
+            nation's numbers of households with at most 7 and 8 members (the states of `shared_error`, epsilon 1).
         most: no cumulative count is larger, shape (regions,).
         fixed: whether the last cumulative count is public.
+        sizes: of every level.
+        errors: of the regions, where levels have sizes of their own; else None.
 
     Shown by `tests/test_posterior_uncertainty.py`, `tests/test_posterior_shared_error.py` and, with sizes per level,
     `tests/test_posterior_levels_uncertainty.py`.
     """
 
-    sizes: Sizes
-    reaches: Reaches
+    counts: Reach
+    cumulative: Reach | None
     most: np.ndarray
     fixed: bool
+    sizes: Sizes
+    errors: FoldedErrors | None = None
 
     @staticmethod
     def is_known(measurement: Measurement) -> bool:
@@ -134,12 +129,24 @@ class Uncertainty:
         root_alone = measurement.public is Totals.ROOT
         most = np.full(tree.n_regions, measurement.root_total) if root_alone else measurement.region_totals
         of_cumulative = made[1] if View.CUMULATIVE in _views(measurement) else None
-        return cls(measurement.sizes, Computed(made[0], of_cumulative), most, not root_alone)
+        return cls(made[0], of_cumulative, most, not root_alone, measurement.sizes)
 
-    @property
-    def counts(self) -> Reach:
-        """The reach of the intervals of counts."""
-        return self.reach(View.COUNTS)
+    @classmethod
+    def by_level(cls, measurement: Measurement, errors: FoldedErrors, centre: Sequence[np.ndarray]) -> "Uncertainty":
+        """Make the intervals that lie around the joint answer where levels have sizes of their own.
+
+        Args:
+            measurement: of cumulative counts, with every region's public total.
+            errors: of the regions.
+            centre: the answer of the joint projection before it was rounded, in multiples of 1/1024; cumulative counts,
+                one table per level, shape (regions of the level, K + 1).
+        """
+        made = []
+        for view in (View.COUNTS, View.CUMULATIVE):
+            tables = [np.diff(table, prepend=0.0, axis=1) if view is View.COUNTS else table for table in centre]
+            around, sd = cells_of(tables), cells_of(errors.deviations(view))
+            made.append(Reach(around, around, sd, np.zeros(len(sd), np.float32)))
+        return cls(made[0], made[1], measurement.region_totals, True, measurement.sizes, errors)
 
     def reach(self, view: View) -> Reach:
         """Give where the intervals of `View.COUNTS` or `View.CUMULATIVE` lie.
@@ -150,17 +157,16 @@ class Uncertainty:
         """
         if view not in (View.COUNTS, View.CUMULATIVE):
             raise ArgumentError(f"intervals of {view!r}; give View.COUNTS or View.CUMULATIVE")
-        found = self.reaches.reach(view)
-        if found is None:
+        if view is View.COUNTS:
+            return self.counts
+        if self.cumulative is None:
             raise NoEstimateError(
                 "a posterior of noisy counts knows intervals of the counts, and none of sums of many of them; give "
                 "View.COUNTS, or ask pgsr.intervals for a band"
             )
-        return found
+        return self.cumulative
 
-    def intervals(
-        self, estimate: Estimate, level: float, view: View, reach: Reach | None = None
-    ) -> CellIntervals | CellIntervalsByLevel:
+    def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals | CellIntervalsByLevel:
         """The intervals of all cells: low - z sd to high + z sd, z the (1 + level) / 2 quantile of the normal law.
 
         They are widened to hold the estimate. Ends are rounded to the nearest integers, which widens an interval by
@@ -173,20 +179,19 @@ class Uncertainty:
             estimate: the release.
             level: of each interval by itself, between 0 and 1.
             view: `View.COUNTS` or `View.CUMULATIVE`.
-            reach: where they lie; as `reach` says if None.
 
         Raises:
             ArgumentError: another view, or a level that is no chance.
             NoEstimateError: as `reach`.
         """
-        reach, sizes = self.reach(view) if reach is None else reach, self.sizes
+        reach, sizes = self.reach(view), self.sizes
         if sizes.equal:
             counts = np.asarray(estimate.as_counts)
             values = counts if view is View.COUNTS else np.cumsum(counts, axis=1)
             most = self.most[:, None]
         else:
             tables = [table if view is View.COUNTS else np.cumsum(table, axis=1) for table in estimate.as_counts]
-            values = np.concatenate([table.ravel() for table in tables]).astype(np.int64)
+            values = cells_of(tables).astype(np.int64)
             most = self.most[sizes.region_of_cell]
         lower, upper = ends(values, (reach.low, reach.high), reach.sd, level, most)
         if view is View.CUMULATIVE and self.fixed:
@@ -195,17 +200,6 @@ class Uncertainty:
         if sizes.equal:
             return CellIntervals(estimate.hierarchy, view, level, values, lower, upper)
         return CellIntervalsByLevel(estimate.hierarchy, view, level, *map(sizes.tables, (values, lower, upper)))
-
-
-@dataclass(frozen=True, eq=False)
-class Computed:
-    """Reaches that were computed at once; that of cumulative counts may be unknown."""
-
-    counts: Reach
-    cumulative: Reach | None
-
-    def reach(self, view: View) -> Reach | None:
-        return self.counts if view is View.COUNTS else self.cumulative
 
 
 def ends(
