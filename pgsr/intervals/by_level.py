@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pgsr.algorithms.mechanism_by_level import counts_by_level
 from pgsr.data.cell_intervals_by_level import CellIntervalsByLevel
 from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError
 from pgsr.intervals.bootstrap import Replicates, checked_replicates, source_of_replicate, told
@@ -95,7 +95,8 @@ def replicate_by_level(
     statistics, tree, n_groups = [STATISTICS[view] for view in views], released.hierarchy, released.tables[0].sum()
     values = [[np.empty((n_replicates, *table.shape), np.int64) for table in released.tables] for _ in views]
     for place in told(n_replicates, progress):
-        again = counts_by_level(mechanism.release(released, source_of_replicate(seed, place))).tables
+        found = mechanism.release(released, source_of_replicate(seed, place)).estimate
+        again = Estimate(tree, View.COUNTS, found.as_counts).tables
         for statistic, of_view in zip(statistics, values, strict=True):
             for rows, table in zip(of_view, again, strict=True):
                 rows[place] = statistic.of(table)
