@@ -106,7 +106,7 @@ def test_large_weights_at_scale():
 
 def test_wider_windows_find_what_narrow_ones_miss(monkeypatch):
     """Windows around the wrong price cannot reach the total; they are widened until the proof succeeds."""
-    monkeypatch.setattr("pgsr.algorithms.m_h.streaming.SLACK", 40.0)
+    monkeypatch.setattr("pgsr.nation.size_blocks.SLACK", 40.0)
     rng = np.random.default_rng(4)
     tree = random_tree(rng, max_regions=10, n_levels=2)
     problem = naive.problem_of(tree, rng.integers(-30, 31, (tree.n_regions, 9)), 500)

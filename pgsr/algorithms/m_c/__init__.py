@@ -51,9 +51,13 @@ remains between its value and the best integers known is some millionths of the 
 there is to be had. The dual has kinks wherever somebody rounds. With x^2 + (1 - t) f (1 - f) as the cost the takings
 are rounded softly, t = 1 is the relaxed dual, and t is lowered while gradients alone climb: `integers`.
 
+**Sizes per level.** With every region's total, squares have a dual of the same kind where levels have sizes of their
+own: every size has a tree of its own, which ends where sizes fold (`folded`).
+
 Files: `projection`, `integers` and `emd_projection` are the methods, `ascent` (Newton's method) and `quasi_newton`
 the ways up, `dual`, `integers_dual` and `emd_dual` the duals, `preconditioner` the M; the loops are `tree_kernel`
-(prices and Hessian), `squares_kernel`, `integers_kernel`, `absolute_kernel` and `two_level_kernel`.
+(prices and Hessian), `squares_kernel`, `integers_kernel`, `absolute_kernel` and `two_level_kernel`. `folded`,
+`folded_dual` and `folded_kernel` are for sizes per level; `joint` takes the values of regions alone to a release.
 """
 
 from pgsr.algorithms.m_c.emd_projection import EmdProjection

@@ -56,6 +56,8 @@ class CumulativeProjection(GatedMethod):
     by means that are clipped to them. Structural zeros, minima and maxima of cumulative counts, and fixed totals of
     lowest regions are such bounds. Those of regions above are refused unless they follow from the ones below.
 
+    Levels may have sizes of their own where every region's total is public (`pgsr.algorithms.m_c.folded`).
+
     Args:
         gap: relative gap (objective - bound) / max(1, bound) at which an answer counts as optimal.
 
