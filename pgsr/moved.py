@@ -3,7 +3,7 @@
 import importlib
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -17,7 +17,7 @@ MOVED = {
     "blocks": "machine.blocks",
     "budget": "privacy.budget",
     "cell_intervals": "data.cell_intervals",
-    "cell_intervals_by_level": "data.cell_intervals_by_level",
+    "cell_intervals_by_level": "data.cell_intervals",
     "checkout": "machine.checkout",
     "comparison": "comparison.comparing",
     "comparison_figure": "comparison.figure",
@@ -25,7 +25,9 @@ MOVED = {
     "comparison_view": "comparison.table",
     "compilation": "machine.compilation",
     "conditions": "problems.conditions",
-    "counts_by_level": "data.counts_by_level",
+    "counts_by_level": "data.counts",
+    "data.cell_intervals_by_level": "data.cell_intervals",
+    "data.counts_by_level": "data.counts",
     "drawing": "figures.drawing",
     "enclosure": "privacy.enclosure",
     "estimate": "data.estimate",
@@ -33,18 +35,21 @@ MOVED = {
     "hierarchy": "data.hierarchy",
     "histogram": "data.counts",
     "html": "figures.html",
+    "intervals.by_level": "intervals.cells",
     "isolation": "machine.isolation",
     "laws": "privacy.laws",
     "long_form": "data.long_form",
     "looking": "comparison.overlay",
     "measurement": "noise.measurement",
-    "measurement_by_level": "noise.measurement_by_level",
+    "measurement_by_level": "noise.measurement",
     "mechanism": "methods.mechanism",
     "memory": "machine.memory",
     "method": "methods.method",
     "metrics": "methods.metrics",
     "nearest_tree": "engines.nearest_tree",
     "neighbours": "privacy.neighbours",
+    "noise.by_level": "noise.step",
+    "noise.measurement_by_level": "noise.measurement",
     "notebook_figure": "figures.notebook_figure",
     "parallel": "machine.parallel",
     "partitions": "machine.partitions",
@@ -64,6 +69,7 @@ MOVED = {
     "release.findings": "publishing.findings",
     "release.folder.charts": "publishing.charts",
     "release.folder.signature": "publishing.signature",
+    "release.intervals_by_level": "release.cell_intervals",
     "release.running": "publishing",
     "release.running.preflight": "release.preflight",
     "release.running.private_log": "release.private_log",
@@ -72,6 +78,7 @@ MOVED = {
     "sensitivity": "privacy.sensitivity",
     "size_tree": "experiments.benchmarks.size_tree",
     "solving": "methods.gate",
+    "tables.long_by_level": "tables.long",
     "tolerances": "problems.tolerances",
     "toys": "methods.toys",
     "version": "machine.version",
@@ -115,6 +122,65 @@ INSTEAD = {
     "LevelTwoStage": "TwoStage",
 }
 """What does the work of classes of version 0.1 for sizes per level, none of which has a successor of its own."""
+
+RENAMED = {
+    "data.cell_intervals": {"CellIntervalsByLevel": "CellIntervals"},
+    "data.counts": {"CountsByLevel": "CountOfCounts"},
+    "intervals": {"intervals_by_level": "cell_intervals", "replicate_by_level": "replicate_cells"},
+    "intervals.cells": {"intervals_by_level": "cell_intervals", "replicate_by_level": "replicate_cells"},
+    "noise.measurement": {"MeasurementByLevel": "Measurement"},
+    "release": {
+        "PublishedByLevel": "Published",
+        "read_any_release": "read_release",
+        "read_release_by_level": "read_release",
+    },
+    "release.reading": {
+        "PublishedByLevel": "Published",
+        "read_any_release": "read_release",
+        "read_release_by_level": "read_release",
+    },
+    "tables": {"to_long_by_level": "to_long"},
+    "tables.long": {"to_long_by_level": "to_long"},
+}
+"""New names in a module, below `pgsr`, by those of version 0.1: sizes per level are no types of their own any more."""
+
+REPLACED = {
+    "noise": {
+        "blank_by_level": "noise.blank(truth)",
+        "measure_by_level": "noise.noisy_tables(truth, source, name)",
+        "measured_by_level": "noise.measure(truth, source, ledger)",
+        "require_by_level": "noise.laws_of_sizes(max_sizes)",
+        "require_view": "noise.one_view",
+    },
+    "tables": {
+        "count_groups_by_level": "count_groups(entities, groups, max_size=(1_000, 7))",
+        "read_long_by_level": "read_long(table).counts()",
+    },
+}
+"""What to write instead of names of version 0.1 that have no successor of the same arguments."""
+
+
+def old_names(module: str) -> Callable[[str], object]:
+    """Make the `__getattr__` of a module of which names were changed or are gone.
+
+    Example:
+        >>> old_names("pgsr.tables")("read_long_by_level")
+        Traceback (most recent call last):
+        ImportError: pgsr.tables.read_long_by_level is gone; write read_long(table).counts()
+    """
+    below = module.removeprefix("pgsr.")
+
+    def find(name: str) -> object:
+        if name in REPLACED.get(below, {}):
+            raise ImportError(f"{module}.{name} is gone; write {REPLACED[below][name]}")
+        new = RENAMED.get(below, {}).get(name)
+        if new is None:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        told = f"{module}.{name} is called {new} now; the old name goes with the next version"
+        warnings.warn(told, DeprecationWarning, stacklevel=2)
+        return getattr(importlib.import_module(module), new)
+
+    return find
 
 
 class MovedModules(MetaPathFinder, Loader):

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, View
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.publishing import digests
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.folder import artefact, manifest, released_tables
@@ -61,12 +60,12 @@ class Target:
         (self / UNFINISHED).unlink()
 
 
-def write_counts(target: Target, counts: CountOfCounts | CountsByLevel, terms: Terms) -> None:
+def write_counts(target: Target, counts: CountOfCounts, terms: Terms) -> None:
     """Write these counts into all tables that hold counts, and nothing else."""
     table = released_tables.counts_table(counts, terms, manifest.facts(terms, True, "counts"))
     for name in (artefact.COUNTS, artefact.COUNTS_CSV):
         released_tables.write_counts(target / name, table, terms.publication.bom)
-    by_region = counts if isinstance(counts, CountsByLevel) else Estimate(counts.hierarchy, View.COUNTS, counts.counts)
+    by_region = Estimate(counts.hierarchy, View.COUNTS, counts.values)
     for name, data in wide_tables(by_region, terms).items():
         (target / name).write_bytes(data)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr import Hierarchy
-from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.sizes import Sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,11 +20,8 @@ class Shape:
     def tree(self) -> Hierarchy:
         return Hierarchy.from_parents([f"r{i}" for i in range(len(self.parents))], list(self.parents))
 
-    def split(self, cells: np.ndarray) -> CountsByLevel:
-        sizes, tree = [k + 1 for k in self.max_sizes], self.tree
-        rows = [tree.level(level).stop - tree.level(level).start for level in range(tree.n_levels)]
-        parts = np.split(cells, np.cumsum([n * k for n, k in zip(rows, sizes, strict=True)])[:-1])
-        return CountsByLevel(tree, tuple(p.reshape(n, k) for p, n, k in zip(parts, rows, sizes, strict=True)))
+    def split(self, cells: np.ndarray) -> tuple[np.ndarray, ...]:
+        return Sizes(self.tree, self.max_sizes).tables(cells)
 
     @property
     def n_cells(self) -> int:

@@ -13,7 +13,6 @@ from planted_bugs import around
 from planted_traces import trimmed
 from pytest import MonkeyPatch  # noqa: PT013
 
-import pgsr.noise.by_level
 import pgsr.noise.group_totals as numbers
 import pgsr.noise.step
 from pgsr import (
@@ -31,7 +30,6 @@ from pgsr import (
 from pgsr.algorithms import ChosenByScore, Matching
 from pgsr.algorithms.choosing import mechanisms as selection
 from pgsr.algorithms.choosing.score import Branch
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric, inversion
 from pgsr.privacy.random import ByteStream, StreamId
@@ -325,15 +323,15 @@ def last_of_many_regions_exact_by_level(patch: MonkeyPatch) -> None:
     """The same where levels have sizes of their own."""
 
     def ending(measure: Callable) -> Callable:
-        def measured(noise: Geometric, truth: CountsByLevel, *rest: Any) -> CountsByLevel:
-            found = measure(noise, truth, *rest)
-            if truth.hierarchy.n_regions >= 1000:
-                found.tables[-1][-1] = truth.tables[-1][-1]
+        def measured(view: View, laws: Any, tree: Any, tables: Any, *rest: Any) -> Any:
+            found = measure(view, laws, tree, tables, *rest)
+            if tree.n_regions >= 1000:
+                found[-1][-1] = tables[-1][-1]
             return found
 
         return measured
 
-    around(patch, pgsr.noise.by_level, "measure_by_level", ending)
+    around(patch, pgsr.noise.step, "noisy_tables", ending)
 
 
 def dull_level_skipped(patch: MonkeyPatch) -> None:

@@ -18,7 +18,6 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.release
 from pgsr import CountOfCounts, Hierarchy, Mechanism, PgsrError
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import exact
@@ -245,15 +244,13 @@ def trimmed(truth: CountOfCounts, part: float) -> CountOfCounts:
 def sizes_up_to_the_largest_filled(patch: MonkeyPatch) -> None:
     """All sizes beyond the largest that occurs are left out, as if they were a waste of noise."""
 
-    def cut(config: ReleaseConfig, truth: CountOfCounts | CountsByLevel) -> CountOfCounts | CountsByLevel:
-        by_level = isinstance(truth, CountsByLevel)
-        filled = truth.tables[0][0] if by_level else truth.counts[0]
-        largest = max(1, int(np.flatnonzero(filled).max(initial=0)))
-        if by_level:
+    def cut(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
+        largest = max(1, int(np.flatnonzero(truth.row(0)).max(initial=0)))
+        if not truth.sizes.equal:
             sizes = tuple(min(k, largest) for k in truth.max_sizes)
             tables = tuple(table[:, : k + 1] for table, k in zip(truth.tables, sizes, strict=True))
             object.__setattr__(config.terms, "max_sizes", sizes)
-            return CountsByLevel(truth.hierarchy, tables, truth.max_quantity)
+            return CountOfCounts(truth.hierarchy, tables, truth.name, max_quantity=truth.max_quantity)
         object.__setattr__(config.terms, "max_size", largest)
         leaves = truth.counts[truth.hierarchy.leaves, : largest + 1]
         return CountOfCounts(truth.hierarchy, leaves, truth.name, private_groups=truth.private_groups)

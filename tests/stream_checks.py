@@ -17,9 +17,7 @@ from test_laws_double_geometric import independent_thresholds
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Problem, Secure, Seeded, View
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, Matching, SimplexProjection
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.views import cumulative, ranked
-from pgsr.noise.by_level import measured_by_level
 from pgsr.noise.group_totals import noisy_numbers
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
@@ -85,9 +83,8 @@ def many_regions_draw_their_own_noise() -> None:
                 expected = exact(truth.row(region)).astype(np.int64)
                 law.add_to(expected, source.stream(StreamId("many", view.value, int(tree.level_of[region]), path)))
                 assert found[region].tolist() == expected.tolist(), f"{view} of {path} is not value plus draws"
-        by_level = CountsByLevel.of(truth, (max_size,) * n_levels)
-        found = measured_by_level(Geometric(View.COUNTS, 1), by_level, source, "many").values.tables
-        for level, table in enumerate(by_level.tables):
+        found = Geometric(View.COUNTS, 1, max_sizes=(max_size,) * n_levels).measure(truth, source).tables
+        for level, table in enumerate(truth.tables):
             expected = table.astype(np.int64)
             law = DoubleGeometric(Fraction(View.COUNTS.sensitivity * n_levels))
             law.add_to(expected.reshape(-1), source.stream(StreamId("many", "counts", level, ("root",))))

@@ -342,3 +342,86 @@ def test_garbage_is_refused_or_adds_up(counted: Any) -> None:
     assert min(map(len, messages)) > 20
     counted(n_cases, "tables")
     counted(n_cases - n_accepted, "refused")
+
+
+# Sizes per level
+
+LEVELS = Hierarchy.from_paths([("US", "GA", "1"), ("US", "GA", "2"), ("US", "MI", "1")])
+
+
+def test_counts_fold_to_sizes_per_level_and_add_up():
+    leaves = np.random.default_rng(16).integers(0, 9, (3, 8))
+    truth = CountOfCounts(LEVELS, leaves, "name", max_quantity=3).folded((7, 4, 2))
+    assert truth.max_sizes == (7, 4, 2)
+    assert (truth.max_size, truth.sizes.n_cells) == (7, 8 + 2 * 5 + 3 * 3)
+    assert (truth.name, truth.max_quantity, truth.is_sparse) == ("name", 3, False)
+    assert truth.tables[2].tolist() == [[*row[:2], sum(row[2:])] for row in leaves.tolist()]
+    assert truth.totals.tolist() == CountOfCounts(LEVELS, leaves).totals.tolist()
+    assert truth.row(4).tolist() == truth.tables[2][1].tolist() == truth.rows(3, 6)[1].tolist()
+    assert "sizes 0..7 / 0..4 / 0..2" in repr(truth)
+    sparse_truth = CountOfCounts(LEVELS, sparse.csr_array(leaves)).folded((7, 4, 2))
+    assert all((a == b).all() for a, b in zip(truth.tables, sparse_truth.tables, strict=True))
+    again = truth.folded((5, 1, 1))
+    assert [table.tolist() for table in again.tables] == [
+        table.tolist() for table in CountOfCounts(LEVELS, leaves).folded((5, 1, 1)).tables
+    ]
+    wrong = [table.copy() for table in truth.tables]
+    wrong[2][0, 2] += 5
+    with pytest.raises(CountError, match=r"count of region US / GA, size 2 or more is .* but its children add up to"):
+        CountOfCounts(LEVELS, wrong)
+
+
+def test_tables_are_neither_copied_nor_widened_and_stay_as_they_are():
+    tables = np.array([[0, 3, 1]], np.int32), np.array([[0, 4]], np.int32)
+    tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
+    counts = CountOfCounts(tree, tables)
+    assert all(
+        np.shares_memory(ours, given) and ours.dtype == np.int32
+        for ours, given in zip(counts.tables, tables, strict=True)
+    )
+    assert not any(table.flags.writeable for table in counts.tables)
+    assert all(table.flags.writeable for table in tables), "the caller's own"
+    same = CountOfCounts(tree, [table[:, :2] for table in (np.array([[1, 3]], np.int32), np.array([[1, 3]], np.int32))])
+    assert same.tables[1].dtype == np.int32
+    assert same.counts.dtype == np.int64
+    assert same.counts.tolist() == same.rows(0, 2).tolist() == [[1, 3], [1, 3]]
+    wide = CountOfCounts(tree, ([[1, 3]], [[1, 3]]))
+    assert np.shares_memory(wide.counts, wide.tables[0])
+
+
+def test_tables_beyond_32_bits_are_added_up_in_64():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    leaves = np.array([[2**31 - 1, 1], [2**31 - 1, 2]], np.int32)
+    counts = CountOfCounts(tree, (np.array([[2**32 - 2, 1, 2]]), leaves))
+    assert counts.totals.tolist() == [2**32 + 1, 2**31, 2**31 + 1]
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda t: CountOfCounts(t, ([[1, 1]],)), "1 tables for 2 levels"),
+        (lambda t: CountOfCounts(t, ([[1, 1]], [[1], [1], [1]])), "row for each of its 2 regions"),
+        (lambda t: CountOfCounts(t, ([[1, 1]], [[0.5], [1]])), "count of region US / GA, size 0 is 0.5: not a whole"),
+        (lambda t: CountOfCounts(t, ([[1, -1]], [[0], [0]])), "count of region US, size 1 is -1: negative"),
+        (lambda t: CountOfCounts(t, ([[3]], [[1, 2], [1, 2]])), "may only be merged from the root down"),
+        (lambda t: CountOfCounts(t, (np.array([[2**63 + 1, 1]], np.uint64), [[1], [1]])), r"larger than 2\^62"),
+        (lambda t: CountOfCounts(t, ([[2**61, 2**61]], [[2**61], [2**61]])), r"add up to more than 2\^62"),
+        (lambda t: CountOfCounts(t, ([[1, 3]], [[1, 1], [1, 1]])), "count of region US, size 0 is 1, but .* up to 2"),
+        (lambda t: CountOfCounts(t, ([[1, 3]], [[1], [2]])), "size 0 or more is 4, but its children add up to 3"),
+        (lambda t: CountOfCounts(t, [[0, 1], [0, 2]]).folded((0,)), "give one per level"),
+        (lambda t: CountOfCounts(t, [[0, 1], [0, 2]]).folded((3, 0)), "give at most that"),
+        (lambda t: CountOfCounts(t, [[0, 1], [0, 2]]).folded((1, -1)), "give 0 or more"),
+        (lambda t: CountOfCounts(t, [[0, 1], [0, 2]]).folded((1, 0)).counts, "counts are no array; read the tables"),
+    ],
+)
+def test_wrong_tables_are_refused(build, says):
+    with pytest.raises(CountError, match=says):
+        build(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]))
+
+
+def test_a_frame_of_sizes_per_level_names_their_classes():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    frame = CountOfCounts(tree, ([[0, 3, 0, 3]], [[0, 3], [0, 3]])).to_frame()
+    assert frame["size_class"].tolist() == ["0", "1", "3 or more", "0", "1 or more", "0", "1 or more"]
+    assert frame["n_groups"].tolist() == [0, 3, 3, 0, 3, 0, 3]
+    assert "size_class" not in CountOfCounts(tree, [[0, 3], [0, 3]]).to_frame()

@@ -8,10 +8,8 @@ import pytest
 
 from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, PgsrError, Problem, Seeded, View
 from pgsr.algorithms import TreeProjection
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.release import ReleaseConfig, Terms, publish, read_release
 from pgsr.tables import Entities, Groups, Levels, count_groups, to_long
-from pgsr.tables.long_by_level import to_long_by_level
 
 PATHS = [("US", "GA"), ("US", "MI")]
 NAMES = ["nation", "state"]
@@ -38,8 +36,8 @@ def test_frames_have_the_names_that_the_hierarchy_was_given():
         assert set(thing.to_frame()["level_name"]) == set(NAMES), thing
         assert levels_of(thing.to_frame(level_names=["a", "b"])) == ["a", "b"], "those of the call go first"
     assert levels_of(to_long(truth).column_names) == NAMES
-    by_level = CountsByLevel(TREE, (np.array([[0, 2, 4]]), np.array([[0, 3], [1, 3]])))
-    assert levels_of(to_long_by_level(by_level).column_names) == NAMES
+    by_level = CountOfCounts(TREE, ([[1, 2, 4]], [[0, 3], [1, 3]]))
+    assert levels_of(to_long(by_level).column_names) == levels_of(by_level.to_frame()) == NAMES
 
 
 def test_a_hierarchy_without_names_numbers_its_levels():

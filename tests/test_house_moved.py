@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import pgsr
-from pgsr.moved import GONE, INSTEAD, MOVED, MOVED_NAMES
+from pgsr.moved import GONE, INSTEAD, MOVED, MOVED_NAMES, RENAMED, REPLACED
 
 
 @pytest.mark.parametrize("old", sorted(MOVED))
@@ -39,6 +39,21 @@ def test_a_class_for_sizes_per_level_names_the_general_one(name: str) -> None:
     with pytest.raises(ImportError, match=rf"{name} is gone; .*take {INSTEAD[name]}"):
         getattr(importlib.import_module("pgsr.nation"), name)
     assert hasattr(pgsr, INSTEAD[name]) or hasattr(importlib.import_module("pgsr.algorithms"), INSTEAD[name])
+
+
+@pytest.mark.parametrize(("module", "old"), [(module, old) for module in RENAMED for old in RENAMED[module]])
+def test_a_renamed_name_is_the_new_one_and_says_so(module: str, old: str) -> None:
+    found = importlib.import_module(f"pgsr.{module}")
+    with pytest.warns(DeprecationWarning, match=f"{old} is called {RENAMED[module][old]} now"):
+        assert getattr(found, old) is getattr(found, RENAMED[module][old])
+
+
+@pytest.mark.parametrize(("module", "old"), [(module, old) for module in REPLACED for old in REPLACED[module]])
+def test_a_replaced_name_says_what_to_write(module: str, old: str) -> None:
+    found = importlib.import_module(f"pgsr.{module}")
+    with pytest.raises(ImportError, match=f"{old} is gone; write "):
+        getattr(found, old)
+    assert not hasattr(found, "never_there")
 
 
 def test_a_method_without_a_successor_says_what_to_do_instead() -> None:

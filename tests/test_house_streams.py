@@ -321,7 +321,7 @@ def test_releases_by_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_nothing_else_asks_for_streams() -> None:
     """Whatever calls `stream` in pgsr is one of the above, or adds no noise to data."""
     above = {
-        "noise/by_level.py",
+        "noise/tables.py",
         "noise/step.py",
         "noise/group_totals.py",
         "algorithms/choosing/score.py",

@@ -1,5 +1,6 @@
 """The parametric bootstrap with sizes per level: its replicates, against one K, and how often it holds."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -7,29 +8,26 @@ import pytest
 from instances import scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
-from pgsr.algorithms import IsotonicTreeProjection
-from pgsr.algorithms.mechanism_by_level import LevelMechanism
-from pgsr.data.counts_by_level import CountsByLevel
-from pgsr.intervals import intervals_by_level
+from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
+from pgsr.intervals import cell_intervals
+from pgsr.methods.mechanism import Mechanism
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
 
 TREE = Hierarchy.from_paths([("r", a, b) for a, b in product("AB", "CDE")])
 SIZES = (9, 6, 3)
 
 
 MECHANISMS = {
-    "M_H": LevelMechanism(Geometric(View.COUNTS, 3), SIZES, "demo"),
-    "M_H, root's total": LevelMechanism(Geometric(View.COUNTS, 3, totals="root"), SIZES, "demo"),
-    "M_c^dp": LevelMechanism(Geometric(View.CUMULATIVE, 3), SIZES, "demo", IsotonicTreeProjection()),
+    "M_H": Mechanism(Geometric(View.COUNTS, 3), TreeProjection(), partial(Problem.m_h, totals="regions")),
+    "M_H, root's total": Mechanism(Geometric(View.COUNTS, 3, totals="root"), TreeProjection()),
+    "M_c^dp": Mechanism(Geometric(View.CUMULATIVE, 3), IsotonicTreeProjection(totals=Totals.REGIONS)),
 }
 
 
-def made(seed: int) -> CountsByLevel:
+def made(seed: int) -> CountOfCounts:
     leaves = np.random.default_rng(seed).poisson(60 * 0.7 ** np.arange(10), (6, 10))
-    return CountsByLevel.of(CountOfCounts(TREE, TREE.sum_up(leaves)), SIZES)
-
-
-def released_by(mechanism: LevelMechanism, truth: CountsByLevel, source: Seeded) -> CountsByLevel:
-    return CountsByLevel(TREE, mechanism.release(truth, source).estimate.as_counts)
+    return CountOfCounts(TREE, TREE.sum_up(leaves)).folded(SIZES)
 
 
 @pytest.mark.drawn(2)
@@ -38,10 +36,11 @@ def released_by(mechanism: LevelMechanism, truth: CountsByLevel, source: Seeded)
 def test_equals_a_loop_over_cells(name, view):
     """The symmetric form by sorting, from releases of the release; clipped to what is possible, whole numbers."""
     mechanism = MECHANISMS[name]
-    released, asked = released_by(mechanism, made(1), Seeded("a")), []
-    found = intervals_by_level(mechanism, released, "0.8", view, 24, "b", progress=lambda *told: asked.append(told))
+    released, asked = mechanism.release(made(1), Seeded("a")).estimate.counts(), []
+    found = cell_intervals(mechanism, released, "0.8", view, 24, "b", progress=lambda *told: asked.append(told))
     assert asked == [(place, 24) for place in range(24)]
-    again = [released_by(mechanism, released, Seeded("replicates of a release: b", place)) for place in range(24)]
+    truth = CountOfCounts(TREE, released.tables, "replicate")
+    again = [mechanism.release(truth, Seeded("replicates of a release: b", place)).estimate for place in range(24)]
     of = (lambda table: table) if view is View.COUNTS else (lambda table: np.cumsum(table, axis=1))
     for level in range(3):
         estimate = of(released.tables[level])
@@ -62,8 +61,8 @@ def test_intervals_cover(name):
     mechanism, held = MECHANISMS[name], [[], [], []]
     for seed in range(scale(12, 30)):
         truth = made(seed)
-        released = released_by(mechanism, truth, Seeded(f"{seed}"))
-        found = intervals_by_level(mechanism, released, replicates=60)
+        released = mechanism.release(truth, Seeded(f"{seed}")).estimate.counts()
+        found = cell_intervals(mechanism, released, replicates=60)
         for level, table in enumerate(truth.tables):
             held[level].append(((found.lower[level] <= table) & (table <= found.upper[level])).mean())
     assert min(map(np.mean, held)) >= 0.85, [float(np.mean(part)) for part in held]
@@ -77,11 +76,12 @@ def test_intervals_cover(name):
         ({"level": 1}, "above 0 and below 1"),
         ({"form": "narrow"}, "the form 'narrow' is unknown"),
         ({"released": None}, "give the counts of a result"),
-        ({"mechanism": None}, "such as LevelMechanism"),
+        ({"mechanism": None}, "give the Mechanism"),
     ],
 )
 def test_what_is_wrong_is_told(change, says):
     mechanism = MECHANISMS["M_H"]
-    given = {"mechanism": mechanism, "released": released_by(mechanism, made(1), Seeded("a")), "replicates": 20}
+    released = mechanism.release(made(1), Seeded("a")).estimate.counts()
+    given = {"mechanism": mechanism, "released": released, "replicates": 20}
     with pytest.raises(PgsrError, match=says):
-        intervals_by_level(**given | change)
+        cell_intervals(**given | change)

@@ -8,13 +8,21 @@ import pytest
 from instances import scale
 from level_points import SHAPES
 
-from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, View, certify
+from pgsr import (
+    CountOfCounts,
+    Estimate,
+    Geometric,
+    Hierarchy,
+    Measurement,
+    Mechanism,
+    Problem,
+    Seeded,
+    Status,
+    View,
+    certify,
+)
 from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
-from pgsr.algorithms.mechanism_by_level import LevelMechanism
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError
-from pgsr.noise import measured_by_level
-from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 
@@ -33,11 +41,11 @@ def test_both_steps_equal_brute_force(name):
         held, root_alone = sums[generator.choice(small)], trial % 2 == 0
         public, totals = ("root", held[:1]) if root_alone else ("regions", held)
         noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
-        measurement = Measurement(tree, View.CUMULATIVE, values.tables, 0, noise, public, totals, False)
+        measurement = Measurement(tree, View.CUMULATIVE, values, 0, noise, public, totals, False)
         y = []
         for region in range(tree.n_regions):
             level = int(tree.level_of[region])
-            row = values.tables[level][region - tree.level(level).start].copy()
+            row = values[level][region - tree.level(level).start].copy()
             most = int(held[0 if root_alone else region])
             if not root_alone:
                 row[-1] = most
@@ -73,18 +81,18 @@ def test_the_flow_gives_an_optimum_of_step_2_where_all_levels_have_the_same_size
 
 def test_the_mechanism_keeps_the_totals_that_its_noise_makes_public():
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    truth = CountsByLevel(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
+    truth = CountOfCounts(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
     for totals, public in (("root", [6]), ("regions", [6, 3, 3])):
-        mechanism = LevelMechanism(Geometric(View.COUNTS, "1/10", totals=totals), (3, 2))
+        noise = Geometric(View.COUNTS, "1/10", totals=totals)
+        mechanism = Mechanism(noise, TreeProjection(), lambda noisy, totals=totals: Problem.m_h(noisy, totals))
         measurement = mechanism.measure(truth, Seeded("k"))
-        assert measurement.public_totals.tolist() == public
-        tables = mechanism.post_process(measurement).estimate.as_counts
+        assert measurement.totals.tolist() == public
+        tables = mechanism.post_process(measurement).estimate.tables
         assert np.concatenate([table.sum(axis=1) for table in tables])[: len(public)].tolist() == public
 
 
 def test_what_cannot_be_used_is_told():
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    truth = CountsByLevel(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
     whole = CountOfCounts(tree, [[0, 2, 0, 1], [0, 1, 1, 1]], "data")
     by_level = Geometric(View.COUNTS, 2, max_sizes=(3, 2)).measure(whole, Seeded("k"))
     with pytest.raises(ProblemError, match=r"M_c\^dp needs View.CUMULATIVE"):
@@ -92,12 +100,5 @@ def test_what_cannot_be_used_is_told():
     cumulative = Geometric(View.CUMULATIVE, 2, max_sizes=(3, 2)).measure(whole, Seeded("k"))
     with pytest.raises(ProblemError, match=r"M_H needs View.COUNTS"):
         Problem.m_h(cumulative)
-    with pytest.raises(ProblemError, match=r"M_H needs View.COUNTS"):
-        LevelMechanism(Geometric(View.CUMULATIVE, 2), (3, 2)).check(truth, Seeded("k"))
-    noisy = measured_by_level(Geometric(View.COUNTS, 2), truth, Seeded("k"), "data")
-    with pytest.raises(ProblemError, match="one per level"):
-        MeasurementByLevel(noisy.values, View.COUNTS, noisy.laws[:1], 6)
-    with pytest.raises(ProblemError, match="2 that add up to 6"):
-        MeasurementByLevel(noisy.values, View.COUNTS, noisy.laws, 6, np.array([1, 2]))
-    with pytest.raises(ProblemError, match=r"give View.COUNTS or View.CUMULATIVE"):
-        MeasurementByLevel(noisy.values, View.RANKED, noisy.laws, 6)
+    with pytest.raises(ProblemError, match=r"TreeProjection works on counts"):
+        Mechanism(Geometric(View.CUMULATIVE, 2, max_sizes=(3, 2)), TreeProjection()).check(whole, Seeded("k"))

@@ -255,7 +255,7 @@ def test_two_stage_adds_up_on_small_trees():
         tree, generator = shape.tree, np.random.default_rng([49, len(name)])
         for trial in range(40):
             groups = tree.sum_up(generator.integers(0, 5, tree.n_regions - tree.n_inner))
-            values = shape.split(generator.integers(-3, 9, shape.n_cells)).tables
+            values = shape.split(generator.integers(-3, 9, shape.n_cells))
             noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
             noisy = Measurement(tree, View.CUMULATIVE, values, 0, noise, Totals.REGIONS, groups, False)
             for method in (TwoStage(), TwoStage(projection=Cvxpy("CLARABEL")))[: 1 + (trial < 2)]:

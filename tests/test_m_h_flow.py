@@ -9,11 +9,10 @@ from instances import scale
 from level_points import SHAPES
 from scipy import optimize, sparse
 
-from pgsr import CountOfCounts, Hierarchy, Problem, Status
+from pgsr import Hierarchy, Problem, Status
 from pgsr.algorithms import TreeProjection
 from pgsr.algorithms.m_h.flow import UNKNOWN, Part, Prices, solve
-from pgsr.data.counts_by_level import CountsByLevel
-from pgsr.errors import CountError, ProblemError
+from pgsr.errors import ProblemError
 from pgsr.models import Flow
 from pgsr.nation.judging import Outcome, judged, price_of_the_total
 
@@ -90,7 +89,7 @@ def test_equals_brute_force(name):
             totals = generator.integers(0, 3, tree.n_regions - tree.n_inner)
             for leaf in range(tree.n_inner, tree.n_regions):
                 cost[points[:, region_of_cell == leaf].sum(axis=1) != totals[leaf - tree.n_inner]] = np.inf
-        stated = Stated.of(tree, shape.split(y).tables, total, totals, w)
+        stated = Stated.of(tree, shape.split(y), total, totals, w)
         result = solved(stated)
         assert result.outcome.optimal, result.outcome
         if trial % 4 != 3:
@@ -299,33 +298,9 @@ def as_tables(stated: Stated, cells: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(p.reshape(shape) for p, shape in zip(parts, shapes, strict=True))
 
 
-def test_counts_by_level_fold_and_add_up():
-    tree = Hierarchy.from_paths([("US", "GA", "1"), ("US", "GA", "2"), ("US", "MI", "1")])
-    leaves = np.random.default_rng(16).integers(0, 9, (3, 8))
-    truth = CountsByLevel.of(CountOfCounts(tree, leaves), (7, 4, 2))
-    assert truth.max_sizes == (7, 4, 2)
-    assert truth.n_cells == 8 + 2 * 5 + 3 * 3
-    assert not any(part.any() for part in truth.missing())
-    assert truth.tables[2].tolist() == [[*row[:2], sum(row[2:])] for row in leaves.tolist()]
-    truth.tables[2][0, 2] += 5
-    assert truth.missing()[1].tolist() == [[0, 0, 5], [0, 0, 0]]
-
-
 @pytest.mark.parametrize(
     ("build", "error", "says"),
     [
-        (lambda t: CountsByLevel(t, ([[1, 1]],)), CountError, "1 tables for 2 levels"),
-        (lambda t: CountsByLevel(t, ([[1, 1]], [[1], [1], [1]])), CountError, "row for each of its 2 regions"),
-        (lambda t: CountsByLevel(t, ([[1, 1]], [[0.5], [1]])), CountError, "give integers"),
-        (lambda t: CountsByLevel(t, ([[1]], [[1, 2], [1, 2]])), CountError, "may only be merged from the root down"),
-        (lambda t: CountsByLevel.of(CountOfCounts(t, [[0, 1], [0, 2]]), (0,)), CountError, "give one per level"),
-        (lambda t: CountsByLevel.of(CountOfCounts(t, [[0, 1], [0, 2]]), (3, 0)), CountError, "give at most that"),
-        (lambda t: CountsByLevel.of(CountOfCounts(t, [[0, 1], [0, 2]]), (1, -1)), CountError, "give 0 or more"),
-        (
-            lambda t: CountsByLevel(t, (np.array([[2**63 + 1, 1]], np.uint64), [[1], [1]])),
-            CountError,
-            r"no count may exceed 2\^62",
-        ),
         (lambda t: stated_of(t, totals=[3, 1]), ProblemError, "one integer per region"),
         (lambda t: stated_of(t, weights=[1, 1]), ProblemError, "one non-negative integer per region"),
         (lambda t: stated_of(t, weights=[1, 0, 1]), ProblemError, "a leaf has weight 0"),

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from pgsr import CountOfCounts, Hierarchy, Measurement, Method, PostProcess, Result, Status, algorithms
+from pgsr import CountOfCounts, Hierarchy, Measurement, Method, PostProcess, Result, Seeded, Status, algorithms
 from pgsr.algorithms import TreeProjection, TwoStage
 from pgsr.experiments.benchmarks.agreement import agreement, proving
 from pgsr.experiments.benchmarks.variants import Noisy, chosen
@@ -16,8 +16,9 @@ from pgsr.methods import toys
 from pgsr.methods.catalogue import Answer, Entry, Use
 from pgsr.models import SOLVERS, all_entries
 from pgsr.models.availability import solvers
+from pgsr.release import Terms
 from pgsr.release.kinds import Kind
-from pgsr.release.post_processing import post_by_level
+from pgsr.release.post_processing import RECORDED_BY_LEVEL
 from pgsr.warming import warm_up, warmed
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -145,8 +146,11 @@ def test_every_method_that_is_exported_is_in_the_catalogue() -> None:
 
 def test_releases_have_the_names_of_mechanisms() -> None:
     assert sorted(entry.release for entry in all_entries() if entry.release) == sorted(Kind)
+    truth = CountOfCounts(Hierarchy.from_parents(["US", "GA"], [-1, 0]), ([[0, 3, 1, 2]], [[0, 3, 3]]))
     for kind in Kind:
-        assert (post_by_level(kind) is None) == (kind.totals_by_level is None), kind
+        assert (kind in RECORDED_BY_LEVEL) == (kind.totals_by_level is not None), kind
+        if kind.totals_by_level is not None:
+            Terms("d", (3, 2), "1", kind).mechanism(2).check(truth, Seeded("k"))
 
 
 def test_solvers_of_this_package_are_in_the_catalogue_once() -> None:

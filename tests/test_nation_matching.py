@@ -33,7 +33,7 @@ def test_a_nation_in_parts_equals_the_whole(tmp_path, engine, method):
     found = streamed.release(data, folder, NOISE)
     assert not any(found.violations.values())
     answer = joined(data, folder, "counts")
-    assert found.n_cells == answer.n_cells
+    assert found.n_cells == answer.sizes.n_cells
     whole = (method or Matching(IsotonicFit(optimum="midpoint"))).apply(whole_of(data, folder))
     for a, b in zip(answer.tables, whole.estimate.as_counts, strict=True):
         assert np.array_equal(a, b)

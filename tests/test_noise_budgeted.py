@@ -10,12 +10,11 @@ import pytest
 from pgsr import CountOfCounts, Geometric, Hierarchy, Ledger, Seeded, View
 from pgsr.algorithms import Matching, TreeProjection
 from pgsr.algorithms.posterior import Posterior
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.views import cumulative, ranked
 from pgsr.errors import PgsrError
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Status
-from pgsr.noise import Noise, measured_by_level
+from pgsr.noise import Noise
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.step import _vector
 from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho, composed
@@ -207,9 +206,8 @@ def test_a_ledger_adds_up_what_protects_the_same() -> None:
     for other in (group, {"relation": Relation.MOVE}, {"unit": Unit.entity_in_groups(2)}):
         with pytest.raises(PgsrError, match=r"what was charged before one entity under add_remove; keep a ledger of"):
             Noise(View.COUNTS, half, **other).measure(TRUTH, Seeded("other"), ledger)
-    folded = CountsByLevel.of(TRUTH, (3, 2))
-    with pytest.raises(PgsrError, match="measuring by level protects one group under replace, and what was charged"):
-        measured_by_level(Noise(View.COUNTS, half, **group), folded, Seeded("k"), "d", ledger)
+    with pytest.raises(PgsrError, match="measuring counts protects one group under replace, and what was charged"):
+        Noise(View.COUNTS, half, max_sizes=(3, 2), **group).measure(TRUTH, Seeded("k"), ledger)
     households = Ledger(10)
     Noise(View.COUNTS, half, **group).measure(TRUTH, Seeded("other"), households)
     with pytest.raises(PgsrError, match="what was charged before one group under replace"):

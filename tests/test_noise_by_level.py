@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Secure, Seeded, View
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import BudgetError, ProblemError
-from pgsr.noise import Noise, measure_by_level, measured_by_level, require_by_level
+from pgsr.noise import Noise
 from pgsr.privacy.accounting import Approximate, Rho
 from pgsr.privacy.accounting.composing import composed
 from pgsr.privacy.accounting.spending import Ledger
@@ -43,22 +42,22 @@ def test_sensitivity_by_enumeration():
     assert worst_sums.tolist() == [View.CUMULATIVE.sensitivity] * 2
 
 
-def counts(sizes, regions) -> CountsByLevel:
+def counts(sizes, regions) -> CountOfCounts:
     leaves = np.zeros((2, 6), int)
     np.add.at(leaves, (list(regions), list(sizes)), 1)
-    return CountsByLevel.of(CountOfCounts(TREE, leaves), (5, 2))
+    return CountOfCounts(TREE, leaves, "data").folded((5, 2))
 
 
 def test_noise_is_that_of_the_law_and_of_its_stream():
     truth = counts((1, 2, 4), (0, 0, 1))
     noise = Geometric(View.COUNTS, 3, shares=("1/3", "2/3"))
-    noisy = measure_by_level(noise, truth, Seeded("k"), "data")
+    noisy = noise.noisy_tables(truth, Seeded("k"), "data")
     for level, scale in ((0, 2), (1, 1)):
         expected = truth.tables[level].copy()
         DoubleGeometric(Fraction(scale)).add_to(
             expected, Seeded("k").stream(StreamId("data", "counts", level, ("US",)))
         )
-        assert np.array_equal(noisy.tables[level], expected)
+        assert np.array_equal(noisy[level], expected)
 
 
 def test_cumulative_counts_have_the_noise_of_their_view_and_what_is_public():
@@ -66,80 +65,84 @@ def test_cumulative_counts_have_the_noise_of_their_view_and_what_is_public():
     for totals, public in (("regions", [2, 1]), ("root", None)):
         noise = Geometric(View.CUMULATIVE, 2, totals=totals)
         ledger = Ledger(2)
-        found = measured_by_level(noise, truth, Seeded("k"), "data", ledger)
+        found = noise.measure(truth, Seeded("k"), ledger)
         for level in (0, 1):
             expected = np.cumsum(truth.tables[level], axis=1)
             DoubleGeometric(Fraction(1)).add_to(
                 expected, Seeded("k").stream(StreamId("data", "cumulative", level, ("US",)))
             )
-            assert np.array_equal(found.values.tables[level], expected)
-        assert found.laws == (DoubleGeometric(Fraction(1)),) * 2
-        assert found.total == 3
-        assert (found.totals if public is None else found.totals.tolist()) == public
-        assert found.public_totals.tolist() == ([3] if public is None else [3, *public])
+            assert np.array_equal(found.values[level], expected)
+        assert [found.law(region) for region in (0, 1)] == [DoubleGeometric(Fraction(1))] * 2
+        assert found.root_total == 3
+        assert found.totals.tolist() == ([3] if public is None else [3, *public])
         assert (found.secure, found.data_set) == (False, "data")
         with pytest.raises(BudgetError):
-            measured_by_level(noise, truth, Seeded("k"), "data", ledger)
+            noise.measure(truth, Seeded("k"), ledger)
 
 
 def test_a_measurement_says_whether_its_noise_was_secure():
-    assert measured_by_level(Geometric(View.COUNTS, 1), counts((1,), (0,)), Secure(), "data").secure
+    assert Geometric(View.COUNTS, 1).measure(counts((1,), (0,)), Secure()).secure
 
 
 def test_a_part_has_the_noise_of_its_level_and_place():
     truth = counts((1, 2, 4), (0, 0, 1))
     noise = Geometric(View.COUNTS, 3)
-    part, again = (measure_by_level(noise, truth, Seeded("k"), "data", 1, (5, 5, 2)) for _ in range(2))
-    for a, b in zip(part.tables, again.tables, strict=True):
+    part, again = (noise.noisy_tables(truth, Seeded("k"), "data", 1, (5, 5, 2)) for _ in range(2))
+    for a, b in zip(part, again, strict=True):
         assert np.array_equal(a, b)
-    whole = measure_by_level(noise, truth, Seeded("k"), "data", 0, (5, 2, 2))
-    assert not np.array_equal(whole.tables[0], part.tables[0])
+    whole = noise.noisy_tables(truth, Seeded("k"), "data", 0, (5, 2, 2))
+    assert not np.array_equal(whole[0], part[0])
 
 
 def test_narrow_tables_hold_the_same_noise():
     truth = counts((1, 2, 4), (0, 0, 1))
-    narrow = CountsByLevel(TREE, tuple(table.astype(np.int32) for table in truth.tables))
-    wide, thin = (measure_by_level(Geometric(View.COUNTS, 1), t, Seeded("k"), "data") for t in (truth, narrow))
-    for a, b in zip(wide.tables, thin.tables, strict=True):
+    narrow = CountOfCounts(TREE, tuple(table.astype(np.int32) for table in truth.tables))
+    wide, thin = (Geometric(View.COUNTS, 1).noisy_tables(t, Seeded("k"), "data") for t in (truth, narrow))
+    for a, b in zip(wide, thin, strict=True):
         assert b.dtype == np.int32
         assert np.array_equal(a, b)
 
 
 def test_what_cannot_be_measured_is_told():
     with pytest.raises(BudgetError, match="share of 0"):
-        measure_by_level(Geometric(View.COUNTS, 1, shares=(1, 0)), counts((1,), (0,)), Seeded("k"), "data")
+        Geometric(View.COUNTS, 1, shares=(1, 0)).noisy_tables(counts((1,), (0,)), Seeded("k"), "data")
     with pytest.raises(ProblemError, match=r"not of View\.RANKED"):
-        measure_by_level(Geometric(View.RANKED, 1), counts((1,), (0,)), Seeded("k"), "data")
+        Geometric(View.RANKED, 1).noisy_tables(counts((1,), (0,)), Seeded("k"), "data")
     with pytest.raises(ProblemError, match="totals by level are public"):
-        measure_by_level(Geometric(View.COUNTS, 1, totals="noisy"), counts((1,), (0,)), Seeded("k"), "data")
+        Geometric(View.COUNTS, 1, totals="noisy").noisy_tables(counts((1,), (0,)), Seeded("k"), "data")
 
 
-@pytest.mark.parametrize("by", [measure_by_level, measured_by_level])
-def test_noise_is_for_the_quantities_and_the_groups_that_were_counted(by):
+@pytest.mark.parametrize("charged", [False, True])
+def test_noise_is_for_the_quantities_and_the_groups_that_were_counted(charged):
     """Folded counts know how much one entity adds, and that their groups are private, as those they were made of."""
     leaves = np.array([[0, 3, 0, 2, 0, 1], [1, 0, 0, 0, 4, 0]])
-    added = CountsByLevel.of(CountOfCounts(TREE, leaves, max_quantity=4), (5, 2))
-    private = CountsByLevel.of(CountOfCounts(TREE, leaves, private_groups=True), (5, 2))
-    ledger = {} if by is measure_by_level else {"ledger": Ledger(1)}
+    added = CountOfCounts(TREE, leaves, max_quantity=4).folded((5, 2))
+    private = CountOfCounts(TREE, leaves, private_groups=True).folded((5, 2))
+    ledger = Ledger(1)
+
+    def by(noise, truth):
+        return noise.measure(truth, Seeded("k"), ledger) if charged else noise.noisy_tables(truth, Seeded("k"), "data")
+
     with pytest.raises(ProblemError, match=r"adds up to 4 .* this noise hides 1; give Geometric\(..., max_q"):
-        by(Geometric(View.CUMULATIVE, 1), added, Seeded("k"), "data", **ledger)
+        by(Geometric(View.CUMULATIVE, 1), added)
     with pytest.raises(ProblemError, match="groups is private, and totals by level are public"):
-        by(Geometric(View.CUMULATIVE, 1), private, Seeded("k"), "data", **ledger)
-    assert all(not ledger.spent for ledger in ledger.values())
-    by(Geometric(View.CUMULATIVE, 1, max_quantity=4), added, Seeded("k"), "data", **ledger)
+        by(Geometric(View.CUMULATIVE, 1), private)
+    assert not ledger.spent
+    by(Geometric(View.CUMULATIVE, 1, max_quantity=4), added)
+    assert bool(ledger.spent) == charged
 
 
 def test_noise_is_for_the_sizes_that_were_counted():
     """With groups as units a cumulative level costs as many cells as it has sizes."""
     noise = Noise(View.CUMULATIVE, Rho("1/5"), unit=Unit.GROUP, relation=Relation.REPLACE)
     with pytest.raises(ProblemError, match=r"sizes 0\.\.5, 0\.\.2, and the noise is for 0\.\.1, 0\.\.1"):
-        measure_by_level(noise, counts((1, 2, 4), (0, 0, 1)), Seeded("k"), "data", 1, (9, 1, 1))
+        noise.noisy_tables(counts((1, 2, 4), (0, 0, 1)), Seeded("k"), "data", 1, (9, 1, 1))
 
 
 def test_laws_are_those_of_the_budget_and_the_unit():
     """Any noise step for counts will do: here rho, shared by two levels, of groups that are replaced."""
     noise = Noise(View.COUNTS, Rho("1/5"), unit=Unit.GROUP, relation=Relation.REPLACE, laws="gaussian")
-    assert require_by_level(noise, (5, 2)) == [DiscreteGaussian(Fraction(10))] * 2
+    assert noise.laws_of_sizes((5, 2)) == [DiscreteGaussian(Fraction(10))] * 2
 
 
 @pytest.mark.drawn(1)
@@ -153,7 +156,7 @@ def test_levels_of_other_sizes_keep_the_budget_together(budget, laws):
     levels = noise.levels(3, sizes)
     assert composed(levels, sensitivities).within(budget)
     laws_found = [level.law(change) for level, change in zip(levels, sensitivities, strict=True)]
-    assert require_by_level(noise, sizes) == laws_found
+    assert noise.laws_of_sizes(sizes) == laws_found
     assert noise.levels(3, 60) == noise.levels(3, (60, 60, 60))
     if laws == "geometric":
         assert not composed(noise.levels(3, 60), sensitivities).within(budget), "the largest K everywhere would not do"

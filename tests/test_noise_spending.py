@@ -11,7 +11,7 @@ from test_privacy_sensitivity import ADD, EMPTY, LEAVES, MOVE, REPLACE, Case, Wo
 
 from pgsr import ByGroups, View
 from pgsr.errors import ProblemError
-from pgsr.noise import Noise, require_by_level
+from pgsr.noise import Noise
 from pgsr.noise.by_groups import ViewRule
 from pgsr.noise.step import _vector
 from pgsr.privacy.accounting import Loss, PureEpsilon, Rho, rho_of_law
@@ -76,7 +76,7 @@ def laws_of(noise: Noise, sizes: tuple[int, int], noisy: bool) -> list[dict[View
     """The laws that are drawn on every level, by view, and last those of the numbers of groups."""
     if sizes != (K, K):
         assert isinstance(noise.view, View)
-        return [{noise.view: law} for law in require_by_level(noise, sizes)]
+        return [{noise.view: law} for law in noise.laws_of_sizes(sizes)]
     return [*noise._laws(2, K), dict.fromkeys(View, noise._totals_law(2, K)) if noisy else {}]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from test_m_c_folded import adds_up
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Noise, Problem, Seeded, Status, Totals, View
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Noise, Problem, Seeded, Status, View
 from pgsr.algorithms import PooledPrior, Posterior, TreeProjection, TwoStage
 from pgsr.algorithms.m_c.joint import laws_of
 from pgsr.algorithms.posterior.evidence import BORDER, Evidence
@@ -15,7 +15,6 @@ from pgsr.data.views import cumulative
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ProblemError
 from pgsr.models import Cvxpy
-from pgsr.noise import measured_by_level
 from pgsr.privacy.accounting import Rho
 
 TREE = Hierarchy.from_paths([("US", "GA", "1"), ("US", "GA", "2"), ("US", "MI", "1")])
@@ -107,9 +106,7 @@ def test_priors_are_those_of_the_definition():
 
 def general(noise: Geometric, truth, seed: str) -> Measurement:
     """The measurement of a state of the census."""
-    by_level, tree = measured_by_level(noise, truth, Seeded(seed), "data"), truth.hierarchy
-    about = noise.levels(tree.n_levels, truth.max_sizes), Totals.REGIONS, by_level.public_totals, False
-    return Measurement(tree, by_level.view, by_level.values.tables, 0, *about)
+    return noise.measure(CountOfCounts(truth.hierarchy, truth.tables, "data"), Seeded(seed))
 
 
 def test_large_families_come_in_parts(monkeypatch):

@@ -12,7 +12,6 @@ from pgsr.algorithms.posterior.folded_errors import FoldedErrors
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.rows import marginal_tables
 from pgsr.algorithms.posterior.uncertainty import with_estimated_prior
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError, NoEstimateError
 
 TREE = Hierarchy.from_paths([("r", a, b, c) for a, b, c in product("AB", "CD", "EFG")] + [("r", "A", "D", "H")])
@@ -127,7 +126,7 @@ def test_intervals_cover():
     """
     inside: dict[tuple[View, int | str], list[np.ndarray]] = {}
     for seed in range(30):
-        truth = CountsByLevel.of(smooth(seed), SIZES)
+        truth = smooth(seed).folded(SIZES)
         result = Posterior().apply(measured(seed, f"{seed}", epsilon="1/2"))
         for view in (View.COUNTS, View.CUMULATIVE):
             deviations = result.estimate.sizes.tables(result.uncertainty.reach(view).sd)
@@ -173,5 +172,5 @@ def test_intervals_as_a_table():
     up_to = result.intervals(0.9, View.CUMULATIVE).to_frame()
     assert "size_class" not in up_to
     assert up_to.n_groups_of_at_most.iloc[60] == result.estimate.tables[0][0, -1] == up_to.upper.iloc[60]
-    assert "largest sizes 60 / 40 / 40 / 6" in repr(found)
-    assert "60 / 40 / 40 / 6" in found._repr_html_()
+    assert "sizes 0..60 / 0..40 / 0..40 / 0..6" in repr(found)
+    assert "0..60 / 0..40 / 0..40 / 0..6" in found._repr_html_()

@@ -7,7 +7,6 @@ from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Seeded, View
 from pgsr.algorithms import Matching, PooledPrior, Posterior
 from pgsr.algorithms.posterior.misfit import FAR, FAR_SUM, STRETCH, TURNS, misfits, standing_out
 from pgsr.algorithms.posterior.windows import averages, smoothed, window_sums
-from pgsr.data.counts_by_level import CountsByLevel
 
 
 def test_windows_leave_out_what_stands_apart():
@@ -118,7 +117,7 @@ def test_no_spike_is_smoothed_away_with_sizes_per_level(name: str):
     rng = np.random.default_rng(6)
     truth = CountOfCounts(_tree(3), np.array([SHAPES[name](rng) for _ in range(3)]), "data")
     sizes = truth.max_size, truth.max_size - 1
-    exact = CountsByLevel.of(truth, sizes)
+    exact = truth.folded(sizes)
     noise = Geometric(View.CUMULATIVE, epsilon=1, totals="regions", max_sizes=sizes)
     found = Posterior().apply(noise.measure(truth, Seeded("x"))).estimate
     for level in range(2):

@@ -34,11 +34,9 @@ from pgsr.algorithms import (
 )
 from pgsr.certificates import MULTIPLIERS, POTENTIALS, Multipliers, lagrangian_bound, violations
 from pgsr.certificates.potentials_by_level import is_flow_optimal
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.sizes import Sizes
 from pgsr.errors import CountError, MethodError, ProblemError
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
-from pgsr.noise.by_level import measure_by_level
 from pgsr.problems.conditions import cells
 from pgsr.problems.programs import named, program_of, read_program
 
@@ -325,8 +323,11 @@ def test_estimates_with_sizes_per_level_show_what_they_are():
     assert problem.sizes.folded(estimate.tables[0], 0, View.COUNTS).tolist() == [
         estimate.tables[1].sum(axis=0).tolist()
     ]
+    counts = estimate.counts()
+    assert counts.max_sizes == (2, 1)
+    assert all((ours == theirs).all() for ours, theirs in zip(counts.tables, estimate.tables, strict=True))
     with pytest.raises(CountError, match="levels have sizes of their own here"):
-        estimate.counts()
+        _ = counts.counts
 
 
 def test_a_noise_step_measures_sizes_per_level_and_all_that_follows_takes_them():
@@ -337,8 +338,8 @@ def test_a_noise_step_measures_sizes_per_level_and_all_that_follows_takes_them()
     noisy = noise.measure(truth, Seeded("a"))
     assert repr(noisy).endswith("sizes 0..4 / 0..2 / 0..1, epsilon=6)")
     assert [table.shape for table in noisy.values] == [(1, 5), (2, 3), (3, 2)]
-    again = measure_by_level(noise, CountsByLevel.of(truth, (4, 2, 1)), Seeded("a"), "demo")
-    assert all(np.array_equal(a, b) for a, b in zip(noisy.values, again.tables, strict=True))
+    again = Geometric(View.COUNTS, 6, totals="root").measure(truth.folded((4, 2, 1)), Seeded("a"))
+    assert all(np.array_equal(a, b) for a, b in zip(noisy.values, again.values, strict=True))
     assert [noisy.law(region) for region in (0, 1, 3)] == [
         noise.levels(3)[0].law(noise.sensitivity(View.COUNTS, 4))
     ] * 3
@@ -351,7 +352,7 @@ def test_a_noise_step_measures_sizes_per_level_and_all_that_follows_takes_them()
         metrics.cumulative_l1(truth, result.estimate)[0]
         == np.abs(np.cumsum(result.estimate.tables[0][0] - truth.counts[0])).sum()
     )
-    exact = Estimate(tree, View.COUNTS, CountsByLevel.of(truth, (4, 2, 1)).tables)
+    exact = Estimate(tree, View.COUNTS, truth.folded((4, 2, 1)).tables)
     assert metrics.l1(truth, exact).tolist() == [0] * 6
     cumulative = Geometric(View.CUMULATIVE, 6, max_sizes=(4, 2, 1)).measure(truth, Seeded("a"))
     assert CumulativeProjection().supports(Problem.m_c(cumulative, totals="regions")) is None
@@ -363,7 +364,7 @@ def test_a_noise_step_measures_sizes_per_level_and_all_that_follows_takes_them()
 def test_what_is_measured_fits_what_was_counted():
     truth = CountOfCounts(TREE, [[0, 9, 4], [0, 5, 3]], "demo")
     for max_sizes, error, said in (
-        ((5, 2), ProblemError, "max_sizes begin with 5, counted are sizes up to 2"),
+        ((5, 2), ProblemError, "max_sizes say 5 for level 0, counted are sizes up to 2"),
         ((2,), CountError, "1 largest sizes for 2 levels"),
         ((1, 2), CountError, "may only be merged from the root down"),
     ):

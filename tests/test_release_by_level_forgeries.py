@@ -13,14 +13,13 @@ from forging import LEAVES, Forgery, Target, unsigned, write_counts
 from made_tables import write_config, write_tables
 from test_release_forgeries import ALONE, COUNTS, in_manifest, in_table, versions_everywhere
 
-from pgsr import Seeded
-from pgsr.algorithms.mechanism_by_level import counts_by_level
-from pgsr.data.counts_by_level import CountsByLevel
+from pgsr import Seeded, View
+from pgsr.data.estimate import Estimate
 from pgsr.release import Outcome, ReleaseConfig, check, new_key, publish
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
-from pgsr.release.judging import certificate_of, post_processed, status_of
+from pgsr.release.judging import certificate_of, post_processed
 from pgsr.release.making import _write_text, package_text
 
 KINDS = ("m_h", "m_c_dp", "kuo", "two_stage", "posterior")
@@ -57,12 +56,12 @@ def rewritten(target: Target, change: Callable[[list[np.ndarray]], None]) -> Non
     terms, tree, totals, values = target.known()
     measurement = terms.measured(tree, values, totals, True)
     result = post_processed(terms, measurement)
-    tables = [table.copy() for table in counts_by_level(result).tables]
+    tables = [table.copy() for table in Estimate(tree, View.COUNTS, result.estimate.as_counts).tables]
     change(tables)
-    counts = CountsByLevel(tree, tuple(tables))
+    counts = Estimate(tree, View.COUNTS, tuple(tables))
     write_counts(target, counts, terms)
     certificate = certificate_of(terms, measurement, counts, result)
-    fields = target.fields | manifest.answer_fields(measurement, status_of(terms, result).name, certificate, counts)
+    fields = target.fields | manifest.answer_fields(measurement, result.status.name, certificate, counts)
     _write_text(target / artefact.PACKAGE, package_text(target.folder, fields))
     _write_text(target / artefact.README, readme(fields))
     _write_text(target / artefact.SUMMARY, summary(fields, tree, counts))
@@ -103,7 +102,7 @@ def relabelled(stated: str, drawn: str, target: Target) -> None:
     real = replace(terms, epsilon=Fraction(drawn))
     measured = real.mechanism(3).measure(target.config.count(), Seeded("forger"))
     said = replace(terms, epsilon=Fraction(stated))
-    target.remake(said.measured(measured.hierarchy, measured.values, measured.public_totals, True), said)
+    target.remake(said.measured(measured.hierarchy, measured.values, measured.totals, True), said)
 
 
 def rehearsed(target: Target) -> None:
@@ -120,7 +119,7 @@ def shares_swapped(target: Target) -> None:
 
 def one_noisy_value(target: Target) -> None:
     terms, tree, totals, values = target.known()
-    values.tables[2][0, 0] += 1
+    values[2][0, 0] += 1
     target.remake(terms.measured(tree, values, totals, True), terms)
 
 
@@ -205,7 +204,7 @@ def test_other_counts_that_cost_as_little_pass(tmp_path: Path) -> None:
     config = ReleaseConfig.read(write_config(tmp_path, "m_h", max_size="{nation = 3, state = 1}"))
     target = Target(publish(config).folder, config)
     terms, tree, _, _ = target.known()
-    noisy = CountsByLevel(tree, (np.array([[1, 0, 0, 1]]), np.array([[0, 0], [0, 0]])))
+    noisy = np.array([[1, 0, 0, 1]]), np.array([[0, 0], [0, 0]])
     target.remake(terms.measured(tree, noisy, np.array([2]), True), terms)
 
     def other(tables: list[np.ndarray]) -> None:

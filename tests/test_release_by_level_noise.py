@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from pgsr import Geometric, Hierarchy, Secure, Seeded, View
-from pgsr.algorithms.mechanism_by_level import LevelMechanism
-from pgsr.data.counts_by_level import CountsByLevel
-from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.data.counts import CountOfCounts
+from pgsr.noise.measurement import Measurement
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import Terms
 from pgsr.release.noise_law import Sum, families, judge
-from pgsr.release.planning import stand_in_by_level
+from pgsr.release.planning import stand_in_of
 from pgsr.release.rehearsals import is_rehearsal
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(9) for j in range(2 + i % 3)])
@@ -30,19 +29,18 @@ CASES = [
 every_case = pytest.mark.parametrize("terms", CASES, ids=lambda terms: f"{terms.view} {terms.totals}")
 
 
-def measured(terms: Terms, seed: int, source: object = None) -> MeasurementByLevel:
+def measured(terms: Terms, seed: int, source: object = None) -> Measurement:
     """Noisy values of made counts; the truth depends on the seed, the noise on the source."""
     leaves = TREE.leaves.stop - TREE.leaves.start
-    truth = stand_in_by_level(TREE, [20] * leaves, [1] * 9, SIZES, seed)
-    mechanism = terms.mechanism(3)
-    assert isinstance(mechanism, LevelMechanism)
-    return mechanism.measure(truth, source or Seeded("k"))
+    truth = stand_in_of(TREE, [20] * leaves, [1] * 9, seed, SIZES)
+    truth = CountOfCounts(TREE, truth.tables, "d")
+    return terms.mechanism(3).measure(truth, source or Seeded("k"))
 
 
-def by_hand(measurement: MeasurementByLevel) -> list[dict[Sum, list[int]]]:
+def by_hand(measurement: Measurement) -> list[dict[Sum, list[int]]]:
     """The residuals of public totals, then of every region against its children, class by class."""
-    tables, adds_up = measurement.values.tables, measurement.view is View.COUNTS
-    totals = [*measurement.public_totals.tolist(), *[None] * TREE.n_regions]
+    tables, adds_up = measurement.tables, measurement.view is View.COUNTS
+    totals = [*measurement.totals.tolist(), *[None] * TREE.n_regions]
 
     def noisy(region: int, first: int, last: int) -> tuple[int, int]:
         """The noisy number of groups of some sizes, from 0 for cumulative counts, and of how many values it is made."""
@@ -63,7 +61,7 @@ def by_hand(measurement: MeasurementByLevel) -> list[dict[Sum, list[int]]]:
             last = size == SIZES[level + 1]
             own, n = noisy(region, size, SIZES[level] if last else size)
             below = [noisy(child, size, size)[0] for child in TREE.children(region)]
-            found[level + 1][draws((level, n), (level + 1, len(below)))].append(sum(below) - own)
+            found[level + 1][draws((level, n), (level + 1, len(below)))].append(own - sum(below))
     return found
 
 
@@ -121,7 +119,7 @@ def test_rehearsals_are_recognised_and_nothing_else_is(terms: Terms, seed: int) 
 def test_one_level_has_no_level_above_to_be_compared_with() -> None:
     """A nation alone: its total is all that is known twice."""
     tree, terms = Hierarchy.from_paths([("US",)]), Terms("d", (8,), "1", "m_h")
-    truth = CountsByLevel(tree, (np.arange(9).reshape(1, 9),))
-    noisy = LevelMechanism(Geometric(View.COUNTS, 1, totals="root"), (8,), "d").measure(truth, Seeded("rehearsal"))
+    truth = CountOfCounts(tree, np.arange(9).reshape(1, 9), "d")
+    noisy = Geometric(View.COUNTS, 1, totals="root", max_sizes=(8,)).measure(truth, Seeded("rehearsal"))
     assert [family.size for family in families(noisy)] == [1]
     assert not is_rehearsal(terms, noisy), "nine cells are too few to say so"

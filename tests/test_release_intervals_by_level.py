@@ -18,17 +18,16 @@ from typer.testing import CliRunner, Result
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded, View
 from pgsr.algorithms import Posterior
-from pgsr.algorithms.mechanism_by_level import LevelMechanism
 from pgsr.algorithms.posterior.folded_errors import cells_of
 from pgsr.cli import app
-from pgsr.data.counts_by_level import CountsByLevel
-from pgsr.intervals import intervals_by_level
-from pgsr.release import Kind, ReleaseError, Terms, check, finish, outline, publish, read_release_by_level
+from pgsr.intervals import cell_intervals
+from pgsr.methods.mechanism import Mechanism
+from pgsr.release import Kind, ReleaseError, Terms, check, finish, outline, publish, read_release
+from pgsr.release.cell_intervals import posterior_cells
 from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.folder import artefact
 from pgsr.release.folder.released_tables import Ends
-from pgsr.release.intervals_by_level import own_intervals
-from pgsr.release.judging import post_processed
+from pgsr.release.judging import answer_of, post_processed
 from pgsr.release.preflight import level_peak_bytes
 
 KEYS = {"max_size": "{nation = 6, state = 3, county = 2}", "intervals": '"9/10"', "publication": "{zeros = false}"}
@@ -49,10 +48,8 @@ def copy(made: Path, tmp_path: Path) -> Path:
 def test_the_columns_are_the_intervals_of_the_noisy_values(made: Path) -> None:
     """Of every cell, by the public function; a row is left out only where all three columns would hold 0."""
     assert not failed(made), check(made)
-    read = read_release_by_level(made)
-    wanted = (
-        read.mechanism.post_process(read.measurement).intervals(0.9).to_frame(level_names=("nation", "state", "county"))
-    )
+    read = read_release(made)
+    wanted = Posterior().apply(read.measurement).intervals(0.9).to_frame(level_names=("nation", "state", "county"))
     kept = (wanted[["n_groups", "lower", "upper"]] != 0).any(axis=1) | (wanted["group_size"] == 0)
     for name in ("6 or more", "3 or more", "2 or more"):
         kept[wanted.index[wanted["size_class"] == name][0]] = True
@@ -182,12 +179,12 @@ def without_columns(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
 @pytest.mark.drawn(1)
 def test_the_command_gives_what_python_gives(without_columns: Path, tmp_path: Path, statistic: str, view: View) -> None:
     """The posterior's own intervals, else the bootstrap's; from the folder alone, in the columns of other releases."""
-    read, file = read_release_by_level(without_columns), tmp_path / "intervals.csv"
+    read, file = read_release(without_columns), tmp_path / "intervals.csv"
     assert not read.secure
     if read.terms.kind is Kind.POSTERIOR:
-        wanted, draws = read.mechanism.post_process(read.measurement).intervals(0.8, view), ()
+        wanted, draws = Posterior().apply(read.measurement).intervals(0.8, view), ()
     else:
-        wanted, draws = intervals_by_level(read.mechanism, read.counts, "0.8", view, 20), ("--replicates", 20)
+        wanted, draws = cell_intervals(read.mechanism, read.counts, "0.8", view, 20), ("--replicates", 20)
     done = command(without_columns, "--level", "0.8", "--statistic", statistic, *draws, "--output", file)
     assert done.exit_code == 0, done.exception
     assert "NOT private" in done.output
@@ -215,8 +212,8 @@ def test_the_command_gives_what_python_gives(without_columns: Path, tmp_path: Pa
 def test_two_statistics_share_one_set_of_replicates(made: Path, tmp_path: Path, monkeypatch) -> None:
     """Each ran a bootstrap of its own; the numbers are those of one statistic alone."""
     releases: list[object] = []
-    released = LevelMechanism.release
-    monkeypatch.setattr(LevelMechanism, "release", lambda self, *a: releases.append(0) or released(self, *a))
+    released = Mechanism.release
+    monkeypatch.setattr(Mechanism, "release", lambda self, *a: releases.append(0) or released(self, *a))
     asked = ("--kind", "bootstrap", "--replicates", 20, "--seed", "s")
     for name, statistics in (("both", ("count", "cumulative")), ("one", ("cumulative",))):
         options = [part for each in statistics for part in ("--statistic", each)]
@@ -263,9 +260,9 @@ def test_the_command_refuses_in_the_users_words(made: Path, arguments: tuple, sa
 
 def test_own_intervals_of_another_mechanism_are_refused(tmp_path: Path) -> None:
     write_tables(tmp_path)
-    read = read_release_by_level(release(config(tmp_path, max_size=KEYS["max_size"])))
+    read = read_release(release(config(tmp_path, max_size=KEYS["max_size"])))
     with pytest.raises(PgsrError, match="use bootstrapped"):
-        own_intervals(read, Fraction(9, 10), [View.COUNTS])
+        posterior_cells(read, Fraction(9, 10), [View.COUNTS])
 
 
 # Rounding
@@ -278,20 +275,19 @@ ALL = slice(None)
 def found_of(relative: float, seed: int) -> tuple[CountIntervals, Ends]:
     """The intervals of a release, and the ends if its variances in 32 bits are off by up to this part of them."""
     counts = np.random.default_rng(3).poisson(40 * 0.8 ** np.arange(41), (12, 41))
-    truth = CountsByLevel.of(CountOfCounts(TREE, TREE.sum_up(counts), "d"), SIZES)
+    truth = CountOfCounts(TREE, TREE.sum_up(counts), "d").folded(SIZES)
     terms = Terms("d", SIZES, "1", Kind.POSTERIOR, intervals="9/10")
     measurement = terms.mechanism(3).measure(truth, Seeded("ends"))
     result, rng = post_processed(terms, measurement), np.random.default_rng(seed)
-    about = result.uncertainty
+    about, released = result.uncertainty, answer_of(result)
     errors = about.errors
     variances, steps = (
         [(table * (1 + relative * rng.choice([-1, 1], table.shape))).astype(np.float32) for table in tables]
         for tables in (errors.variances, errors.steps)
     )
     sd = cells_of(replace(errors, variances=variances, steps=steps).deviations(View.COUNTS))
-    other = replace(about, counts=replace(about.counts, sd=sd)).intervals(result.estimate, 0.9, View.COUNTS)
-    released = CountsByLevel(TREE, result.estimate.as_counts)
-    return CountIntervals.of(terms, measurement, result, released), Ends.by_level(other.lower, other.upper)
+    other = replace(about, counts=replace(about.counts, sd=sd)).intervals(released, 0.9, View.COUNTS)
+    return CountIntervals.of(terms, measurement, result, released), Ends.of(other.lower, other.upper)
 
 
 @pytest.mark.parametrize("relative", [1e-7, 1e-6, 4e-6])
@@ -316,8 +312,8 @@ def test_variances_change_by_no_more_than_their_terms() -> None:
     """Also at the first size of a tail, where most of the terms cancel. Any change of the own variances is tried."""
     rng = np.random.default_rng(0)
     counts = rng.poisson(40 * 0.8 ** np.arange(41), (12, 41))
-    truth = CountsByLevel.of(CountOfCounts(TREE, TREE.sum_up(counts), "d"), SIZES)
-    terms = Terms("d", SIZES, "1", Kind.POSTERIOR)
+    truth = CountOfCounts(TREE, TREE.sum_up(counts), "d").folded(SIZES)
+    terms = Terms("d", SIZES, "1", Kind.POSTERIOR, intervals="9/10")
     about = post_processed(terms, terms.mechanism(3).measure(truth, Seeded("terms"))).uncertainty.errors
     plain = replace(about, **{name: [t.astype(float) for t in getattr(about, name)] for name in ("variances", "steps")})
     reached = 0.0

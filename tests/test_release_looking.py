@@ -17,7 +17,6 @@ from pgsr.release import (
     forecast,
     publish,
     read_release,
-    read_release_by_level,
 )
 from pgsr.tables import Entities, Groups
 
@@ -83,7 +82,7 @@ def test_a_published_folder(made):
 def test_a_published_folder_with_sizes_per_level(config):
     terms = replace(config.terms, max_size={"nation": 3, LEVEL: 2}, level_names=("nation", LEVEL))
     made = publish(replace(config, terms=terms, output=config.output.with_name("levels")), rehearse=True)
-    shown(read_release_by_level(made.folder), ESCAPED, "&lt;i&gt;state&lt;/i&gt; 2 or more", "as secret as the data")
+    shown(read_release(made.folder), ESCAPED, "&lt;i&gt;state&lt;/i&gt; 2 or more", "as secret as the data")
 
 
 def test_a_forecast(config):

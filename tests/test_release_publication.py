@@ -10,18 +10,17 @@ from html import unescape
 from pathlib import Path
 
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 from forging import Target
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.errors import PgsrError
 from pgsr.publishing import digests
-from pgsr.release import ConfigError, ReleaseConfig, Terms, check, publish, read_any_release
+from pgsr.release import ConfigError, ReleaseConfig, Terms, check, publish, read_release
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.wide_tables import MOST_CELLS, MOST_SIZES, wide_files
 from pgsr.release.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS, Publication
-from pgsr.tables import read_long, read_long_by_level
+from pgsr.tables import read_long
 
 WORDS = {
     "group_name": "households <&>",
@@ -98,13 +97,10 @@ def test_csv_files_have_the_mark_and_are_read_with_it(worded):
     files = list(worded.glob("*.csv"))
     assert len(files) == 5
     assert all(path.read_bytes().startswith(b"\xef\xbb\xbf") for path in files)
-    by_level = "size_class" in pq.read_schema(worded / "counts.parquet").names
-    read = read_long_by_level if by_level else read_long
-    tables = [read(worded / name) for name in ("counts.csv", "counts.parquet")]
-    values = [x.tables if by_level else [x.counts().counts] for x in tables]
+    values = [read_long(worded / name).counts().tables for name in ("counts.csv", "counts.parquet")]
     assert all((x == y).all() for x, y in zip(*values, strict=True))
     assert pd.read_csv(worded / "counts.csv").columns[0] == "region_id"
-    assert read_any_release(worded).terms.publication.bom
+    assert read_release(worded).terms.publication.bom
 
 
 def test_tables_without_the_mark(tmp_path):
@@ -310,4 +306,4 @@ def test_a_release_of_an_earlier_format_is_named(worded, tmp_path):
     )
     target.fix_digests()
     with pytest.raises(PgsrError, match="'pgsr release 2'"):
-        read_any_release(target.folder)
+        read_release(target.folder)

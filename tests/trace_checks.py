@@ -27,7 +27,6 @@ from exact_law import noise_by
 from made_tables import TABLES, make_ledger, release, write_config, write_tables
 
 from pgsr import PgsrError, Secure, cli
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.region_ids import region_id
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
@@ -87,9 +86,7 @@ def every_public_size_is_measured() -> None:
             write_tables(folder, n_groups=200)
             config = ReleaseConfig.read(write_config(folder, mechanism, **keys))
             truth = config.count()
-            counted = (
-                [t.shape[1] for t in truth.tables] if isinstance(truth, CountsByLevel) else [truth.max_size + 1] * 3
-            )
+            counted = [k + 1 for k in truth.max_sizes]
             assert counted == sizes, f"{mechanism} of {keys}: {counted} sizes were counted"
             try:
                 found = pq.read_table(release(config, rehearse=True) / "measurement.parquet").to_pandas()

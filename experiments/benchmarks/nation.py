@@ -15,7 +15,7 @@ from rich.console import Console
 
 from pgsr import Geometric, Seeded, View
 from pgsr.algorithms import TwoStage
-from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, DataError
@@ -81,12 +81,12 @@ class StoredNation:
     def tree(self, key: str) -> Hierarchy:
         return self.data.tree(key)
 
-    def above(self) -> CountsByLevel:
+    def above(self) -> CountOfCounts:
         return self.data.above()
 
-    def part(self, key: str) -> CountsByLevel:
+    def part(self, key: str) -> CountOfCounts:
         levels = range(self.data.upper.n_levels - 1, len(self.data.max_sizes))
-        return CountsByLevel(self.data.tree(key), tuple(self.folder.read(key, f"true-{level}") for level in levels))
+        return CountOfCounts(self.data.tree(key), tuple(self.folder.read(key, f"true-{level}") for level in levels))
 
     def make(self) -> str:
         """Write the exact counts of all states."""

@@ -74,7 +74,7 @@ __all__ = [
 CUMULATIVE, RANKED = View.CUMULATIVE, View.RANKED
 
 METHODS: tuple[Entry, ...] = (
-    Entry(TreeProjection(), release="m_h", by_level=TreeProjection(), page="tree_projection.md"),
+    Entry(TreeProjection(), release="m_h", page="tree_projection.md"),
     Entry(RegionTotalsProjection()),
     Entry(CumulativeIntegers(), Answer.GAP, page="cumulative_dual.md#integers-and-further"),
     Entry(CumulativeProjection(), page="cumulative_dual.md"),
@@ -88,14 +88,12 @@ METHODS: tuple[Entry, ...] = (
         IsotonicTreeProjection(),
         measured={CUMULATIVE: "IsotonicTreeProjection()  [M_c^dp]"},
         release="m_c_dp",
-        by_level=IsotonicTreeProjection(),
         page="choose_a_mechanism.md#experiment-x1-optima-beside-heuristics",
     ),
     Entry(
         Matching(),
         measured={CUMULATIVE: "Matching()  [H_c, sorted]", RANKED: "Matching()  [H_g, sorted]"},
         release="kuo",
-        by_level=Matching(IsotonicFit(optimum=Optimum.MIDPOINT)),
         page="../notebooks/06_matching.ipynb",
     ),
     Entry(
@@ -108,7 +106,6 @@ METHODS: tuple[Entry, ...] = (
     Entry(
         TwoStage(),
         release="two_stage",
-        by_level=TwoStage(),
         page="choose_a_mechanism.md#experiment-x1-optima-beside-heuristics",
     ),
     Entry(MidpointBottomUp(), uses=Use.PAGE | Use.WARM_UP),  # worth a look beside BottomUp() in its experiment alone
@@ -116,7 +113,6 @@ METHODS: tuple[Entry, ...] = (
         Posterior(),
         measured={CUMULATIVE: "Posterior()", RANKED: "Posterior()  [ranked]"},
         release="posterior",
-        by_level=Posterior(),
         page="intervals.md",
     ),
 )

@@ -50,9 +50,9 @@ def _broken_by_level(measurement: Measurement, estimate: Estimate) -> dict[str, 
     folded = (sizes.folded(tables[level], level, View.COUNTS) for level in range(len(tables) - 1))
     missing = [here - sizes.children_sums(tables, level) for level, here in enumerate(folded)]
     have = np.concatenate([table.sum(axis=1) for table in tables])
-    n = len(measurement.totals)
+    n, real = len(measurement.totals), tables if estimate.kind == "f" else ()
     return {
-        "integrality": sum(int((np.abs(table - np.rint(table)) > CONDITION).sum()) for table in tables),
+        "integrality": sum(int((np.abs(table - np.rint(table)) > CONDITION).sum()) for table in real),
         "sign": sum(int((table < -CONDITION).sum()) for table in tables),
         "consistency": sum(int((np.abs(part) > CONDITION).sum()) for part in missing),
         "totals": int((np.abs(have[:n] - measurement.totals) > CONDITION).sum()),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pgsr.intervals import Statistic
-    from pgsr.release import Published, PublishedByLevel
+    from pgsr.release import Published
 
 KINDS_OF_INTERVALS = ("posterior", "bootstrap", "band")
 
@@ -59,7 +59,7 @@ def intervals(
     from pgsr.data.region_ids import path_of_id, region_id
     from pgsr.intervals import statistic_of
     from pgsr.intervals.value import exact_level
-    from pgsr.release import ConfigError, Published, read_any_release
+    from pgsr.release import ConfigError, read_release
 
     if kind is not None and kind not in KINDS_OF_INTERVALS:
         raise ConfigError(f"--kind is {kind!r}; write {', '.join(KINDS_OF_INTERVALS[:-1])} or {KINDS_OF_INTERVALS[-1]}")
@@ -71,17 +71,17 @@ def intervals(
     if kind == "band":
         require_left_out(draws, "with --kind band, which draws nothing")
     asked, wanted = [statistic_of(text) for text in statistic or []], exact_level(level)
-    published, console = read_any_release(folder), console_of()
+    published, console = read_release(folder), console_of()
     tree = published.counts.hierarchy
     place = None if region is None else tree.find(path_of_id(region))
     kind = _kind_of_intervals(published, kind)
     n, key = 200 if replicates is None else replicates, "intervals" if seed is None else seed
-    if isinstance(published, Published):
+    if published.terms.max_sizes is None:
         frame = _intervals(published, asked, wanted, kind, n, key, place)
     else:
         if kind == "posterior":
             require_left_out(draws, "with the intervals of a posterior, which draw nothing, but with --kind bootstrap")
-        frame = _intervals_by_level(published, asked, wanted, kind, n, key)
+        frame = _intervals_of_cells(published, asked, wanted, kind, n, key)
         if place is not None:
             frame = frame.loc[frame["region_id"] == region_id(tree.paths[place])]
     if not published.secure:
@@ -94,9 +94,9 @@ def intervals(
     _show_intervals(frame.drop(columns=list(names)), f"{float(100 * wanted):.4g} % intervals, {kind}")
 
 
-def _kind_of_intervals(published: "Published | PublishedByLevel", kind: str | None) -> str:
+def _kind_of_intervals(published: "Published", kind: str | None) -> str:
     """Choose the kind of intervals of a release, or check the one that was asked for."""
-    from pgsr.release import ConfigError, Published
+    from pgsr.release import ConfigError
     from pgsr.release.kinds import Construction, Measured
 
     terms = published.terms
@@ -106,7 +106,7 @@ def _kind_of_intervals(published: "Published | PublishedByLevel", kind: str | No
             "the release knows no intervals of its own: only mechanism posterior does, of noisy values that determine "
             "sums over sizes and with public numbers of groups; write --kind bootstrap"
         )
-    if kind == "band" and not isinstance(published, Published):
+    if kind == "band" and terms.max_sizes is not None:
         raise ConfigError(
             "the release has sizes per level, and the band wants one max_size for all levels; leave --kind out"
         )
@@ -154,24 +154,24 @@ def _intervals(
     return pd.concat([each.to_frame(place, level_names=names) for each in found], ignore_index=True)
 
 
-def _intervals_by_level(
-    published: "PublishedByLevel", asked: "list[Statistic]", level: Fraction, kind: str, n: int, seed: str
+def _intervals_of_cells(
+    published: "Published", asked: "list[Statistic]", level: Fraction, kind: str, n: int, seed: str
 ) -> "pd.DataFrame":
     """Compute the rows of intervals of a release with sizes per level, all statistics by the same replicates."""
     import pandas as pd
 
     from pgsr.intervals import Counts
     from pgsr.publishing.progress import Stages
+    from pgsr.release.cell_intervals import bootstrapped_cells, posterior_cells, statistic_frame, view_of_statistic
     from pgsr.release.forecast import SIMULATING
-    from pgsr.release.intervals_by_level import bootstrapped, own_intervals, statistic_frame, view_of_statistic
 
     views = [view_of_statistic(each) for each in asked or [Counts()]]
     if kind == "posterior":
-        found = own_intervals(published, level, views)
+        found = posterior_cells(published, level, views)
     else:
         with Stages(console_of()) as stages:
             stages(SIMULATING)
-            found = bootstrapped(published, level, views, n, seed, stages.advance)
+            found = bootstrapped_cells(published, level, views, n, seed, stages.advance)
     names = published.terms.names(published.counts.hierarchy.n_levels)
     return pd.concat([statistic_frame(each, names) for each in found], ignore_index=True)
 

@@ -3,9 +3,9 @@
 | file             | what it does                                                                |
 |------------------|-----------------------------------------------------------------------------|
 | `hierarchy`      | `Hierarchy`: regions in levels, root first, and sums over children            |
-| `counts`         | `CountOfCounts`: how many groups have s members; `counts_by_level` per level  |
+| `counts`         | `CountOfCounts`: how many groups have s members; `sizes` of every level       |
 | `views`          | `View`: counts, cumulative counts or ranked sizes of the same groups          |
 | `estimate`       | `Estimate`: what a method found, in a view                                    |
-| `cell_intervals` | lower and upper ends for every count; `cell_intervals_by_level` per level     |
-| `long_form`      | a row per region and size; `region_ids` names regions, `rounding` rounds sums |
+| `cell_intervals` | lower and upper ends for every count                                          |
+| `long_tables`    | a row per region and size; `region_ids` names regions, `rounding` rounds sums |
 """

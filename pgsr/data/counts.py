@@ -2,18 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import scipy  # which imports its submodules when they are used
 
 from pgsr.checks import is_sparse, require_kind
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.long_form import long_cells, long_frame
+from pgsr.data.long_tables import tables_frame
+from pgsr.data.sizes import Sizes, fold
+from pgsr.data.views import View
 from pgsr.errors import CountError
 from pgsr.figures.html import facts_table
 from pgsr.figures.region_figure import COUNTED, Curve, sizes_figure
 from pgsr.machine import memory
+from pgsr.moved import old_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +38,9 @@ class CountOfCounts:
         hierarchy: the regions.
         counts: shape (regions, K + 1), checked to add up, or (leaves, K + 1), summed upwards; in the order of
             `hierarchy.paths`. NumPy or SciPy sparse; a sparse table stays sparse (K = 100,000 over 3,196 regions is
-            2.6 GB dense). K, the largest size, must be public: never derive it from the data.
+            2.6 GB dense). K, the largest size, must be public: never derive it from the data. Where levels have sizes
+            of their own (`Sizes`), one table per level, root first, of shape (regions of the level, K + 1) each, int64
+            or int32; they are kept as they are. `tables` gives both alike.
         name: the data set's name; research noise is keyed by it.
         max_quantity: public bound on what one entity adds to its group's size; sensitivities grow with it.
         private_groups: whether the table of groups is private, so that regions' totals must be measured with noise.
@@ -53,6 +58,11 @@ class CountOfCounts:
                [0, 1, 1, 1]])
         >>> truth.totals
         array([6, 3, 3])
+
+        In the states sizes up to 1, which is "1 or more":
+
+        >>> CountOfCounts(tree, ([[0, 3, 1, 2]], [[0, 3], [0, 3]])).max_sizes
+        (3, 1)
     """
 
     def __init__(
@@ -69,16 +79,10 @@ class CountOfCounts:
         if isinstance(max_quantity, bool) or not isinstance(max_quantity, int) or max_quantity < 1:
             raise CountError(f"max_quantity={max_quantity!r}; give a public whole number from 1 up")
         require_kind(hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
-        check = _checked_sparse if is_sparse(counts) else _checked_dense
-        table: Any = check(hierarchy, counts)
-        n_missing = hierarchy.n_regions - table.shape[0]
-        _check_total(table[hierarchy.n_inner - n_missing :])
-        if n_missing:
-            table = hierarchy.sum_up_sparse(table) if is_sparse(table) else hierarchy.sum_up(table)
-        else:
-            _check_adds_up(hierarchy, table)
-        if isinstance(table, np.ndarray):
-            table.flags.writeable = False
+        table: Any = _checked_tables(hierarchy, counts) if _are_tables(counts) else _checked_table(hierarchy, counts)
+        for part in table if isinstance(table, tuple) else (table,):
+            if isinstance(part, np.ndarray):
+                part.flags.writeable = False
         self.hierarchy = hierarchy
         self.name = name
         self.max_quantity = max_quantity
@@ -106,10 +110,22 @@ class CountOfCounts:
             raise CountError(f"{len(rows)} rows for {len(order)} leaves; list leaves alone, and give one row for each")
         return cls(hierarchy, rows[order], name)
 
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of every level."""
+        if isinstance(self._table, tuple):
+            return Sizes(self.hierarchy, tuple(table.shape[1] - 1 for table in self._table))
+        return Sizes.alike(self.hierarchy, self._table.shape[1] - 1)
+
+    @property
+    def max_sizes(self) -> tuple[int, ...]:
+        """The largest size of every level, root first."""
+        return self.sizes.max_sizes
+
     @property
     def max_size(self) -> int:
-        """The largest size, K."""
-        return self._table.shape[1] - 1
+        """The largest size, K, of the root."""
+        return self.sizes.max_sizes[0]
 
     @property
     def is_sparse(self) -> bool:
@@ -117,15 +133,72 @@ class CountOfCounts:
 
     @property
     def counts(self) -> np.ndarray:
-        """The counts as a dense array; shape (regions, K + 1), int64."""
+        """The counts as a dense array; shape (regions, K + 1), int64.
+
+        Raises:
+            CountError: levels have sizes of their own; read `tables`.
+        """
         if isinstance(self._table, np.ndarray):
             return self._table
+        if isinstance(self._table, tuple):
+            if not self.sizes.equal:
+                raise CountError("levels have sizes of their own here, so counts are no array; read the tables")
+            return np.concatenate(self._table).astype(np.int64)
         rows, cells = self._table.shape
         memory.require(rows * cells * 8, f"a dense table of {rows:,} regions x {cells:,} sizes")
         return self._table.toarray()
 
+    @property
+    def values(self) -> np.ndarray | tuple[np.ndarray, ...]:
+        """The counts as `Estimate` takes them: an array, or one table per level where these differ in sizes."""
+        return self.counts if self.sizes.equal else self.tables
+
+    @property
+    def tables(self) -> tuple[np.ndarray, ...]:
+        """The counts, one dense table per level, root first; shape (regions of the level, K + 1) each."""
+        if isinstance(self._table, tuple):
+            return self._table
+        tree, table = self.hierarchy, self.counts
+        return tuple(table[tree.level(level)] for level in range(tree.n_levels))
+
+    def folded(self, max_sizes: Sequence[int]) -> "CountOfCounts":
+        """Give every level a largest size of its own: groups that are larger go to its last class.
+
+        Args:
+            max_sizes: of every level, root first; they do not rise, and are no larger than those of these counts.
+
+        Raises:
+            CountError: they are not so.
+
+        Example:
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> truth = CountOfCounts(tree, [[0, 2, 0, 1], [0, 1, 1, 1]])
+            >>> [table.tolist() for table in truth.folded((3, 2)).tables]
+            [[[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]]
+        """
+        tree, sizes = self.hierarchy, Sizes(self.hierarchy, tuple(max_sizes)).max_sizes
+        for level, (k, largest) in enumerate(zip(sizes, self.max_sizes, strict=True)):
+            if k > largest:
+                raise CountError(
+                    f"largest size {k:,} of level {level} for counts of sizes 0..{largest:,}; give at most that"
+                )
+        here = map(tree.level, range(tree.n_levels))
+        tables = (self.rows(regions.start, regions.stop) for regions in here)
+        folded = tuple(fold(table, k) for table, k in zip(tables, sizes, strict=True))
+        about: dict[str, Any] = {"max_quantity": self.max_quantity, "private_groups": self.private_groups}
+        return CountOfCounts(tree, folded, self.name, **about)
+
     def rows(self, start: int, stop: int) -> np.ndarray:
-        """Give the dense counts of regions start..stop-1, so that large sparse tables can be read in blocks."""
+        """Give the dense counts of regions start..stop-1, so that large sparse tables can be read in blocks.
+
+        Where levels have sizes of their own, the regions are of one level.
+        """
+        if isinstance(self._table, tuple):
+            level = int(self.hierarchy.level_of[start])
+            here = self.hierarchy.level(level)
+            if stop <= here.stop:
+                return self._table[level][start - here.start : stop - here.start]
+            return self.counts[start:stop]
         block = self._table[start:stop]
         return block if isinstance(block, np.ndarray) else block.toarray()
 
@@ -144,9 +217,7 @@ class CountOfCounts:
             4     US/GA           1         2
             5     US/GA           2         1
         """
-        tree = self.hierarchy
-        cells = long_cells(self.row, tree.listed, self.max_size + 1, zeros)
-        return long_frame(tree.region_columns(level_names), cells, "n_groups")
+        return tables_frame(self.sizes, {"n_groups": self.rows}, zeros=zeros, level_names=level_names)
 
     def plot(self, region: int | Sequence[str] | None = None, *, cumulative: bool = False) -> "Figure":
         """Draw the counts of one region by size, by its path or index; the root's if None."""
@@ -157,11 +228,12 @@ class CountOfCounts:
     @cached_property
     def totals(self) -> np.ndarray:
         """The number of groups of every region; shape (regions,)."""
-        return np.asarray(self._table.sum(axis=1)).ravel()
+        tables = self._table if isinstance(self._table, tuple) else (self._table,)
+        return np.concatenate([np.asarray(table.sum(axis=1, dtype=np.int64)).ravel() for table in tables])
 
     def __repr__(self) -> str:
         name = f"{self.name}: " if self.name else ""
-        return f"CountOfCounts({name}{self.hierarchy!r}, sizes 0..{self.max_size:,}, {int(self.totals[0]):,} groups)"
+        return f"CountOfCounts({name}{self.hierarchy!r}, sizes {self.sizes.text}, {int(self.totals[0]):,} groups)"
 
     def _repr_html_(self) -> str:
         return facts_table(
@@ -169,11 +241,65 @@ class CountOfCounts:
             {
                 "name": self.name or None,
                 "regions by level, root first": self.hierarchy.levels_text,
-                "sizes": f"0..{self.max_size:,}",
+                "sizes": self.sizes.text,
                 "groups": int(self.totals[0]),
                 "kept as": "a sparse table" if self.is_sparse else "a dense table",
             },
         )
+
+
+def _are_tables(counts: object) -> TypeGuard[Sequence[Any]]:
+    """Say whether counts are one table per level, and not one table of all regions."""
+    return isinstance(counts, list | tuple) and len(counts) > 0 and all(np.ndim(table) == 2 for table in counts)
+
+
+def _checked_table(hierarchy: Hierarchy, counts: object) -> Any:
+    """Check a table of all regions, or make it of one of the leaves."""
+    table: Any = (_checked_sparse if is_sparse(counts) else _checked_dense)(hierarchy, counts)
+    n_missing = hierarchy.n_regions - table.shape[0]
+    _check_total(table[hierarchy.n_inner - n_missing :])
+    if n_missing:
+        return hierarchy.sum_up_sparse(table) if is_sparse(table) else hierarchy.sum_up(table)
+    _check_adds_up(hierarchy, table)
+    return table
+
+
+def _checked_tables(hierarchy: Hierarchy, counts: Sequence[Any]) -> np.ndarray | tuple[np.ndarray, ...]:
+    """Check one table per level; one of all regions where all have the same sizes and are of int64.
+
+    Tables are not copied otherwise, and stay int32, since those of a nation are large.
+    """
+    if len(counts) != hierarchy.n_levels:
+        raise CountError(f"{len(counts)} tables for {hierarchy.n_levels} levels; give one table per level")
+    tables = tuple(_checked_level(hierarchy, level, table) for level, table in enumerate(counts))
+    sizes = Sizes(hierarchy, tuple(table.shape[1] - 1 for table in tables))
+    _check_total(tables[-1])
+    for level in range(hierarchy.n_levels - 1):
+        below, first = sizes.children_sums(tables, level), hierarchy.level(level).start
+        off = below - sizes.folded(tables[level], level, View.COUNTS)
+        if off.any():
+            region, size = np.unravel_index(int(np.flatnonzero(off)[0]), off.shape)
+            have, wanted = int((below - off)[region, size]), int(below[region, size])
+            more = " or more" if size == sizes.max_sizes[level + 1] < sizes.max_sizes[level] else ""
+            raise _not_adding_up(hierarchy, first + int(region), f"{size}{more}", have, wanted)
+    wide = all(table.dtype == np.int64 for table in tables)
+    return np.concatenate(tables) if sizes.equal and wide else tables
+
+
+def _checked_level(hierarchy: Hierarchy, level: int, counts: Any) -> np.ndarray:
+    """Check the table of a level; int64 or int32, a view of what was given if it was so."""
+    array, here = _as_array(counts), hierarchy.level(level)
+    n = here.stop - here.start
+    if array.ndim != 2 or len(array) != n or not array.shape[1]:
+        raise CountError(
+            f"the table of level {level} has shape {array.shape}; give a row for each of its {n} regions and a column "
+            "per size"
+        )
+    if array.dtype not in (np.int64, np.int32) or array.min(initial=0) < 0 or array.max(initial=0) > LARGEST_TOTAL:
+        width = array.shape[1]
+        place = lambda i: _cell(hierarchy, here.start + i // width, i % width)  # noqa: E731
+        return _checked_integers(array.ravel(), place).reshape(array.shape)
+    return np.ascontiguousarray(array).view()
 
 
 def _checked_dense(hierarchy: Hierarchy, counts: object) -> np.ndarray:
@@ -261,12 +387,12 @@ def _checked_integers(values: np.ndarray, place: Callable[[int], str], signed: b
     return values.astype(np.int64)
 
 
-def _cell(hierarchy: Hierarchy, region: int, size: int) -> str:
+def _cell(hierarchy: Hierarchy, region: int, size: int | str) -> str:
     return f"count of region {' / '.join(hierarchy.paths[region])}, size {size}"
 
 
 def _check_total(leaf_counts: Any) -> None:
-    if float(leaf_counts.astype(np.float64).sum()) >= LARGEST_TOTAL:
+    if float(leaf_counts.sum(dtype=np.float64)) >= LARGEST_TOTAL:
         raise CountError("the counts of all leaves add up to more than 2^62; no release is that large")
 
 
@@ -279,11 +405,18 @@ def _check_adds_up(hierarchy: Hierarchy, table: Any) -> None:
             if off.any():
                 size = int(np.flatnonzero(off)[0])
                 have = int(_row(table, region)[size])
-                raise CountError(
-                    f"{_cell(hierarchy, region, size)} is {have}, but its children add up to {have + int(off[size])}; "
-                    "give leaf rows only, or mend the sums"
-                )
+                raise _not_adding_up(hierarchy, region, size, have, have + int(off[size]))
+
+
+def _not_adding_up(hierarchy: Hierarchy, region: int, size: int | str, have: int, wanted: int) -> CountError:
+    return CountError(
+        f"{_cell(hierarchy, region, size)} is {have}, but its children add up to {wanted}; give leaf rows only, or "
+        "mend the sums"
+    )
 
 
 def _row(table: Any, region: int) -> np.ndarray:
     return table[region] if isinstance(table, np.ndarray) else table[[region]].toarray().ravel()
+
+
+__getattr__ = old_names(__name__)

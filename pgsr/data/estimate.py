@@ -10,7 +10,7 @@ import numpy as np
 from pgsr.checks import is_sparse, require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.long_form import long_cells, long_frame
+from pgsr.data.long_tables import tables_frame
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View, counts_of_cumulative
 from pgsr.errors import CountError
@@ -97,18 +97,24 @@ class Estimate:
             return tuple(map(counts_of_cumulative, self.values))
         return counts_of_cumulative(self.values)
 
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Give the counts of regions start..stop-1, dense; where levels have sizes of their own, of one level."""
+        if isinstance(self.values, tuple):
+            level = int(self.hierarchy.level_of[start])
+            first = self.hierarchy.level(level).start
+            block = self.values[level][start - first : stop - first]
+        else:
+            block = self.values[start:stop]
+        block = block.toarray() if is_sparse(block) else block
+        return block if self.view is View.COUNTS else counts_of_cumulative(block)
+
     def row(self, region: int) -> np.ndarray:
-        """The counts of one region, dense; shape (K + 1,)."""
-        level = int(self.hierarchy.level_of[region])
-        values = self.tables[level][[region - self.hierarchy.level(level).start]]
-        row = values.toarray()[0] if is_sparse(values) else values[0]
-        return row if self.view is View.COUNTS else counts_of_cumulative(row)
+        """Give the counts of one region, dense; shape (K + 1,)."""
+        return self.rows(region, region + 1)[0]
 
     def to_frame(self, *, zeros: bool = False, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
         """The counts in long form, one row per region and size, as `pgsr.tables.to_long` explains."""
-        tree = self.hierarchy
-        cells = long_cells(self.row, tree.listed, self.max_size + 1, zeros)
-        return long_frame(tree.region_columns(level_names), cells, "n_groups")
+        return tables_frame(self.sizes, {"n_groups": self.rows}, zeros=zeros, level_names=level_names)
 
     def plot(self, region: int | Sequence[str] | None = None, *, cumulative: bool | None = None) -> "Figure":
         """Draw one region by size, by its path or index; the root if None. The view is the estimate's own if None."""
@@ -123,8 +129,6 @@ class Estimate:
         Raises:
             CountError: a count is fractional, negative, or the regions do not add up; the message names it.
         """
-        if not self.sizes.equal:
-            raise CountError("levels have sizes of their own here; read the tables of the estimate")
         try:
             return CountOfCounts(self.hierarchy, self.as_counts)
         except CountError as error:

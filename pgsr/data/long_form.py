@@ -18,6 +18,9 @@ OTHER_COLUMNS = (
 )
 """Columns besides those of names, here, in the tables of a release and in those of intervals."""
 
+SIZE_CLASS = "size_class"
+"""The column that names classes of sizes, "3" or "7 or more", where levels have sizes of their own."""
+
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray]
 """The region, the size and the value of every row."""
 

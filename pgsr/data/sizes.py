@@ -97,6 +97,16 @@ class Sizes:
         """The size that every cell stands for; shape (cells,)."""
         return np.arange(self.n_cells) - self.first_cell[self.region_of_cell]
 
+    def class_names(self, level: int) -> list[str]:
+        """Name the classes of sizes of a level.
+
+        Example:
+            >>> Sizes(Hierarchy.from_parents(["US", "GA"], [-1, 0]), (3, 2)).class_names(1)
+            ['0', '1', '2 or more']
+        """
+        largest = self.max_sizes[level]
+        return [*map(str, range(largest)), f"{largest} or more"]
+
     def cells_of(self, level: int) -> np.ndarray:
         """Give the places of a level's cells among all cells."""
         here = self.hierarchy.level(level)
@@ -116,10 +126,10 @@ class Sizes:
     def folded(self, table: np.ndarray, level: int, view: View) -> np.ndarray:
         """Give a level's values in the sizes of the level below: classes beyond its largest size become one.
 
-        The result is new, of shape (regions of the level, k + 1).
+        The result is new, of shape (regions of the level, k + 1); int64 of any integers.
         """
         k = self.max_sizes[level + 1]
-        out = table[:, : k + 1].copy()
+        out = table[:, : k + 1].astype(np.result_type(table, np.int64))
         if k < self.max_sizes[level]:
             out[:, k] = table[:, k:].sum(axis=1) if view is View.COUNTS else table[:, -1]
         return out
@@ -143,7 +153,19 @@ class Sizes:
         """Add up the values of the level below over the children of every region of a level."""
         tree = self.hierarchy
         starts = tree.first_child[tree.level(level)] - tree.level(level).stop
-        return np.add.reduceat(tables[level + 1], starts, axis=0)
+        return np.add.reduceat(tables[level + 1], starts, axis=0, dtype=np.result_type(tables[level + 1], np.int64))
+
+
+def fold(table: np.ndarray, k: int) -> np.ndarray:
+    """Put all sizes of k or more into class k; int64, shape (regions, k + 1).
+
+    Example:
+        >>> fold(np.array([[5, 4, 3, 2]]), 1)
+        array([[5, 9]])
+    """
+    out = table[:, : k + 1].astype(np.int64)
+    out[:, k] += table[:, k + 1 :].sum(axis=1, dtype=np.int64)
+    return out
 
 
 def require_falling(max_sizes: Sequence[int]) -> None:

@@ -5,8 +5,9 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from pgsr.data.counts_by_level import CountsByLevel, folded, require_falling
+from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import fold, require_falling
 from pgsr.datasets.census_figures import DIVISIONS, HOUSEHOLDS, states
 from pgsr.datasets.census_like import (
     LARGEST_SIZE,
@@ -119,7 +120,7 @@ class CensusBlocks:
         n = 1 + sum(int(numbers.sum()) for numbers in children)
         return counted_tree(children, ((state,),) * n)
 
-    def part(self, state: str) -> CountsByLevel:
+    def part(self, state: str) -> CountOfCounts:
         """Make the counts of a state, from the state to its blocks; int32."""
         index = _index(state)
         row = _by_state(self.groups, self.seed)[index]
@@ -135,19 +136,19 @@ class CensusBlocks:
             cells = cells.divide(share, self.seed, draw, start)
             here = tree.level(level)
             tables.append(_table(cells, here.stop - here.start, self.max_sizes[STATE_LEVEL + level]))
-        return CountsByLevel(tree, tuple(tables))
+        return CountOfCounts(tree, tuple(tables))
 
-    def above(self) -> CountsByLevel:
+    def above(self) -> CountOfCounts:
         """Make the counts of the nation, regions, divisions and states."""
         names = [state.name for state in states()]
         rows = _by_state(self.groups, self.seed)[[names.index(state) for state in self.keys]]
         tables = []
         for level in range(STATE_LEVEL, -1, -1):
-            tables.insert(0, folded(rows, self.max_sizes[level]))
+            tables.insert(0, fold(rows, self.max_sizes[level]))
             if level:
                 starts = self.upper.first_child[self.upper.level(level - 1)] - self.upper.level(level - 1).stop
                 rows = np.add.reduceat(rows, starts, axis=0)
-        return CountsByLevel(self.upper, tuple(tables))
+        return CountOfCounts(self.upper, tuple(tables))
 
     @cached_property
     def _numbers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pgsr.data.counts_by_level import CountsByLevel, folded, require_falling
+from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import fold, require_falling
 from pgsr.datasets.counted_tree import counted_tree
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.ppmf_units import CLASSES, CODES, FILE, GROUP_QUARTERS, LARGEST_SIZE, VACANT
@@ -108,19 +109,19 @@ class PpmfBlocks:
         """Make the public hierarchy of a state, from the state to its blocks."""
         return self._tree(self._codes(state), STATE_LEVEL, (state,))
 
-    def part(self, state: str) -> CountsByLevel:
+    def part(self, state: str) -> CountOfCounts:
         """Make the counts of a state, from the state to its blocks; int32."""
         codes = self._codes(state)
         tables = self._tables(codes, self._units(state), STATE_LEVEL)
-        return CountsByLevel(self._tree(codes, STATE_LEVEL, (state,)), tables)
+        return CountOfCounts(self._tree(codes, STATE_LEVEL, (state,)), tables)
 
-    def above(self) -> CountsByLevel:
+    def above(self) -> CountOfCounts:
         """Make the counts of the nation and the states; int32."""
         units = np.concatenate([self._units(state).sum(axis=0, keepdims=True) for state in self.keys])
         nation, states = self._groups(units.sum(axis=0, keepdims=True)), self._groups(units)
-        return CountsByLevel(self.upper, (_folded(nation, self.max_sizes[0]), _folded(states, self.max_sizes[1])))
+        return CountOfCounts(self.upper, (_folded(nation, self.max_sizes[0]), _folded(states, self.max_sizes[1])))
 
-    def whole(self) -> CountsByLevel:
+    def whole(self) -> CountOfCounts:
         """Make the counts of all regions, from the nation to the blocks; int32.
 
         Raises:
@@ -132,7 +133,7 @@ class PpmfBlocks:
         per_block = 200 + 4 * (self.max_sizes[-1] + 1) + (400 if self.named else 0)
         memory.require(per_block * n_blocks, f"the counts of {n_blocks:,} blocks", "take the states one by one")
         codes = self._codes(None)
-        return CountsByLevel(self._tree(codes, 0, (ROOT,)), self._tables(codes, self._units(None), 0))
+        return CountOfCounts(self._tree(codes, 0, (ROOT,)), self._tables(codes, self._units(None), 0))
 
     def n_units(self, state: str | None = None) -> dict[str, int]:
         """Count the occupied units, vacant units and group quarters of a state, or of the nation.
@@ -224,4 +225,4 @@ def _names(codes: np.ndarray, level: int) -> list[str]:
 
 
 def _folded(table: np.ndarray, k: int) -> np.ndarray:
-    return folded(table, k).astype(np.int32)
+    return fold(table, k).astype(np.int32)

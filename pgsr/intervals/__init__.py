@@ -57,7 +57,7 @@ gained by moving them. On fresh populations (120 releases; docs/intervals.md has
 and at epsilon 1/4 fewer where the estimated prior decides: 0.70 of tail:10 at the root, 0.82 of its counts.
 
 Files: `statistics` what intervals are of, `spelling` the same as text; `band`, `noise_quantiles`, `tightening` and
-`bounds` the band; `bootstrap`, and `by_level` the same with sizes per level; `posterior` the draws; `value` the
+`bounds` the band; `bootstrap`, and `cells` the same of all cells; `posterior` the draws; `value` the
 intervals themselves, `figure` how they are drawn.
 
     >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
@@ -81,7 +81,7 @@ intervals themselves, `figure` how they are drawn.
 from pgsr.intervals.band import Band, EmptyBandError, band
 from pgsr.intervals.bootstrap import FORMS, Origin, Replicates, intervals, replicate
 from pgsr.intervals.bounds import Bounds
-from pgsr.intervals.by_level import cells_of, intervals_by_level, replicate_by_level
+from pgsr.intervals.cells import cell_intervals, cells_of, replicate_cells
 from pgsr.intervals.posterior import posterior_draws
 from pgsr.intervals.spelling import SPELLINGS, statistic_of
 from pgsr.intervals.statistics import (
@@ -98,6 +98,7 @@ from pgsr.intervals.statistics import (
     Tail,
 )
 from pgsr.intervals.value import Intervals
+from pgsr.moved import old_names
 
 __all__ = [
     "FORMS",
@@ -120,11 +121,13 @@ __all__ = [
     "Statistic",
     "Tail",
     "band",
+    "cell_intervals",
     "cells_of",
     "intervals",
-    "intervals_by_level",
     "posterior_draws",
     "replicate",
-    "replicate_by_level",
+    "replicate_cells",
     "statistic_of",
 ]
+
+__getattr__ = old_names(__name__)

@@ -158,7 +158,7 @@ def replicate(
     require_kind(mechanism, Mechanism, "the mechanism", "give the Mechanism(noise, post) that made the release")
     require_kind(released, (Result, CountOfCounts), "the release", "give a result of the mechanism, or its counts")
     replicates = checked_replicates(replicates)
-    counts = _as_truth(mechanism, released.estimate.counts() if isinstance(released, Result) else released)
+    counts = as_truth(mechanism, released.estimate.counts() if isinstance(released, Result) else released)
     again = (
         mechanism.release(counts, source_of_replicate(seed, place)).estimate.counts().counts
         for place in told(replicates, progress)
@@ -203,12 +203,11 @@ def of_tables(
     ]
 
 
-def _as_truth(mechanism: Mechanism, counts: CountOfCounts) -> CountOfCounts:
+def as_truth(mechanism: Mechanism, counts: CountOfCounts) -> CountOfCounts:
     """Give the released counts the public facts that the mechanism's noise step asks of a truth."""
     private = mechanism.noise.totals is Totals.NOISY
-    table = counts.counts
     return CountOfCounts(
-        counts.hierarchy, table, "replicate", max_quantity=mechanism.noise.max_quantity, private_groups=private
+        counts.hierarchy, counts.values, "replicate", max_quantity=mechanism.noise.max_quantity, private_groups=private
     )
 
 

@@ -4,7 +4,6 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, Flag, auto
-from typing import Any
 
 from pgsr.data.views import View
 from pgsr.methods.declared import first_sentence, paragraphs
@@ -48,7 +47,6 @@ class Entry:
         measured: of a post-process, the label in comparisons by the view that is measured for it; if None, it is shown
             by its own name on the first view that it supports.
         release: the name of this mechanism in the configuration of a release, "" if no release makes its counts so.
-        by_level: the post-process of that release where every level has sizes of its own, None if there is none.
         needs: packages that have to be installed besides, of methods that `pgsr.models.availability` does not list.
         page: the page of docs/ that says more.
 
@@ -65,7 +63,6 @@ class Entry:
     small: bool = field(default=False, kw_only=True)
     measured: Mapping[View, str] | None = field(default=None, kw_only=True)
     release: str = field(default="", kw_only=True)
-    by_level: Any = field(default=None, kw_only=True)
     needs: str = field(default="", kw_only=True)
     page: str = field(default="", kw_only=True)
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
 
 from pgsr.checks import checked_limit, require_kind
 from pgsr.data.counts import CountOfCounts
@@ -16,27 +15,6 @@ from pgsr.privacy.accounting import Loss, PureEpsilon
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.random import Source
 from pgsr.problems.problem import Problem
-
-
-class AnyMechanism(Protocol):
-    """A mechanism as releases and plans see it, whatever form its counts have.
-
-    It is a `Mechanism`, or with sizes per level a `pgsr.algorithms.mechanism_by_level.LevelMechanism`.
-    """
-
-    @property
-    def noise(self) -> NoiseStep: ...
-
-    @property
-    def post(self) -> object: ...
-
-    def check(self, truth: Any, source: Source) -> None: ...
-
-    def measure(self, truth: Any, source: Source) -> Any: ...
-
-    def post_process(self, measurement: Any) -> Any: ...
-
-    def release(self, truth: Any, source: Source) -> Any: ...
 
 
 @dataclass(frozen=True)

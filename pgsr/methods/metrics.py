@@ -1,13 +1,11 @@
 """The errors against the truth, per region. For evaluation only: they are not private and never reach a release."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
-from pgsr.checks import is_sparse, require_kind
+from pgsr.checks import require_kind
 from pgsr.data.counts import CountOfCounts
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.estimate import Estimate
 from pgsr.errors import CountError
 from pgsr.privacy.budget import Number, exact
@@ -194,27 +192,18 @@ def _of_both(truth: CountOfCounts, estimate: Estimate | CountOfCounts, reduce: _
 def _blocks(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     require_kind(truth, CountOfCounts, "truth", "the truth comes first, a CountOfCounts")
     require_kind(estimate, (Estimate, CountOfCounts), "the estimate", "give result.estimate, or a CountOfCounts")
-    tree = truth.hierarchy
-    if isinstance(estimate, Estimate) and not estimate.sizes.equal and estimate.hierarchy.paths == tree.paths:
-        folded = CountsByLevel.of(truth, estimate.sizes.max_sizes)
-        tables = estimate.as_counts
-        yield from zip(folded.tables, tables, strict=True)
-        return
-    if estimate.hierarchy.paths != tree.paths or estimate.max_size != truth.max_size:
+    tree, sizes = truth.hierarchy, estimate.sizes
+    if estimate.hierarchy.paths != tree.paths or (
+        sizes.max_sizes != truth.max_sizes and sizes.equal and truth.sizes.equal
+    ):
         raise CountError(
             f"the estimate ({estimate.hierarchy!r}, K = {estimate.max_size}) and the truth "
             f"({tree!r}, K = {truth.max_size}) are of different regions or sizes; give the truth "
             "that was measured and an estimate from it"
         )
-    read = estimate.rows if isinstance(estimate, CountOfCounts) else _reader(estimate.as_counts)
-    step = max(1, _BLOCK_CELLS // (truth.max_size + 1))
-    for start in range(0, tree.n_regions, step):
-        stop = min(start + step, tree.n_regions)
-        yield truth.rows(start, stop), read(start, stop)
-
-
-def _reader(table: Any) -> Callable[[int, int], np.ndarray]:
-    """Read dense blocks of rows of a table that may be sparse."""
-    if is_sparse(table):
-        return lambda start, stop: table[start:stop].toarray()
-    return lambda start, stop: table[start:stop]
+    folded = truth if truth.max_sizes == sizes.max_sizes else truth.folded(sizes.max_sizes)
+    for level, k in enumerate(sizes.max_sizes):
+        here, step = tree.level(level), max(1, _BLOCK_CELLS // (k + 1))
+        for start in range(here.start, here.stop, step):
+            stop = min(start + step, here.stop)
+            yield folded.rows(start, stop), estimate.rows(start, stop)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 
@@ -45,10 +45,10 @@ class Tree(Protocol):
 class Truth(Tree, Protocol):
     """The exact counts of a hierarchy in parts; only the noise step sees them."""
 
-    def part(self, key: str) -> CountsByLevel:
+    def part(self, key: str) -> CountOfCounts:
         """Give the counts of a part, from its root down."""
         ...
 
-    def above(self) -> CountsByLevel:
+    def above(self) -> CountOfCounts:
         """Give the counts from the root to the roots of the parts."""
         ...

@@ -11,7 +11,7 @@ from pgsr.errors import ProblemError
 from pgsr.machine.partitions import Partitions
 from pgsr.nation.layout import KINDS, UPPER, Tree
 from pgsr.nation.measuring import require_measured
-from pgsr.noise import NoiseStep, require_by_level, require_view
+from pgsr.noise import NoiseStep
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.laws import Law
 
@@ -40,7 +40,7 @@ class MeasuredParts:
             ProblemError: the totals of the last level were not written, or the tables are not those of this data set
                 and noise.
         """
-        parts = cls(tree, partitions, require_view(noise), tuple(require_by_level(noise, tree.max_sizes)), noise)
+        parts = cls(tree, partitions, noise.one_view, tuple(noise.laws_of_sizes(tree.max_sizes)), noise)
         if not partitions.has(tree.keys[-1], f"totals-{parts.last}"):
             raise ProblemError(
                 "every region's number of groups is needed; measure with totals='regions' and "

@@ -1,18 +1,18 @@
 """The noise step of a nation that is kept apart by state: every part measured by itself."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
 
 import numpy as np
 
 from pgsr.checks import require_kind, require_source
-from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.counts import CountOfCounts
 from pgsr.errors import ProblemError
 from pgsr.machine.parallel import Mapper
 from pgsr.machine.partitions import Engine, Partitions
 from pgsr.nation.layout import KINDS, UPPER, Tree, Truth
-from pgsr.noise import NoiseStep, measure_by_level, require_by_level, require_view
+from pgsr.noise import NoiseStep
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.random import Seeded, Source
@@ -48,7 +48,7 @@ def measure(
             otherwise. Nothing is charged then.
     """
     require_source(source)
-    require_by_level(noise, truth.max_sizes)
+    noise.laws_of_sizes(truth.max_sizes)
     if totals_of is not None and noise.totals is Totals.ROOT:
         raise ProblemError("the noise says that the root's total alone is public; give it totals='regions'")
     if totals_of is not None and not truth.upper.n_levels - 1 <= totals_of < len(truth.max_sizes):
@@ -56,7 +56,7 @@ def measure(
             f"totals_of={totals_of}; give a level from {truth.upper.n_levels - 1}, that of the parts, to "
             f"{len(truth.max_sizes) - 1}, the last"
         )
-    kind, last = KINDS[require_view(noise)], len(truth.max_sizes) - 1
+    kind, last = KINDS[noise.one_view], len(truth.max_sizes) - 1
     terms = np.stack([_digest_of_noise(truth, noise), _digest_of_source(source, totals_of)])
     begun = _has_begun(truth, partitions, kind, terms)
     if ledger is not None:
@@ -67,10 +67,9 @@ def measure(
     names = [f"{kind}-{level}" for level in range(truth.upper.n_levels - 1)]
     if not all(partitions.has(UPPER, name) for name in ("total", *names)):
         above = truth.above()
-        shared = replace(
-            above, hierarchy=above.hierarchy.down_to(above.hierarchy.n_levels - 2), tables=above.tables[:-1]
-        )
-        noisy = measure_by_level(noise, shared, source, truth.name, 0, truth.max_sizes)
+        upper, about = above.hierarchy.down_to(above.hierarchy.n_levels - 2), (above.max_quantity, above.private_groups)
+        shared = CountOfCounts(upper, above.tables[:-1], max_quantity=about[0], private_groups=about[1])
+        noisy = noise.noisy_tables(shared, source, truth.name, 0, truth.max_sizes)
         _write_new(partitions, UPPER, kind, noisy, 0)
         partitions.write(UPPER, "total", above.tables[0].sum(keepdims=True, dtype=np.int64))
     left = [key for key in truth.keys if not partitions.has(key, f"{kind}-{last}")]
@@ -80,7 +79,7 @@ def measure(
 
 def require_measured(tree: Tree, partitions: Partitions, noise: NoiseStep) -> None:
     """Raise `ProblemError` unless the stored measurement is of this data set and of this noise."""
-    kind = KINDS[require_view(noise)]
+    kind = KINDS[noise.one_view]
     terms = _stored_terms(partitions, kind)
     if terms is None:
         raise ProblemError(
@@ -118,7 +117,7 @@ def _stored_terms(partitions: Partitions, kind: str) -> np.ndarray | None:
 
 def _digest_of_noise(tree: Tree, noise: NoiseStep) -> np.ndarray:
     """Compute a digest of the data set, its parts and sizes, and of the noise of every level; shape (32,)."""
-    laws = require_by_level(noise, tree.max_sizes)
+    laws = noise.laws_of_sizes(tree.max_sizes)
     sizes = [*map(int, tree.max_sizes)]
     return _digest([tree.name, [*tree.keys], sizes, laws, str(noise.unit), str(noise.relation), noise.max_quantity])
 
@@ -144,12 +143,12 @@ def _measure_part(
     if totals_of is not None:
         of_regions = exact.tables[totals_of - first].sum(axis=1, keepdims=True, dtype=np.int64)
         partitions.write(key, f"totals-{totals_of}", of_regions)
-    noisy = measure_by_level(noise, exact, source, truth.name, first, truth.max_sizes)
-    _write_new(partitions, key, KINDS[require_view(noise)], noisy, first)
+    noisy = noise.noisy_tables(exact, source, truth.name, first, truth.max_sizes)
+    _write_new(partitions, key, KINDS[noise.one_view], noisy, first)
 
 
-def _write_new(partitions: Partitions, key: str, kind: str, noisy: CountsByLevel, first_level: int) -> None:
+def _write_new(partitions: Partitions, key: str, kind: str, noisy: Sequence[np.ndarray], first_level: int) -> None:
     """Write the tables that are not there: what a broken attempt wrote may have been seen, and secure noise differs."""
-    for level, table in enumerate(noisy.tables, first_level):
+    for level, table in enumerate(noisy, first_level):
         if not partitions.has(key, f"{kind}-{level}"):
             partitions.write(key, f"{kind}-{level}", table)

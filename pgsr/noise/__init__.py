@@ -4,22 +4,15 @@
 |-------------|---------------------------------------------------------------------------------------|
 | `geometric` | `Geometric`: double-geometric noise for a pure epsilon                                 |
 | `budgeted`  | `Noise`: any budget, unit of privacy and law per level                                 |
-| `by_level`  | `measured_by_level`: the same noise where the largest size differs by level             |
+| `tables`    | the same noise on one table per level, where levels have sizes of their own             |
 | `step`      | `NoiseStep`: what both share, measuring every region with the noise of its level       |
 """
 
+from pgsr.moved import old_names
 from pgsr.noise.budgeted import Noise
-from pgsr.noise.by_level import blank_by_level, measure_by_level, measured_by_level, require_by_level, require_view
 from pgsr.noise.geometric import Geometric
 from pgsr.noise.step import NoiseStep
 
-__all__ = [
-    "Geometric",
-    "Noise",
-    "NoiseStep",
-    "blank_by_level",
-    "measure_by_level",
-    "measured_by_level",
-    "require_by_level",
-    "require_view",
-]
+__all__ = ["Geometric", "Noise", "NoiseStep"]
+
+__getattr__ = old_names(__name__)

@@ -18,6 +18,7 @@ from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.figures.html import facts_table
 from pgsr.figures.region_figure import NOISY, Curve, ranks_figure, sizes_figure
+from pgsr.moved import old_names
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.per_level import GaussianNoise, GeometricNoise, LevelNoise, spent_text
 from pgsr.privacy.neighbours import Relation, Unit
@@ -382,8 +383,13 @@ def _checked_tables(values: tuple[np.ndarray, ...], tree: Hierarchy) -> np.ndarr
                 f"the table of level {level} has shape {table.shape}; give a row for each of its "
                 f"{here.stop - here.start} regions and a column per size"
             )
-        whole = table.dtype.kind == "i" and table.dtype.itemsize < 8
-        tables.append(table.astype(np.int64) if whole else checked_counts(table, f"noisy value of level {level}"))
+        whole = table.dtype.kind == "i"
+        tables.append(
+            table.astype(np.int64, copy=False) if whole else checked_counts(table, f"noisy value of level {level}")
+        )
     if Sizes(tree, tuple(table.shape[1] - 1 for table in tables)).equal:
         return np.concatenate(tables)
     return tuple(tables)
+
+
+__getattr__ = old_names(__name__)

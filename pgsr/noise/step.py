@@ -8,16 +8,15 @@ import numpy as np
 
 from pgsr.checks import require_kind, require_source
 from pgsr.data.counts import CountOfCounts
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View, cumulative, ranked
-from pgsr.errors import ProblemError
+from pgsr.errors import BudgetError, ProblemError
 from pgsr.machine import memory
 from pgsr.noise.by_groups import ByGroups, ViewRule, possible_views, views_of_regions
-from pgsr.noise.by_level import measure_by_level, require_by_level
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
+from pgsr.noise.tables import noisy_tables
 from pgsr.privacy.accounting import Loss
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws import Law
@@ -96,8 +95,10 @@ class NoiseStep(ABC):
         if ledger is not None:
             require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
             ledger.charge(self.cost, f"measuring {_named(dict.fromkeys(self._rules))}", self.unit, self.relation)
-        if self.max_sizes is not None:
-            values = measure_by_level(self, self._folded(truth), source, truth.name).tables
+        if self._by_level(truth):
+            sizes = self._sizes(truth)
+            exact = truth if truth.max_sizes == sizes else truth.folded(sizes)
+            values = self.noisy_tables(exact, source, truth.name)
             return replace(self.blank(truth), values=values, secure=source.secure)
 
         noise, laws = self.levels(tree.n_levels, truth.max_size), self._laws(tree.n_levels, truth.max_size)
@@ -137,20 +138,90 @@ class NoiseStep(ABC):
             relation=self.relation,
         )
 
+    def noisy_tables(
+        self,
+        truth: CountOfCounts,
+        source: Source,
+        name: str,
+        first_level: int = 0,
+        max_sizes: Sequence[int] | None = None,
+    ) -> tuple[np.ndarray, ...]:
+        """Add noise to counts with sizes per level, or to the part of them below one region; a table per level.
+
+        The values of a level are those of a data set whose largest size is that level's, so sensitivities are known: no
+        more than with all sizes. A part that is measured again under the same seed gets the same noise. Nothing is
+        charged.
+
+        Args:
+            truth: the counts.
+            source: of the noise.
+            name: of the data set.
+            first_level: the level in the whole hierarchy of the root of `truth`.
+            max_sizes: of the levels of the whole hierarchy; those of `truth` if None.
+
+        Raises:
+            BudgetError: the shares do not fit the levels, or a level would get nothing.
+            ProblemError: the noise is of another view, it is to pay for totals, or it is made for other quantities,
+                groups or sizes than were counted.
+
+        Example:
+            >>> from pgsr import Geometric, Seeded
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> truth = CountOfCounts(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
+            >>> noisy = Geometric(View.COUNTS, 2).noisy_tables(truth, Seeded("demo"), "demo")
+            >>> [table.tolist() for table in noisy]
+            [[[2, 7, 0, 0]], [[-9, 7, -2], [0, 2, 2]]]
+
+        Shown by `tests/test_noise_by_level.py::test_sensitivity_by_enumeration`.
+        """
+        require_source(source)
+        sizes = truth.max_sizes if max_sizes is None else tuple(max_sizes)
+        laws, counted = self.laws_of_sizes(sizes), truth.max_sizes
+        self._require_counted(truth, by_level=True)
+        here = sizes[first_level : first_level + len(counted)]
+        if here != counted:
+            ours, theirs = (", ".join(f"0..{k:,}" for k in given) for given in (counted, here))
+            raise ProblemError(f"these levels have the sizes {ours}, and the noise is for {theirs}; give the same")
+        return noisy_tables(self.one_view, laws, truth.hierarchy, truth.tables, source, name, first_level)
+
+    @property
+    def one_view(self) -> View:
+        """The view that all levels are measured in where they have sizes of their own.
+
+        Raises:
+            ProblemError: there is none.
+        """
+        if self.view is View.COUNTS or self.view is View.CUMULATIVE:
+            return self.view
+        raise ProblemError(
+            f"sizes per level are those of counts and cumulative counts, not of {self.view!r}; give View.COUNTS or "
+            "View.CUMULATIVE"
+        )
+
+    def laws_of_sizes(self, max_sizes: Sequence[int]) -> list[Law]:
+        """Find the law of the noise of every level where levels have these largest sizes, root first.
+
+        Raises:
+            BudgetError, ProblemError: as `noisy_tables`.
+        """
+        view = self.one_view
+        if self.totals is Totals.NOISY:
+            raise ProblemError("totals by level are public here; give totals='root' or 'regions'")
+        laws = []
+        for level, max_size in zip(self.levels(len(max_sizes), max_sizes), max_sizes, strict=True):
+            if level is None:
+                raise BudgetError("a level has a share of 0; give every level a part, as all are to be measured")
+            laws.append(level.law(self.sensitivity(view, max_size)))
+        return laws
+
     def check(self, truth: CountOfCounts, source: Source) -> None:
         """Refuse what `measure` would refuse; nothing is charged or drawn."""
         require_kind(truth, CountOfCounts, "truth", "give CountOfCounts(hierarchy, counts)")
         require_source(source)
-        if truth.max_quantity > self.max_quantity:
-            raise ProblemError(
-                f"one entity adds up to {truth.max_quantity} to a size here, and this noise hides {self.max_quantity}; "
-                f"give {type(self).__name__}(..., max_quantity={truth.max_quantity})"
-            )
-        if truth.private_groups and self.totals is not Totals.NOISY:
-            raise ProblemError("the table of groups is private; pay for the totals with totals='noisy'")
+        self._require_counted(truth, self._by_level(truth))
         tree = truth.hierarchy
-        if self.max_sizes is not None:
-            require_by_level(self, self._sizes(truth))
+        if self._by_level(truth):
+            self.laws_of_sizes(self._sizes(truth))
             return
         self._laws(tree.n_levels, truth.max_size)
         if self.totals is Totals.NOISY:
@@ -164,7 +235,7 @@ class NoiseStep(ABC):
         public = Totals.parse(self.totals)
         totals = {Totals.REGIONS: truth.totals, Totals.ROOT: truth.totals[:1]}.get(public, np.zeros(shape[0], np.int64))
         largest, values = truth.max_size, np.broadcast_to(np.int64(0), shape)
-        if self.max_sizes is not None:
+        if self._by_level(truth):
             largest = self._sizes(truth)
             rows = np.diff(tree.level_start).tolist()
             values = tuple(np.broadcast_to(np.int64(0), (n, k + 1)) for n, k in zip(rows, largest, strict=True))
@@ -186,18 +257,36 @@ class NoiseStep(ABC):
             relation=self.relation,
         )
 
+    def _require_counted(self, truth: CountOfCounts, by_level: bool) -> None:
+        """Raise `ProblemError` unless the noise is made for what was counted: quantities and groups."""
+        if truth.max_quantity > self.max_quantity:
+            raise ProblemError(
+                f"one entity adds up to {truth.max_quantity} to a size here, and this noise hides {self.max_quantity}; "
+                f"give {type(self).__name__}(..., max_quantity={truth.max_quantity})"
+            )
+        if truth.private_groups and by_level:
+            raise ProblemError(
+                "the table of groups is private, and totals by level are public; measure counts of one max_size for "
+                "all levels with totals='noisy'"
+            )
+        if truth.private_groups and self.totals is not Totals.NOISY:
+            raise ProblemError("the table of groups is private; pay for the totals with totals='noisy'")
+
+    def _by_level(self, truth: CountOfCounts) -> bool:
+        """Say whether levels are measured with sizes of their own."""
+        return self.max_sizes is not None or not truth.sizes.equal
+
     def _sizes(self, truth: CountOfCounts) -> tuple[int, ...]:
         """The largest sizes that are measured, refused where they do not fit what was counted."""
-        assert self.max_sizes is not None, "asked where they are stated alone"
+        if self.max_sizes is None:
+            return truth.max_sizes
         sizes = Sizes(truth.hierarchy, tuple(self.max_sizes)).max_sizes
-        if sizes[0] > truth.max_size:
-            raise ProblemError(
-                f"max_sizes begin with {sizes[0]:,}, counted are sizes up to {truth.max_size:,}; give less"
-            )
+        for level, (k, counted) in enumerate(zip(sizes, truth.max_sizes, strict=True)):
+            if k > counted:
+                raise ProblemError(
+                    f"max_sizes say {k:,} for level {level}, counted are sizes up to {counted:,}; give less"
+                )
         return sizes
-
-    def _folded(self, truth: CountOfCounts) -> CountsByLevel:
-        return CountsByLevel.of(truth, self._sizes(truth))
 
     def views_on(self, tree: Hierarchy, max_size: int, totals: np.ndarray) -> View | tuple[View, ...]:
         """Choose the view of every region from public facts, in the form of `Measurement.view`.

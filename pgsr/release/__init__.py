@@ -15,7 +15,8 @@
 | `checking`, with `judging`,                      | `check`, for which nobody needs the data                       |
 | `rehearsals`, `near_replay`, `noise_law`,        |                                                                |
 | `noise_residuals`                                |                                                                |
-| `reading`, with `intervals_by_level`             | `read_release`, a published folder as values; its intervals    |
+| `reading`, with `own_intervals`,                 | `read_release`, a published folder as values; its intervals    |
+| `cell_intervals`                                 |                                                                |
 | `outline`, `forecast`, `epsilon_for`             | what would be released, its errors, the epsilon for given ones |
 | `selftest`                                       | whether the sampler is right                                   |
 
@@ -73,6 +74,7 @@ file (`EXAMPLE` is one) in place of the configuration:
 """
 
 from pgsr.ledger import LedgerError, LedgerFile
+from pgsr.moved import old_names
 from pgsr.publishing.digests import digest_of
 from pgsr.publishing.errors import ConfigError, ManifestError, ReleaseError, SignatureError
 from pgsr.publishing.findings import Finding, Outcome, Report
@@ -86,7 +88,7 @@ from pgsr.release.kinds import Kind, Measured
 from pgsr.release.making import Release, finish, publish
 from pgsr.release.outline import Outline, outline
 from pgsr.release.publication import Publication
-from pgsr.release.reading import Published, PublishedByLevel, read_any_release, read_release, read_release_by_level
+from pgsr.release.reading import Published, read_release
 from pgsr.release.selftest import selftest
 from pgsr.release.terms import Terms
 
@@ -105,7 +107,6 @@ __all__ = [
     "Outline",
     "Publication",
     "Published",
-    "PublishedByLevel",
     "Release",
     "ReleaseConfig",
     "ReleaseError",
@@ -121,8 +122,8 @@ __all__ = [
     "new_key",
     "outline",
     "publish",
-    "read_any_release",
     "read_release",
-    "read_release_by_level",
     "selftest",
 ]
+
+__getattr__ = old_names(__name__)

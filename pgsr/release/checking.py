@@ -1,16 +1,16 @@
 """Check a release from its folder alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.estimate import Estimate
 from pgsr.data.region_ids import region_id
 from pgsr.errors import PgsrError
+from pgsr.methods.method import Result
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.composing import composed
 from pgsr.publishing import digests
@@ -26,7 +26,7 @@ from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.folder.wide_tables import wide_files, wide_tables
-from pgsr.release.judging import Answer, answer_of, broken, certificate_of, finished, post_processed, status_of
+from pgsr.release.judging import answer_of, broken, certificate_of, post_processed
 from pgsr.release.near_replay import Differences
 from pgsr.release.rehearsals import is_rehearsal
 from pgsr.release.terms import Terms
@@ -234,7 +234,7 @@ class ReleaseCheck(FolderCheck):
         terms, measurement, counts = self.need("terms"), self.need("measurement"), self.need("counts")
         fields = self.need("fields")
         found = certificate_of(terms, measurement, counts, self._replayed())
-        status = status_of(terms, self._replayed()).name
+        status = self._replayed().status.name
         for name, value in manifest.answer_fields(measurement, status, found, counts).items():
             _compare(name, fields[name], value)
         if found.objective is None:
@@ -248,12 +248,12 @@ class ReleaseCheck(FolderCheck):
             self.need("fields")["method"],
             self.need("fields")["versions"],
         )
-        released, found = self.need("counts"), answer_of(self.need("terms"), self._replayed())
+        released, found = self.need("counts"), answer_of(self._replayed())
         if self._is_table_of(found):
             return f"{method} gives the same counts from the noisy values, every one"
         differ = {name: v for name, v in manifest.versions().items() if versions[name] != v}
         hint = f"; here other versions run, {differ}" if differ else ""
-        if isinstance(found, CountsByLevel) and not terms.kind.is_joint:
+        if terms.max_sizes is not None and not terms.kind.is_joint:
             return self._as_good(released, found, hint)
         if not terms.kind.is_joint:
             raise ReleaseError(f"{method} gives other counts from the noisy values{hint}")
@@ -262,7 +262,7 @@ class ReleaseCheck(FolderCheck):
             raise ReleaseError(f"{method} gives other counts from the noisy values: {apart}{hint}")
         return f"{method} gives the same counts from the noisy values up to rounding: {apart}"
 
-    def _as_good(self, released: CountsByLevel, found: CountsByLevel, hint: str) -> str:
+    def _as_good(self, released: Estimate, found: Estimate, hint: str) -> str:
         """Say that other counts than the replay's are optimal, too; prices in floating point may decide between them.
 
         Raises:
@@ -282,11 +282,12 @@ class ReleaseCheck(FolderCheck):
         if terms.intervals is None:
             return "none are published"
         published = self.need("ends")
-        regions = self.need("tree").listed if terms.max_sizes is None else slice(None)
         if not self._is_table_of(released):
             raise ReleaseError("the rows of the counts and their intervals are not those that a release writes")
         found = CountIntervals.of(terms, self.need("measurement"), self._replayed(), released)
-        refuted, differ = found.refuted(published, regions), found.differ(published, regions)
+        sizes = released.sizes
+        cells = np.flatnonzero(~sizes.hierarchy.padded[sizes.region_of_cell])  # of copies the table has one
+        refuted, differ = found.refuted(published, cells), found.differ(published, cells)
         if refuted.any():
             raise ReleaseError(
                 f"{int(refuted.sum()):,} of {refuted.size:,} intervals do not follow from the noisy values"
@@ -317,16 +318,16 @@ class ReleaseCheck(FolderCheck):
             return f"size {least:,}..{terms.max_size:,}"
         return f"size of its level, {least:,}..K with K = {' / '.join(f'{k:,}' for k in terms.max_sizes)}"
 
-    def _replayed(self) -> Answer:
+    def _replayed(self) -> Result:
         if "replayed" not in self.known:
             self.known["replayed"] = post_processed(self.need("terms"), self.need("measurement"))
         return self.known["replayed"]
 
-    def _is_table_of(self, counts: Estimate | CountsByLevel) -> bool:
+    def _is_table_of(self, counts: Estimate) -> bool:
         """Tell whether the table of counts is, with its facts and order, what a release writes of these counts."""
         terms = self.need("terms")
         facts = manifest.facts(terms, self.need("secure"), "counts")
-        expected = released_tables.counts_table(finished(counts), terms, facts, self.known.get("ends"))
+        expected = released_tables.counts_table(counts.counts(), terms, facts, self.known.get("ends"))
         return pq.read_table(self.path / artefact.COUNTS).equals(expected, check_metadata=True)
 
     def _totals_kept(self) -> str:
@@ -335,8 +336,9 @@ class ReleaseCheck(FolderCheck):
         return f"{whose} its public number of groups"
 
 
-def _tables(counts: Estimate | CountsByLevel) -> Sequence[np.ndarray]:
-    return counts.tables if isinstance(counts, CountsByLevel) else (released_tables.dense(counts),)
+def _tables(counts: Estimate) -> list[np.ndarray]:
+    tree = counts.hierarchy
+    return [counts.rows(here.start, here.stop) for here in map(tree.level, range(tree.n_levels))]
 
 
 def _compare(name: str, have: object, want: object) -> None:

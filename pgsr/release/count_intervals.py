@@ -1,7 +1,7 @@
 """The intervals of released counts, the columns `lower` and `upper`: post-processing of the noisy values alone.
 
-Of `posterior` they are those of `Result.intervals`: each by itself
-aims to hold the true count with the chance `Terms.intervals`. Of all other mechanisms they are the band
+Of `posterior` they are those of `Result.intervals`: each by itself aims to hold the true count with the chance
+`Terms.intervals`. Of all other mechanisms they are the band
 (`pgsr.intervals.band`), in which all counts lie at once with this chance or more, whatever the data are. Both follow
 from what is published, so they cost no privacy, and everybody computes them again.
 
@@ -38,19 +38,17 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri
 
-from pgsr.algorithms.mechanism_by_level import by_level
 from pgsr.algorithms.posterior.folded_errors import cells_of
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
 from pgsr.algorithms.tree_rounding import GRID
-from pgsr.data.counts_by_level import CountsByLevel
+from pgsr.data.cell_intervals import Values
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.intervals import Band, EmptyBandError, band
+from pgsr.methods.method import Result
 from pgsr.noise.measurement import Measurement
-from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.publishing.errors import ReleaseError
 from pgsr.release.folder.released_tables import Ends, dense
-from pgsr.release.judging import Answer
 from pgsr.release.kinds import Construction
 from pgsr.release.terms import Terms
 
@@ -78,13 +76,7 @@ class CountIntervals:
     narrowest: Ends
 
     @classmethod
-    def of(
-        cls,
-        terms: Terms,
-        measurement: Measurement | MeasurementByLevel,
-        result: Answer,
-        released: Estimate | CountsByLevel,
-    ) -> "CountIntervals":
+    def of(cls, terms: Terms, measurement: Measurement, result: Result, released: Estimate) -> "CountIntervals":
         """Compute the intervals of released counts.
 
         Args:
@@ -101,60 +93,47 @@ class CountIntervals:
         Shown by `tests/test_release_count_intervals.py`.
         """
         assert terms.intervals is not None, "a release without intervals"
-        if isinstance(released, CountsByLevel):
-            assert isinstance(result.uncertainty, Uncertainty), "a posterior of cumulative counts knows its uncertainty"
-            return cls._by_level(terms, float(terms.intervals), result.uncertainty, released)
-        assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
         if terms.construction is Construction.BAND:
             ends = _narrowed(terms, measurement, *_band(measurement, terms.intervals).bounds.counts)
             return cls(ends, ends, ends)
         _ = result.estimate  # raises where the post-processing was not finished
         about, probability = result.uncertainty, float(terms.intervals)
         assert isinstance(about, Uncertainty), "a posterior release knows its uncertainty"
-        table = Estimate(released.hierarchy, View.COUNTS, dense(released))
-        exact, moved = about.counts.sd.astype(float), about.counts.moved
-        error = SD_ERROR * (1 + exact) + _error_of_centre(probability) + ERROR_OF_PART * moved / _quantile(probability)
-        possible = (replace(about.counts, sd=sd) for sd in (exact, exact + error, np.maximum(exact - error, 0)))
-        found = [replace(about, counts=reach).intervals(table, probability, View.COUNTS) for reach in possible]
-        sides = [(np.asarray(each.lower), np.asarray(each.upper)) for each in found]
-        return cls(*(_narrowed(terms, measurement, lower, upper) for lower, upper in sides))
-
-    @classmethod
-    def _by_level(
-        cls, terms: Terms, probability: float, about: Uncertainty, released: CountsByLevel
-    ) -> "CountIntervals":
-        relative, absolute = 2 * SD_ERROR + 2.0**-23 * (terms.max_excess + 2), SD_ERROR + _error_of_centre(probability)
-        exact = about.counts.sd.astype(float)
-        error = relative * (exact**2 if about.errors is None else cells_of(about.errors.terms()))
-        wide = np.sqrt(exact**2 + error) + absolute
-        narrow = np.maximum(np.sqrt(np.maximum(exact**2 - error, 0)) - absolute, 0)
-        table, possible = Estimate(released.hierarchy, View.COUNTS, released.tables), (exact, wide, narrow)
+        exact, values = about.counts.sd.astype(float), released.values
+        if about.errors is not None:
+            relative, absolute = 2 * SD_ERROR + 2.0**-23 * (terms.max_excess + 2), SD_ERROR
+            error, absolute = relative * cells_of(about.errors.terms()), absolute + _error_of_centre(probability)
+            wide = np.sqrt(exact**2 + error) + absolute
+            narrow = np.sqrt(np.maximum(exact**2 - error, 0)) - absolute
+        else:
+            part = ERROR_OF_PART * about.counts.moved / _quantile(probability)
+            error, values = SD_ERROR * (1 + exact) + _error_of_centre(probability) + part, dense(released)
+            wide, narrow = exact + error, exact - error
+        table, possible = Estimate(released.hierarchy, View.COUNTS, values), (exact, wide, np.maximum(narrow, 0))
         others = (replace(about, counts=replace(about.counts, sd=sd)) for sd in possible)
-        found = [by_level(other.intervals(table, probability, View.COUNTS)) for other in others]
-        return cls(*(Ends.by_level(each.lower, each.upper) for each in found))
+        found = [other.intervals(table, probability, View.COUNTS) for other in others]
+        return cls(*(_narrowed(terms, measurement, each.lower, each.upper) for each in found))
 
-    def refuted(self, published: Ends, regions: np.ndarray | slice) -> np.ndarray:
-        """Find the cells whose published ends no replay gives; shape (these regions, K + 1), bool.
-
-        With sizes per level `regions` is slice(None), for all cells, shape (cells,).
-        """
+    def refuted(self, published: Ends, cells: np.ndarray) -> np.ndarray:
+        """Tell of which of these cells no replay gives the published ends; shape of `cells`, bool."""
         (lower, upper), (far_low, far_high), (near_low, near_high) = (
-            (ends.lower[regions], ends.upper[regions]) for ends in (published, self.widest, self.narrowest)
+            (ends.lower[cells], ends.upper[cells]) for ends in (published, self.widest, self.narrowest)
         )
         return (lower < far_low) | (lower > near_low) | (upper < near_high) | (upper > far_high)
 
-    def differ(self, published: Ends, regions: np.ndarray | slice) -> int:
-        """Count the ends that differ from the replayed ones."""
+    def differ(self, published: Ends, cells: np.ndarray) -> int:
+        """Count the ends of these cells that differ from the replayed ones."""
         pairs = ((published.lower, self.ends.lower), (published.upper, self.ends.upper))
-        return sum(int(np.count_nonzero(ours[regions] != theirs[regions])) for ours, theirs in pairs)
+        return sum(int(np.count_nonzero(ours[cells] != theirs[cells])) for ours, theirs in pairs)
 
 
-def _narrowed(terms: Terms, measurement: Measurement, lower: np.ndarray, upper: np.ndarray) -> Ends:
+def _narrowed(terms: Terms, measurement: Measurement, lower: Values, upper: Values) -> Ends:
     """Bring ends within what public facts say; a fixed count has both its ends there."""
+    ends = Ends.of(lower, upper)
     if not terms.facts:
-        return Ends(lower, upper)
-    least, most = terms.fact_bounds(measurement.hierarchy)
-    return Ends(np.clip(lower, least, most), np.clip(upper, least, most))
+        return ends
+    least, most = (side.ravel() for side in terms.fact_bounds(measurement.hierarchy))
+    return Ends(np.clip(ends.lower, least, most), np.clip(ends.upper, least, most))
 
 
 def _error_of_centre(probability: float) -> float:

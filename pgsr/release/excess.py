@@ -19,19 +19,16 @@ at most q, too. Enumerated for small worlds by `tests/test_release_min_size.py::
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.machine.blocks import row_blocks
 
-Counts = TypeVar("Counts", bound=CountOfCounts | CountsByLevel)
 
-
-def excess_counts(truth: Counts, min_size: int) -> Counts:
+def excess_counts(truth: CountOfCounts, min_size: int) -> CountOfCounts:
     """Count groups by their members beyond `min_size`; groups with fewer members count as `min_size`.
 
     Args:
@@ -39,7 +36,7 @@ def excess_counts(truth: Counts, min_size: int) -> Counts:
         min_size: m, below K of every level.
 
     Returns:
-        counts by excess, 0..K - m, of the same kind.
+        counts by excess, 0..K - m.
 
     Example:
         >>> from pgsr.data.hierarchy import Hierarchy
@@ -69,18 +66,18 @@ def with_sizes_below(table: np.ndarray, min_size: int) -> np.ndarray:
     return np.pad(table, [(0, 0)] * (table.ndim - 1) + [(min_size, 0)]) if min_size else table
 
 
-def counts_by_size(counts: Counts, min_size: int) -> Counts:
+def counts_by_size(counts: CountOfCounts, min_size: int) -> CountOfCounts:
     """Name the sizes of counts by excess again: `excess_counts` backwards, where no group is smaller."""
     if not min_size:
         return counts
     return _mapped(counts, lambda table: with_sizes_below(table, min_size))
 
 
-def _mapped(counts: CountOfCounts | CountsByLevel, change: Callable[[np.ndarray], np.ndarray]) -> Any:
+def _mapped(counts: CountOfCounts, change: Callable[[np.ndarray], np.ndarray]) -> CountOfCounts:
     """Change the columns of all tables; a sparse table is read in blocks and stays sparse."""
     about: dict[str, Any] = {"max_quantity": counts.max_quantity, "private_groups": counts.private_groups}
-    if isinstance(counts, CountsByLevel):
-        return CountsByLevel(counts.hierarchy, tuple(map(change, counts.tables)), **about)
+    if not counts.sizes.equal:
+        return CountOfCounts(counts.hierarchy, tuple(map(change, counts.tables)), counts.name, **about)
     if counts.is_sparse:
         blocks = row_blocks(slice(0, counts.hierarchy.n_regions), counts.max_size + 1)
         changed = [sparse.csr_array(change(counts.rows(rows.start, rows.stop))) for rows in blocks]

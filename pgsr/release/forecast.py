@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
@@ -21,7 +20,7 @@ from pgsr.publishing.errors import ConfigError
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.interval_widths import USUAL_LEVEL, Cell, cell_of, median_width, publishing
 from pgsr.release.kinds import Kind, Measured
-from pgsr.release.planning import Plan, expected_errors, splits_of_all, stand_in_by_level, stand_in_of, usual_splits
+from pgsr.release.planning import Plan, expected_errors, splits_of_all, stand_in_of, usual_splits
 from pgsr.release.preflight import bytes_needed
 from pgsr.release.split_reasons import split_reasons
 from pgsr.release.terms import Terms
@@ -311,7 +310,7 @@ def forecast(
 
 def stand_in_for(
     config: ReleaseConfig, size_law: Sequence[float] | None, mean_size: float, groups: int | None
-) -> tuple[CountOfCounts | CountsByLevel, str]:
+) -> tuple[CountOfCounts, str]:
     """Make a stand-in from what a configuration states publicly, and a phrase that says what it is.
 
     The private rows are not opened.
@@ -353,9 +352,9 @@ def stand_in_for(
     if terms.max_sizes is not None:
         shown = " / ".join(f"{k:,} or more" for k in terms.max_sizes)
         about += f", the last class by level {shown}"
-        return stand_in_by_level(tree, totals.tolist(), law, terms.excesses(tree.n_levels)), about
-    made = stand_in_of(tree, totals.tolist(), law)
-    truth = CountOfCounts(tree, made.counts, "stand-in", max_quantity=terms.max_quantity, private_groups=private)
+    sizes_by_level = None if terms.max_sizes is None else terms.excesses(tree.n_levels)
+    made = stand_in_of(tree, totals.tolist(), law, max_sizes=sizes_by_level)
+    truth = CountOfCounts(tree, made.values, made.name, max_quantity=terms.max_quantity, private_groups=private)
     return truth, about
 
 
@@ -448,7 +447,7 @@ def _compared(terms: Terms, mechanisms: Sequence[str] | None) -> list[Kind]:
     return kinds
 
 
-def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts | CountsByLevel) -> list[Choice]:
+def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> list[Choice]:
     """List what to compare: the configured one, and of each mechanism all views and splits with its usual totals.
 
     The view by groups is left out where no region has few enough groups, so that it would be that of cumulative counts;
@@ -458,7 +457,7 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts | Coun
     terms = replace(terms, facts=())
     n_levels = stand_in.hierarchy.n_levels
     own, few = terms.shares_of(n_levels), ByGroups().ranked_up_to(terms.max_excess)
-    any_ranked = isinstance(stand_in, CountOfCounts) and bool((stand_in.totals <= few).any())
+    any_ranked = terms.max_sizes is None and bool((stand_in.totals <= few).any())
     choices = [Choice(replace(terms, intervals=None), own, True)]
     leaves_only, splits = usual_splits(n_levels)[-1], splits_for(terms, stand_in.hierarchy)
     for kind in kinds:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError, MemoryNeededError, TooLargeError
 from pgsr.machine import memory
 from pgsr.release.count_intervals import CountIntervals
@@ -65,7 +64,7 @@ def cell_of(text: str | None, terms: Terms, n_levels: int, mean_size: float) -> 
     return Cell(level, name, size)
 
 
-def publishing(terms: Terms, probability: Fraction, stand_in: CountOfCounts | CountsByLevel) -> Terms | None:
+def publishing(terms: Terms, probability: Fraction, stand_in: CountOfCounts) -> Terms | None:
     """Let a release publish intervals of this probability, too; None if it cannot, or they do not fit into memory."""
     if terms.possible_construction is None:
         return None
@@ -89,14 +88,10 @@ def median_width(terms: Terms, cell: Cell, measurement: Any, result: Any) -> flo
     Returns:
         The median, in groups; NaN if the intervals do not fit into memory.
     """
-    counts = answer_of(terms, result)
+    counts = answer_of(result)
     try:
         ends = CountIntervals.of(terms, measurement, result, counts).ends
     except (MemoryNeededError, TooLargeError):
         return float("nan")
     place, width = cell.size - terms.min_size, ends.upper - ends.lower
-    if isinstance(counts, CountsByLevel):
-        first = sum(table.size for table in counts.tables[: cell.level])
-        table = counts.tables[cell.level]
-        return float(np.median(width[first : first + table.size].reshape(table.shape)[:, place]))
-    return float(np.median(width[counts.hierarchy.level(cell.level), place]))
+    return float(np.median(counts.sizes.tables(width)[cell.level][:, place]))

@@ -8,16 +8,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow.parquet as pq
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.errors import TableError
 from pgsr.figures.html import facts_table
 from pgsr.ledger import Charge, LedgerFile
+from pgsr.methods.method import Result
 from pgsr.noise.measurement import Measurement
-from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.privacy.random import Secure, Seeded
 from pgsr.publishing import digests, signature
 from pgsr.publishing.errors import ManifestError, ReleaseError
@@ -33,12 +31,11 @@ from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.folder.wide_tables import wide_tables
-from pgsr.release.judging import Answer, answer_of, broken, certificate_of, finished, post_processed, status_of
+from pgsr.release.judging import answer_of, broken, certificate_of, post_processed
 from pgsr.release.preflight import require_arithmetic, require_room
 from pgsr.release.private_log import OperatorLog
 from pgsr.release.terms import Terms
-from pgsr.tables import read_long, read_long_by_level
-from pgsr.tables.long_by_level import SIZE_CLASS
+from pgsr.tables import read_long
 
 UNFINISHED = "unfinished.json"
 """The terms of noisy values that are not yet a release; `finish` needs them."""
@@ -61,11 +58,9 @@ class Release:
         """SHA-256 of the whole release, to be announced elsewhere."""
         return digests.digest_of(self.folder)
 
-    def counts(self) -> CountOfCounts | CountsByLevel:
-        """The released counts; those of a release with sizes per level are a `CountsByLevel`."""
-        file = self.folder / artefact.COUNTS
-        by_level = SIZE_CLASS in pq.read_schema(file).names
-        return read_long_by_level(file) if by_level else read_long(file).counts()
+    def counts(self) -> CountOfCounts:
+        """The released counts."""
+        return read_long(self.folder / artefact.COUNTS).counts()
 
     def _repr_html_(self) -> str:
         """Describe the folder and its check, as HTML; of a folder that was moved it says so."""
@@ -125,7 +120,6 @@ def publish(
             mechanism = terms.mechanism(truth.hierarchy.n_levels)
             source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
             if terms.facts:
-                assert isinstance(truth, CountOfCounts), "facts have one max_size for all levels"
                 terms.require_possible_facts(truth.hierarchy, truth.totals)
             mechanism.check(truth, source)
             require_room(folder, terms, truth.hierarchy, truth)
@@ -241,7 +235,7 @@ def _completed(
     hidden: Path,
     folder: Path,
     terms: Terms,
-    measurement: Measurement | MeasurementByLevel,
+    measurement: Measurement,
     key: Ed25519PrivateKey | None,
     tell: Callable[[str], None],
     note: Callable[[str], None],
@@ -258,13 +252,12 @@ def _completed(
     return report
 
 
-def _write_measurement(folder: Path, terms: Terms, measurement: Measurement | MeasurementByLevel) -> None:
+def _write_measurement(folder: Path, terms: Terms, measurement: Measurement) -> None:
     """Put the noisy values on the disk; `UNFINISHED` appears last, and says that they are complete."""
     facts = manifest.facts(terms, measurement.secure, "measurement")
     tree = measurement.hierarchy
     released_tables.write_measurement(folder / artefact.MEASUREMENT, measurement, terms, facts)
-    totals = released_tables.public_totals(measurement)
-    _write_text(folder / artefact.REGIONS, released_tables.regions_text(tree, totals, terms))
+    _write_text(folder / artefact.REGIONS, released_tables.regions_text(tree, measurement.totals, terms))
     for path in (folder / artefact.MEASUREMENT, folder / artefact.REGIONS):
         sync(path)
     fields = manifest.terms_fields(terms, measurement.secure, measurement.hierarchy.regions_per_level)
@@ -273,8 +266,8 @@ def _write_measurement(folder: Path, terms: Terms, measurement: Measurement | Me
     appear(part, folder / UNFINISHED)
 
 
-def _write(folder: Path, terms: Terms, measurement: Measurement | MeasurementByLevel, result: Answer) -> None:
-    tree, counts = measurement.hierarchy, answer_of(terms, result)
+def _write(folder: Path, terms: Terms, measurement: Measurement, result: Result) -> None:
+    tree, counts = measurement.hierarchy, answer_of(result)
     violated = {kind: n for kind, n in broken(terms, measurement, counts).items() if n}
     if violated:
         raise ReleaseError(f"the counts are no release: {violated}; please report this")
@@ -282,7 +275,7 @@ def _write(folder: Path, terms: Terms, measurement: Measurement | MeasurementByL
     ends = None
     if terms.intervals is not None:
         ends = CountIntervals.of(terms, measurement, result, counts).ends
-    table = released_tables.counts_table(finished(counts), terms, facts, ends)
+    table = released_tables.counts_table(counts.counts(), terms, facts, ends)
     for name in (artefact.COUNTS, artefact.COUNTS_CSV):
         released_tables.write_counts(folder / name, table, terms.publication.bom)
     wide = wide_tables(counts, terms)
@@ -290,7 +283,7 @@ def _write(folder: Path, terms: Terms, measurement: Measurement | MeasurementByL
         (folder / name).write_bytes(data)
     fields = manifest.terms_fields(terms, measurement.secure, tree.regions_per_level)
     certificate = certificate_of(terms, measurement, counts, result)
-    fields |= manifest.answer_fields(measurement, status_of(terms, result).name, certificate, counts)
+    fields |= manifest.answer_fields(measurement, result.status.name, certificate, counts)
     fields["versions"] = manifest.versions()
     _write_text(folder / artefact.PACKAGE, package_text(folder, fields))
     _write_text(folder / artefact.README, readme(fields))

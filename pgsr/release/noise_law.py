@@ -31,7 +31,6 @@ from functools import cached_property
 import numpy as np
 
 from pgsr.noise.measurement import Measurement
-from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.shapes import Shape
 from pgsr.release.noise_residuals import Family, Sum, families
@@ -82,7 +81,7 @@ class Verdict:
         return self.most is not None or self.least is not None
 
 
-def judge(measurement: Measurement | MeasurementByLevel, stated: Sequence[Law | None]) -> Verdict:
+def judge(measurement: Measurement, stated: Sequence[Law | None]) -> Verdict:
     """Test the residuals of a measurement against the stated laws of noise per level (None where none was drawn).
 
     Complexity: O(regions x sizes), and some 0.1 s per level for the laws.

@@ -9,7 +9,6 @@ import numpy as np
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 from pgsr.noise.measurement import Measurement, Totals
-from pgsr.noise.measurement_by_level import MeasurementByLevel
 
 MOST_LAWS = 32
 """The most laws that are computed per level, those of the fewest draws; other regions are left out."""
@@ -43,12 +42,13 @@ class Family:
         return sum(len(values) for values in self.residuals.values())
 
 
-def families(measurement: Measurement | MeasurementByLevel) -> Iterator[Family]:
-    """The residuals: of public totals, and of every level against the measured regions below it."""
-    if isinstance(measurement, MeasurementByLevel):
-        yield from _families_by_level(measurement)
-        return
-    tree, values = measurement.hierarchy, measurement.values
+def families(measurement: Measurement) -> Iterator[Family]:
+    """The residuals: of public totals, and of every level against the measured regions below it.
+
+    With sizes per level, counts of a region's tail are added up first; its cumulative counts at the end of a class are
+    there as they are.
+    """
+    tree, sizes = measurement.hierarchy, measurement.sizes
     views = [measurement.view_of(region) for region in range(tree.n_regions)]
     assert not {View.COUNTS, View.CUMULATIVE} <= set(views), "counts and cumulative counts measure different things"
     measured = measurement.measured & np.array([view is not View.RANKED for view in views])
@@ -58,55 +58,15 @@ def families(measurement: Measurement | MeasurementByLevel) -> Iterator[Family]:
         grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
         for region in range(tree.level(level).start, tree.level(level).stop):
             if measured[region] and below[region]:
-                parts = below[region]
-                draws = np.bincount(tree.level_of[parts], minlength=tree.n_levels)
-                draws[level] += 1
-                grouped[Sum(tuple(map(int, draws)))].append(values[region] - sum(values[part] for part in parts))
+                parts, row, view = below[region], measurement.row(region), views[region]
+                folded = row if sizes.equal else sizes.folded(row[None], level, view)[0]
+                found = folded - sum(measurement.row(part) for part in parts)
+                in_tail = 1 if view is View.CUMULATIVE else len(row) - len(found) + 1
+                for own, residuals in ((1, found[:-1]), (in_tail, found[-1:])):
+                    draws = np.bincount(tree.level_of[parts], minlength=tree.n_levels)
+                    draws[level] += own
+                    grouped[Sum(tuple(map(int, draws)))].append(residuals)
         yield Family(f"level {level}", _fewest_draws(grouped))
-
-
-def _families_by_level(measurement: MeasurementByLevel) -> Iterator[Family]:
-    """The residuals with sizes per level: public totals, and the classes of a level against those of the level below.
-
-    Counts of a region's tail are added up first; its cumulative counts at the end of a class are there as they are.
-    """
-    tree, sizes, none = measurement.hierarchy, measurement.max_sizes, (0,) * measurement.hierarchy.n_levels
-    cumulates = measurement.view is View.CUMULATIVE
-    yield Family("numbers of groups", _of_totals_by_level(measurement))
-    for level, missing in enumerate(_cumulative_missing(measurement) if cumulates else measurement.values.missing()):
-        grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
-        here, k = tree.level(level), sizes[level + 1]
-        n_children = np.diff(tree.first_child[here.start : here.stop + 1])
-        of_tail = 1 if cumulates else sizes[level] - k + 1
-        for children in np.unique(n_children).tolist():
-            rows = missing[n_children == children]
-            for own, part in ((1, rows[:, :k]), (of_tail, rows[:, k:])):
-                draws = (*none[:level], own, children, *none[level + 2 :])
-                grouped[Sum(draws)].append(part.ravel())
-        yield Family(f"level {level}", _fewest_draws(grouped))
-
-
-def _of_totals_by_level(measurement: MeasurementByLevel) -> dict[Sum, np.ndarray]:
-    """The residuals of public totals: of the root, or of all regions level by level."""
-    none, cumulates = (0,) * measurement.hierarchy.n_levels, measurement.view is View.CUMULATIVE
-    known = (np.array([measurement.total]),) if measurement.totals is None else measurement.totals_by_level()
-    found = {}
-    for level, totals in enumerate(known):
-        table = measurement.values.tables[level]
-        noisy = table[:, -1] if cumulates else table.sum(axis=1, dtype=np.int64)
-        draws = (*none[:level], 1 if cumulates else table.shape[1], *none[level + 1 :])
-        found[Sum(draws)] = noisy - totals
-    return found
-
-
-def _cumulative_missing(measurement: MeasurementByLevel) -> Iterator[np.ndarray]:
-    """Compute what cumulative counts lack to those of children, as `CountsByLevel.missing` does for counts."""
-    tree, tables = measurement.hierarchy, measurement.values.tables
-    for level in range(tree.n_levels - 1):
-        here, below = tree.level(level), tables[level + 1]
-        of_children = np.add.reduceat(below, tree.first_child[here] - here.stop, axis=0, dtype=np.int64)
-        ends = [*range(below.shape[1] - 1), -1]  # the last class of the children ends where all sizes do
-        yield of_children - tables[level][:, ends]
 
 
 def _fewest_draws(grouped: Mapping[Sum, list[np.ndarray]]) -> dict[Sum, np.ndarray]:
@@ -129,7 +89,7 @@ def _of_totals(measurement: Measurement, measured: np.ndarray) -> dict[Sum, np.n
     tree, totals = measurement.hierarchy, measurement.totals
     grouped: defaultdict[Sum, list[int]] = defaultdict(list)
     for region in np.flatnonzero(measured[: len(totals)]).tolist():
-        row, cumulates = measurement.values[region], measurement.view_of(region) is View.CUMULATIVE
+        row, cumulates = measurement.row(region), measurement.view_of(region) is View.CUMULATIVE
         if not cumulates and measurement.public is Totals.NOISY:
             continue  # the noise of the totals was changed when they were made to add up
         draws = [0] * tree.n_levels

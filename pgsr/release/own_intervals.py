@@ -1,24 +1,30 @@
-"""The intervals that a posterior release with one `max_size` knows itself, of the statistics that are its cells."""
+"""The intervals that a posterior release knows itself, of the statistics that are its cells."""
 
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
+from pgsr.data.cell_intervals import CellIntervals
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.intervals import Count, Counts, Cumulative, CumulativeCounts, Intervals, Statistic, Tail
 from pgsr.methods.method import Result
-from pgsr.release.excess import with_sizes_below
 from pgsr.release.reading import Published
+from pgsr.release.sizes_of_excess import intervals_by_size
 
 
 def own_result(published: Published) -> Result:
     """Compute the post-processing of a posterior release again, so that it knows how far it may be off."""
     n_levels = published.counts.hierarchy.n_levels
-    found = replace(published.terms, intervals=Fraction(9, 10)).mechanism(n_levels).post_process(published.measurement)
-    assert isinstance(found, Result), "one max_size for all levels"
-    return found
+    return replace(published.terms, intervals=Fraction(9, 10)).mechanism(n_levels).post_process(published.measurement)
+
+
+def own_cells(published: Published, result: Result, probability: Fraction, view: View) -> CellIntervals:
+    """Give the intervals of all released counts by size, or of all cumulative counts; arguments as `own_intervals`."""
+    assert result.uncertainty is not None, "the result of a posterior release"
+    released = Estimate(published.by_excess.hierarchy, View.COUNTS, published.by_excess.values)
+    return intervals_by_size(result.uncertainty.intervals(released, float(probability), view), published.terms.min_size)
 
 
 def own_intervals(
@@ -29,21 +35,19 @@ def own_intervals(
     A tail is the public number of groups less a cumulative count.
 
     Args:
-        published: a posterior release of noisy cumulative counts.
+        published: a posterior release of noisy cumulative counts, with the same sizes on all levels.
         result: of `own_result`.
         statistic: of counts by size.
         probability: of each interval by itself.
     """
     if not isinstance(statistic, Count | Counts | Cumulative | CumulativeCounts | Tail):
         return None
-    assert result.uncertainty is not None, "the result of a posterior release"
     view = View.COUNTS if isinstance(statistic, Count | Counts) else View.CUMULATIVE
-    released = Estimate(published.by_excess.hierarchy, View.COUNTS, published.by_excess.counts)
-    cells = result.uncertainty.intervals(released, float(probability), view)
-    lower, upper = (with_sizes_below(side, published.terms.min_size) for side in (cells.lower, cells.upper))
+    cells = own_cells(published, result, probability, view)
+    lower, upper = np.asarray(cells.lower), np.asarray(cells.upper)
     if not isinstance(statistic, Counts | CumulativeCounts):
         lower, upper = lower[:, statistic.size], upper[:, statistic.size]
     if isinstance(statistic, Tail):
         lower, upper = published.counts.totals - upper, published.counts.totals - lower
     estimate = np.asarray(statistic.of(published.counts.counts))
-    return Intervals(released.hierarchy, statistic, probability, lower, estimate, upper, "posterior")
+    return Intervals(published.counts.hierarchy, statistic, probability, lower, estimate, upper, "posterior")

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr.algorithms.mechanism_by_level import counts_by_level
 from pgsr.checks import require_kind
 from pgsr.data.counts import CountOfCounts
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ArgumentError
 from pgsr.methods import metrics
-from pgsr.methods.mechanism import AnyMechanism
+from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Result
 from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.random import Seeded
@@ -88,8 +86,8 @@ class Plan:
 
 
 def expected_errors(
-    stand_in: CountOfCounts | CountsByLevel,
-    mechanisms: Mapping[str, AnyMechanism],
+    stand_in: CountOfCounts,
+    mechanisms: Mapping[str, Mechanism],
     replicates: int = 3,
     seed: str = "plan",
     progress: bool | Callable[[int, int], None] = True,
@@ -97,7 +95,7 @@ def expected_errors(
     dropped_beyond: float | None = None,
     importance: Sequence[float] | None = None,
     kept: Collection[str] = (),
-    first: Mapping[str, AnyMechanism] | None = None,
+    first: Mapping[str, Mechanism] | None = None,
     look: Callable[[str, Any, Any], None] | None = None,
 ) -> Plan:
     """Estimate errors of mechanisms on a public stand-in for the data, by simulation with research noise.
@@ -136,9 +134,7 @@ def expected_errors(
     """
     from tqdm import tqdm
 
-    require_kind(
-        stand_in, (CountOfCounts, CountsByLevel), "the stand-in", "give public counts of the shape of the data"
-    )
+    require_kind(stand_in, CountOfCounts, "the stand-in", "give public counts of the shape of the data")
     if not mechanisms:
         raise ArgumentError("there is nothing to plan; give at least one mechanism by its label")
     if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
@@ -188,18 +184,14 @@ def _plan(labels: tuple[str, ...], errors: list[list[np.ndarray]], seconds: list
     return Plan(labels, mean, spread, np.array([np.median(each) for each in seconds]), made=numbers)
 
 
-def _errors(stand_in: CountOfCounts | CountsByLevel, result: Any) -> np.ndarray:
+def _errors(stand_in: CountOfCounts, result: Result) -> np.ndarray:
     """Compute the mean distance of every level, root first; shape (levels,)."""
-    if isinstance(stand_in, CountsByLevel):
-        pairs = zip(stand_in.tables, counts_by_level(result).tables, strict=True)
-        return np.array([np.abs(np.cumsum(x - truth, axis=1)).sum() / len(truth) for truth, x in pairs])
     return np.array(metrics.level_means(stand_in, metrics.cumulative_l1(stand_in, result.estimate)))
 
 
-def _spent(start: float, result: Any) -> float:
+def _spent(start: float, result: Result) -> float:
     """Compute the seconds since the start, compilation left out."""
-    total = perf_counter() - start
-    return total - result.seconds.compile if isinstance(result, Result) else total
+    return perf_counter() - start - result.seconds.compile
 
 
 def usual_splits(n_levels: int) -> list[tuple[Fraction, ...]]:
@@ -247,52 +239,42 @@ def level_shares(n_levels: int, parts: Iterable[Number]) -> list[tuple[Fraction,
 
 
 def stand_in_of(
-    hierarchy: Hierarchy, leaf_totals: Sequence[int], size_law: Sequence[float], seed: int = 0
+    hierarchy: Hierarchy,
+    leaf_totals: Sequence[int],
+    size_law: Sequence[float],
+    seed: int = 0,
+    max_sizes: Sequence[int] | None = None,
 ) -> CountOfCounts:
     """Make a stand-in from public facts alone: the tree, every leaf's number of groups, and a law of sizes 0..K.
 
     The groups of every leaf are drawn from `size_law` (a published national table, a textbook law), so that rare sizes
-    occur somewhere, as in real data.
+    occur somewhere, as in real data. With sizes per level they are drawn by class, without the large tables of which
+    these would be folded; above the leaves, groups of the last class get sizes by the law of larger ones, which is what
+    drawing all sizes at once would do.
 
     Args:
         hierarchy: the regions.
         leaf_totals: number of groups of every leaf, in the order of `hierarchy.paths`.
         size_law: proportions of sizes 0..K, not negative, not all 0.
         seed: of the draws, which need no secrecy.
-    """
-    totals, law = _checked_law(hierarchy, leaf_totals, size_law)
-    return CountOfCounts(hierarchy, np.random.default_rng(seed).multinomial(totals, law), "stand-in")
-
-
-def stand_in_by_level(
-    hierarchy: Hierarchy,
-    leaf_totals: Sequence[int],
-    size_law: Sequence[float],
-    max_sizes: Sequence[int],
-    seed: int = 0,
-) -> CountsByLevel:
-    """Make the stand-in with sizes per level that `stand_in_of` would give, folded, without its large tables.
-
-    Groups of the leaves are drawn by class. Above, those of the last class get sizes by the law of larger ones, which
-    is what drawing all sizes at once would do.
-
-    Args:
-        hierarchy, leaf_totals, size_law, seed: as in `stand_in_of`; K is that of the root.
-        max_sizes: the largest size of every level, root first.
+        max_sizes: the largest size of every level, root first, where levels have sizes of their own; K is the root's.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-        >>> made = stand_in_by_level(tree, [40, 60], [0, 3, 2, 1], (3, 1))
+        >>> made = stand_in_of(tree, [40, 60], [0, 3, 2, 1], max_sizes=(3, 1))
         >>> [table.sum(axis=1).tolist() for table in made.tables], made.max_sizes
         ([[100], [40, 60]], (3, 1))
     """
     totals, law = _checked_law(hierarchy, leaf_totals, size_law)
+    generator = np.random.default_rng(seed)
+    if max_sizes is None:
+        return CountOfCounts(hierarchy, generator.multinomial(totals, law), "stand-in")
     if len(max_sizes) != hierarchy.n_levels or len(law) != max_sizes[0] + 1:
         raise ArgumentError(
             f"{len(max_sizes)} largest sizes and a law of {len(law)} sizes for {hierarchy.n_levels} levels; give one "
             "largest size per level, and a proportion for every size of the root"
         )
-    generator, last = np.random.default_rng(seed), max_sizes[-1]
+    last = max_sizes[-1]
     tables = [generator.multinomial(totals, np.append(law[:last], law[last:].sum()))]
     for level in range(hierarchy.n_levels - 2, -1, -1):
         here, k = hierarchy.level(level), max_sizes[level]
@@ -301,7 +283,7 @@ def stand_in_by_level(
         chances = larger / larger.sum() if larger.any() else np.eye(len(larger))[0]
         tables.insert(0, np.concatenate([below[:, :last], generator.multinomial(below[:, last], chances)], axis=1))
         last = k
-    return CountsByLevel(hierarchy, tuple(tables))
+    return CountOfCounts(hierarchy, tuple(tables), "stand-in")
 
 
 def _checked_law(

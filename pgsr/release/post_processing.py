@@ -4,8 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from pgsr import algorithms
-from pgsr.algorithms import IsotonicFit, Merge
-from pgsr.methods.catalogue import Entry
+from pgsr.algorithms import IsotonicFit, Merge, Optimum
 from pgsr.methods.method import Method, PostProcess
 from pgsr.release.kinds import Kind
 
@@ -21,13 +20,14 @@ RECORDED_BY_LEVEL = {
 methods of all sizes do the same; the text stays, as it is a field of the format, which a check compares."""
 
 
-def post_of(kind: Kind, merge: Merge, norm: int, intervals: bool) -> Method | PostProcess:
-    """Choose the method or post-process of a mechanism where all levels have the same sizes.
+def post_of(kind: Kind, merge: Merge, norm: int, intervals: bool, by_level: bool = False) -> Method | PostProcess:
+    """Choose the method or post-process of a mechanism.
 
     Args:
         kind: the mechanism.
         merge, norm: how `KUO` merges two sizes, and the norm of isotonic fits.
         intervals: whether intervals are published, which a posterior keeps several numbers per cell for.
+        by_level: whether levels have sizes of their own, where `KUO` takes the middle of all best fits.
 
     Example:
         >>> post_of(Kind.POSTERIOR, Merge.WEIGHTED, 1, intervals=False)
@@ -38,19 +38,7 @@ def post_of(kind: Kind, merge: Merge, norm: int, intervals: bool) -> Method | Po
         options["fit"] = IsotonicFit(cumulative_norm=norm)
     if "merge" in kind.options:
         options["merge"] = merge
-    method: Any = _entry(kind).method
+    if by_level and kind is Kind.KUO:
+        options = {"fit": IsotonicFit(optimum=Optimum.MIDPOINT)}
+    method: Any = next(entry.method for entry in algorithms.METHODS if entry.release == kind)
     return replace(method, **options)
-
-
-def post_by_level(kind: Kind) -> Method | PostProcess:
-    """Choose the post-process of a mechanism where levels have sizes of their own.
-
-    Example:
-        >>> post_by_level(Kind.M_H)
-        TreeProjection()
-    """
-    return _entry(kind).by_level
-
-
-def _entry(kind: Kind) -> Entry:
-    return next(entry for entry in algorithms.METHODS if entry.release == kind)

@@ -7,14 +7,17 @@ import numpy as np
 import psutil
 
 from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import MemoryNeededError
 from pgsr.machine import memory
+from pgsr.machine.blocks import row_blocks
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.publishing.errors import ReleaseError
 from pgsr.release.kinds import Construction, Kind
 from pgsr.release.terms import Terms
+
+MOST_IN_SUMS = 2**50
+"""The most groups times levels for which prices of sums, added up along a branch, stay within 64 bits."""
 
 
 def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, intervals: bool = False) -> int:
@@ -59,17 +62,21 @@ def level_peak_bytes(kind: Kind, n_regions: int, n_cells: int, n_filled: int, in
     return 410_000_000 + 2_000 * n_regions + per_cell * n_cells + 125 * n_filled
 
 
-def bytes_needed(terms: Terms, tree: Hierarchy, truth: CountOfCounts | CountsByLevel | None = None) -> int:
+def bytes_needed(terms: Terms, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
     """Estimate the most bytes of a release under these terms; without the truth, of one without groups."""
     filled = 0 if truth is None else _filled(truth)
     if terms.settled(tree.regions_per_level).publication.zeros:
         filled = terms.n_cells(tree)
-    if terms.max_sizes is not None:
-        return level_peak_bytes(terms.kind, tree.n_regions, terms.n_cells(tree), filled, terms.intervals is not None)
+    if terms.max_sizes is not None and len(set(terms.max_sizes)) > 1:
+        cells, gate = terms.n_cells(tree), 0
+        if terms.kind in (Kind.M_H, Kind.M_C_DP):  # the method asks for this much before it begins
+            gate = 410_000_000 + (200 + 16) * cells
+        needed = level_peak_bytes(terms.kind, tree.n_regions, cells, filled, terms.intervals is not None)
+        return max(needed, gate)
     return peak_bytes(terms.kind, tree.n_regions, terms.max_excess + 1, filled, terms.intervals is not None)
 
 
-def require_arithmetic(terms: Terms, truth: CountOfCounts | CountsByLevel) -> None:
+def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
     """Raise `ReleaseError` if post-processing would leave 64 bits, or the digits of floating point.
 
     A band adds up bounds of all regions or sizes.
@@ -79,10 +86,9 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts | CountsByLevel) -> No
     """
     squares = terms.kind is Kind.M_C_DP or (terms.norm == 2 and terms.kind in (Kind.KUO, Kind.BOTTOM_UP))
     noise = max(_reach(law) for law in terms.noise_laws(truth.hierarchy.n_levels) if law)
-    by_level = isinstance(truth, CountsByLevel)
-    groups = int(truth.tables[0].sum()) if by_level else int(truth.totals[0])
+    by_level, groups = terms.max_sizes is not None, int(truth.totals[0])
     in_integers = "mechanism = 'm_h'" if by_level else "mechanism = 'm_h' or 'kuo'"
-    if by_level and (groups + noise) * truth.hierarchy.n_levels > 2**50:
+    if by_level and (groups + noise) * truth.hierarchy.n_levels > MOST_IN_SUMS:
         raise ReleaseError(
             "so many groups, or so much noise, would need more than 64 bits; spend more epsilon, or release parts "
             "of the hierarchy; nothing was charged"
@@ -111,9 +117,7 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts | CountsByLevel) -> No
         )
 
 
-def require_room(
-    folder: Path, terms: Terms, tree: Hierarchy, truth: CountOfCounts | CountsByLevel | None = None
-) -> None:
+def require_room(folder: Path, terms: Terms, tree: Hierarchy, truth: CountOfCounts | None = None) -> None:
     """Raise unless memory and disk suffice. Before the private rows are read their `truth` is None.
 
     Raises:
@@ -141,12 +145,13 @@ def require_room(
         )
 
 
-def _filled(truth: CountOfCounts | CountsByLevel) -> int:
+def _filled(truth: CountOfCounts) -> int:
     """Count the cells that are not 0, in blocks: the truth may be sparse and too large to be held densely."""
-    if isinstance(truth, CountsByLevel):
-        return sum(int(np.count_nonzero(table)) for table in truth.tables)
-    step = max(1, 2**20 // (truth.max_size + 1))
-    return sum(int(np.count_nonzero(truth.rows(r, r + step))) for r in range(0, truth.hierarchy.n_regions, step))
+    tree, found = truth.hierarchy, 0
+    for level, k in enumerate(truth.max_sizes):
+        blocks = row_blocks(tree.level(level), k + 1)
+        found += sum(int(np.count_nonzero(truth.rows(rows.start, rows.stop))) for rows in blocks)
+    return found
 
 
 def _reach(law: Law) -> int:

@@ -4,11 +4,9 @@ import math
 
 import numpy as np
 
-from pgsr.data.counts_by_level import CountsByLevel, folded
 from pgsr.data.views import View, counts_of_cumulative, counts_of_ranked
-from pgsr.noise import measure_by_level
 from pgsr.noise.measurement import Measurement, Totals
-from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.noise.tables import noisy_tables
 from pgsr.privacy.laws import Law
 from pgsr.privacy.random import Seeded, StreamId
 from pgsr.release.folder.manifest import REHEARSAL_KEY
@@ -19,14 +17,14 @@ LOG_CHANCE = math.log(1e-12)
 """The log of the largest chance, one in 10^12, that other noise looks like that of a rehearsal."""
 
 
-def is_rehearsal(terms: Terms, measurement: Measurement | MeasurementByLevel) -> bool:
+def is_rehearsal(terms: Terms, measurement: Measurement) -> bool:
     """Tell whether the noise is that of a rehearsal: taking it off leaves non-negative counts that add up.
 
     The first two levels that were measured are looked at. What is found counts only if other noise would hardly ever
     look so: noise is taken off cell by cell, and the chance of every fact that it turns out to meet, given the cells
     before, is multiplied up. Where counts are large and few facts are public there is too little to say it.
     """
-    if isinstance(measurement, MeasurementByLevel):
+    if terms.max_sizes is not None:
         return _is_rehearsal_by_level(terms, measurement)
     tree = measurement.hierarchy
     levels = [level for level in range(tree.n_levels) if measurement.measured[tree.level(level)].all()][:2]
@@ -67,32 +65,28 @@ def is_rehearsal(terms: Terms, measurement: Measurement | MeasurementByLevel) ->
     return chances < LOG_CHANCE
 
 
-def _is_rehearsal_by_level(terms: Terms, measurement: MeasurementByLevel) -> bool:
+def _is_rehearsal_by_level(terms: Terms, measurement: Measurement) -> bool:
     """Tell the same of noise with sizes per level, from the root down until there is enough to say it."""
-    tree, noisy = measurement.hierarchy, measurement.values.tables
-    laws, sizes = terms.noise_laws(tree.n_levels), terms.excesses(tree.n_levels)
-    totals = None if measurement.totals is None else measurement.totals_by_level()
-    chances, above = 0.0, np.array([[measurement.total]])
-    for level, (values, law) in enumerate(zip(noisy, laws, strict=True)):
-        assert law is not None, "all levels are measured"
-        nothing = CountsByLevel(tree.down_to(level), tuple(np.zeros_like(table) for table in noisy[: level + 1]))
-        noise = measure_by_level(
-            terms.noise(tree.n_levels), nothing, Seeded(REHEARSAL_KEY), terms.data_set, max_sizes=sizes
-        ).tables[level]
+    tree, sizes, step = measurement.hierarchy, measurement.sizes, terms.noise(measurement.hierarchy.n_levels)
+    laws, view = step.laws_of_sizes(sizes.max_sizes), step.one_view
+    chances, above = 0.0, np.array([[measurement.root_total]])
+    for level, (values, law) in enumerate(zip(measurement.tables, laws, strict=True)):
+        about = Seeded(REHEARSAL_KEY), terms.data_set, level
+        [noise] = noisy_tables(view, laws, tree, [np.zeros_like(values)], *about)
         bare = values - noise
         counts = bare if measurement.view is View.COUNTS else counts_of_cumulative(bare)
         fixed = np.zeros(values.shape, bool)
         if level:  # what a region above has in a class leaves the last region in it no choice
             starts = tree.first_child[tree.level(level - 1)] - tree.level(level).start
-            added, known = np.add.reduceat(counts, starts, axis=0), folded(above, sizes[level])
+            added, known = np.add.reduceat(counts, starts, axis=0), sizes.folded(above, level - 1, View.COUNTS)
             fixed[np.append(starts[1:], len(counts)) - 1] = True
         else:
             added, known = counts.sum(axis=1, keepdims=True), above
             fixed[-1, -1] = True
         if (counts < 0).any() or (added != known).any():
             return False
-        if totals is not None:
-            if (counts.sum(axis=1) != totals[level]).any():
+        if measurement.public is Totals.REGIONS:
+            if (counts.sum(axis=1) != measurement.totals[tree.level(level)]).any():
                 return False
             fixed[:, -1] = True
         chances += float(np.where(fixed, law.log_pmf(noise), _log_cdf(law, counts + noise)).sum())

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgsr.data.cell_intervals_by_level import CellIntervalsByLevel
+from pgsr.data.cell_intervals import CellIntervals, Values
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.intervals import Statistic
 from pgsr.intervals.bounds import Bounds, Pair
@@ -62,8 +62,13 @@ class OfSizes(Statistic):
         return self.statistic.names(max_size)
 
 
-def intervals_by_size(found: CellIntervalsByLevel, min_size: int) -> CellIntervalsByLevel:
+def intervals_by_size(found: CellIntervals, min_size: int) -> CellIntervals:
     """Put cells of sizes below `min_size`, which hold no group, before those of every region."""
-    sides = ("estimate", "lower", "upper")
-    tables = {name: tuple(with_sizes_below(part, min_size) for part in getattr(found, name)) for name in sides}
-    return replace(found, **tables)
+
+    def by_size(values: Values) -> Values:
+        if isinstance(values, tuple):
+            return tuple(with_sizes_below(table, min_size) for table in values)
+        return with_sizes_below(values, min_size)
+
+    sides = {name: by_size(getattr(found, name)) for name in ("estimate", "lower", "upper")}
+    return replace(found, **sides)

@@ -6,13 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr.algorithms.mechanism_by_level import LevelMechanism
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.methods.mechanism import AnyMechanism, Mechanism
-from pgsr.noise import Geometric, Noise, require_by_level
+from pgsr.methods.mechanism import Mechanism
+from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement, Totals
-from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.per_level import LevelNoise
@@ -22,7 +19,7 @@ from pgsr.publishing.errors import ConfigError
 from pgsr.release.facts import fact_bounds, require_possible
 from pgsr.release.keeping_facts import StatedFacts, keeping
 from pgsr.release.kinds import Construction, Kind
-from pgsr.release.post_processing import post_by_level, post_of
+from pgsr.release.post_processing import post_of
 from pgsr.release.publication import MOST_ROWS
 from pgsr.release.stated_terms import StatedTerms
 
@@ -180,12 +177,10 @@ class Terms(StatedTerms):
         found = self.noise(n_levels).totals_noise(n_levels, self.max_excess)
         return found and found.law(self.totals_sensitivity)
 
-    def mechanism(self, n_levels: int) -> AnyMechanism:
+    def mechanism(self, n_levels: int) -> Mechanism:
         """The mechanism on a hierarchy with this many levels."""
-        if self.max_sizes is not None:
-            about = self.noise(n_levels), self.excesses(n_levels), self.data_set
-            return LevelMechanism(*about, post_by_level(self.kind))
-        post = post_of(self.kind, self.merge, self.norm, self.construction is Construction.POSTERIOR)
+        about = self.merge, self.norm, self.construction is Construction.POSTERIOR, self.max_sizes is not None
+        post = post_of(self.kind, *about)
         stated = StatedFacts(self.facts, self.names(n_levels), self.min_size) if self.facts else None
         if self.kind is Kind.M_H:
             return Mechanism(self.noise(n_levels), post, Problem.m_h if stated is None else stated.m_h)
@@ -208,24 +203,18 @@ class Terms(StatedTerms):
     def measured(
         self,
         tree: Hierarchy,
-        values: np.ndarray | tuple[np.ndarray, ...] | CountsByLevel,
+        values: np.ndarray | tuple[np.ndarray, ...],
         totals: np.ndarray,
         secure: bool,
-    ) -> Measurement | MeasurementByLevel:
+    ) -> Measurement:
         """The measurement that these noisy values are under these terms."""
         noise = self.noise(tree.n_levels)
-        if isinstance(values, CountsByLevel):
-            laws = tuple(require_by_level(noise, values.max_sizes))
-            of_leaves = totals[tree.leaves] if self.totals is Totals.REGIONS else None
-            return MeasurementByLevel(
-                values, self.view.sensitive, laws, int(totals[0]), of_leaves, secure, self.data_set
-            )
         return Measurement(
             hierarchy=tree,
             view=noise.views_on(tree, self.max_excess, totals),
             values=values,
             max_size=self.max_excess,
-            noise=noise.levels(tree.n_levels, self.max_excess),
+            noise=self.levels(tree.n_levels),
             public=self.totals,
             totals=totals,
             secure=secure,
@@ -240,10 +229,11 @@ class Terms(StatedTerms):
         """The noise step on a hierarchy with this many levels."""
         share = self.totals_share if self.totals is Totals.NOISY else Fraction(1, 10)
         rule, parts = self.view.rule, self.shares_of(n_levels)
+        sizes = None if self.max_sizes is None else self.excesses(n_levels)
         if self.plain:
             assert self.epsilon is not None
-            return Geometric(rule, self.epsilon, parts, self.totals, share, self.max_quantity)
-        about = (self.totals, share, self.max_quantity, self.unit, self.relation)
+            return Geometric(rule, self.epsilon, parts, self.totals, share, self.max_quantity, sizes)
+        about = (self.totals, share, self.max_quantity, self.unit, self.relation, sizes)
         return Noise(rule, self.total, parts, self.laws or Laws.BEST, *about)
 
     @property

@@ -70,8 +70,10 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
     folder = _folder_of(place)
     if folder is None:
         claim = _claim(place)
-        source = {"table": TABLE, "privacy_claim": claim}
-        return GivenSizes(read_long(place).counts(), source, secure=None if claim is None else claim != manifest.SEEDED)
+        counts, source = read_long(place).counts(), {"table": TABLE, "privacy_claim": claim}
+        if not counts.sizes.equal:
+            raise SynthesisError(f"{str(place)!r} has sizes per level; {ONE_SIZE}")
+        return GivenSizes(counts, source, secure=None if claim is None else claim != manifest.SEEDED)
     fields = _fields(folder)
     for name in (artefact.COUNTS, artefact.COUNTS_CSV):
         if not (folder / name).is_file() or digests.digest(folder / name) != fields["files"].get(name):
@@ -86,15 +88,15 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
         )
     terms, secure = manifest.terms_of(fields)
     if terms.max_sizes is not None:
-        raise SynthesisError(
-            f"the release in {str(folder)!r} has sizes per level, and a synthesis takes one max_size for all levels; "
-            "give such a release"
-        )
+        raise SynthesisError(f"the release in {str(folder)!r} has sizes per level; {ONE_SIZE}")
     source = {name: fields[name] for name in RELEASE_FIELDS if name != "digest"}
     source["digest"] = digests.digest_of(folder)
     charge = charge_for(terms, folder)
     return GivenSizes(read_long(folder / artefact.COUNTS).counts(), source, charge.relation, charge.unit, secure)
 
+
+ONE_SIZE = "a synthesis takes one max_size for all levels, so give counts of one"
+"""What is wrong with sizes per level, and what to do."""
 
 TABLE = "of counts by region and size"
 """The name in a transcript of a table without a release."""

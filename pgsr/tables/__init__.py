@@ -1,10 +1,10 @@
 """The conversion of the papers' tables (entities, groups, regions) to counts, and back to long tables, by DuckDB."""
 
 from pgsr.data.region_ids import path_of_id, region_id
-from pgsr.tables.group_counts import count_groups, count_groups_by_level
+from pgsr.moved import old_names
+from pgsr.tables.group_counts import count_groups
 from pgsr.tables.inputs import Entities, Groups, PrivateLog, Quantities
 from pgsr.tables.long import read_long, to_long, write_long
-from pgsr.tables.long_by_level import read_long_by_level, to_long_by_level
 from pgsr.tables.regions import Levels, Parents
 from pgsr.tables.session import Limits
 from pgsr.tables.source import Csv, Database, Frame, Parquet, Query, source
@@ -23,13 +23,12 @@ __all__ = [
     "Quantities",
     "Query",
     "count_groups",
-    "count_groups_by_level",
     "path_of_id",
     "read_long",
-    "read_long_by_level",
     "region_id",
     "source",
     "to_long",
-    "to_long_by_level",
     "write_long",
 ]
+
+__getattr__ = old_names(__name__)

@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import NoneType
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from pgsr.checks import require_kind
 from pgsr.data.counts import LARGEST_DENSE, CountOfCounts
-from pgsr.data.counts_by_level import CountsByLevel, require_falling
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import require_falling
 from pgsr.errors import ArgumentError, MemoryNeededError, TableError
 from pgsr.machine import memory
 from pgsr.tables.checks import (
@@ -35,7 +36,7 @@ def count_groups(
     groups: Groups | None,
     hierarchy: Hierarchy | Parents | Levels | None = None,
     *,
-    max_size: int,
+    max_size: int | Sequence[int],
     private_groups: bool = False,
     name: str = "",
     limits: Limits | None = None,
@@ -54,7 +55,8 @@ def count_groups(
         entities: the private rows.
         groups: the public table of groups.
         hierarchy: the public regions; None if `groups` has a column per level and every region has a group.
-        max_size: K, public, at least 1. Larger groups count as K; dropping them would change a region's total.
+        max_size: K, public, at least 1. Larger groups count as K; dropping them would change a region's total. Or one
+            K per level, root first, which do not rise: the counts of a level have its sizes 0..K.
         private_groups: the table of groups is private, or absent (`groups=None`; then a group exists if it has a row,
             and rows must tell their region). The totals are private too and the noise has to pay for them:
             `Geometric(..., totals="noisy")` is the only one that measures such counts.
@@ -66,8 +68,9 @@ def count_groups(
         TableError: an absent table of groups, a missing or wrong column, a row that fits nowhere or twice, a group in
             two leaves. The message names the table, the fault and the remedy; the log takes numbers of private rows.
         HierarchyError: the regions form no tree.
+        CountError: a largest size rises from a level to the one below it.
         MemoryNeededError: a row of sizes 0..K or the table of counts does not fit.
-        ArgumentError: an argument of the wrong kind, K < 1.
+        ArgumentError: an argument of the wrong kind, K < 1, or there is not one K per level.
 
     Complexity: one hash table over the groups and one over the entities, spilled to disk beyond `limits`.
 
@@ -78,51 +81,20 @@ def count_groups(
         >>> truth = count_groups(Entities(people), Groups(homes, region=("nation", "state")), max_size=3)
         >>> truth.counts[truth.hierarchy.index(("US", "MI"))]
         array([1, 1, 0, 0])
+        >>> truth = count_groups(Entities(people), Groups(homes, region=("nation", "state")), max_size=(2, 1))
+        >>> [table.tolist() for table in truth.tables]
+        [[[1, 1, 1]], [[0, 1], [1, 1]]]
 
     Source: Kuo et al. 2018, section 3; Fioretto and Van Hentenryck 2019, section 2. Against a loop over dictionaries:
     `tests/test_tables.py::test_counts_equal_a_loop_over_dictionaries`.
     """
-    with _counted(entities, groups, hierarchy, (max_size,), private_groups, limits, log) as found:
-        return _table(found, int(max_size), entities, private_groups, name)
-
-
-def count_groups_by_level(
-    entities: Entities | Quantities,
-    groups: Groups,
-    hierarchy: Hierarchy | Parents | Levels | None = None,
-    *,
-    max_sizes: Sequence[int],
-    limits: Limits | None = None,
-    log: PrivateLog | None = None,
-) -> CountsByLevel:
-    """Count the groups of every size 0..K[l] in every region of level l; larger groups count in the last class there:
-
-        counts[r, s] = #{groups g in r: min(size(g), K[l]) = s}.
-
-    The tables are those of `count_groups`, read as strictly. The table of groups is public.
-
-    Args:
-        entities, groups, hierarchy, limits, log: as in `count_groups`.
-        max_sizes: K[l], public, per level and root first; they do not rise.
-
-    Raises:
-        ArgumentError: there is not one largest size per level.
-        CountError: a largest size rises from a level to the one below it.
-        TableError, HierarchyError, MemoryNeededError: as `count_groups`.
-
-    Example:
-        >>> import pandas as pd
-        >>> people = pd.DataFrame({"entity": ["Ann", "Bob", "Cy"], "group": [1, 1, 2]})
-        >>> homes = pd.DataFrame({"group": [1, 2, 3], "nation": "US", "state": ["GA", "MI", "MI"]})
-        >>> truth = count_groups_by_level(Entities(people), Groups(homes, region=("nation", "state")), max_sizes=(2, 1))
-        >>> [table.tolist() for table in truth.tables]
-        [[[1, 1, 1]], [[0, 1], [1, 1]]]
-
-    Against folded counts: `tests/test_tables_by_level.py`.
-    """
-    require_falling(max_sizes)
-    with _counted(entities, groups, hierarchy, tuple(max_sizes), False, limits, log) as found:
-        return _tables_by_level(found, max_sizes, _most(entities))
+    sizes = tuple(max_size) if isinstance(max_size, list | tuple) else (max_size,)
+    sizes = tuple(map(_checked_size, sizes))
+    require_falling(sizes)
+    with _counted(entities, groups, hierarchy, sizes, private_groups, limits, log) as found:
+        per_level = isinstance(max_size, list | tuple)
+        counts = _tables(found, sizes) if per_level else _table(found, sizes[0])
+        return CountOfCounts(found.tree, counts, name, max_quantity=_most(entities), private_groups=private_groups)
 
 
 @dataclass(frozen=True)
@@ -156,14 +128,13 @@ def _counted(
     entities: Entities | Quantities,
     groups: Groups | None,
     hierarchy: Hierarchy | Parents | Levels | None,
-    max_sizes: tuple[int, ...],
+    sizes: tuple[int, ...],
     private_groups: bool,
     limits: Limits | None,
     log: PrivateLog | None,
 ) -> Iterator[_Counted]:
-    """Read the tables and count sizes up to the largest one; one of `max_sizes` stands for all levels."""
-    sizes = tuple(map(_checked_size, max_sizes))
-    largest = max(sizes)
+    """Read the tables and count sizes up to the largest one; a single one stands for all levels."""
+    largest = sizes[0]
     _check_arguments(entities, groups, hierarchy, private_groups, limits, log)
     if hierarchy is None:
         assert groups is not None
@@ -336,9 +307,8 @@ def _refuse_repeats(session: Session, n: int, rows: str, located: Located, publi
     )
 
 
-def _table(
-    found: _Counted, largest: int, entities: Entities | Quantities, private_groups: bool, name: str
-) -> CountOfCounts:
+def _table(found: _Counted, largest: int) -> Any:
+    """Make the counts of the leaves, dense or sparse."""
     tree = found.tree
     dense = 8 * tree.n_regions * (largest + 1)
     what = f"a table of {tree.n_regions:,} regions x {largest + 1:,} sizes"
@@ -346,8 +316,7 @@ def _table(
     n_leaves = tree.n_regions - tree.n_inner
     place = cells["leaf"], cells["size"]
     table = sparse.csr_array((cells["n_groups"], place), shape=(n_leaves, largest + 1))
-    counts = table if dense > LARGEST_DENSE else table.toarray()
-    return CountOfCounts(tree, counts, name, max_quantity=_most(entities), private_groups=private_groups)
+    return table if dense > LARGEST_DENSE else table.toarray()
 
 
 def _most(entities: Entities | Quantities) -> int:
@@ -355,7 +324,8 @@ def _most(entities: Entities | Quantities) -> int:
     return entities.max_quantity if isinstance(entities, Quantities) else 1
 
 
-def _tables_by_level(found: _Counted, max_sizes: Sequence[int], max_quantity: int) -> CountsByLevel:
+def _tables(found: _Counted, max_sizes: Sequence[int]) -> list[np.ndarray]:
+    """Make the counts of every level, root first."""
     tree = found.tree
     levels = [tree.level(level) for level in range(tree.n_levels)]
     shapes = [(here.stop - here.start, k + 1) for here, k in zip(levels, max_sizes, strict=True)]
@@ -367,7 +337,7 @@ def _tables_by_level(found: _Counted, max_sizes: Sequence[int], max_quantity: in
         np.add.at(table, (region - here.start, np.minimum(cells["size"], k)), cells["n_groups"])
         tables.insert(0, table)
         region = tree.parent[region]
-    return CountsByLevel(tree, tuple(tables), max_quantity)
+    return tables
 
 
 def _leaf_name(tree: Hierarchy, leaf: int) -> str:

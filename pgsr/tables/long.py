@@ -1,6 +1,6 @@
 """The long table of counts, one row per region and size, written to and read from Parquet or CSV."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,14 @@ from pgsr.checks import require_kind
 from pgsr.data.counts import LARGEST_DENSE, CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.long_form import long_cells
-from pgsr.data.region_ids import path_of_id
+from pgsr.data.long_form import SIZE_CLASS
+from pgsr.data.long_tables import Reading, class_of_cells, reading, tables_cells
+from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.data.views import View
-from pgsr.errors import ArgumentError, TableError
+from pgsr.errors import ArgumentError, HierarchyError, TableError
 from pgsr.machine import memory
 from pgsr.machine.replacing import as_path, replacing
+from pgsr.moved import old_names
 from pgsr.tables.ids import IdKind, id_kind, id_sql
 from pgsr.tables.session import Limits, Session
 from pgsr.tables.source import source
@@ -30,7 +32,12 @@ WHAT = "the long table"
 
 
 def to_long(
-    table: CountOfCounts | Estimate, *, zeros: bool = False, level_names: Sequence[str] | None = None
+    table: CountOfCounts | Estimate,
+    *,
+    zeros: bool = False,
+    level_names: Sequence[str] | None = None,
+    beside: Mapping[str, Sequence[np.ndarray]] | None = None,
+    classes: bool | None = None,
 ) -> pa.Table:
     """Make a table of one row per region and size.
 
@@ -40,14 +47,22 @@ def to_long(
     every group occurs once. A region that padding repeats has one set of rows, that of a leaf. The truth is private in
     this form too.
 
+    Where levels have sizes of their own, `size_class` stands before `n_groups`: "3", or "7 or more" for the last class
+    of a level. The same size may be a class of its own on one level, and part of the last on the next.
+
     Args:
         table: finished or true counts, or an estimate, whose counts may be fractional.
         zeros: keep rows whose count is 0. Without them two kinds stay, so that the table says which regions and sizes
-            exist: size 0 of every region, and size K of the root.
+            exist: size 0 of every region, and the largest size of the root, or where levels have sizes of their own of
+            the first region of every level.
         level_names: columns of names, root first; those of the hierarchy if None.
+        beside: further columns of numbers, such as ends of intervals: one table per level each, in the shapes of the
+            counts. Then rows that would hold 0 in all these columns, too, are left out, and no others.
+        classes: whether there is a column `size_class`; if None, where levels have sizes of their own.
 
     Raises:
         ArgumentError: the names of levels are too few or many, repeated, or those of other columns.
+        HierarchyError: with classes of sizes, a region stands above a copy of itself.
         MemoryNeededError: the rows do not fit.
 
     Example:
@@ -62,13 +77,29 @@ def to_long(
         4     US/MI      1      state     True           0         1
         >>> int(long[long.is_leaf].n_groups.sum())
         3
+        >>> counts = CountOfCounts(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
+        >>> to_long(counts).to_pandas()[["region_id", "size_class", "n_groups"]].tail(3)
+          region_id size_class  n_groups
+        7     US/MI          0         0
+        8     US/MI          1         1
+        9     US/MI  2 or more         2
     """
     require_kind(table, (CountOfCounts, Estimate), "the table", "give CountOfCounts or Estimate")
-    tree = table.hierarchy
-    region, size, count = long_cells(table.row, tree.listed, table.max_size + 1, zeros)
-    keys = region_columns(tree, level_names)
-    taken = {name: column.take(pa.array(region)) for name, column in keys.items()}
-    return pa.table({**taken, "group_size": size, "n_groups": count})
+    tree, sizes = table.hierarchy, table.sizes
+    columns: dict[str, Reading] = {"n_groups": table.rows}
+    classes = not sizes.equal if classes is None else classes
+    if classes and tree.padded.any():
+        copied = region_id(tree.paths[int(np.argmax(tree.padded))])
+        raise HierarchyError(f"region {copied} stands above a copy of itself; give every branch the same depth")
+    for name_of_column, tables in (beside or {}).items():
+        columns[name_of_column] = reading(sizes, tables)
+    region, size, *values = tables_cells(sizes, list(columns.values()), zeros, every_level=classes)
+    place = pa.array(region)
+    found = {key: column.take(place) for key, column in region_columns(tree, level_names).items()}
+    found["group_size"] = size
+    if classes:
+        found[SIZE_CLASS] = pa.array(class_of_cells(sizes, region, size), pa.string())
+    return pa.table(found | dict(zip(columns, values, strict=True)))
 
 
 def region_columns(tree: Hierarchy, level_names: Sequence[str] | None) -> dict[str, pa.Array]:
@@ -105,8 +136,9 @@ def write_long(
 def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
     """Read the estimate of counts that `to_long` wrote; `.counts()` is the `CountOfCounts` if it is one.
 
-    Regions and sizes are those that occur; absent rows count 0. Only `region_id`, `group_size` and `n_groups` are read:
-    the other columns follow from the ids.
+    Regions and sizes are those that occur; absent rows count 0. A table with a column `size_class` has sizes per level:
+    the largest size of a level is its last class. Only `region_id`, `group_size` and `n_groups` are read: the other
+    columns follow from the ids.
 
     Args:
         table: anything `source` takes: a file of `write_long`, a frame of `to_long`.
@@ -114,7 +146,8 @@ def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
 
     Raises:
         TableError: a missing column, or a row without size from 0 up or finite count, or given twice.
-        HierarchyError: an id is none, or the regions form no tree.
+        HierarchyError: an id is none, or the regions form no tree; with sizes per level, branches differ in depth.
+        CountError: sizes rise from a level to the one below it.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -123,13 +156,13 @@ def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
                [0, 2],
                [1, 0]])
     """
-    found = read_rows(table, limits)
-    tree = Hierarchy.from_paths(found.paths, pad_ragged=True)
-    return Estimate(tree, View.COUNTS, _values(tree, found))
+    found = _read_rows(table, limits)
+    tree = Hierarchy.from_paths(found.paths, pad_ragged=not found.by_level)
+    return Estimate(tree, View.COUNTS, (_tables if found.by_level else _values)(tree, found))
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class _Rows:
     """The rows of a long table.
 
     Attributes:
@@ -138,6 +171,7 @@ class Rows:
         size, count: of every row.
         n_sizes: K + 1.
         whole: whether all counts are whole numbers.
+        by_level: whether levels have sizes of their own.
     """
 
     paths: list[tuple[str, ...]]
@@ -146,21 +180,19 @@ class Rows:
     count: np.ndarray
     n_sizes: int
     whole: bool
+    by_level: bool
 
 
-def read_rows(table: Any, limits: Limits | None, *, by_level: bool = False) -> Rows:
-    """Read the rows of a long table; `by_level` says whether levels are to have sizes of their own.
+def _read_rows(table: Any, limits: Limits | None) -> _Rows:
+    """Read the rows of a long table.
 
     Raises:
-        TableError, HierarchyError: as `read_long`; or the sizes are not so.
+        TableError, HierarchyError: as `read_long`.
     """
     given = source(table)
     with Session(limits or Limits(), [given], public=[given]) as session:
         types = session.require(given, ["region_id", "group_size", "n_groups"], WHAT)
-        if ("size_class" in session.names(given, WHAT)) != by_level:
-            reader = "read_long" if by_level else "read_long_by_level"
-            which = "the same sizes on all levels" if by_level else "sizes per level (a column 'size_class')"
-            raise TableError(f"{WHAT} has {which}; read it with {reader}")
+        by_level = SIZE_CLASS in session.names(given, WHAT)
         if id_kind(types, "region_id", WHAT) is IdKind.NUMBER:
             raise TableError(f"ids of regions of {WHAT} are numbers; read them as text, else '01001' becomes 1001")
         numbered = (
@@ -185,7 +217,7 @@ def read_rows(table: Any, limits: Limits | None, *, by_level: bool = False) -> R
             WHAT,
         )
     region, size = np.asarray(found["region"], np.int64), np.asarray(found["size"], np.int64)
-    return Rows(paths, region, size, np.asarray(found["count"]), int(n_sizes), bool(whole))
+    return _Rows(paths, region, size, np.asarray(found["count"]), int(n_sizes), bool(whole), by_level)
 
 
 def _number(types: dict[str, str], column: str, kind: str) -> str:
@@ -202,20 +234,43 @@ def _number(types: dict[str, str], column: str, kind: str) -> str:
     return f"TRY_CAST({n} AS DOUBLE)"
 
 
-def _values(tree: Hierarchy, found: Rows) -> Any:
+def _values(tree: Hierarchy, found: _Rows) -> Any:
     listed, size, shape = found.region, found.size, (len(found.paths), found.n_sizes)
     table = sparse.csr_array((np.ones(len(size), np.int64), (listed, size)), shape=shape)
     if table.nnz and table.data.max() > 1:
-        raise TableError(f"a region and size have two rows in {WHAT}; give each once")
+        raise TableError(_TWICE)
     table = sparse.csr_array((found.count, (listed, size)), shape=shape)
-    position = order_of_rows(tree)
+    position = _order_of_rows(tree)
     dense = 8 * tree.n_regions * found.n_sizes
     memory.require(min(dense, 16 * table.nnz + 32 * found.n_sizes), f"a table of {tree.n_regions:,} regions")
     table = sparse.csr_array(table[position])
     return table if dense > LARGEST_DENSE else table.toarray()
 
 
-def order_of_rows(tree: Hierarchy) -> np.ndarray:
+def _tables(tree: Hierarchy, found: _Rows) -> tuple[np.ndarray, ...]:
+    """Put the rows into one table per level."""
+    position = np.empty(len(found.paths), np.int64)
+    position[_order_of_rows(tree)] = np.arange(tree.n_regions)
+    region = position[found.region]
+    level_of, tables = tree.level_of[region], []
+    for level in range(tree.n_levels):
+        here, rows = tree.level(level), level_of == level
+        shape = here.stop - here.start, int(found.size[rows].max()) + 1
+        memory.require(17 * shape[0] * shape[1], f"the counts of level {level}")
+        values, times = np.zeros(shape, found.count.dtype), np.zeros(shape, np.int8)
+        place = region[rows] - here.start, found.size[rows]
+        np.add.at(times, place, 1)
+        if times.max(initial=0) > 1:
+            raise TableError(_TWICE)
+        values[place] = found.count[rows]
+        tables.append(values)
+    return tuple(tables)
+
+
+_TWICE = f"a region and size have two rows in {WHAT}; give each once"
+
+
+def _order_of_rows(tree: Hierarchy) -> np.ndarray:
     """Give the place of every region among those that have rows; shape (regions,).
 
     Raises:
@@ -225,3 +280,6 @@ def order_of_rows(tree: Hierarchy) -> np.ndarray:
         missing = int(np.argmax(tree.order < 0))
         raise TableError(f"{WHAT} has no rows of {' / '.join(tree.paths[missing])}; add them, a row of size 0 will do")
     return tree.order
+
+
+__getattr__ = old_names(__name__)

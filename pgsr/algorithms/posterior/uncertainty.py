@@ -39,7 +39,6 @@ from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.shared_error import Cells, CommonFactors
 from pgsr.data.cell_intervals import CellIntervals
-from pgsr.data.cell_intervals_by_level import CellIntervalsByLevel
 from pgsr.data.estimate import Estimate
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
@@ -166,7 +165,7 @@ class Uncertainty:
             )
         return self.cumulative
 
-    def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals | CellIntervalsByLevel:
+    def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals:
         """The intervals of all cells: low - z sd to high + z sd, z the (1 + level) / 2 quantile of the normal law.
 
         They are widened to hold the estimate. Ends are rounded to the nearest integers, which widens an interval by
@@ -199,7 +198,7 @@ class Uncertainty:
             lower.ravel()[last] = upper.ravel()[last] = values.ravel()[last]
         if sizes.equal:
             return CellIntervals(estimate.hierarchy, view, level, values, lower, upper)
-        return CellIntervalsByLevel(estimate.hierarchy, view, level, *map(sizes.tables, (values, lower, upper)))
+        return CellIntervals(estimate.hierarchy, view, level, *map(sizes.tables, (values, lower, upper)))
 
 
 def ends(

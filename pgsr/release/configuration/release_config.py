@@ -7,7 +7,6 @@ from pathlib import Path
 import pyarrow as pa
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.figures.html import facts_table
 from pgsr.noise.measurement import Totals
@@ -28,7 +27,6 @@ from pgsr.tables import (
     PrivateLog,
     Quantities,
     count_groups,
-    count_groups_by_level,
 )
 from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.regions import locate, source_of
@@ -161,26 +159,21 @@ class ReleaseConfig:
         self.terms.names(tree.n_levels)
         return tree
 
-    def count(self, log: PrivateLog | None = None) -> CountOfCounts | CountsByLevel:
+    def count(self, log: PrivateLog | None = None) -> CountOfCounts:
         """Read the tables and count groups by size, or by `pgsr.release.excess` where a `min_size` is public.
 
         What is returned is private.
         """
-        if self.terms.max_sizes is not None:
-            assert self.groups is not None, "the numbers of groups are public"
-            sizes, about = self.terms.max_sizes, {"limits": self.limits, "log": log}
-            found = count_groups_by_level(self.entities, self.groups, self.regions, max_sizes=sizes, **about)
-        else:
-            found = count_groups(
-                self.entities,
-                self.groups,
-                self.regions,
-                max_size=self.terms.max_size,
-                private_groups=self.private_groups,
-                name=self.terms.data_set,
-                limits=self.limits,
-                log=log,
-            )
+        found = count_groups(
+            self.entities,
+            self.groups,
+            self.regions,
+            max_size=self.terms.max_sizes or self.terms.max_size,
+            private_groups=self.private_groups,
+            name=self.terms.data_set,
+            limits=self.limits,
+            log=log,
+        )
         return excess_counts(found, self.terms.min_size)
 
     def count_public(self, max_size: int = 1) -> CountOfCounts:

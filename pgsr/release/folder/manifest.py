@@ -11,20 +11,17 @@ import numpy as np
 
 from pgsr.algorithms import Merge
 from pgsr.certificates import Certificate
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View, cumulative, ranked
 from pgsr.errors import PgsrError
 from pgsr.machine.blocks import row_blocks
-from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
-from pgsr.noise.measurement_by_level import MeasurementByLevel
+from pgsr.noise.measurement import Measurement, Totals, are_tables, pure_epsilons
 from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.neighbours import Relation
 from pgsr.publishing.errors import ManifestError
 from pgsr.release.facts import Fact
-from pgsr.release.folder.released_tables import dense
 from pgsr.release.kinds import Kind, Measured
 from pgsr.release.post_processing import RECORDED_BY_LEVEL
 from pgsr.release.publication import USUAL, Publication
@@ -195,13 +192,13 @@ def invariants(terms: Terms) -> list[str]:
 
 
 def answer_fields(
-    measurement: Measurement | MeasurementByLevel,
+    measurement: Measurement,
     status: str,
     certificate: Certificate,
-    counts: Estimate | CountsByLevel,
+    counts: Estimate,
 ) -> dict:
     """The part of a manifest that judges the counts from measurement and counts alone."""
-    values = _noisy_values(measurement)
+    values = [measurement.row(region) for region in np.flatnonzero(measurement.measured).tolist()]
     return {
         "status": status,
         "certificate": {
@@ -219,7 +216,7 @@ def answer_fields(
     }
 
 
-def distance(measurement: Measurement | MeasurementByLevel, counts: Estimate | CountsByLevel, norm: int) -> int:
+def distance(measurement: Measurement, counts: Estimate, norm: int) -> int:
     """Sum |x - y|^norm over all measured cells, an exact integer.
 
     x are the released values in the measured view of each region, y the noisy ones.
@@ -229,37 +226,29 @@ def distance(measurement: Measurement | MeasurementByLevel, counts: Estimate | C
     """
     total = 0
     for x, y in _compared(measurement, counts):
-        difference = np.abs(x - y)
+        difference = np.abs(x - y).ravel()
         total += _exact_sum(difference) if norm == 1 else _exact_sum_of_squares(difference)
     return total
 
 
-def _noisy_values(measurement: Measurement | MeasurementByLevel) -> list[np.ndarray]:
-    """List the noisy values by region, or by level where levels differ in sizes."""
-    if isinstance(measurement, MeasurementByLevel):
-        return list(measurement.values.tables)
-    return [measurement.values[region] for region in np.flatnonzero(measurement.measured)]
-
-
-def _compared(
-    measurement: Measurement | MeasurementByLevel, counts: Estimate | CountsByLevel
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _compared(measurement: Measurement, counts: Estimate) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Pair released values in the measured view with noisy ones, by region or by block of regions."""
-    if isinstance(counts, CountsByLevel):
-        assert isinstance(measurement, MeasurementByLevel), "counts and noisy values are of one kind"
-        measured = _VECTORS[measurement.view]
-        for x, y in zip(counts.tables, measurement.values.tables, strict=True):
+    tree, measured = measurement.hierarchy, measurement.measured
+    if isinstance(measurement.values, np.ndarray) or are_tables(measurement.values):
+        for level, y in enumerate(measurement.tables):
+            first = tree.level(level).start
+            view = measurement.view_of(first)
             for rows in row_blocks(slice(0, len(y)), y.shape[1]):
-                yield measured(x[rows]), y[rows]
+                kept = measured[first + rows.start : first + rows.stop]
+                x = counts.rows(first + rows.start, first + rows.stop)
+                yield _VECTORS[view](x[kept]), y[rows][kept]
         return
-    assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
-    x = dense(counts)
-    for region in np.flatnonzero(measurement.measured).tolist():
-        y, view = measurement.values[region], measurement.view_of(region)
-        if view is View.RANKED and ((x[region] < 0).any() or x[region].sum() != len(y)):
-            name = " / ".join(measurement.hierarchy.paths[region])
+    for region in np.flatnonzero(measured).tolist():
+        x, y, view = counts.row(region), measurement.row(region), measurement.view_of(region)
+        if view is View.RANKED and ((x < 0).any() or x.sum() != len(y)):
+            name = " / ".join(tree.paths[region])
             raise ManifestError(f"the counts of {name} do not have its public number of groups")
-        yield _VECTORS[view](x[region]), y
+        yield _VECTORS[view](x), y
 
 
 def versions() -> dict[str, str]:

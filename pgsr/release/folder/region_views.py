@@ -6,11 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.release.excess import with_sizes_below
-from pgsr.release.folder.released_tables import Ends, dense
+from pgsr.release.folder.released_tables import Ends
 
 MOST_BARS = 60
 """The largest number of bars; more sizes than that are put together in ranges."""
@@ -64,9 +63,7 @@ class RegionView:
         return self.lower.tolist(), self.upper.tolist()
 
 
-def region_views(
-    tree: Hierarchy, counts: Estimate | CountsByLevel, ends: Ends | None, min_size: int = 0
-) -> list[RegionView]:
+def region_views(tree: Hierarchy, counts: Estimate, ends: Ends | None, min_size: int = 0) -> list[RegionView]:
     """Choose at most `MOST_REGIONS` regions: level by level from the root down, the largest of a level first.
 
     Args:
@@ -80,12 +77,10 @@ def region_views(
     return list(_views(tree, counts, ends, chosen, min_size))
 
 
-def level_tables(tree: Hierarchy, counts: Estimate | CountsByLevel, min_size: int = 0) -> list[np.ndarray]:
+def level_tables(tree: Hierarchy, counts: Estimate, min_size: int = 0) -> list[np.ndarray]:
     """Split counts by excess over `min_size` into a table by size per level; shape (regions of the level, K + 1)."""
-    if isinstance(counts, CountsByLevel):
-        return [with_sizes_below(table, min_size) for table in counts.tables]
-    table = with_sizes_below(dense(counts), min_size)
-    return [table[tree.level(level)] for level in range(tree.n_levels)]
+    levels = map(tree.level, range(tree.n_levels))
+    return [with_sizes_below(counts.rows(here.start, here.stop), min_size) for here in levels]
 
 
 def large_size(root: np.ndarray, most: int) -> int:
@@ -124,11 +119,11 @@ def size_bins(counts: np.ndarray) -> tuple[list[str], list[int]]:
 
 
 def _views(
-    tree: Hierarchy, counts: Estimate | CountsByLevel, ends: Ends | None, regions: np.ndarray, min_size: int
+    tree: Hierarchy, counts: Estimate, ends: Ends | None, regions: np.ndarray, min_size: int
 ) -> Iterator[RegionView]:
     tables = level_tables(tree, counts)
     starts = np.cumsum([0, *(table.size for table in tables)])
-    lower, upper = (None, None) if ends is None else (ends.lower.ravel(), ends.upper.ravel())
+    lower, upper = (None, None) if ends is None else (ends.lower, ends.upper)
     for region in regions.tolist():
         level, path = int(tree.level_of[region]), tree.real_paths[region]
         table, row = tables[level], region - tree.level(level).start

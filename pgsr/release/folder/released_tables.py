@@ -3,7 +3,7 @@
 import codecs
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,20 +15,20 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from scipy import sparse
 
+from pgsr.data.cell_intervals import Values
 from pgsr.data.counts import CountOfCounts
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.machine import memory
 from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
-from pgsr.noise.measurement_by_level import MeasurementByLevel
 from pgsr.publishing.errors import ReleaseError
 from pgsr.release.excess import counts_by_size, with_sizes_below
 from pgsr.release.folder.artefact import REGIONS
 from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
 from pgsr.release.terms import Terms
-from pgsr.tables import path_of_id, read_long, read_long_by_level, region_id, to_long, to_long_by_level
+from pgsr.tables import path_of_id, read_long, region_id, to_long
 from pgsr.tables.long import region_columns
 
 _BLOCK_ROWS = 1 << 20
@@ -40,23 +40,25 @@ class Ends:
     """The ends of the intervals of released counts, which belong to them; int64.
 
     Attributes:
-        lower, upper: shape (regions, K + 1); where levels have sizes of their own the cells of all tables one after
-            another, root first, shape (cells,).
+        lower, upper: of all cells, the rows of all regions one after another (`Sizes`); shape (cells,).
     """
 
     lower: np.ndarray
     upper: np.ndarray
 
     @classmethod
-    def by_level(cls, lower: Sequence[np.ndarray], upper: Sequence[np.ndarray]) -> "Ends":
-        """Put ends of levels with sizes of their own one after another; shape (regions of the level, K + 1) each."""
-        return cls(*(np.concatenate([table.ravel() for table in side]) for side in (lower, upper)))
+    def of(cls, lower: Values, upper: Values) -> "Ends":
+        """Take the ends of one table of all regions, or of one table per level."""
+        return cls(*(_cells(side) for side in (lower, upper)))
 
 
-def counts_table(
-    counts: CountOfCounts | CountsByLevel, terms: Terms, facts: Mapping[str, str], ends: Ends | None = None
-) -> pa.Table:
-    """The table of released counts, a row per region and size; see `pgsr.tables.to_long` and `to_long_by_level`.
+def _cells(values: Values) -> np.ndarray:
+    """Put the rows of all tables one after another."""
+    return np.concatenate([table.ravel() for table in values]) if isinstance(values, tuple) else values.ravel()
+
+
+def counts_table(counts: CountOfCounts, terms: Terms, facts: Mapping[str, str], ends: Ends | None = None) -> pa.Table:
+    """The table of released counts, a row per region and size; see `pgsr.tables.to_long`.
 
     The terms say whether rows of 0 are left out. With the ends of intervals, those that would hold 0 in all three
     columns are, and no others that hold 0.
@@ -68,37 +70,13 @@ def counts_table(
     """
     terms = terms.settled(counts.hierarchy.regions_per_level)
     names, zeros = terms.names(counts.hierarchy.n_levels), bool(terms.publication.zeros)
-    ends, counts = _ends_by_size(ends, counts, terms.min_size), counts_by_size(counts, terms.min_size)
-    schema = _schema(counts_columns(terms, names), facts)
-    if isinstance(counts, CountsByLevel):
-        beside = {} if ends is None else {"lower": _split(ends.lower, counts), "upper": _split(ends.upper, counts)}
-        return to_long_by_level(counts, level_names=names, beside=beside, zeros=zeros).cast(schema)
-    if ends is None:
-        return to_long(counts, level_names=names, zeros=zeros).cast(schema)
-    regions, table = counts.hierarchy.listed, counts.counts
-    keep = (table[regions] != 0) | (ends.lower[regions] != 0) | (ends.upper[regions] != 0)
-    keep |= zeros
-    keep[:, 0] = keep[0, -1] = True  # as in `to_long`: these say which regions and sizes there are
-    place, size = np.nonzero(keep)
-    cell = (regions[place], size)
-    described = (column.take(pa.array(cell[0])) for column in region_columns(counts.hierarchy, names).values())
-    return pa.Table.from_arrays([*described, size, table[cell], ends.lower[cell], ends.upper[cell]], schema=schema)
-
-
-def _ends_by_size(ends: Ends | None, counts: CountOfCounts | CountsByLevel, min_size: int) -> Ends | None:
-    """Put zeros before the ends of every region, for the sizes below `min_size`."""
-    if ends is None or not min_size:
-        return ends
-    if isinstance(counts, CountsByLevel):
-        tables = ([with_sizes_below(part, min_size) for part in _split(side, counts)] for side in vars(ends).values())
-        return Ends.by_level(*tables)
-    return Ends(with_sizes_below(ends.lower, min_size), with_sizes_below(ends.upper, min_size))
-
-
-def _split(side: np.ndarray, counts: CountsByLevel) -> list[np.ndarray]:
-    """Split ends with sizes per level into the tables of the levels."""
-    parts = np.split(side, np.cumsum([table.size for table in counts.tables])[:-1])
-    return [part.reshape(table.shape) for part, table in zip(parts, counts.tables, strict=True)]
+    beside = {}
+    if ends is not None:
+        sides = {name: counts.sizes.tables(side) for name, side in vars(ends).items()}
+        beside = {name: [with_sizes_below(table, terms.min_size) for table in side] for name, side in sides.items()}
+    by_size, classes = counts_by_size(counts, terms.min_size), terms.max_sizes is not None
+    table = to_long(by_size, level_names=names, beside=beside, zeros=zeros, classes=classes)
+    return table.cast(_schema(counts_columns(terms, names), facts))
 
 
 def write_counts(path: Path, table: pa.Table, bom: bool = False) -> None:
@@ -109,7 +87,7 @@ def write_counts(path: Path, table: pa.Table, bom: bool = False) -> None:
         pq.write_table(table, path, compression="zstd")
 
 
-def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, str]) -> Estimate | CountsByLevel:
+def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, str]) -> Estimate:
     """Read what `write_counts` wrote as Parquet, by excess and in the order of `tree`.
 
     The numbers themselves are not judged here, but for those of sizes below `Terms.min_size`.
@@ -121,13 +99,16 @@ def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, s
     terms = terms.settled(tree.regions_per_level)
     expected = _schema(counts_columns(terms, terms.names(tree.n_levels)), facts)
     _require_schema(path, pq.read_schema(path), expected)
-    if terms.max_sizes is not None:
-        return _read_by_level(path, tree, terms)
     found = read_long(path)
-    if found.max_size != terms.max_size:
-        raise ReleaseError(f"{path.name} has sizes 0..{found.max_size:,}, the manifest 0..{terms.max_size:,}")
     if set(found.hierarchy.paths) != set(tree.paths):
         raise ReleaseError(f"{path.name} has other regions than {REGIONS}")
+    sizes = Sizes(tree, terms.sizes(tree.n_levels))
+    if found.sizes.max_sizes != sizes.max_sizes:
+        raise ReleaseError(f"{path.name} has sizes {found.sizes.text}, the manifest {sizes.text}")
+    if terms.max_sizes is not None and found.hierarchy.paths != tree.paths:
+        raise ReleaseError(f"{path.name} has the regions of {REGIONS} in another order")
+    if not sizes.equal:
+        return Estimate(tree, View.COUNTS, tuple(_by_excess(path, table, terms) for table in found.tables))
     place = [found.hierarchy.index(region) for region in tree.paths]
     return Estimate(tree, View.COUNTS, _by_excess(path, found.values[place], terms))
 
@@ -143,15 +124,6 @@ def _by_excess(path: Path, table: Any, terms: Terms) -> Any:
     if abs(table[:, : terms.min_size]).sum():
         raise ReleaseError(f"{path.name} has groups with fewer than {terms.min_size:,} members, which no group has")
     return table[:, terms.min_size :]
-
-
-def _read_by_level(path: Path, tree: Hierarchy, terms: Terms) -> CountsByLevel:
-    found, sizes = read_long_by_level(path), terms.sizes(tree.n_levels)
-    if found.max_sizes != sizes:
-        raise ReleaseError(f"{path.name} has the largest sizes {found.max_sizes}, the manifest {sizes}")
-    if found.hierarchy.paths != tree.paths:
-        raise ReleaseError(f"{path.name} has other regions than {REGIONS}, or has them in another order")
-    return CountsByLevel(tree, tuple(_by_excess(path, table, terms) for table in found.tables))
 
 
 def read_ends(path: Path, tree: Hierarchy, terms: Terms) -> Ends:
@@ -173,9 +145,7 @@ def read_ends(path: Path, tree: Hierarchy, terms: Terms) -> Ends:
     lower, upper = np.zeros((2, terms.n_cells(tree)), np.int64)
     for name, side in (("lower", lower), ("upper", upper)):
         side[cell[excess >= 0]] = table[name].to_numpy()[excess >= 0]
-    if terms.max_sizes is not None:
-        return Ends(lower, upper)
-    return Ends(lower.reshape(tree.n_regions, -1), upper.reshape(tree.n_regions, -1))
+    return Ends(lower, upper)
 
 
 def csv_bytes(table: pa.Table, bom: bool = False) -> bytes:
@@ -221,34 +191,19 @@ def _true_statistics(said: pq.Statistics, values: pa.ChunkedArray) -> bool:
     return (said.min, said.max) == (found["min"], found["max"])
 
 
-def public_totals(measurement: Measurement | MeasurementByLevel) -> np.ndarray:
-    """The public numbers of groups: of every region, shape (regions,), or of the root alone, shape (1,)."""
-    return measurement.public_totals if isinstance(measurement, MeasurementByLevel) else measurement.totals
-
-
-def write_measurement(
-    path: Path, measurement: Measurement | MeasurementByLevel, terms: Terms, facts: Mapping[str, str]
-) -> None:
+def write_measurement(path: Path, measurement: Measurement, terms: Terms, facts: Mapping[str, str]) -> None:
     """Write the noisy values of every measured region: of every size 0..K, or of every rank where sizes are ranked."""
-    rows = _Rows(measurement.hierarchy, public_totals(measurement), terms, facts)
+    rows = _Rows(measurement.hierarchy, measurement.totals, terms, facts)
     with pq.ParquetWriter(path, rows.schema, compression="zstd") as writer:
         for regions in rows.blocks():
-            values = _values_of(measurement, regions)
+            values = np.concatenate([measurement.row(region) for region in regions.tolist()])
             writer.write_table(pa.table(rows.columns(regions, values), schema=rows.schema))
-
-
-def _values_of(measurement: Measurement | MeasurementByLevel, regions: np.ndarray) -> np.ndarray:
-    """Put the noisy values of these regions, which are of one level where levels differ in sizes, one after another."""
-    if isinstance(measurement, MeasurementByLevel):
-        level = int(measurement.hierarchy.level_of[regions[0]])
-        return measurement.values.tables[level][regions - measurement.hierarchy.level(level).start].ravel()
-    return np.concatenate([measurement.values[region] for region in regions])
 
 
 def read_measurement(
     path: Path, tree: Hierarchy, totals: np.ndarray, terms: Terms, facts: Mapping[str, str]
-) -> np.ndarray | tuple[np.ndarray, ...] | CountsByLevel:
-    """Read the values that `write_measurement` wrote: in the form of `Measurement.values`, or with sizes per level.
+) -> np.ndarray | tuple[np.ndarray, ...]:
+    """Read the values that `write_measurement` wrote, in the form of `Measurement.values`.
 
     Raises:
         ReleaseError: anything but the values differs from what should be there.
@@ -291,7 +246,7 @@ def read_measurement(
             for region, part in zip(regions, np.split(values, ends), strict=True):
                 found[region] = part.astype(np.int64)
     if terms.max_sizes is not None:
-        return CountsByLevel(tree, tuple(np.concatenate(level) for level in parts))
+        return tuple(np.concatenate(level) for level in parts)
     return tuple(found) if matrix is None else matrix
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.privacy.budget import exact
@@ -48,9 +47,7 @@ _SCRIPT = """
 """Without it the regions are a list to be unfolded; with it a menu shows one of them."""
 
 
-def summary(
-    manifest: dict[str, Any], tree: Hierarchy, counts: Estimate | CountsByLevel, ends: Ends | None = None
-) -> str:
+def summary(manifest: dict[str, Any], tree: Hierarchy, counts: Estimate, ends: Ends | None = None) -> str:
     """Write the page; manifest, released counts and intervals determine it, so that a check can write it again.
 
     Args:
@@ -69,9 +66,7 @@ class _Page:
         groups, members: the publisher's words, not escaped.
     """
 
-    def __init__(
-        self, manifest: dict[str, Any], tree: Hierarchy, counts: Estimate | CountsByLevel, ends: Ends | None
-    ) -> None:
+    def __init__(self, manifest: dict[str, Any], tree: Hierarchy, counts: Estimate, ends: Ends | None) -> None:
         self.manifest, self.tree = manifest, tree
         self.names = [level["name"] for level in manifest["levels"]]
         self.groups, self.members = (manifest["publication"][name] for name in ("group_name", "entity_name"))

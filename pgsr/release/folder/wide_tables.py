@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from pgsr.data.counts_by_level import CountsByLevel
 from pgsr.data.estimate import Estimate
 from pgsr.release.excess import with_sizes_below
 from pgsr.release.folder.artefact import WIDE
 from pgsr.release.folder.columns import wide_columns
-from pgsr.release.folder.released_tables import csv_bytes, dense
+from pgsr.release.folder.released_tables import csv_bytes
 from pgsr.release.terms import Terms
 from pgsr.tables.long import region_columns
 
@@ -44,17 +43,15 @@ def wide_files(terms: Terms, regions: Sequence[int]) -> dict[str, int]:
     }
 
 
-def wide_tables(counts: Estimate | CountsByLevel, terms: Terms) -> Mapping[str, bytes]:
+def wide_tables(counts: Estimate, terms: Terms) -> Mapping[str, bytes]:
     """Write the files as bytes, by name, from counts by excess over `Terms.min_size`."""
     tree = counts.hierarchy
     names = terms.names(tree.n_levels)
-    whole = None if isinstance(counts, CountsByLevel) else dense(counts)
     described = region_columns(tree, names)
     files = {}
     for file, level in wide_files(terms, tree.regions_per_level).items():
         here = tree.level(level)
-        values = counts.tables[level] if isinstance(counts, CountsByLevel) else whole[here]  # pyright: ignore[reportOptionalSubscript]
-        values = with_sizes_below(values, terms.min_size)
+        values = with_sizes_below(counts.rows(here.start, here.stop), terms.min_size)
         columns = wide_columns(terms, names, level)
         places = [
             described[name].slice(here.start, here.stop - here.start) for name in ("region_id", *names[: level + 1])
