@@ -3,7 +3,7 @@
 Taxi data without groups larger than N, as the paper's Synthetic: dropping is how this benchmark is built, before any
 privacy is claimed, and no part of a mechanism. The paper does not say which epsilon it took; here it is 1, and 0.1
 besides in profile `paper`. The paper gives every solve 30 minutes. Profile `reduced` gives one minute: what is answered
-in that is answered in 30 minutes, too, so those verdicts are about the paper's claim; what is late may come with more.
+in that is answered in 30 minutes, too, so those verdicts are no matter of time; what is late may come with more.
 
 One cell climbs through all N of a mechanism, because what timed out at some N is not run at a larger one: it is
 recorded as skipped. So a timeout is a result, drawn at the limit with a cross.
@@ -191,7 +191,7 @@ def _survival(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
             if late is None and without is not None:
                 found = not_judged(f"no answer at N = {without['N']}: {without['reason']}")
             settled = timed_out != replicates if label in _HARD else not timed_out
-            cause = Cause.OURS if label == M_H_DP.label else _within(float(of[0]["limit"]), settled)
+            cause = _cause((label,), float(of[0]["limit"]), settled)
             yield Verdict(f"{label} {claim}", f"{data}, epsilon {epsilon:g}", found, words, cause)
 
 
@@ -210,16 +210,21 @@ def _against(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
                 found = compared(runs[0], runs[1])
                 times = [fmean(run.values()) for run in runs]
                 words = f"at N = {n}: {times[0]:.3g} s against {times[1]:.3g} s, x {number(times[0] / times[1])}"
-                cause = Cause.OURS if fast == M_H_DP.label else _within(float(part[0]["limit"]), n == largest)
+                cause = _cause((slow, fast), float(part[0]["limit"]), n == largest)
                 yield Verdict(f"{fast} is faster than {slow}", f"{data}, epsilon {epsilon:g}", found, words, cause)
 
 
-def _within(limit: float, settled: bool) -> Cause:
-    """Give the paper's claim to its own time limit, and to a shorter one if `settled`: more time would change nothing.
+def _cause(labels: tuple[str, ...], limit: float, settled: bool) -> Cause:
+    """Find whose word a verdict on these arms tests.
 
-    Otherwise a shorter limit is too small a profile.
+    A limit shorter than the paper's is too small a profile, unless the verdict is `settled`: more time would change
+    nothing. The paper's programs were solved by Gurobi, so times of other solvers are none of its own.
     """
-    return Cause.CLAIM if settled or limit >= PAPERS_LIMIT else Cause.PROFILE
+    if M_H_DP.label in labels:
+        return Cause.OURS
+    if not settled and limit < PAPERS_LIMIT:
+        return Cause.PROFILE
+    return Cause.SOLVER if set(labels) & set(_OTHER_SOLVER) else Cause.CLAIM
 
 
 def _licence(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
@@ -252,6 +257,9 @@ ARMS = (EXACT_H, RELAXED_H, TABLES, OP, EXACT_C, RELAXED_C, M_C_DP, EXACT_H_GURO
 
 _HARD = (EXACT_H.label, EXACT_H_GUROBI.label, OP.label, EXACT_C.label, EXACT_C_GUROBI.label)
 """What the paper calls not competitive; the others are said to survive."""
+
+_OTHER_SOLVER = tuple(arm.label for arm in (EXACT_H, RELAXED_H, OP, EXACT_C, RELAXED_C))
+"""The arms whose programs go to another solver than the paper's."""
 
 
 PAPERS_LIMIT = 1_800
