@@ -45,7 +45,7 @@ class LevelErrors:
     rows: list[LevelError]
 
     def where(self, **wanted: object) -> "LevelErrors":
-        """Keep those with these attributes: `errors.where(data="taxi", epsilon=1)`."""
+        """Keep the errors with these attributes: `errors.where(data="taxi", epsilon=1)`."""
         kept = [row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())]
         return LevelErrors(kept)
 

@@ -47,7 +47,7 @@ class Prices:
     stated: np.ndarray | None = None
 
     def stacked(self) -> np.ndarray:
-        """All of them in the order of a file's rows, but for those of distances."""
+        """All prices in the order of a file's rows, without the prices of distance rows."""
         parts = [self.consistency, self.totals, self.order, self.stated]
         return np.concatenate([np.zeros(0), *(np.ravel(part) for part in parts if part is not None)])
 

@@ -44,7 +44,7 @@ class FixedTotals:
 
     @classmethod
     def of(cls, problem: Problem) -> "FixedTotals | None":
-        """Find them; None where conditions were stated that are something else than totals of regions.
+        """Find the fixed totals of a problem; None where other conditions than totals of regions were stated.
 
         Example:
             >>> from pgsr.problems.conditions import total

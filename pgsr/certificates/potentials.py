@@ -109,7 +109,7 @@ class Potentials:
         return int(self.ends[-1])
 
     def settle(self, problem: Problem, x: np.ndarray) -> tuple[bool, int]:
-        """Lower them until all conditions hold; return False if they never will, and the number of sweeps."""
+        """Lower the potentials until all conditions hold; return False if that cannot be, and the number of sweeps."""
         from pgsr.certificates import potentials_kernel as kernels
 
         # Copies, because compiled loops tell read-only arrays from others and would be compiled twice.
@@ -121,7 +121,7 @@ class Potentials:
         return state == kernels.SETTLED, sweeps
 
     def hold(self, problem: Problem, x: np.ndarray) -> bool:
-        """Say whether they satisfy the conditions of `is_potential_optimal`."""
+        """Say whether the potentials satisfy the conditions of `is_potential_optimal`."""
         tree, y = problem.hierarchy, problem.target
         for level in range(tree.n_levels):
             for block in row_blocks(tree.level(level), y.shape[1]):

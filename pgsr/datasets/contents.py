@@ -33,7 +33,7 @@ class Contents:
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """What differs from what should be, a sentence each; none where all is right."""
+        """List the differences from the recipe, a sentence each; none where all is right."""
         found = [
             f"{total.what}: {value:,}, and {total.value:,} must come out"
             for total, value in zip(self.data.totals, self.totals, strict=True)

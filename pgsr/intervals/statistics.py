@@ -39,11 +39,11 @@ class Statistic(ABC):
 
     @abstractmethod
     def of(self, counts: np.ndarray) -> np.ndarray:
-        """Compute it from counts of shape (..., K + 1): shape (...), or (..., K + 1) where it is by size."""
+        """Compute the statistic from counts of shape (..., K + 1): shape (...), or (..., K + 1) where it is by size."""
 
     @abstractmethod
     def within(self, bounds: Bounds) -> Pair:
-        """Bound it where counts are bounded.
+        """Bound the statistic where counts are bounded.
 
         Raises:
             ProblemError: bounds of counts say too little about it.

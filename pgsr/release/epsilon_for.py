@@ -44,7 +44,7 @@ class EpsilonFound:
 
     @property
     def sentence(self) -> str:
-        """Say what was found, and what it speaks of."""
+        """Say which epsilon was found, and for which target."""
         mean, error = self.tried[self.epsilon]
         reached = ", ".join(
             f"{name} {mean[level]:,.4g} (standard error {error[level]:,.2g}; at most {self.targets[name]:,g} was asked)"

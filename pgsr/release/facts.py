@@ -103,11 +103,11 @@ class Fact:
 
     @property
     def nothing(self) -> bool:
-        """Whether it says that there are no such groups."""
+        """Whether the fact says that there are no such groups."""
         return self.number == 0
 
     def condition(self, names: Sequence[str], min_size: int) -> Condition:
-        """State it over counts by excess over `min_size`.
+        """State the fact over counts by excess over `min_size`.
 
         Args:
             names: of the levels, root first.

@@ -24,7 +24,7 @@ NOWHERE, OUTSIDE = UNKNOWN
 
 
 def lookup(raw: Sequence[Path], folder: Path) -> Path:
-    """Copy taxi_zone_lookup.csv as it is.
+    """Copy taxi_zone_lookup.csv unchanged.
 
     Args:
         raw: the file, or a folder with it.

@@ -116,7 +116,7 @@ class AtBounds:
         return cls(sizes, here <= low, here >= high)
 
     def of(self, block: slice) -> "AtBounds | None":
-        """Give those of a block of sizes, counted from its start; None if there are none."""
+        """Give the cells at their bounds in a block of sizes, counted from its start; None if there are none."""
         inside = slice(*np.searchsorted(self.sizes, [block.start, block.stop]))
         if inside.start == inside.stop:
             return None

@@ -68,7 +68,7 @@ class Loss(ABC):
 
     @property
     def positive(self) -> bool:
-        """True if it is an amount that can be spent."""
+        """True if the loss is an amount that can be spent."""
         epsilon, _, rho = self.parts
         return bool(epsilon or rho)
 

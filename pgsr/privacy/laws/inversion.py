@@ -25,7 +25,7 @@ class Sizes(Protocol):
     """A hashable law of sizes 0, 1, ..., by enclosures of 2^precision P(|X| <= m)."""
 
     def probability_at_most(self, m: int, precision: int) -> tuple[int, int]:
-        """Enclose it for one m, by integers that get closer to each other, relatively, as the precision grows."""
+        """Enclose the probability of at most m by integers that get closer, relatively, as the precision grows."""
         ...
 
     def enclosures(self, precision: int) -> Iterator[tuple[int, int]]:

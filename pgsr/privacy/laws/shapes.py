@@ -88,7 +88,7 @@ class GaussianShape:
         return np.where(m < 0, 1.0, tails[np.clip(m, 0, len(tails) - 1)])
 
     def log_characteristic(self, t: np.ndarray) -> np.ndarray:
-        """Compute it by Poisson's formula, where sigma is 1 or more, and from the definition below.
+        """Compute the logarithm by Poisson's formula where sigma is 1 or more, else from the definition.
 
         E exp(i t X) is proportional to the sum of exp(-sigma^2 (t + 2 pi n)^2 / 2) over all integers n.
         """
