@@ -9,8 +9,10 @@ from itertools import combinations, combinations_with_replacement, pairwise, pro
 from typing import Any
 
 import numpy as np
+from scipy.linalg import null_space
 
 from pgsr import Hierarchy, Measurement, Problem, Totals, View
+from pgsr.data.sizes import Sizes
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 
@@ -68,6 +70,27 @@ def mean_consistency(tree: Hierarchy, y: np.ndarray, w: np.ndarray) -> np.ndarra
     below = tree.sum_up(np.eye(tree.n_regions - tree.n_inner))
     root = np.sqrt(w)[:, None]
     return below @ np.linalg.lstsq(root * below, root * y, rcond=None)[0]
+
+
+def mean_consistency_by_level(sizes: Sizes, y: np.ndarray, w: np.ndarray, view: View) -> np.ndarray:
+    """Weighted least squares among cells that add up, by a dense solver; one row of sums after the other."""
+    tree, first, rows = sizes.hierarchy, sizes.first_cell, []
+    for region in range(tree.n_inner):
+        k, largest = (sizes.max_sizes[tree.level_of[region] + i] for i in (1, 0))
+        for s in range(k + 1):
+            row = np.zeros(sizes.n_cells)
+            if s < k:
+                row[first[region] + s] = 1
+            elif view is View.COUNTS:
+                row[first[region] + k : first[region] + largest + 1] = 1
+            else:
+                row[first[region] + largest] = 1
+            for child in tree.children(region):
+                row[first[child] + s] = -1
+            rows.append(row)
+    add_up = null_space(np.array(rows))
+    root = np.sqrt(np.repeat(w, np.diff(first)))
+    return add_up @ np.linalg.lstsq(root[:, None] * add_up, root * y, rcond=None)[0]
 
 
 def monotone_vectors(n: int, values: np.ndarray) -> np.ndarray:

@@ -28,7 +28,6 @@ from pgsr.algorithms import (
     CumulativeProjection,
     Isotonic,
     IsotonicTreeProjection,
-    MeanConsistency,
     SimplexProjection,
     TreeProjection,
 )
@@ -284,7 +283,7 @@ def test_names_of_folded_sums_are_those_of_the_sizes_below():
 def test_what_is_not_known_yet_is_refused_in_a_sentence():
     tables = ([[0, 3, 2]], [[1, 1], [0, 3]])
     problem = Problem.of(tables, TREE, groups=5, label="M_H")
-    for method in (CostTables(), Flow(), MeanConsistency()):
+    for method in (CostTables(), Flow()):
         assert method.supports(problem).startswith("this method takes one largest size for all levels")
         assert method.solve(problem).status is Status.UNSUPPORTED
     assert not hasattr(IsotonicTreeProjection(), "sizes_per_level")

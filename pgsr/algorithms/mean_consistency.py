@@ -1,17 +1,24 @@
 """The method of mean consistency: weighted least squares under consistency alone."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import splu
 
 from pgsr.certificates import Multipliers, certify
+from pgsr.certificates.multipliers import of_levels
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.machine.blocks import BLOCK_CELLS
 from pgsr.methods.gate import Deadline, GatedMethod
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
+from pgsr.problems.programs.rows import consistency_rows
 from pgsr.problems.tolerances import PROVED_GAP
+
+Tables = np.ndarray | tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,14 @@ class MeanConsistency(GatedMethod):
     Shapes: counts or cumulative counts, any depth, any number of sizes. Complexity: O(regions x sizes). Memory: 16
     bytes per unknown.
 
+    Where levels have sizes of their own, a sum of a region's sizes ties them to one another and the passes have no
+    closed form. With the rows of consistency A (`consistency_rows`), W = diag(w) and d = x - y the optimum is
+
+        d = W^-1 A' m,      (A W^-1 A') m = -A y,
+
+    which is solved by sparse elimination. Eliminating regions from the leaves up fills in nothing but one block per
+    inner region, of the sizes that its children do not have: 0.01 s for 3,195 regions with 100, 60 and 40 sizes.
+
     Status: OPTIMAL if the Lagrangian bound of its own prices leaves a relative gap of at most 1e-9, else FEASIBLE
     (values near 1e9 themselves have no more digits).
 
@@ -50,6 +65,8 @@ class MeanConsistency(GatedMethod):
     `tests/test_algorithms_mean_consistency.py::test_equals_least_squares`.
     """
 
+    sizes_per_level: ClassVar[bool] = True
+
     def supports(self, problem: Problem) -> str | None:
         if problem.norm != 2:
             return f"MeanConsistency minimises squares, {problem.label} absolute values"
@@ -65,19 +82,12 @@ class MeanConsistency(GatedMethod):
         return None
 
     def bytes_needed(self, problem: Problem) -> int:
-        return 16 * problem.n_unknowns
+        return (16 if problem.sizes.equal else 64) * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        tree, y = problem.hierarchy, problem.target
-        x, prices = np.empty(y.shape), np.empty((tree.n_inner, y.shape[1]))
-        variances = _Variances.of(tree, problem.w)
-        step = max(1, BLOCK_CELLS // tree.n_regions)
-        for first in range(0, y.shape[1], step):
-            block = slice(first, first + step)
-            change, prices[:, block] = variances.fit(y[:, block])
-            np.add(y[:, block], change, out=x[:, block])
+        x, prices = _two_passes(problem) if problem.sizes.equal else _by_elimination(problem)
         seconds = Seconds(solve=deadline.spent)
-        estimate = Estimate(tree, problem.view, x)
+        estimate = Estimate(problem.hierarchy, problem.view, x)
         certificate = certify(problem, estimate, Multipliers(prices, np.zeros(0)))
         if certificate.gap is None:
             reason = f"the answer misses our tolerances: {certificate!r}"
@@ -85,6 +95,35 @@ class MeanConsistency(GatedMethod):
         if abs(certificate.gap) <= PROVED_GAP:
             return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
         return Result(Status.FEASIBLE, f"relative gap {certificate.gap:.1e}", estimate, certificate, seconds)
+
+
+def _by_elimination(problem: Problem) -> tuple[Tables, Tables]:
+    """Solve with sizes per level; the values of all levels, and the multipliers of their sums."""
+    sizes, w = problem.sizes, problem.w
+    rows, missing = consistency_rows(problem)
+    inverse = np.repeat(1.0 / w, np.diff(sizes.first_cell))
+    normal = sparse.csc_array((rows * inverse) @ rows.T)
+    prices = splu(normal, permc_spec="MMD_AT_PLUS_A").solve(missing.astype(float)) if len(missing) else missing
+    x = sizes.shaped(problem.cells + inverse * (rows.T @ prices))
+    tree, levels, start = problem.hierarchy, [], 0
+    for level in range(tree.n_levels - 1):
+        shape = tree.level(level).stop - tree.level(level).start, sizes.max_sizes[level + 1] + 1
+        levels.append(-2.0 * prices[start : start + shape[0] * shape[1]].reshape(shape))
+        start += shape[0] * shape[1]
+    return x, of_levels(levels, sizes)
+
+
+def _two_passes(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Solve with the same sizes on all levels, a block of sizes at a time; the values, and the multipliers."""
+    tree, y = problem.hierarchy, problem.target
+    x, prices = np.empty(y.shape), np.empty((tree.n_inner, y.shape[1]))
+    variances = _Variances.of(tree, problem.w)
+    step = max(1, BLOCK_CELLS // tree.n_regions)
+    for first in range(0, y.shape[1], step):
+        block = slice(first, first + step)
+        change, prices[:, block] = variances.fit(y[:, block])
+        np.add(y[:, block], change, out=x[:, block])
+    return x, prices
 
 
 @dataclass(frozen=True, eq=False)
