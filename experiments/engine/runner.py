@@ -28,6 +28,7 @@ from pgsr.experiments.engine.memory_gate import MemoryGate
 from pgsr.experiments.engine.progress import Progress
 from pgsr.experiments.engine.store import Entry, State, Store, Torn
 from pgsr.experiments.engine.worker import Worker
+from pgsr.figures.html import facts_table
 
 ENDS = {
     "FAILED": State.FAILED,
@@ -81,6 +82,20 @@ class Summary:
     absent: tuple[str, ...] = ()
     left: int = 0
     restarted: int = 0
+
+    def _repr_html_(self) -> str:
+        return facts_table(
+            "Run",
+            {
+                "cells of the profile": self.planned,
+                **{f"before: {condition}": n for condition, n in self.before.items()},
+                **{f"run now: {state}": n for state, n in self.ran.items()},
+                **{f"failed: {key}": reason for key, reason in self.failures},
+                "not installed": "; ".join(self.absent) or None,
+                "left": self.left,
+                "took several processes": self.restarted or None,
+            },
+        )
 
 
 def conditions(tasks: list[Task], profile: Profile, store: Store) -> list[tuple[Task, Condition]]:

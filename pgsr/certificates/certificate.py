@@ -23,6 +23,7 @@ from pgsr.checks import require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View, ranked
 from pgsr.errors import ProblemError, TooLargeError
+from pgsr.figures.html import facts_table
 from pgsr.machine.blocks import row_blocks
 from pgsr.problems.conditions import UNBOUNDED, Conditions
 from pgsr.problems.problem import Problem
@@ -86,6 +87,22 @@ class Certificate:
     def with_bound(self, bound: float, by: str) -> "Certificate":
         """Replace the bound by one that another program claims, whose name the certificate then carries."""
         return replace(self, bound=bound, bound_by=by)
+
+    def _repr_html_(self) -> str:
+        broken = {f"broken: {kind}": n for kind, n in self.violations.items() if n}
+        bound = "none" if self.bound is None else f"{_number(self.bound)} by {self.bound_by}"
+        return facts_table(
+            "Certificate",
+            {
+                "problem": self.problem,
+                "objective": None if self.objective is None else _number(self.objective),
+                "no feasible objective is below": bound,
+                "relative gap": None if self.gap is None else f"{self.gap:.2g}",
+                "proved optimal": "yes" if self.optimal else "no",
+                "conditions": None if broken else "all hold",
+                **broken,
+            },
+        )
 
     def __repr__(self) -> str:
         violated = ", ".join(f"{n:,} {kind}" for kind, n in self.violations.items() if n) or "no violations"

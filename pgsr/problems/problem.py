@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from html import escape
 from math import inf, lcm
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.laws.per_level import GeometricNoise, LevelNoise
 from pgsr.problems.conditions import Condition, state
 from pgsr.problems.fields import LARGEST_WEIGHT, ProblemFields
+from pgsr.problems.latex import latex_of
 
 
 class Problem(ProblemFields):
@@ -312,6 +314,18 @@ class Problem(ProblemFields):
         old = "" if before is None else f" with {before.n_stated:,} condition{'s' if before.n_stated > 1 else ''}"
         label = self.label.replace(old, words) if old and old in self.label else self.label + words
         return replace(self, label=label, conditions=joined)
+
+    @property
+    def latex(self) -> str:
+        """The mathematics of the problem, as LaTeX to be set as a display; `pgsr.problems.latex` shows one."""
+        return latex_of(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.latex}$$"
+
+    def _repr_html_(self) -> str:
+        # Notebooks set formulas within HTML, and show HTML before LaTeX.
+        return f"{super()._repr_html_()}<div>{escape(self._repr_latex_(), quote=False)}</div>"
 
 
 def precision_weights(measurement: Measurement) -> np.ndarray:

@@ -1,0 +1,45 @@
+"""The mathematics of problems as LaTeX: every condition that holds is there, and no other."""
+
+import html
+
+import numpy as np
+import pytest
+
+from pgsr import Hierarchy, Problem, View, certify
+from pgsr.algorithms import TreeProjection
+from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
+from pgsr.problems.conditions import cells
+
+MARKS = {"consistent": "children", "monotone": r"\le x_", "nonnegative": r"\ge 0", "integer": r"\mathbb{Z}"}
+TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+TABLE = np.array([[1, 9], [0, 5], [-1, 4]])
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_condition_of_a_variant_is_written_and_no_other(name):
+    problem = random_problem(name, np.random.default_rng(len(name)))
+    lines = problem.latex.splitlines()
+    assert (lines[0], lines[-1]) == (r"\begin{aligned}", r"\end{aligned}")
+    stated = " ".join(lines[2:-1])
+    for field, mark in MARKS.items():
+        assert (mark in stated) is getattr(problem, field), (field, problem.latex)
+    assert ("groups of" in stated) is (problem.totals is not None and problem.view is not View.RANKED)
+    assert ("^2" in lines[1]) is (problem.norm == 2)
+    assert ("w_r" in lines[1]) is bool((problem.w != 1).any())
+    assert problem.latex.count("{") == problem.latex.count("}")
+
+
+def test_stated_conditions_are_told_and_html_holds_the_formula():
+    problem = Problem.of(TABLE, TREE, groups=10).where(cells(region=("US", "GA"), size=0) == 3)
+    assert "cells(US/GA, 0) == 3" in problem.latex
+    assert f"$${problem.latex}$$" in html.unescape(problem._repr_html_())
+    assert problem._repr_latex_() == f"$${problem.latex}$$"
+
+
+def test_a_certificate_is_a_table_in_a_notebook():
+    problem = Problem.of(TABLE, TREE, groups=10)
+    table = TreeProjection().solve(problem).certificate._repr_html_()
+    assert "<th>proved optimal</th><td>yes</td>" in table
+    assert "<th>conditions</th><td>all hold</td>" in table
+    wrong = TreeProjection().solve(Problem.of(TABLE, TREE, groups=11)).estimate
+    assert "<th>broken: totals</th>" in certify(problem, wrong)._repr_html_()
