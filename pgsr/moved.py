@@ -19,7 +19,6 @@ MOVED = {
     "cell_intervals": "data.cell_intervals",
     "cell_intervals_by_level": "data.cell_intervals",
     "checkout": "machine.checkout",
-    "comparison": "comparison.comparing",
     "comparison_figure": "comparison.figure",
     "comparison_row": "comparison.row",
     "comparison_view": "comparison.table",

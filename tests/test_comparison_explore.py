@@ -1,0 +1,63 @@
+"""The region under another noise: the same as the mechanism by hand, and sliders that show it."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Status, Totals, View, metrics
+from pgsr.algorithms import Matching, Posterior, TreeProjection
+from pgsr.comparison.explore import EPSILONS, explore, explored
+from pgsr.errors import ArgumentError, BudgetError
+
+TREE = Hierarchy.from_paths([("US", "GA", "a"), ("US", "GA", "b"), ("US", "MI", "c")])
+TRUTH = CountOfCounts(TREE, np.array([[0, 40, 12, 3], [1, 60, 18, 0], [0, 9, 9, 1]]))
+
+
+@pytest.mark.parametrize("view", View)
+@pytest.mark.parametrize("leaves", [None, "1/2", 1])
+def test_shows_what_the_mechanism_releases(view, leaves):
+    shown = explored(TRUTH, epsilon="1/2", leaves=leaves, view=view, region=("US", "GA"))
+    assert shown.result.estimate.counts().totals.tolist() == TRUTH.totals.tolist()
+    table, distances = shown.errors(), metrics.emd(TRUTH, shown.result.estimate)
+    assert table["mean distance (entities)"].tolist() == [distances[0], distances[1:3].mean(), distances[3:].mean()]
+    assert (table["noise"] == "not measured").tolist() == ([True, True, False] if leaves == 1 else [False] * 3)
+    assert shown.figure().get_suptitle() == "US / GA"
+    assert "data:image/png;base64," in shown._repr_html_()
+
+
+def test_equals_the_steps_by_hand():
+    noise = Geometric(View.CUMULATIVE, "1/3", totals=Totals.REGIONS)
+    for post in (None, Posterior(), Matching()):
+        byhand = (post or Posterior()).apply(noise.measure(TRUTH, Seeded("explore"))).estimate
+        assert np.array_equal(explored(TRUTH, epsilon="1/3", post=post).result.estimate.values, byhand.values)
+
+
+def test_moving_a_slider_shows_the_setting():
+    pytest.importorskip("ipywidgets")
+    widget = explore(TRUTH)
+    names = [child.description for child in widget.children if hasattr(child, "description")]
+    assert names == ["epsilon", "leaves' share (%)", "view", "region"]
+    widget.children[0].value = EPSILONS[0]
+    widget.update()
+    (output,) = widget.out.outputs
+    assert "mean distance (entities)" in output["data"]["text/html"]
+    assert "1/100" in output["data"]["text/html"]
+
+
+def test_states_the_problem_of_a_method():
+    shown = explored(TRUTH, view=View.COUNTS, post=TreeProjection())
+    assert shown.result.status is Status.OPTIMAL
+    assert shown.result.estimate.counts().totals.tolist() == TRUTH.totals.tolist()
+
+
+def test_says_how_to_get_sliders(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(ArgumentError, match=r"pip install 'pgsr\[widgets\]'"):
+        explore(TRUTH)
+
+
+@pytest.mark.parametrize("leaves", [-1, 2, "1/0"])
+def test_refuses_shares_that_are_none(leaves):
+    with pytest.raises((ArgumentError, BudgetError)):
+        explored(TRUTH, leaves=leaves)
