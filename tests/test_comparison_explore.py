@@ -7,7 +7,7 @@ import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Status, Totals, View, metrics
 from pgsr.algorithms import Matching, Posterior, TreeProjection
-from pgsr.comparison.explore import EPSILONS, explore, explored
+from pgsr.comparison.explore import EPSILONS, Explored, explore, explored
 from pgsr.errors import ArgumentError, BudgetError
 
 TREE = Hierarchy.from_paths([("US", "GA", "a"), ("US", "GA", "b"), ("US", "MI", "c")])
@@ -34,15 +34,15 @@ def test_equals_the_steps_by_hand():
 
 
 def test_moving_a_slider_shows_the_setting():
-    pytest.importorskip("ipywidgets")
     widget = explore(TRUTH)
     names = [child.description for child in widget.children if hasattr(child, "description")]
     assert names == ["epsilon", "leaves' share (%)", "view", "region"]
     widget.children[0].value = EPSILONS[0]
     widget.update()
-    (output,) = widget.out.outputs
-    assert "mean distance (entities)" in output["data"]["text/html"]
-    assert "1/100" in output["data"]["text/html"]
+    assert isinstance(widget.result, Explored)
+    assert "epsilon=1/100" in repr(widget.result)
+    widget.children[2].value = View.COUNTS
+    assert widget.result.noise.view is View.COUNTS
 
 
 def test_states_the_problem_of_a_method():

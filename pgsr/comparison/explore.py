@@ -68,9 +68,13 @@ class Explored:
             }
         )
 
+    def __repr__(self) -> str:
+        name = "/".join(self.truth.hierarchy.paths[self.region])
+        return f"Explored({name}, {self.result.measurement!r}, {self.result.status.value})"
+
     def _repr_html_(self) -> str:
         picture = b64encode(self.figure()._repr_png_()).decode()  # pyright: ignore[reportAttributeAccessIssue]
-        said = escape(f"{self.noise!r}; {self.result.status.value}")
+        said = escape(f"{self.result.measurement!r}; {self.result.status.value}")
         return f'<p>{said}</p>{self.errors().to_html(index=False)}<img src="data:image/png;base64,{picture}"/>'
 
 
@@ -140,9 +144,11 @@ def explore(truth: CountOfCounts, *, post: Method | PostProcess | None = None, s
     tree = truth.hierarchy
     regions = [(" / ".join(path), region) for region, path in enumerate(tree.paths) if not tree.padded[region]]
 
-    def show(epsilon: str, leaves: int, view: View, region: int) -> None:
+    def show(epsilon: str, leaves: int, view: View, region: int) -> Explored:
         share = None if tree.n_levels == 1 else Fraction(leaves, 100)
-        display(explored(truth, epsilon=epsilon, leaves=share, view=view, region=region, post=post, seed=seed))
+        shown = explored(truth, epsilon=epsilon, leaves=share, view=view, region=region, post=post, seed=seed)
+        display(shown)
+        return shown
 
     wide = {"style": {"description_width": "12em"}, "continuous_update": False}
     return ipywidgets.interactive(
