@@ -238,9 +238,9 @@ def curvature(dual: Any, ridge: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     m, n = dual.shape
     leaves = np.zeros((m * n, m * n))
     for leaf, node in enumerate(dual.leaf_node):
-        for b in range(dual.inside[leaf, 0], dual.inside[leaf, 1]):
-            block = slice(node * n + dual.edges[leaf, b], node * n + dual.edges[leaf, b + 1])
-            leaves[block, block] += dual.gain[leaf, b]
+        for b in range(dual.blocks.inside[leaf, 0], dual.blocks.inside[leaf, 1]):
+            block = slice(node * n + dual.blocks.edges[leaf, b], node * n + dual.blocks.edges[leaf, b + 1])
+            leaves[block, block] += dual.blocks.gain[leaf, b]
     whole = leaves + dual.least * np.eye(m * n)
     for r, i in np.ndindex(m, n):
         rate, here = dual.rate[r, i], r * n + i

@@ -9,6 +9,7 @@ from instances import scale
 from test_m_c_projection import TOTALS, random_problem, with_bounds
 
 from pgsr.algorithms.m_c import absolute_kernel, squares_kernel, tree_kernel
+from pgsr.algorithms.m_c.arrays import Diagonal
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.emd_dual import ProximalDual
 
@@ -29,7 +30,7 @@ def test_value_and_gradient_are_those_of_the_definition(kind, totals):
             assert point.value == pytest.approx(value, rel=1e-9, abs=1e-6)
             np.testing.assert_allclose(point.gradient, gradient(dual, x), atol=1e-6)
             leaves = np.zeros((len(dual.y), dual.n))
-            tree_kernel.expand(0, len(leaves), dual.edges, dual.inside, dual.level, dual.upper, leaves)
+            tree_kernel.expand(0, len(leaves), dual.blocks, dual.upper, leaves)
             np.testing.assert_allclose(leaves, x[dual.problem.hierarchy.leaves], atol=1e-6)
 
 
@@ -47,7 +48,7 @@ def test_leaves_with_bounds_of_cells_are_the_definitions(totals):
         prices = random_prices(rng, dual, float(rng.choice([0.1, 3.0, 30.0])))
         point = dual.at(prices)
         x = np.zeros((len(dual.y), dual.n))
-        tree_kernel.expand(0, len(x), dual.edges, dual.inside, dual.level, dual.upper, x)
+        tree_kernel.expand(0, len(x), dual.blocks, dual.upper, x)
         least, most = dual.bounds
         assert (np.diff(x, axis=1) >= 0).all()
         assert (x >= least - 1e-9).all()
@@ -108,10 +109,7 @@ def test_products_with_the_hessian(kind, totals):
         _, plain = naive.curvature(dual)
         _, whole = naive.curvature(dual, ridge)
         out, dots = np.empty(dual.shape), np.empty(dual.shape[0])
-        blocks = (dual.edges, dual.inside, dual.gain, dual.rate)
-        tree = (dual.parent, dual.child_from, dual.child, dual.chunk_from, dual.chunk_start, dual.chunk_stop)
-        root = (dual.first_free, dual.held, ridge, 0.0)
-        tree_kernel.multiply(0, len(out), *blocks, *tree, *root, step, out, dots)
+        tree_kernel.multiply(0, len(out), dual.tree, dual.blocks, Diagonal(dual.rate, ridge, 0.0), step, out, dots)
         np.testing.assert_allclose(out.ravel(), whole @ step.ravel(), atol=1e-9)
         np.testing.assert_allclose(dots, (step * out).sum(axis=1), rtol=1e-9, atol=1e-9)
 

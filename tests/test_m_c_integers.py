@@ -15,6 +15,7 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, V
 from pgsr.algorithms import CumulativeIntegers
 from pgsr.algorithms.m_c import integers_kernel as kernels
 from pgsr.algorithms.m_c import tree_kernel
+from pgsr.algorithms.m_c.arrays import Blocks, Leaves, Tails, Tree, Wishes
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
@@ -74,7 +75,7 @@ def test_soft_fits_within_bounds_are_the_real_ones_rounded(totals):
         prices[0, : dual.first_free] = 0.0
         dual.at(prices)
         real = np.zeros((len(dual.y), dual.n))
-        tree_kernel.expand(0, len(real), dual.edges, dual.inside, dual.level, dual.upper, real)
+        tree_kernel.expand(0, len(real), dual.blocks, dual.upper, real)
         for softness in (1.0, 0.3):
             soft = RoundedDual(dual).leaves(prices, softness).x
             np.testing.assert_allclose(soft, np.vectorize(softly, otypes=[float])(real, softness), atol=1e-6)
@@ -109,8 +110,8 @@ def test_a_leaf_settles_where_all_vectors_say():
         bounds = (none, none)
         if rng.random() < 0.5:  # around where the leaf is
             bounds = tuple(np.sort(x + rng.integers(0, 3, (1, n)) * side, axis=1).astype(float) for side in (-1, 1))
-        leaf = (y, np.array([float(top)]), *bounds, weight, order, first)
-        kernels.settle(0, 2, *leaf, parent, stiff, pull, fixed, False, x, moved)
+        leaf, wishes = Leaves(y, np.array([float(top)]), *bounds, weight), Wishes(parent, order, first, stiff, pull)
+        kernels.settle(0, 2, leaf, wishes, fixed, False, x, moved)
 
         def cost(v, y=y, start=start, wanted=wanted, stiff=stiff, weight=weight):
             d = v - start[0]
@@ -140,7 +141,8 @@ def test_tails_against_every_start():
             low, high = bounds[0][0], bounds[1][0]
         for sign in (1.0, -1.0):
             cost, where = np.empty(1), np.zeros(1, np.int64)
-            kernels.tail_costs(0, 1, y, *bounds, w, node, path, sign, x, cost, where)
+            leaf = Leaves(y, np.full(1, np.inf), *bounds, w)
+            kernels.tail_costs(0, 1, leaf, node, path, sign, x, Tails(cost, where))
             found = {}
             for i in range(n):
                 moved = x[0].copy()
@@ -165,7 +167,8 @@ def test_no_run_is_worth_an_exchange_after_all():
             return float((weight[:, None] * (x - y) ** 2).sum())
 
         before = x.copy()
-        kernels.exchange(0, 1, y, upper, weight, np.zeros(1, np.int64), np.array([m]), n, x, gained)
+        leaves = Leaves(y, upper, *np.zeros((2, 0, 0)), weight)
+        kernels.exchange(0, 1, leaves, one_chunk(m), n, x, gained)
         assert (x.sum(axis=0) == before.sum(axis=0)).all()
         assert is_feasible(x, upper)
         assert cost(before) - cost(x) == pytest.approx(gained[0])
@@ -353,13 +356,17 @@ def random_dual(rng, totals):
     return problem, RoundedDual(dual)
 
 
+def one_chunk(n_leaves):
+    """A tree of one node with these leaves."""
+    none, first, last = np.zeros(0, np.int64), np.zeros(1, np.int64), np.array([n_leaves])
+    return Tree(np.array([-1]), np.zeros(2, np.int64), none, np.array([0, 1]), first, first, last, 0, False)
+
+
 class Plain:
     """A Hessian of one node that is a diagonal of halves, for a metric that knows nothing."""
 
     def __init__(self, n):
         self.shape, self.levels = (1, n), [range(1)]
-        self.child_from, self.child, self.parent = np.zeros(2, np.int64), np.zeros(0, np.int64), np.array([-1])
-        self.edges, self.inside = np.zeros((1, n + 1), np.int32), np.zeros((1, 3), np.int32)
-        self.gain, self.rate = np.zeros((1, n)), np.full((1, n), 0.5)
-        self.chunk_from, self.chunk_start, self.chunk_stop = (np.zeros(k, np.int64) for k in (2, 0, 0))
-        self.first_free, self.held, self.largest, self.least = 0, False, 0.0, 0.0
+        self.tree, self.rate = one_chunk(0), np.full((1, n), 0.5)
+        self.blocks = Blocks(np.zeros((1, n + 1), np.int32), np.zeros((1, 3), np.int32), *np.zeros((2, 1, n)))
+        self.largest, self.least = 0.0, 0.0

@@ -41,7 +41,7 @@ def test_both_are_exact_where_every_cell_is_a_block(totals):
     rng = np.random.default_rng(302)
     for _ in range(scale(8, 300)):
         dual, rest = random_dual(rng, totals, fitted=False)
-        dual.gain[:] = 0.5 / dual.leaf_weight[:, None]
+        dual.blocks.gain[:] = 0.5 / dual.leaf_weight[:, None]
         for made in (TreeDiagonal(dual), TwoLevel(dual)):
             assert made.ridge == 0
             free, _, hessian = dense(dual, 0.0)

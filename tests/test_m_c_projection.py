@@ -211,7 +211,7 @@ def test_few_blocks_take_little_memory():
         dual = SquaresDual(problem)
         dual.at(np.zeros(dual.shape))
         taken = process.memory_info().rss - before
-    assert (dual.inside[:, 2] <= 20).all()
+    assert (dual.blocks.inside[:, 2] <= 20).all()
     assert taken < 4 * y.size, f"{taken / y.size:.1f} bytes a cell"
 
 

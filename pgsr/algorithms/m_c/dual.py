@@ -7,6 +7,7 @@ from math import fsum
 
 import numpy as np
 
+from pgsr.algorithms.m_c.arrays import Blocks, Diagonal, Leaves, Takings, Tree
 from pgsr.algorithms.m_c.preconditioner import Preconditioner, TreeDiagonal, TwoLevel, added_up
 from pgsr.certificates import Multipliers, objective
 from pgsr.data.estimate import Estimate
@@ -55,7 +56,7 @@ class TreeDual(ABC):
     region: the last one is not among them where everybody's total is public; where the root's alone is, it is `held`
     at the root. `residual` is y of a node minus the sum of its children's y. Before cell `first_free` the root's price
     is 0 since its weight is. What the leaves and nodes are at the last prices that `at` was called with is kept in
-    `edges`, `inside`, `gain`, `level`, `own` and `rate`.
+    `blocks`, `own` and `rate`.
     """
 
     least = 0.0
@@ -90,22 +91,23 @@ class TreeDual(ABC):
         starts = [tree.level(level).start for level in range(tree.n_levels - 1)]
         bounds = [0, 1] if lone else [int(first) for first in np.searchsorted(self.kept, [*starts, tree.n_inner])]
         self.levels = [range(*pair) for pair in pairwise(bounds)]
-        self.child = 1 + np.argsort(self.parent[1:], kind="stable")
-        self.child_from = np.searchsorted(self.parent[self.child], np.arange(m + 1))
+        child = 1 + np.argsort(self.parent[1:], kind="stable")
+        child_from = np.searchsorted(self.parent[child], np.arange(m + 1))
         start = _chunk_starts(self.leaf_node)
         order = np.argsort(self.leaf_node[start], kind="stable")
-        self.chunk_node = self.leaf_node[start][order]
-        self.chunk_start, self.chunk_stop = start[order], np.append(start[1:], len(self.y))[order]
-        self.chunk_from = np.searchsorted(self.chunk_node, np.arange(m + 1))
+        chunk_node = self.leaf_node[start][order]
+        chunks = (chunk_node, start[order], np.append(start[1:], len(self.y))[order])
+        chunk_from = np.searchsorted(chunk_node, np.arange(m + 1))
+        self.tree = Tree(self.parent, child_from, child, chunk_from, *chunks, self.first_free, self.held)
         self.residual = own.copy()
         np.subtract.at(self.residual, self.parent[1:], own[1:])
         np.subtract.at(self.residual, self.leaf_node[start], np.add.reduceat(self.y[:, : self.n], start, axis=0))
 
         # Most cells are no block of their own. A leaf begins as one block, which the first fit takes apart.
-        self.edges = unwritten((len(self.y), self.n + 1), np.int32)
-        self.edges[:, 0], self.edges[:, -1:], self.edges[:, 1:2] = 0, self.n, self.n
-        self.inside = np.tile(np.array([0, *[min(1, self.n)] * 2], np.int32), (len(self.y), 1))
-        self.gain, self.level = unwritten((2, len(self.y), self.n), np.float64)
+        edges = unwritten((len(self.y), self.n + 1), np.int32)
+        edges[:, 0], edges[:, -1:], edges[:, 1:2] = 0, self.n, self.n
+        inside = np.tile(np.array([0, *[min(1, self.n)] * 2], np.int32), (len(self.y), 1))
+        self.blocks = Blocks(edges, inside, *unwritten((2, len(self.y), self.n), np.float64))
         self.change = np.empty((len(start), self.n))
         self.own, self.rate = np.zeros((2, *self.shape))
         self.largest = 0.0
@@ -117,8 +119,8 @@ class TreeDual(ABC):
 
     def take_apart(self) -> None:
         """Make every cell of a leaf a block, for fits and preconditioners that begin so."""
-        self.edges[:] = np.arange(self.n + 1)
-        self.inside[:] = 0, self.n, self.n
+        self.blocks.edges[:] = np.arange(self.n + 1)
+        self.blocks.inside[:] = 0, self.n, self.n
 
     def at(self, prices: np.ndarray) -> Point:
         """Evaluate the dual at these prices."""
@@ -126,9 +128,8 @@ class TreeDual(ABC):
 
         leaves, nodes = self.fit(prices)
         value, gradient = np.zeros(self.shape[0]), np.empty(self.shape)
-        tree = (self.parent, self.child_from, self.child, self.chunk_from)
-        fitted = (self.residual, self.own, *tree, self.change)
-        share(kernels.gradient, *self.node_rows, *fitted, self.first_free, prices, gradient, value)
+        takings = Takings(self.residual, self.own, self.change)
+        share(kernels.gradient, *self.node_rows, self.tree, takings, prices, gradient, value)
         self._last = Point(prices, leaves + nodes + float(value.sum()), gradient, leaves)
         return self._last
 
@@ -136,8 +137,8 @@ class TreeDual(ABC):
         """Compute by how much the sums of the leaves exceed c; shape (nodes, cells)."""
         from pgsr.algorithms.m_c import tree_kernel as kernels
 
-        beyond, tree = np.empty(self.shape), (self.child_from, self.child)
-        share_levels(kernels.sums_beyond, self.levels[::-1], self.n, *tree, point.gradient, beyond)
+        beyond = np.empty(self.shape)
+        share_levels(kernels.sums_beyond, self.levels[::-1], self.n, self.tree, point.gradient, beyond)
         return beyond
 
     def feasible(self, point: Point, out: np.ndarray | None = None) -> np.ndarray:
@@ -175,8 +176,8 @@ class TreeDual(ABC):
     def _expanded(self, rows: slice, out: np.ndarray) -> np.ndarray:
         from pgsr.algorithms.m_c import tree_kernel as kernels
 
-        blocks = (self.edges[rows], self.inside[rows], self.level[rows])
-        share(kernels.expand, range(len(out)), self.n, *blocks, self.upper[rows], out)
+        blocks = Blocks(*(array[rows] for array in self.blocks))
+        share(kernels.expand, range(len(out)), self.n, blocks, self.upper[rows], out)
         return out
 
     def _write_leaves(self, rows: slice, out: np.ndarray, last: np.ndarray | None) -> None:
@@ -210,6 +211,12 @@ class TreeDual(ABC):
         return conjugate_gradients(system, gradient, system.inverse.residual, _CG_STEPS)
 
     @property
+    def leaves(self) -> Leaves:
+        """The leaves' costs, in squares, and bounds."""
+        least, most = (np.zeros((0, 0)),) * 2 if self.bounds is None else self.bounds
+        return Leaves(self.y, self.upper, least, most, self.leaf_weight)
+
+    @property
     def node_rows(self) -> tuple[range, int]:
         """The rows that loops over nodes share, and the cells of one."""
         return range(self.shape[0]), self.n
@@ -217,7 +224,8 @@ class TreeDual(ABC):
     @property
     def chunk_rows(self) -> tuple[range, int]:
         """The chunks that loops over leaves share, and about the cells of one."""
-        return range(len(self.chunk_node)), self.y.size // len(self.chunk_node)
+        n_chunks = len(self.tree.chunk_node)
+        return range(n_chunks), self.y.size // n_chunks
 
     def multipliers(self, point: Point) -> Multipliers:
         """Collect the prices of all inner regions; a region that was taken out has its parent's."""
@@ -237,10 +245,8 @@ class _System:
         from pgsr.algorithms.m_c import tree_kernel as kernels
 
         dual = self.dual
-        leaves = (dual.edges, dual.inside, dual.gain)
-        tree = (dual.rate, dual.parent, dual.child_from, dual.child, dual.chunk_from, dual.chunk_start, dual.chunk_stop)
-        root = (dual.first_free, dual.held, self.inverse.ridge, dual.least)
-        share(kernels.multiply, *dual.node_rows, *leaves, *tree, *root, p, product, self.dots)
+        diagonal = Diagonal(dual.rate, self.inverse.ridge, dual.least)
+        share(kernels.multiply, *dual.node_rows, dual.tree, dual.blocks, diagonal, p, product, self.dots)
         return added_up(self.dots)
 
     def advance(self, step: float, p: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray) -> float:
@@ -281,18 +287,14 @@ class SquaresDual(TreeDual):
     def fit(self, prices: np.ndarray) -> tuple[float, float]:
         from pgsr.algorithms.m_c import squares_kernel as kernels
 
-        cost, spent = np.zeros(len(self.chunk_node)), np.zeros(self.shape[0])
-        chunks = (self.chunk_node, self.chunk_start, self.chunk_stop, self.n)
-        blocks = (self.edges, self.inside, self.gain, self.level, self.change, cost)
+        cost, spent = np.zeros(len(self.tree.chunk_node)), np.zeros(self.shape[0])
+        leaves, fitted = self.leaves, (self.tree, prices, self.blocks, self.change, cost)
         if self.bounds is not None:
-            leaves = (self.y, *self.bounds, self.leaf_weight)
-            share(kernels.fit_bounded_leaves, *self.chunk_rows, *leaves, prices, *chunks, *blocks)
+            share(kernels.fit_bounded_leaves, *self.chunk_rows, leaves, *fitted)
         elif self.leaf_cells is None:
-            leaves = (self.y, self.upper, self.leaf_weight)
-            share(kernels.fit_leaves, *self.chunk_rows, *leaves, prices, *chunks, *blocks)
+            share(kernels.fit_leaves, *self.chunk_rows, leaves, *fitted)
         else:
-            leaves = (self.y, self.upper, self.leaf_cells)
-            share(kernels.fit_weighted_leaves, *self.chunk_rows, *leaves, prices, *chunks, *blocks)
+            share(kernels.fit_weighted_leaves, *self.chunk_rows, leaves._replace(weight=self.leaf_cells), *fitted)
         share(kernels.fit_nodes, *self.node_rows, self.rate, self.parent, self.held, prices, self.own, spent)
         return float(cost.sum()), float(spent.sum()) + self.constant
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgsr.algorithms.m_c.arrays import ProximalLeaves
 from pgsr.algorithms.m_c.dual import Point, TreeDual
 from pgsr.machine.parallel import share
 from pgsr.problems.problem import Problem
@@ -65,11 +66,9 @@ class ProximalDual(TreeDual):
     def fit(self, prices: np.ndarray) -> tuple[float, float]:
         from pgsr.algorithms.m_c import absolute_kernel as kernels
 
-        cost, spent = np.zeros((len(self.chunk_node), 2)), np.zeros(self.shape[0])
-        leaves = (self.y, self.upper, self.leaf_weight, self.rho, self.leaf_centre, prices)
-        chunks = (self.chunk_node, self.chunk_start, self.chunk_stop, self.n)
-        blocks = (self.edges, self.inside, self.gain, self.level, self.change, cost)
-        share(kernels.fit_leaves, *self.chunk_rows, *leaves, *chunks, *blocks)
+        cost, spent = np.zeros((len(self.tree.chunk_node), 2)), np.zeros(self.shape[0])
+        leaves = ProximalLeaves(self.y, self.upper, self.leaf_weight, self.leaf_centre, self.rho)
+        share(kernels.fit_leaves, *self.chunk_rows, leaves, self.tree, prices, self.blocks, self.change, cost)
         nodes = (self.weight, self.rho, self.node_centre, self.parent, self.held)
         share(kernels.fit_nodes, *self.node_rows, *nodes, prices, self.own, self.rate, spent)
         self.leaf_cost = cost.sum(axis=0)

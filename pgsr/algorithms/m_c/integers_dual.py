@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgsr.algorithms.m_c.arrays import PrefixSums, Tails, Takings, Wishes
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.machine.parallel import share
 
@@ -34,11 +35,8 @@ class RoundedDual:
         n_leaves, n = len(dual.y), dual.n
         self.sums = np.zeros((n_leaves, n + 1))
         np.cumsum(dual.y[:, :n], axis=1, out=self.sums[:, 1:])
-        self.y_of_chunk = np.array(
-            [dual.y[i:j, :n].sum(axis=0) for i, j in zip(dual.chunk_start, dual.chunk_stop, strict=True)], float
-        )
-        none = np.zeros((0, 0))
-        self.bounds = (none, none) if dual.bounds is None else dual.bounds
+        chunks = zip(dual.tree.chunk_start, dual.tree.chunk_stop, strict=True)
+        self.y_of_chunk = np.array([dual.y[i:j, :n].sum(axis=0) for i, j in chunks], float)
         self.order = np.argsort(dual.leaf_node, kind="stable")
         self.first = np.searchsorted(dual.leaf_node[self.order], np.arange(dual.shape[0] + 1))
 
@@ -50,19 +48,15 @@ class RoundedDual:
         dual = self.dual
         price_sums = np.zeros((dual.shape[0], dual.n + 1))
         np.cumsum(prices, axis=1, out=price_sums[:, 1:])
-        chunks = (dual.leaf_weight, price_sums, dual.chunk_node, dual.chunk_start, dual.chunk_stop, dual.n)
-        blocks = (dual.edges, dual.inside, dual.level, dual.change)
-        if dual.bounds is None:
-            share(kernels.fit_leaves, *dual.chunk_rows, self.sums, dual.upper, *chunks, softness, *blocks)
-        else:
-            share(kernels.fit_bounded_leaves, *dual.chunk_rows, self.sums, *dual.bounds, *chunks, softness, *blocks)
+        fit = kernels.fit_leaves if dual.bounds is None else kernels.fit_bounded_leaves
+        sums = PrefixSums(self.sums, price_sums)
+        share(fit, *dual.chunk_rows, dual.leaves, dual.tree, sums, softness, dual.blocks, dual.change)
         np.subtract(dual.change, self.y_of_chunk, out=dual.change)
         nodes = (dual.rate, dual.parent, dual.held, prices, softness, dual.own)
         share(kernels.fit_nodes, *dual.node_rows, *nodes)
         out, value = np.empty(dual.shape), np.empty(dual.shape[0])
-        tree = (dual.parent, dual.child_from, dual.child, dual.chunk_from)
-        fitted = (dual.residual, dual.own, *tree, dual.change)
-        share(tree_kernel.gradient, *dual.node_rows, *fitted, dual.first_free, prices, out, value)
+        takings = Takings(dual.residual, dual.own, dual.change)
+        share(tree_kernel.gradient, *dual.node_rows, dual.tree, takings, prices, out, value)
         return out
 
     def leaves(self, prices: np.ndarray, softness: float) -> Leaves:
@@ -72,8 +66,7 @@ class RoundedDual:
         dual = self.dual
         self.gradient(prices, softness)
         x = np.empty((len(dual.y), dual.n))
-        blocks = (dual.edges, dual.inside, dual.level)
-        share(tree_kernel.expand, range(len(x)), dual.n, *blocks, dual.upper, x)
+        share(tree_kernel.expand, range(len(x)), dual.n, dual.blocks, dual.upper, x)
         return Leaves(x, dual.own.copy())
 
     def integers(self, prices: np.ndarray, softness: float) -> np.ndarray:
@@ -113,23 +106,22 @@ class RoundedDual:
         from pgsr.algorithms.m_c import integers_kernel as kernels
 
         dual, moved = self.dual, np.empty(self.dual.shape[0], np.int64)
-        leaves = (dual.y, dual.upper, *self.bounds, dual.leaf_weight, self.order, self.first)
         # Softly, leaves move their own node alone, so nodes are independent; jointly, all nodes up to the root.
         parent = dual.parent if jointly else np.full(len(dual.parent), -1)
-        rest = (parent, stiff, pull, jointly and dual.held, number % 2 == 1, x, moved)
+        wishes = Wishes(parent, self.order, self.first, stiff, pull)
+        about = (dual.leaves, wishes, jointly and dual.held, number % 2 == 1, x, moved)
         if jointly:
-            kernels.settle(0, dual.shape[0], *leaves, *rest)
+            kernels.settle(0, dual.shape[0], *about)
         else:
-            share(kernels.settle, range(dual.shape[0]), dual.y.size // dual.shape[0], *leaves, *rest)
+            share(kernels.settle, range(dual.shape[0]), dual.y.size // dual.shape[0], *about)
 
     def _exchange(self, x: np.ndarray) -> None:
         from pgsr.algorithms.m_c import integers_kernel as kernels
 
-        dual, gained = self.dual, np.empty(len(self.dual.chunk_node))
+        dual, gained = self.dual, np.empty(len(self.dual.tree.chunk_node))
         if dual.bounds is not None:  # runs of two leaves would have to keep within the bounds of both
             return
-        leaves = (dual.y, dual.upper, dual.leaf_weight, dual.chunk_start, dual.chunk_stop, dual.n)
-        share(kernels.exchange, *dual.chunk_rows, *leaves, x, gained)
+        share(kernels.exchange, *dual.chunk_rows, dual.leaves, dual.tree, dual.n, x, gained)
 
     def _meet_total(self, x: np.ndarray, off: np.ndarray) -> None:
         """Move the cheapest tails of leaves up or down until the root's last cell is its public total; keeps `off`.
@@ -139,24 +131,24 @@ class RoundedDual:
         from pgsr.algorithms.m_c import integers_kernel as kernels
 
         dual, n_leaves = self.dual, len(self.dual.y)
-        cost, where = np.empty(n_leaves), np.zeros(n_leaves, np.int64)
+        tails = Tails(np.empty(n_leaves), np.zeros(n_leaves, np.int64))
         while True:  # tried even where nothing is missing, so that no later solve compiles
             sign = 1.0 if off[0, -1] < 0 else -1.0
             path = dual.weight[:, None] * (1.0 + 2.0 * sign * off)
             path[0, -1] = 0.0
             for r in range(1, len(path)):
                 path[r] += path[dual.parent[r]]
-            leaves = (dual.y, *self.bounds, dual.leaf_weight, dual.leaf_node, path, sign, x, cost, where)
-            share(kernels.tail_costs, range(n_leaves), dual.n, *leaves)
+            share(kernels.tail_costs, range(n_leaves), dual.n, dual.leaves, dual.leaf_node, path, sign, x, tails)
             if off[0, -1] == 0:
                 return
-            assert math.isfinite(cost.min()), "bounds that leave the total out of reach contradict it, and are found"
+            possible = math.isfinite(tails.cost.min())
+            assert possible, "bounds that leave the total out of reach contradict it, and are found"
             missing = int(abs(off[0, -1]))
             step, batch = max(1, missing // (8 * n_leaves)), max(1, missing // 8)
-            for leaf in np.argsort(cost, kind="stable")[:batch]:
-                if not math.isfinite(cost[leaf]):
+            for leaf in np.argsort(tails.cost, kind="stable")[:batch]:
+                if not math.isfinite(tails.cost[leaf]):
                     break
-                start, amount = where[leaf], step
+                start, amount = tails.where[leaf], step
                 if sign < 0:
                     amount = min(step, int(x[leaf, start] - (x[leaf, start - 1] if start else 0)))
                 if dual.bounds is not None:

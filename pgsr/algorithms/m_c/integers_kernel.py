@@ -1,6 +1,6 @@
 """The loops of integers: takings that are softly rounded, leaves that settle, exchanges between leaves; see `integers`.
 
-Arrays and ranges as in `tree_kernel`, unless stated otherwise.
+Tuples and ranges as in `squares_kernel`, unless stated otherwise.
 """
 
 import math
@@ -25,27 +25,29 @@ def softly_rounded(value, softness):
 
 
 @compiled
-def fit_leaves(
-    start, stop, sums, upper, weight, price_sums, chunk_node, chunk_start, chunk_stop, n, softness,
-    edges, inside, level, taken,
-):  # fmt: skip
+def fit_leaves(start, stop, leaves, tree, sums, softness, blocks, taken):
     """Isotonic regressions of y + price / 2 weight, softly rounded, of the leaves in chunks start .. stop - 1.
 
-    sums[l, i] is the sum of y[l] before cell i, price_sums[r, i] that of the prices of node r. taken[k] becomes the sum
-    over the leaves of chunk k. Starts from the blocks given: one whose first parts all have means of at least the
-    whole's is still a block. With prefix sums that is a comparison per cell, independent of the one before.
+    taken[k] becomes the sum over the leaves of chunk k. Starts from the blocks given: one whose first parts all have
+    means of at least the whole's is still a block. With prefix sums that is a comparison per cell, independent of the
+    one before.
     """
+    upper, weight, n = leaves.upper, leaves.weight, taken.shape[1]
+    chunk_node, chunk_start, chunk_stop = tree.chunk_node, tree.chunk_start, tree.chunk_stop
+    edges, inside, level = blocks.edges, blocks.inside, blocks.level
     total, begin = np.empty(n), np.empty(n + 1, np.int64)
     for k in range(start, stop):
-        steps, prices = taken[k], price_sums[chunk_node[k]]
+        steps, prices = taken[k], sums.prices[chunk_node[k]]
         for i in range(n):
             steps[i] = 0.0
         for l in range(chunk_start[k], chunk_stop[k]):
-            row = sums[l]
+            row = sums.y[l]
             rate = 0.5 / weight[l]
-            blocks = 0
+            n_blocks = 0
             for b in range(inside[l, 2]):
                 first, last = edges[l, b], edges[l, b + 1]
+                # With S(i) the sum over the block's cells before i of y + p / 2 w, it stays whole if always
+                # S(i) >= mean (i - first).
                 base = row[first] + rate * prices[first]
                 s = row[last] + rate * prices[last] - base
                 mean = s / (last - first)
@@ -53,22 +55,24 @@ def fit_leaves(
                 for i in range(first + 1, last):
                     broken += row[i] + rate * prices[i] - base < mean * (i - first)
                 if broken == 0:
-                    blocks = push(s, first, last, blocks, total, begin)
+                    n_blocks = push(s, first, last, n_blocks, total, begin)
                 else:
                     for i in range(first, last):
                         s = row[i + 1] - row[i] + rate * (prices[i + 1] - prices[i])
-                        blocks = push(s, i, i + 1, blocks, total, begin)
-            begin[blocks] = n
+                        n_blocks = push(s, i, i + 1, n_blocks, total, begin)
+            begin[n_blocks] = n
+            # The best integers of a chain are the values of its real blocks, rounded, which stay in order. `taken` gets
+            # them as steps where they rise.
             before = 0.0
-            for b in range(blocks):
+            for b in range(n_blocks):
                 first = begin[b]
                 value = softly_rounded(total[b] / (begin[b + 1] - first), softness)
                 value = min(max(value, 0.0), upper[l])
                 edges[l, b], level[l, b] = first, value
                 steps[first] += value - before
                 before = value
-            edges[l, blocks] = n
-            inside[l, 2] = blocks
+            edges[l, n_blocks] = n
+            inside[l, 2] = n_blocks
         value = 0.0
         for i in range(n):
             value += steps[i]
@@ -76,29 +80,29 @@ def fit_leaves(
 
 
 @compiled
-def fit_bounded_leaves(
-    start, stop, sums, least, most, weight, price_sums, chunk_node, chunk_start, chunk_stop, n, softness,
-    edges, inside, level, taken,
-):  # fmt: skip
+def fit_bounded_leaves(start, stop, leaves, tree, sums, softness, blocks, taken):
     """`fit_leaves` where cells have integer bounds that decrease nowhere, least[l, i] and most[l, i]; from cells."""
+    least, most, weight, n = leaves.least, leaves.most, leaves.weight, taken.shape[1]
+    chunk_node, chunk_start, chunk_stop = tree.chunk_node, tree.chunk_start, tree.chunk_stop
+    edges, inside, level = blocks.edges, blocks.inside, blocks.level
     total, value, begin = np.empty(n), np.empty(n), np.empty(n + 1, np.int64)
     for k in range(start, stop):
-        steps, prices = taken[k], price_sums[chunk_node[k]]
+        steps, prices = taken[k], sums.prices[chunk_node[k]]
         for i in range(n):
             steps[i] = 0.0
         for l in range(chunk_start[k], chunk_stop[k]):
             rate = 0.5 / weight[l]
-            blocks = 0
+            n_blocks = 0
             for i in range(n):
-                s = sums[l, i + 1] - sums[l, i] + rate * (prices[i + 1] - prices[i])
-                blocks = push_within(s, i, blocks, least[l], most[l], total, value, begin)
-            begin[blocks] = n
-            for b in range(blocks):
+                s = sums.y[l, i + 1] - sums.y[l, i] + rate * (prices[i + 1] - prices[i])
+                n_blocks = push_within(s, i, n_blocks, least[l], most[l], total, value, begin)
+            begin[n_blocks] = n
+            for b in range(n_blocks):
                 edges[l, b], level[l, b] = begin[b], softly_rounded(value[b], softness)
                 for i in range(begin[b], begin[b + 1]):
                     steps[i] += level[l, b]
-            edges[l, blocks] = n
-            inside[l, 2] = blocks
+            edges[l, n_blocks] = n
+            inside[l, 2] = n_blocks
 
 
 @compiled
@@ -107,22 +111,29 @@ def fit_nodes(start, stop, rate, parent, held, prices, softness, own):
     n = prices.shape[1]
     for r in range(start, stop):
         for i in range(n):
+            # c = y + (p[parent] - p[r]) / 2 w, and y is an integer, so that c - y is rounded as c is.
             above = prices[parent[r], i] if r > 0 else 0.0
             d = 0.0 if r == 0 and held and i == n - 1 else rate[r, i] * (above - prices[r, i])
             own[r, i] = softly_rounded(d, softness)
 
 
 @compiled
-def settle(start, stop, y, upper, least, most, weight, order, first, parent, stiff, pull, fixed, backwards, x, moved):
-    """Leaf by leaf the best integers while all others stay: those of node r are order[first[r] : first[r + 1]].
+def settle(start, stop, leaves, wishes, fixed, backwards, x, moved):
+    """Leaf by leaf the best integers while all others stay.
 
-    Moving a cell of a leaf by d costs the leaf weight ((x + d - y)^2 - (x - y)^2), and every node on its way up
-    stiff d^2 - 2 pull d, pull being what the node wants there; it falls by stiff d then. All that is one square per
-    cell, so the leaf's best integers are the isotonic regression of its target, rounded. Nodes of stiffness 0 do not
+    Moving a cell of a leaf by d costs the leaf w ((x + d - y)^2 - (x - y)^2), and every node a on its way up
+    stiff[a] d^2 - 2 pull[a] d. All that is one square per cell, mass (d - wish)^2 but for a constant, with
+
+        mass = w + sum of stiff[a],    wish = (w (y - x) + sum of pull[a]) / mass,
+
+    so the leaf's best integers are the isotonic regression of its target x + wish, rounded. Nodes of stiffness 0 do not
     take part. With `fixed` the last cell stays. moved[r] = number of leaves of node r that moved.
 
-    Cells keep within least[l, i] and most[l, i], integers that decrease nowhere, if these have any cells at all.
+    Cells keep within the bounds `least` and `most`, which are integers, if there are any.
     """
+    y, upper, least, most, weight = leaves.y, leaves.upper, leaves.least, leaves.most, leaves.weight
+    parent, order, first = wishes.parent, wishes.order, wishes.first
+    stiff, pull = wishes.stiff, wishes.pull
     n = pull.shape[1] - fixed
     bounded = least.size > 0
     target, total, within = np.empty(n), np.empty(n), np.empty(n)
@@ -135,6 +146,7 @@ def settle(start, stop, y, upper, least, most, weight, order, first, parent, sti
             mass = w
             for i in range(n):
                 target[i] = w * (y[l, i] - x[l, i])
+            # The target, from the leaf and the nodes above it.
             a = r
             while a >= 0:
                 if stiff[a] > 0.0:
@@ -142,6 +154,7 @@ def settle(start, stop, y, upper, least, most, weight, order, first, parent, sti
                     for i in range(n):
                         target[i] += pull[a, i]
                 a = parent[a]
+            # Its isotonic regression.
             blocks = 0
             for i in range(n):
                 target[i] = target[i] / mass + x[l, i]
@@ -151,6 +164,7 @@ def settle(start, stop, y, upper, least, most, weight, order, first, parent, sti
                     blocks = push(target[i], i, i + 1, blocks, total, begin)
             begin[blocks] = n
             top = float(x[l, n]) if fixed else upper[l]
+            # Rounded; mass wish^2 - mass (d - wish)^2 is what a cell gains.
             gain = 0.0
             for b in range(blocks):
                 mean = within[b] if bounded else total[b] / (begin[b + 1] - begin[b])
@@ -159,9 +173,10 @@ def settle(start, stop, y, upper, least, most, weight, order, first, parent, sti
                     best[i] = np.int64(value)
                     d, wish = value - x[l, i], target[i] - x[l, i]
                     gain += d * (2.0 * wish - d)
-            if gain * mass < 1e-6:
+            if gain * mass < 1e-6:  # ties of integers do not go to and fro
                 continue
             moved[r] += 1
+            # (stiff d^2 - 2 pull d) at d + d' is that at d plus the same in d' with pull - stiff d.
             a = r
             while a >= 0:
                 if stiff[a] > 0.0:
@@ -173,11 +188,13 @@ def settle(start, stop, y, upper, least, most, weight, order, first, parent, sti
 
 
 @compiled
-def tail_costs(start, stop, y, least, most, weight, leaf_node, path, sign, x, cost, where):
-    """cost[l] = the least that it costs to move the cells from where[l] to the last one of leaf l by `sign`.
+def tail_costs(start, stop, leaves, leaf_node, path, sign, x, tails):
+    """Find the tail of every leaf, some cell to the last one, that is the cheapest to move by `sign`.
 
     path[r, i] is what that costs the nodes from r up, at cell i. No cell leaves the bounds of `settle`.
     """
+    y, least, most, weight = leaves.y, leaves.least, leaves.most, leaves.weight
+    cost, where = tails.cost, tails.where
     n = path.shape[1]
     bounded = least.size > 0
     for l in range(start, stop):
@@ -186,6 +203,7 @@ def tail_costs(start, stop, y, least, most, weight, leaf_node, path, sign, x, co
         for i in range(n - 1, -1, -1):
             if bounded and (x[l, i] >= most[l, i] if sign > 0 else x[l, i] <= least[l, i]):
                 break
+            # (x + sign - y)^2 - (x - y)^2 = 1 + 2 sign (x - y); down, x may go where it is above the cell before it.
             total += w * (1.0 + 2.0 * sign * (x[l, i] - y[l, i])) + path[r, i]
             below = x[l, i - 1] if i > 0 else 0
             if total < cost[l] and (sign > 0 or x[l, i] > below):
@@ -193,12 +211,14 @@ def tail_costs(start, stop, y, least, most, weight, leaf_node, path, sign, x, co
 
 
 @compiled
-def exchange(start, stop, y, upper, weight, chunk_start, chunk_stop, n, x, gained):
+def exchange(start, stop, leaves, tree, n, x, gained):
     """Move runs of cells of one leaf up and of another one down by 1, both of the same chunk, as long as that pays.
 
     Their node's values stay. A leaf can go down from where it rises, and up to where it rises again, so with prefix
     sums of costs the best run of a pair takes a walk over the rises of both. gained[k] = by how much chunk k improved.
     """
+    y, upper, weight = leaves.y, leaves.upper, leaves.weight
+    chunk_start, chunk_stop = tree.chunk_start, tree.chunk_stop
     for k in range(start, stop):
         first, m = chunk_start[k], chunk_stop[k] - chunk_start[k]
         up, down = np.empty((m, n + 1)), np.empty((m, n + 1))
@@ -212,7 +232,7 @@ def exchange(start, stop, y, upper, weight, chunk_start, chunk_stop, n, x, gaine
             again = False
             for a in range(m):
                 for b in range(m):
-                    if a == b or seen[a, b] >= max(changed[a], changed[b]):
+                    if a == b or seen[a, b] >= max(changed[a], changed[b]):  # no run paid, and neither moved since
                         continue
                     may_end = x[first + a, n - 1] < upper[first + a]
                     cost, i, j = best_run(up[a], rises[a], count[a], down[b], rises[b], count[b], n, may_end)
@@ -238,7 +258,7 @@ def describe(y, weight, x, n, up, down, rises):
     count, before = 0, 0
     up[0], down[0] = 0.0, 0.0
     for i in range(n):
-        off = 2.0 * (x[i] - y[i])
+        off = 2.0 * (x[i] - y[i])  # (x +- 1 - y)^2 - (x - y)^2 = 1 +- 2 (x - y)
         up[i + 1] = up[i] + weight * (1.0 + off)
         down[i + 1] = down[i] + weight * (1.0 - off)
         if x[i] > before:
@@ -250,7 +270,11 @@ def describe(y, weight, x, n, up, down, rises):
 
 @inlined
 def best_run(up, ends, n_ends, down, starts, n_starts, n, may_end):
-    """(cost, i, j) of the run of cells i .. j - 1 that is cheapest to move up in one leaf and down in the other."""
+    """(cost, i, j) of the run of cells i .. j - 1 that is cheapest to move up in one leaf and down in the other.
+
+    With C = up + down, the prefix sums of both costs, a run costs C[j] - C[i]: for every j, where the first leaf rises
+    or all cells end, take the largest C[i] of those i < j where the second one rises.
+    """
     best, i, j = 0.0, 0, 0
     b, found, most, place = 0, False, 0.0, 0
     for a in range(n_ends + 1):

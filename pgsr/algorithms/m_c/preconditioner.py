@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from pgsr.algorithms.m_c.arrays import Blocks, Tree
 from pgsr.machine.parallel import share, share_levels
 
 
@@ -13,30 +14,19 @@ class Hessian(Protocol):
 
     Attributes:
         shape: number of nodes and of cells.
-        levels, child_from, child, parent: the tree of nodes; levels from the root down, as ranges of nodes.
-        edges, inside, gain: the leaves' blocks, and by how much the value of each rises with the price.
-        chunk_from, chunk_start, chunk_stop: which leaves lie below which node.
+        levels: of nodes, from the root down, as ranges.
+        tree: the nodes, and which leaves lie below which.
+        blocks: of the leaves, and by how much the value of each rises with the price.
         rate: by how much a node's own value rises with the price above it, shape (nodes, cells).
-        first_free: before this cell the root has no price.
-        held: whether the root's last cell is its public total.
         largest: what the leaves' gains at one cell add up to if every cell is a block.
         least: added to the diagonal.
     """
 
     shape: tuple[int, int]
     levels: list[range]
-    child_from: np.ndarray
-    child: np.ndarray
-    parent: np.ndarray
-    edges: np.ndarray
-    inside: np.ndarray
-    gain: np.ndarray
-    chunk_from: np.ndarray
-    chunk_start: np.ndarray
-    chunk_stop: np.ndarray
+    tree: Tree
+    blocks: Blocks
     rate: np.ndarray
-    first_free: int
-    held: bool
     largest: float
     least: float
 
@@ -74,7 +64,7 @@ class TreeDiagonal:
         from pgsr.algorithms.m_c import tree_kernel
 
         pivot = np.empty(dual.shape)
-        share(tree_kernel.diagonal, *_rows(dual), *_leaves(dual), dual.least, pivot)
+        share(tree_kernel.diagonal, *_rows(dual), dual.tree, dual.blocks, dual.least, pivot)
         self.cells = _Cells(dual, pivot)
         self.ridge = self.cells.ridge
 
@@ -113,14 +103,14 @@ class TwoLevel:
         self.starts = aggregates(n)
         sizes = np.diff(self.starts)
         cells = (self.starts, np.repeat(np.arange(len(sizes)), sizes))
-        self.levels, self.tree, self.parent = dual.levels, (dual.child_from, dual.child), dual.parent
+        self.levels, self.tree = dual.levels, dual.tree
         self.ties = np.add.reduceat(dual.rate, self.starts[:-1], axis=1)
         self.coarse, pivot = np.empty((m, len(sizes), len(sizes))), np.empty(dual.shape)
-        share(two_level_kernel.coarse_leaves, *_rows(dual), *_leaves(dual), *cells, self.coarse)
-        matrices = (self.ties, *self.tree, sizes, dual.least, self.coarse)
+        share(two_level_kernel.coarse_leaves, *_rows(dual), dual.tree, dual.blocks, *cells, self.coarse)
+        matrices = (self.ties, self.tree, sizes, dual.least, self.coarse)
         share_levels(two_level_kernel.coarse_inverses, dual.levels[::-1], len(sizes) ** 2, *matrices)
         self.ridge = self._close_root(dual)
-        share(two_level_kernel.fine_leaves, *_rows(dual), *_leaves(dual), *cells, dual.least, pivot)
+        share(two_level_kernel.fine_leaves, *_rows(dual), dual.tree, dual.blocks, *cells, dual.least, pivot)
         self.cells = _Cells(dual, pivot)
 
     def advance(
@@ -132,8 +122,8 @@ class TwoLevel:
         (sums, partial), dots = np.empty((2, *self.ties.shape)), np.empty(m)
         share(kernels.restrict, range(m), n, self.starts, step, direction, product, x, rest, product, sums)
         inverse = (self.coarse, self.ties)
-        share_levels(kernels.coarse_up, self.levels[::-1], n_parts**2, *inverse, *self.tree, sums, partial)
-        share_levels(kernels.coarse_down, self.levels, n_parts**2, *inverse, self.parent, sums, partial)
+        share_levels(kernels.coarse_up, self.levels[::-1], n_parts**2, *inverse, self.tree, sums, partial)
+        share_levels(kernels.coarse_down, self.levels, n_parts**2, *inverse, self.tree, sums, partial)
         self.cells.solve(rest, product)
         share(kernels.prolong, range(m), n, self.starts, sums, rest, product, dots)
         return added_up(dots)
@@ -143,12 +133,12 @@ class TwoLevel:
         from pgsr.algorithms.m_c import two_level_kernel
 
         root, ridge = self.coarse[0], 0.0
-        free = np.arange(len(root) - dual.held)
+        free = np.arange(len(root) - dual.tree.held)
         root[free, free] += self.ties[0, free]
-        if dual.held and root[-1, -1] <= 1e-12 * dual.largest:
+        if dual.tree.held and root[-1, -1] <= 1e-12 * dual.largest:
             ridge = dual.largest
             root[-1, -1] += ridge
-        two_level_kernel.invert(root, int(np.searchsorted(self.starts[1:], dual.first_free, side="right")))
+        two_level_kernel.invert(root, int(np.searchsorted(self.starts[1:], dual.tree.first_free, side="right")))
         return ridge
 
 
@@ -162,14 +152,14 @@ class _Cells:
     def __init__(self, dual: Hessian, diagonal: np.ndarray) -> None:
         from pgsr.algorithms.m_c import tree_kernel
 
-        self.levels, self.tree, self.parent = dual.levels, (dual.child_from, dual.child), dual.parent
+        self.levels, self.tree = dual.levels, dual.tree
         self.inverse, self.share, self.ridge = diagonal, np.zeros(dual.shape), 0.0
         n = dual.shape[1]
-        share_levels(tree_kernel.eliminate, dual.levels[::-1], n, dual.rate, *self.tree, self.inverse, self.share)
-        root, last = self.inverse[0], n - dual.held
-        root[: dual.first_free] = np.inf
-        root[dual.first_free : last] += dual.rate[0, dual.first_free : last]
-        if dual.held:
+        share_levels(tree_kernel.eliminate, dual.levels[::-1], n, dual.rate, self.tree, self.inverse, self.share)
+        root, last = self.inverse[0], n - dual.tree.held
+        root[: dual.tree.first_free] = np.inf
+        root[dual.tree.first_free : last] += dual.rate[0, dual.tree.first_free : last]
+        if dual.tree.held:
             if root[-1] <= 1e-12 * dual.largest:
                 self.ridge = dual.largest
             root[-1] += self.ridge
@@ -180,8 +170,8 @@ class _Cells:
         from pgsr.algorithms.m_c import tree_kernel
 
         n, dots = out.shape[1], np.empty(len(out))
-        share_levels(tree_kernel.carry_up, self.levels[::-1], n, self.share, *self.tree, out)
-        share_levels(tree_kernel.carry_down, self.levels, n, self.inverse, self.share, self.parent, rest, out, dots)
+        share_levels(tree_kernel.carry_up, self.levels[::-1], n, self.share, self.tree, out)
+        share_levels(tree_kernel.carry_down, self.levels, n, self.inverse, self.share, self.tree, rest, out, dots)
         return added_up(dots)
 
 
@@ -220,13 +210,6 @@ def _growing(n: int, factor: float) -> np.ndarray:
     return np.unique(np.rint(starts).astype(np.int64))
 
 
-_Array = np.ndarray
-
-
 def _rows(dual: Hessian) -> tuple[range, int]:
     """The rows that loops over nodes share, and the cells of one."""
     return range(dual.shape[0]), dual.shape[1]
-
-
-def _leaves(dual: Hessian) -> tuple[_Array, _Array, _Array, _Array, _Array, _Array]:
-    return dual.edges, dual.inside, dual.gain, dual.chunk_from, dual.chunk_start, dual.chunk_stop

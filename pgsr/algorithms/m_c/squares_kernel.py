@@ -1,7 +1,7 @@
 """The loops of squares: isotonic regressions of the leaves, closed forms of the nodes.
 
-Arrays and ranges as in `tree_kernel`, but fits work on the chunks start .. stop - 1; `level[l, b]` is the value of a
-block. The weights of the leaves are one number per leaf or one per cell.
+Tuples and ranges as in `tree_kernel`, but fits work on the chunks start .. stop - 1. A leaf that is paid the prices p
+minimises w (x - y)^2 - p x over monotone x; completing the square, that is the isotonic regression of y + p / 2 w.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ def pool(y, price, rate, n, edges, known, sums, total, begin):
         broken = 0
         for i in range(start, stop - 1):
             broken += sums[i] < mean * (i + 1 - start)
-        if broken == 0:
+        if broken == 0:  # the means of its first parts are no smaller than its own, so pooling gives it back whole
             blocks = push(s, start, stop, blocks, total, begin)
         else:
             for i in range(start, stop):
@@ -53,15 +53,15 @@ def pool(y, price, rate, n, edges, known, sums, total, begin):
 
 
 @compiled
-def fit_leaves(
-    start, stop, y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n,
-    edges, inside, gain, level, change, cost,
-):  # fmt: skip
+def fit_leaves(start, stop, leaves, tree, prices, blocks, change, cost):
     """All isotonic regressions at these prices, one weight per leaf.
 
-    Starts from the blocks given, inside[l, 2] of leaf l. `level` becomes the value of a block, change[k] = sum over the
-    leaves of chunk k of x - y, cost[k] that of w (x - y)^2.
+    Starts from the blocks given. change[k] = sum over the leaves of chunk k of x - y, cost[k] that of w (x - y)^2.
     """
+    y, upper, weight = leaves.y, leaves.upper, leaves.weight
+    n = prices.shape[1]
+    chunk_node, chunk_start, chunk_stop = tree.chunk_node, tree.chunk_start, tree.chunk_stop
+    edges, inside, gain, level = blocks.edges, blocks.inside, blocks.gain, blocks.level
     total, sums, begin = np.empty(n), np.empty(n), np.empty(n + 1, np.int64)
     for k in range(start, stop):
         moved = change[k]
@@ -72,12 +72,14 @@ def fit_leaves(
         for l in range(chunk_start[k], chunk_stop[k]):
             row = y[l]
             rate = 0.5 / weight[l]
-            blocks = pool(row, price, rate, n, edges[l], inside[l, 2], sums, total, begin)
-            below, above = 0, blocks
+            n_blocks = pool(row, price, rate, n, edges[l], inside[l, 2], sums, total, begin)
+            below, above = 0, n_blocks
             squares = 0.0
-            for b in range(blocks):
+            for b in range(n_blocks):
                 first, last = begin[b], begin[b + 1]
                 edges[l, b] = first
+                # x on a block is the mean of y + p / 2 w over it, clipped to 0..upper: values rise from block to block,
+                # so those at 0 are the first ones, those at upper the last ones, and the others may move.
                 value = total[b] / (last - first)
                 if value <= 0.0:
                     value = 0.0
@@ -85,14 +87,14 @@ def fit_leaves(
                 elif value >= upper[l]:
                     value = upper[l]
                     above = min(above, b)
-                gain[l, b] = rate / (last - first)
+                gain[l, b] = rate / (last - first)  # 1 / (2 w |b|), by which a mean rises with the price of one cell
                 level[l, b] = value
                 for i in range(first, last):
                     d = value - row[i]
                     moved[i] += d
                     squares += d * d
-            edges[l, blocks] = n
-            inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), blocks
+            edges[l, n_blocks] = n
+            inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), n_blocks
             spent += weight[l] * squares
         cost[k] = spent
 
@@ -103,6 +105,8 @@ def push_within(s, i, blocks, least, most, total, value, begin):
 
     value[b] is what block b takes; blocks are pooled as long as values do not rise.
     """
+    # Of all v within the bounds of a block's cells the best is its mean, clipped. The bounds decrease nowhere, so the
+    # largest lower one is that of the last cell and the smallest upper one that of the first.
     total[blocks] = s
     begin[blocks] = i
     while True:
@@ -116,15 +120,16 @@ def push_within(s, i, blocks, least, most, total, value, begin):
 
 
 @compiled
-def fit_bounded_leaves(
-    start, stop, y, least, most, weight, prices, chunk_node, chunk_start, chunk_stop, n,
-    edges, inside, gain, level, change, cost,
-):  # fmt: skip
+def fit_bounded_leaves(start, stop, leaves, tree, prices, blocks, change, cost):
     """`fit_leaves` where cells have bounds, least[l, i] <= x[l, i] <= most[l, i], which decrease nowhere.
 
     A block takes its mean, clipped to the lower bound of its last cell and the upper bound of its first one; blocks
     that are clipped do not move, so their gain is 0. Always starts from cells.
     """
+    y, least, most, weight = leaves.y, leaves.least, leaves.most, leaves.weight
+    n = prices.shape[1]
+    chunk_node, chunk_start, chunk_stop = tree.chunk_node, tree.chunk_start, tree.chunk_stop
+    edges, inside, gain, level = blocks.edges, blocks.inside, blocks.gain, blocks.level
     total, value, begin = np.empty(n), np.empty(n), np.empty(n + 1, np.int64)
     for k in range(start, stop):
         moved = change[k]
@@ -134,11 +139,11 @@ def fit_bounded_leaves(
         price = prices[chunk_node[k]]
         for l in range(chunk_start[k], chunk_stop[k]):
             rate = 0.5 / weight[l]
-            blocks = 0
+            n_blocks = 0
             for i in range(n):
-                blocks = push_within(y[l, i] + rate * price[i], i, blocks, least[l], most[l], total, value, begin)
-            begin[blocks] = n
-            for b in range(blocks):
+                n_blocks = push_within(y[l, i] + rate * price[i], i, n_blocks, least[l], most[l], total, value, begin)
+            begin[n_blocks] = n
+            for b in range(n_blocks):
                 first, last = begin[b], begin[b + 1]
                 edges[l, b], level[l, b] = first, value[b]
                 free = least[l, last - 1] < value[b] < most[l, first]
@@ -147,8 +152,8 @@ def fit_bounded_leaves(
                     d = value[b] - y[l, i]
                     moved[i] += d
                     spent += weight[l] * d * d
-            edges[l, blocks] = n
-            inside[l, 0], inside[l, 1], inside[l, 2] = 0, blocks, blocks
+            edges[l, n_blocks] = n
+            inside[l, 0], inside[l, 1], inside[l, 2] = 0, n_blocks, n_blocks
         cost[k] = spent
 
 
@@ -196,11 +201,12 @@ def pool_weighted(y, price, weight, n, edges, known, sums, masses, total, mass, 
 
 
 @compiled
-def fit_weighted_leaves(
-    start, stop, y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n,
-    edges, inside, gain, level, change, cost,
-):  # fmt: skip
+def fit_weighted_leaves(start, stop, leaves, tree, prices, blocks, change, cost):
     """`fit_leaves` with one weight per cell, shape of y."""
+    y, upper, weight = leaves.y, leaves.upper, leaves.weight
+    n = prices.shape[1]
+    chunk_node, chunk_start, chunk_stop = tree.chunk_node, tree.chunk_start, tree.chunk_stop
+    edges, inside, gain, level = blocks.edges, blocks.inside, blocks.gain, blocks.level
     total, mass, sums, masses = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     begin = np.empty(n + 1, np.int64)
     for k in range(start, stop):
@@ -211,26 +217,26 @@ def fit_weighted_leaves(
         price = prices[chunk_node[k]]
         for l in range(chunk_start[k], chunk_stop[k]):
             row, w = y[l], weight[l]
-            blocks = pool_weighted(row, price, w, n, edges[l], inside[l, 2], sums, masses, total, mass, begin)
-            below, above = 0, blocks
-            for b in range(blocks):
+            n_blocks = pool_weighted(row, price, w, n, edges[l], inside[l, 2], sums, masses, total, mass, begin)
+            below, above = 0, n_blocks
+            for b in range(n_blocks):
                 first, last = begin[b], begin[b + 1]
                 edges[l, b] = first
-                value = total[b] / mass[b]
+                value = total[b] / mass[b]  # (sum of w y + p / 2) / (sum of w), clipped as in `fit_leaves`
                 if value <= 0.0:
                     value = 0.0
                     below = b + 1
                 elif value >= upper[l]:
                     value = upper[l]
                     above = min(above, b)
-                gain[l, b] = 0.5 / mass[b]
+                gain[l, b] = 0.5 / mass[b]  # 1 / (2 sum of w), what 1 / (2 w |b|) is where weights differ
                 level[l, b] = value
                 for i in range(first, last):
                     d = value - row[i]
                     moved[i] += d
                     spent += w[i] * d * d
-            edges[l, blocks] = n
-            inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), blocks
+            edges[l, n_blocks] = n
+            inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), n_blocks
         cost[k] = spent
 
 
@@ -241,6 +247,8 @@ def fit_nodes(start, stop, rate, parent, held, prices, own, cost):
     for r in range(start, stop):
         total = 0.0
         for i in range(n):
+            # c minimises w (c - y)^2 - (p[parent] - p[r]) c, so d = c - y is rate times that net price, with rate
+            # 1 / 2 w; then w d^2 is d / 2 times it, whatever w is, also where rate is 0 instead.
             above = prices[parent[r], i] if r > 0 else 0.0
             d = 0.0 if r == 0 and held and i == n - 1 else rate[r, i] * (above - prices[r, i])
             total += 0.5 * d * (above - prices[r, i])

@@ -1,17 +1,7 @@
 """The loops over the tree of prices, shared by every dual of M_c.
 
-Nodes are the inner regions that have a price, in level order; arrays of them are nodes x cells.
-
-    parent[r]               the node above r
-    child, child_from       the children of r are child[child_from[r] : child_from[r + 1]]
-    chunk_from[r]           leaves lie in chunks of one node each, those of r: chunk_from[r] .. chunk_from[r + 1] - 1
-    chunk_start, chunk_stop    chunk k holds the leaves chunk_start[k] .. chunk_stop[k] - 1
-    edges[l, b]             block b of leaf l is the cells edges[l, b] .. edges[l, b + 1] - 1, int32
-    inside[l]               blocks inside[l, 0] .. inside[l, 1] - 1 may move, inside[l, 2] is their number in all
-    gain[l, b]              by how much the block's value rises per unit of price on any of its cells, 0 where stuck
-    rate[r, i]              the same of a node's own value
-    first_free              the root's price is 0 before this cell, and an unknown from it on
-    held                    whether the root's last cell is its public total, so that it has no curvature of its own
+`pgsr.algorithms.m_c.arrays` says what `tree`, `blocks` and the other tuples hold. Arrays of nodes have the shape
+(m, n), with m nodes and n cells.
 
 Every loop works on the nodes (`expand`: leaves) start .. stop - 1, for `pgsr.machine.parallel`. Nodes are in level
 order, so a loop from the last to the first meets children before parents. Sums are formed chunk by chunk and node by
@@ -28,13 +18,11 @@ from pgsr.machine.compilation import compiled
 
 
 @compiled
-def gradient(start, stop, residual, own, parent, child_from, child, chunk_from, change, first_free, prices, out, value):
-    """out[r] = c[r] - sum of the children's values; value[r] = prices[r] . out[r].
-
-    `own` is c - y of the nodes, `change` x - y summed over the leaves of a chunk, and `residual` is y[r] minus the sum
-    of the children's y.
-    """
+def gradient(start, stop, tree, takings, prices, out, value):
+    """out[r] = c[r] - sum of the children's values, the derivative of D by p[r]; value[r] = p[r] . out[r]."""
     n = prices.shape[1]
+    residual, own, change = takings.residual, takings.own, takings.change
+    child_from, child, chunk_from = tree.child_from, tree.child, tree.chunk_from
     for r in range(start, stop):
         # c[r] - sum of the children's y; what children take beyond their y goes off, nodes first, then leaves by
         # chunks.
@@ -49,7 +37,7 @@ def gradient(start, stop, residual, own, parent, child_from, child, chunk_from, 
                 out[r, i] -= change[k, i]
         # Where the root has no price, D has no derivative by it.
         if r == 0:
-            for i in range(first_free):
+            for i in range(tree.first_free):
                 out[0, i] = 0.0
         total = 0.0
         for i in range(n):
@@ -58,9 +46,14 @@ def gradient(start, stop, residual, own, parent, child_from, child, chunk_from, 
 
 
 @compiled
-def sums_beyond(start, stop, child_from, child, grad, out):
-    """Upwards: out[r] = x[r] - c[r] where x[r] is the sum of the leaves below."""
+def sums_beyond(start, stop, tree, grad, out):
+    """Upwards: out[r] = x[r] - c[r] where x[r] is the sum of the leaves below.
+
+    With g[r] = c[r] - sum of the children's values, where a child node j counts with c[j] and a leaf with x: that is
+    -g[r] plus the sum over child nodes j of x[j] - c[j].
+    """
     n = grad.shape[1]
+    child_from, child = tree.child_from, tree.child
     for r in range(stop - 1, start - 1, -1):
         for i in range(n):
             out[r, i] = -grad[r, i]
@@ -71,9 +64,11 @@ def sums_beyond(start, stop, child_from, child, grad, out):
 
 
 @compiled
-def diagonal(start, stop, edges, inside, gain, chunk_from, chunk_start, chunk_stop, least, pivot):
+def diagonal(start, stop, tree, blocks, least, pivot):
     """pivot[r] = the diagonal of the leaves' part of the Hessian of node r, plus `least`."""
     n = pivot.shape[1]
+    edges, inside, gain = blocks.edges, blocks.inside, blocks.gain
+    chunk_from, chunk_start, chunk_stop = tree.chunk_from, tree.chunk_start, tree.chunk_stop
     steps = np.empty(n + 1)
     for r in range(start, stop):
         for i in range(n + 1):
@@ -93,13 +88,14 @@ def diagonal(start, stop, edges, inside, gain, chunk_from, chunk_start, chunk_st
 
 
 @compiled
-def eliminate(start, stop, rate, child_from, child, inverse, share):
+def eliminate(start, stop, rate, tree, inverse, share):
     """Upwards: eliminate the tree cell by cell, where the leaves' part is the diagonal given in `inverse`.
 
     Leaves one over the pivots of the children there, and share = rate * inverse of them. The root has no parent, so its
     pivots stay as they are, without its own rate.
     """
     n = inverse.shape[1]
+    child_from, child = tree.child_from, tree.child
     for r in range(stop - 1, start - 1, -1):
         for at in range(child_from[r], child_from[r + 1]):
             j = child[at]
@@ -112,9 +108,14 @@ def eliminate(start, stop, rate, child_from, child, inverse, share):
 
 
 @compiled
-def carry_up(start, stop, share, child_from, child, out):
-    """Upwards: the right-hand side out of the factored system once children are eliminated."""
+def carry_up(start, stop, share, tree, out):
+    """Upwards: the right-hand side out of the factored system once children are eliminated.
+
+    With v[j] = (out[j] + rate v[r]) / pivot of `eliminate` in the equation of r, its right-hand side rises by
+    rate / pivot out[j].
+    """
     n = out.shape[1]
+    child_from, child = tree.child_from, tree.child
     for r in range(stop - 1, start - 1, -1):
         for at in range(child_from[r], child_from[r + 1]):
             j = child[at]
@@ -123,14 +124,15 @@ def carry_up(start, stop, share, child_from, child, out):
 
 
 @compiled
-def carry_down(start, stop, inverse, share, parent, rest, out, dots):
-    """Downwards: out = the solution of the factored system, after `carry_up`; dots[r] = rest[r] . out[r]."""
+def carry_down(start, stop, inverse, share, tree, rest, out, dots):
+    """Downwards: out = the solution v of the factored system, after `carry_up`; dots[r] = rest[r] . v[r]."""
     n = out.shape[1]
+    parent = tree.parent
     for r in range(start, stop):
         above, total = parent[r], 0.0
         for i in range(n):
             value = inverse[r, i] * out[r, i]
-            if r > 0:
+            if r > 0:  # v[r] = (out[r] + rate v[parent]) / pivot
                 value += share[r, i] * out[above, i]
             out[r, i] = value
             total += rest[r, i] * value
@@ -138,12 +140,13 @@ def carry_down(start, stop, inverse, share, parent, rest, out, dots):
 
 
 @compiled
-def multiply(
-    start, stop, edges, inside, gain, rate, parent, child_from, child, chunk_from, chunk_start, chunk_stop,
-    first_free, held, ridge, least, v, out, dots,
-):  # fmt: skip
+def multiply(start, stop, tree, blocks, diagonal, v, out, dots):
     """out = (H + least) v, see the top of this file; dots[r] = v[r] . out[r]. A leaf costs its number of blocks."""
     n = v.shape[1]
+    edges, inside, gain = blocks.edges, blocks.inside, blocks.gain
+    rate, least = diagonal.rate, diagonal.least
+    parent, child_from, child = tree.parent, tree.child_from, tree.child
+    chunk_from, chunk_start, chunk_stop = tree.chunk_from, tree.chunk_start, tree.chunk_stop
     sums, steps = np.empty(n + 1), np.empty(n + 1)
     for r in range(start, stop):
         # Prefix sums of v[r], by which 1_b . v[r] is one difference.
@@ -166,15 +169,16 @@ def multiply(
             above = v[parent[r], i] if r > 0 else 0.0
             out[r, i] = level + rate[r, i] * (v[r, i] - above) + least * v[r, i]
         # The held cell is a constant: no curvature of its own, but what makes the matrix regular.
-        if r == 0 and held:
-            out[0, n - 1] += (ridge - rate[0, n - 1]) * v[0, n - 1]
+        if r == 0 and tree.held:
+            out[0, n - 1] += (diagonal.ridge - rate[0, n - 1]) * v[0, n - 1]
         # The child nodes' part, rate[j] (v[r] - v[j]).
         for at in range(child_from[r], child_from[r + 1]):
             j = child[at]
             for i in range(n):
                 out[r, i] += rate[j, i] * (v[r, i] - v[j, i])
+        # Where the root has no price, v is 0 and so is its equation.
         if r == 0:
-            for i in range(first_free):
+            for i in range(tree.first_free):
                 out[0, i] = 0.0
         # The inner product of this node; nodes are added up in order elsewhere.
         total = 0.0
@@ -184,8 +188,9 @@ def multiply(
 
 
 @compiled
-def expand(start, stop, edges, inside, level, upper, x):
+def expand(start, stop, blocks, upper, x):
     """x[l] = the values of the blocks of leaf l, clipped to 0..upper[l] and without a decrease in the last digit."""
+    edges, inside, level = blocks.edges, blocks.inside, blocks.level
     for l in range(start, stop):
         value = 0.0
         for b in range(inside[l, 2]):

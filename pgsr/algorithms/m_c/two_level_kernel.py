@@ -1,6 +1,6 @@
 """The loops of the two-level preconditioner, see `preconditioner.TwoLevel`.
 
-Arrays and ranges as in `tree_kernel`. Aggregate p is the cells starts[p]:starts[p + 1], and `aggregate_of[i]`
+Tuples and ranges as in `tree_kernel`. Aggregate p is the cells starts[p]:starts[p + 1], and `aggregate_of[i]`
 the aggregate of cell i. `ties[r, p]` is the sum of rate[r] over aggregate p.
 """
 
@@ -10,13 +10,15 @@ from pgsr.machine.compilation import compiled, inlined
 
 
 @compiled
-def coarse_leaves(start, stop, edges, inside, gain, chunk_from, chunk_start, chunk_stop, starts, aggregate_of, out):
+def coarse_leaves(start, stop, tree, blocks, starts, aggregate_of, out):
     """out[r] = Z' A Z, the leaves' part of the Hessian of node r on values that are constant on aggregates.
 
     With V[p] the sum of all cells before aggregate p, a block's sum is V at its end minus V at its start, either
     between two neighbouring V: at most four of them, so a block adds to sixteen numbers however long it is.
     """
     n_parts = out.shape[1]
+    edges, inside, gain = blocks.edges, blocks.inside, blocks.gain
+    chunk_from, chunk_start, chunk_stop = tree.chunk_from, tree.chunk_start, tree.chunk_stop
     squares = np.empty((n_parts + 2, n_parts + 2))
     for r in range(start, stop):
         for p in range(n_parts + 2):
@@ -59,7 +61,7 @@ def add_block(start, stop, gain, starts, aggregate_of, squares):
 
 
 @compiled
-def coarse_inverses(start, stop, ties, child_from, child, sizes, least, matrix):
+def coarse_inverses(start, stop, ties, tree, sizes, least, matrix):
     """Upwards: eliminate the tree. matrix[r], on entry the leaves' part A[r], becomes the inverse of its pivot
 
         pivot[r] = A[r] + R[r] + sum over child nodes j of (R[j] - R[j] pivot[j]^-1 R[j]),    R[r] = diag(ties[r]),
@@ -67,6 +69,7 @@ def coarse_inverses(start, stop, ties, child_from, child, sizes, least, matrix):
     but for the root, which is left as its pivot without R[0].
     """
     n_parts = matrix.shape[1]
+    child_from, child = tree.child_from, tree.child
     none = np.int64(0)  # not a literal, for which `invert` would be compiled once more
     for r in range(stop - 1, start - 1, -1):
         a = matrix[r]
@@ -109,15 +112,15 @@ def invert(a, fixed):
 
 
 @compiled
-def fine_leaves(
-    start, stop, edges, inside, gain, chunk_from, chunk_start, chunk_stop, starts, aggregate_of, least, pivot
-):
+def fine_leaves(start, stop, tree, blocks, starts, aggregate_of, least, pivot):
     """pivot[r] = the diagonal of the leaves' part of the Hessian of node r that aggregates miss, plus `least`.
 
     Only aggregates that a block enters or leaves miss anything of it. If it covers a share f of one, what is missed
     there is (1 - f)^2 on the cells inside and f^2 on those outside. Scaled so that single cells are missed as a whole.
     """
     n = pivot.shape[1]
+    edges, inside, gain = blocks.edges, blocks.inside, blocks.gain
+    chunk_from, chunk_start, chunk_stop = tree.chunk_from, tree.chunk_start, tree.chunk_stop
     steps = np.empty(n + 1)
     for r in range(start, stop):
         for i in range(n + 1):
@@ -171,19 +174,19 @@ def restrict(start, stop, starts, step, direction, product, x, rest, out, sums):
 
 
 @compiled
-def coarse_up(start, stop, inverse, ties, child_from, child, sums, partial):
+def coarse_up(start, stop, inverse, ties, tree, sums, partial):
     """Upwards: the coarse system's right-hand side once children are eliminated, and partial = inverse times it."""
     n_parts = sums.shape[1]
     for r in range(stop - 1, start - 1, -1):
-        for at in range(child_from[r], child_from[r + 1]):
-            j = child[at]
+        for at in range(tree.child_from[r], tree.child_from[r + 1]):
+            j = tree.child[at]
             for p in range(n_parts):
                 sums[r, p] += ties[j, p] * partial[j, p]
         times(inverse[r], sums[r], partial[r])
 
 
 @compiled
-def coarse_down(start, stop, inverse, ties, parent, sums, partial):
+def coarse_down(start, stop, inverse, ties, tree, sums, partial):
     """Downwards: sums = the coarse system's solution, after `coarse_up`."""
     n_parts = sums.shape[1]
     for r in range(start, stop):
@@ -191,7 +194,7 @@ def coarse_down(start, stop, inverse, ties, parent, sums, partial):
             for p in range(n_parts):
                 sums[0, p] = partial[0, p]
             continue
-        above = parent[r]
+        above = tree.parent[r]
         for p in range(n_parts):
             partial[r, p] = sums[r, p] + ties[r, p] * sums[above, p]
         times(inverse[r], partial[r], sums[r])
