@@ -55,9 +55,10 @@ are rounded softly, t = 1 is the relaxed dual, and t is lowered while gradients 
 own: every size has a tree of its own, which ends where sizes fold (`folded`).
 
 Files: `projection`, `integers` and `emd_projection` are the methods, `ascent` (Newton's method) and `quasi_newton`
-the ways up, `dual`, `integers_dual` and `emd_dual` the duals, `preconditioner` the M; the loops are `tree_kernel`
-(prices and Hessian), `squares_kernel`, `integers_kernel`, `absolute_kernel` and `two_level_kernel`. `folded`,
-`folded_dual` and `folded_kernel` are for sizes per level; `joint` takes the values of regions alone to a release.
+the ways up, `dual`, `integers_dual` and `emd_dual` the duals, `preconditioner` the M, `arrays` what loops are given;
+the loops are `tree_kernel` (prices and Hessian), `squares_kernel`, `integers_kernel`, `absolute_kernel` and
+`two_level_kernel`. `folded`, `folded_dual` and `folded_kernel` are for sizes per level; `joint` takes the values of
+regions alone to a release.
 """
 
 from pgsr.algorithms.m_c.emd_projection import EmdProjection

@@ -44,11 +44,11 @@ privacy.
 Noisy totals are public once they are drawn. Cumulative counts are then measured from above, as numbers of groups larger
 than s, whose noise has the same law; what the noisy total adds or takes are groups of size 0.
 
-Files: `method` is `Posterior`; `evidence` one region's values and windows, `chain_kernel` forward-backward, `prior`
-the prior means and shapes of all regions, `windows` the moving averages behind them, `misfit` where they contradict a
-region's own counts, `propagation` how errors pass through the joint stage, and `uncertainty` the
-intervals of a release. Where levels have sizes of their own, `rows` and `rows_kernel` do a level at a time, with the
-prior means of `folded_prior` and the errors of `folded_errors`.
+Files: `method` is `Posterior`; `evidence` one region's values and windows, `chain_kernel` forward-backward, `arrays`
+what loops are given, `prior` the prior means and shapes of all regions, `windows` the moving averages behind them,
+`misfit` where they contradict a region's own counts, `propagation` how errors pass through the joint stage, and
+`uncertainty` the intervals of a release. Where levels have sizes of their own, `rows` and `rows_kernel` do a level at a
+time, with the prior means of `folded_prior` and the errors of `folded_errors`.
 """
 
 from pgsr.algorithms.posterior.evidence import Evidence, Marginals

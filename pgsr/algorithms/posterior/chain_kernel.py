@@ -19,41 +19,35 @@ NEGLIGIBLE = 1e-280
 
 
 @compiled
-def forward_backward(
-    kind, y, law, coarse, fine, up_to, low, high, most, mu, shape, forward, mean, variance, median, step_variance
-):
+def forward_backward(noisy, prior, window, forward, moments):
     """Compute the posterior of every cumulative count c[s] of one region, given its noisy values.
 
     Args:
-        kind: 0, the values are noisy cumulative counts; 1, noisy ranked sizes; 2, noisy counts.
-        y: the noisy values, int64.
-        law: 0, the noise is double geometric; 1, discrete Gaussian.
-        coarse, fine: the powers of the law's base, see `power`.
-        up_to: the first `up_to` values were measured; others of 0..K were not (the public total, say).
-        low, high: the window of c[s], int64, shape (K + 1,); both never fall.
-        most: no cumulative count is larger.
-        mu: prior means of the counts, positive, shape (K + 1,).
-        shape: of their negative binomial distributions, at least 1, shape (K + 1,).
+        noisy, prior, window: of the region, see `pgsr.algorithms.posterior.arrays`.
         forward: room for (K + 1) x (largest width of a window).
-        mean, variance, median: of c[s], filled in; shape (K + 1,).
-        step_variance: of x[s] = c[s] - c[s-1], filled in; shape (K + 1,).
+        moments: filled in.
 
     Returns:
         The largest mass of a state at the edge of its window, edges at 0 and at `most` apart, and those of a window of
         one state; 1 if the values contradict the windows altogether.
     """
+    low, high, most = window.low, window.high, window.most
+    mu, shape = prior.mu, prior.shape
+    mean, variance, median, step_variance = moments.mean, moments.variance, moments.median, moments.step_variance
     n = len(mu)
     bottom = np.empty(n, np.int64)
     top = np.empty(n, np.int64)
-    if not forward_pass(kind, y, law, coarse, fine, up_to, low, high, mu, shape, forward, bottom, top):
+    if not forward_pass(noisy, prior, window, forward, bottom, top):
         return 1.0
     width = forward.shape[1]
     steps = np.empty(2 * width + 1)
     weight = np.empty(width)
     edge = 0.0
+    # From c[K] down: after[c - bottom[s]] = b[s](c), relative to the largest; before becomes b[s - 1].
     after = np.ones(width)
     before = np.empty(width)
     for s in range(n - 1, -1, -1):
+        # P(c[s] = c | y) = f[s](c) b[s](c) / total, and its moments, measured from bottom[s] so that nothing cancels.
         here = forward[s]
         n_states = top[s] - bottom[s] + 1
         total = 0.0
@@ -83,13 +77,14 @@ def forward_backward(
         if s == 0:
             step_variance[0] = variance[0]
         else:
+            # b[s - 1](c) = sum over x of q[s](x) w[s](c + x) b[s](c + x): q in `steps`, w b in `after`.
             least = max(0, low[s] - top[s - 1])
-            first, last = step_masses(
-                kind, y, law, coarse, fine, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps
-            )
-            state_weights(kind, y, law, coarse, fine, up_to, s, bottom[s], top[s], weight)
+            first, last = step_masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
+            state_weights(noisy, s, bottom[s], top[s], weight)
             for c in range(n_states):
                 after[c] *= weight[c]
+            # P(c[s - 1] = c, x[s] = x | y) ~ f[s - 1](c) q[s](x) w[s](c + x) b[s](c + x): the sums over both of 1, x
+            # and x^2, with x from `least` on, give the variance of x[s].
             there = forward[s - 1]
             largest = 0.0
             total = 0.0
@@ -118,7 +113,7 @@ def forward_backward(
 
 
 @compiled
-def draw(kind, y, law, coarse, fine, up_to, low, high, mu, shape, forward, uniforms, out):
+def draw(noisy, prior, window, forward, uniforms, out):
     """Draw whole vectors of cumulative counts from the posterior, by going back through the chain.
 
     c[K] is drawn from f[K], then c[s-1] given c[s] with P(c[s-1] = c) ~ f[s-1](c) q[s](c[s] - c): exact draws.
@@ -131,12 +126,14 @@ def draw(kind, y, law, coarse, fine, up_to, low, high, mu, shape, forward, unifo
     Returns:
         Whether the windows allow the values at all.
     """
+    low, high, mu, shape = window.low, window.high, prior.mu, prior.shape
     n = len(mu)
     bottom = np.empty(n, np.int64)
     top = np.empty(n, np.int64)
-    if not forward_pass(kind, y, law, coarse, fine, up_to, low, high, mu, shape, forward, bottom, top):
+    if not forward_pass(noisy, prior, window, forward, bottom, top):
         return False
     steps = np.empty(2 * forward.shape[1] + 1)
+    # c[K] is where the running sum of f[K], whose sum is 1, passes the uniform number.
     for d in range(len(out)):
         target = uniforms[d, n - 1]
         c = bottom[n - 1]
@@ -146,11 +143,11 @@ def draw(kind, y, law, coarse, fine, up_to, low, high, mu, shape, forward, unifo
         out[d, n - 1] = c
     for s in range(n - 1, 0, -1):
         least = max(0, low[s] - top[s - 1])
-        first, last = step_masses(
-            kind, y, law, coarse, fine, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps
-        )
+        first, last = step_masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
         there = forward[s - 1]
         for d in range(len(out)):
+            # Of all x with mass for which c[s] - x is a state, the one where the running sum of
+            # f[s - 1](c[s] - x) q[s](x) passes the uniform number's part of their total.
             c = out[d, s]
             start = max(first, c - top[s - 1])
             stop = min(last, c - bottom[s - 1])
@@ -169,23 +166,26 @@ def draw(kind, y, law, coarse, fine, up_to, low, high, mu, shape, forward, unifo
 
 
 @compiled
-def forward_pass(kind, y, law, coarse, fine, up_to, low, high, mu, shape, forward, bottom, top):
+def forward_pass(noisy, prior, window, forward, bottom, top):
     """Fill forward[s, c - bottom[s]] = f[s](c), of sum 1, for c = bottom[s]..top[s] within the window.
 
     Returns:
         Whether any state is possible at every s.
     """
+    low, high, mu, shape = window.low, window.high, prior.mu, prior.shape
     width = forward.shape[1]
     steps = np.empty(2 * width + 1)
     weight = np.empty(width)
     for s in range(len(mu)):
+        # The states that a step with mass leads to from those of s - 1, and their weights w[s].
         below = bottom[s - 1] if s > 0 else 0
         above = top[s - 1] if s > 0 else 0
         least = max(0, low[s] - above)
-        first, last = step_masses(kind, y, law, coarse, fine, up_to, s, least, high[s] - below, mu[s], shape[s], steps)
+        first, last = step_masses(noisy, s, least, high[s] - below, mu[s], shape[s], steps)
         start = max(low[s], below + first)
         stop = min(high[s], above + last)
-        state_weights(kind, y, law, coarse, fine, up_to, s, start, stop, weight)
+        state_weights(noisy, s, start, stop, weight)
+        # f[s](c) ~ w[s](c) sum over x of q[s](x) f[s - 1](c - x), with f[-1] all at 0.
         here = forward[s]
         for c in range(stop - start + 1):
             here[c] = 0.0
@@ -219,7 +219,7 @@ def forward_pass(kind, y, law, coarse, fine, up_to, low, high, mu, shape, forwar
 
 
 @compiled
-def step_masses(kind, y, law, coarse, fine, up_to, s, least, most, mu, shape, out):
+def step_masses(noisy, s, least, most, mu, shape, out):
     """Compute the masses of steps x in least..most, and give the range that is not negligible.
 
     out[x - least] is the mass of x, relative to the largest.
@@ -231,8 +231,11 @@ def step_masses(kind, y, law, coarse, fine, up_to, s, least, most, mu, shape, ou
     times the ratio of the likelihoods of a noisy count y (see `weighed`). The product falls with x (for shape
     at least 1), so the masses have one peak, are computed outwards from it, and are cut off where they are negligible.
     """
-    counts = kind == 2 and s < up_to
+    y, law, coarse, fine = noisy.y, noisy.law, noisy.coarse, noisy.fine
+    counts = noisy.kind == 2 and s < noisy.up_to
     p = mu / (shape + mu)
+    # Without a likelihood P(x + 1) / P(x) is at least 1 where x + 1 <= (shape - 1) mu / shape, whose whole part is the
+    # peak therefore; a likelihood moves it on, step by step.
     peak = min(max(np.int64((shape - 1.0) * mu / shape), least), most)
     if counts:
         while peak < most and weighed((shape + peak) / (peak + 1.0) * p, law, coarse, fine, y[s] - peak) > 1.0:
@@ -240,6 +243,7 @@ def step_masses(kind, y, law, coarse, fine, up_to, s, least, most, mu, shape, ou
         while peak > least and weighed((shape + peak - 1.0) / peak * p, law, coarse, fine, y[s] - peak + 1) < 1.0:
             peak -= 1
     out[peak - least] = 1.0
+    # Upwards by P(x + 1) / P(x), then downwards by one over it.
     last = peak
     mass = 1.0
     while last < most:
@@ -266,7 +270,7 @@ def step_masses(kind, y, law, coarse, fine, up_to, s, least, most, mu, shape, ou
 
 
 @compiled
-def state_weights(kind, y, law, coarse, fine, up_to, s, low, high, out):
+def state_weights(noisy, s, low, high, out):
     """Compute out[c - low], the likelihood of c[s] = c relative to the largest in the window low..high.
 
     With the noise z = y - (true value), P(z) ~ base^loss(z) for whole numbers loss(z): |z| and base exp(-1 / scale) for
@@ -280,11 +284,14 @@ def state_weights(kind, y, law, coarse, fine, up_to, s, low, high, out):
     and c[s] weighs base to the power of the sum over ranks i >= c[s]. Either way, from c to c + 1 the exponent changes
     by `change_of_loss` at d = y[s] - c, or at d = s + 1 - y[c], because the losses are even.
     """
+    kind, y, law, up_to = noisy.kind, noisy.y, noisy.law, noisy.up_to
+    coarse, fine = noisy.coarse, noisy.fine
     n_states = high - low + 1
     if kind == 2 or (kind == 0 and s >= up_to):
         for c in range(n_states):
             out[c] = 1.0
         return
+    # The exponents begin at 0 for c = low; the smallest, whose power is the largest, is taken off in a second pass.
     exponent = 0
     smallest = 0
     for c in range(n_states - 1):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2
+from pgsr.algorithms.posterior.arrays import Moments, Noisy, Prior, Window
 from pgsr.algorithms.posterior.likelihood import Likelihood
 from pgsr.algorithms.posterior.misfit import WIDE_SHAPE, misfits
 from pgsr.algorithms.simplex import simplex_projection
@@ -139,13 +140,12 @@ class Evidence:
             low, high = self._window(centre, half * widening)
             width = int((high - low).max()) + 1
             mean, variance, step_variance = np.full((3, self.n_sizes), np.nan)
-            median = np.empty(self.n_sizes, np.int64)
-            room = np.empty((self.n_sizes, width))
-            about = (*self._likelihood(width), low, high, self.most, mu, shape, room)
-            edge = forward_backward(*about, mean, variance, median, step_variance)
+            found = Moments(mean, variance, np.empty(self.n_sizes, np.int64), step_variance)
+            window, room = Window(low, high, self.most), np.empty((self.n_sizes, width))
+            edge = forward_backward(self._noisy(width), Prior(mu, shape), window, room, found)
             if edge <= border or width > self.most:
                 assert not np.isnan(mean).any(), "the noisy values are impossible under their own law"
-                return Marginals(mean, variance, median, step_variance, mu, wide)
+                return Marginals(*found, mu, wide)
             widening *= 1.5
             if (
                 edge > CONTRADICTION
@@ -164,12 +164,13 @@ class Evidence:
         """
         from pgsr.algorithms.posterior.chain_kernel import draw
 
+        prior = Prior(found.prior_mean, np.where(found.wide, WIDE_SHAPE, shape))
         widening, out = 1.0, np.empty(uniforms.shape, np.int64)
         while True:
             low, high = self._window(found.mean, (6.5 * np.sqrt(found.variance) + 3.0) * widening)
             width = int((high - low).max()) + 1
-            about = (*self._likelihood(width), low, high, found.prior_mean, np.where(found.wide, WIDE_SHAPE, shape))
-            if draw(*about, np.empty((self.n_sizes, width)), uniforms, out):
+            window, room = Window(low, high, self.most), np.empty((self.n_sizes, width))
+            if draw(self._noisy(width), prior, window, room, uniforms, out):
                 return out
             widening *= 1.5
 
@@ -190,10 +191,10 @@ class Evidence:
         off = np.abs(own - mu) > conflict * np.sqrt(mu + mu * mu / shape) + half
         return np.where(off, np.maximum(own, float(self.law.variance_bound) ** 0.5), mu)
 
-    def _likelihood(self, width: int) -> tuple[int, np.ndarray, int, np.ndarray, np.ndarray, int]:
-        """List what the compiled loops read of the noisy values and their law, in windows of this width."""
+    def _noisy(self, width: int) -> Noisy:
+        """Collect what the compiled loops read of the noisy values and their law, in windows of this width."""
         of = Likelihood.of(self.law, width)
-        return KINDS[self.view], self.values, of.law, of.coarse, of.fine, self.measured
+        return Noisy(KINDS[self.view], self.values, of.law, of.coarse, of.fine, self.measured)
 
     def _window(self, centre: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low = np.maximum(0, np.floor(centre - half)).astype(np.int64)

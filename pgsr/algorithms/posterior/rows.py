@@ -17,6 +17,7 @@ import numpy as np
 
 from pgsr.algorithms.isotonic import isotonic_l1_middles
 from pgsr.algorithms.m_c.joint import laws_of
+from pgsr.algorithms.posterior.arrays import Noisy, Prior, Round, RowMoments
 from pgsr.algorithms.posterior.evidence import BORDER, KINDS, ROUGH_BORDER
 from pgsr.algorithms.posterior.folded_prior import Levels, prior_means
 from pgsr.algorithms.posterior.likelihood import Likelihood
@@ -126,11 +127,10 @@ def _improve(
     likelihood = Likelihood.of(law, int(min(total.max(initial=0) + 1, _NOTHING * deviation + 2)))
     n_sizes = y.shape[1]
     up_to = n_sizes - (view is View.CUMULATIVE)
-    powers = likelihood.law, likelihood.coarse, likelihood.fine
-    shapes = np.where(wide, WIDE_SHAPE, prior.shapes(n_sizes))
-    filled = mu, shapes, border, mean, variance, steps
-    about = KINDS[view], y, *powers, up_to, deviation, total, half, first
-    share(posterior_rows, range(len(y)), 20 * n_sizes, *about, *filled)
+    noisy = Noisy(KINDS[view], y, likelihood.law, likelihood.coarse, likelihood.fine, up_to)
+    moments = RowMoments(mean, variance, steps)
+    given, about = Prior(mu, np.where(wide, WIDE_SHAPE, prior.shapes(n_sizes))), Round(half, first, border, deviation)
+    share(posterior_rows, range(len(y)), 20 * n_sizes, noisy, given, total, about, moments)
 
 
 def _pilot(view: View, y: np.ndarray, totals: np.ndarray) -> np.ndarray:

@@ -2,43 +2,40 @@
 
 import numpy as np
 
+from pgsr.algorithms.posterior.arrays import Moments, Noisy, Prior, Window
 from pgsr.algorithms.posterior.chain_kernel import forward_backward
 from pgsr.algorithms.posterior.evidence import CONFLICTS, CONTRADICTION, PATIENCE
 from pgsr.machine.compilation import compiled
 
 
 @compiled
-def posterior_rows(
-    start, stop, kind, y, law, coarse, fine, up_to, deviation, total, half, first, mu, shape, border, mean, variance,
-    steps,
-):  # fmt: skip
+def posterior_rows(start, stop, noisy, prior, total, about, moments):
     """Replace means and variances of the cumulative counts of rows start..stop-1 by those of their posterior.
 
-    Windows lie around the means, and are widened until no more than `border` of the mass lies at an edge. Where the
-    prior contradicts the noisy values even so it gives way, as in `Evidence.marginals`.
+    Windows lie around the means, and are widened until no more than `about.border` of the mass lies at an edge. Where
+    the prior contradicts the noisy values even so it gives way, as in `Evidence.marginals`.
 
     Args:
-        kind, law, coarse, fine, up_to: as in `forward_backward`.
-        y: noisy values, int64, shape (regions, K + 1).
-        deviation: the standard deviation of the noise, or a bound on it.
+        noisy, prior: of several regions, see `posterior.arrays`; prior means that give way are replaced.
         total: public numbers of groups, int64, shape (regions,).
-        half: of the windows of the first round; later ones depend on the variances.
-        first: whether this is the first round.
-        mu: prior means of the counts, shape (regions, K + 1); those that give way are replaced.
-        shape: of their negative binomial distributions, same shape.
-        border: the mass that may lie at an edge.
-        mean, variance: of c[s], replaced; shape (regions, K + 1).
-        steps: filled with the variances of the counts x[s] = c[s] - c[s - 1], same shape; of no rows if they are not
-            wanted.
+        about: the round.
+        moments: means and variances are replaced, variances of steps filled in.
     """
+    y, mu, shape = noisy.y, prior.mu, prior.shape
+    half, first = about.half, about.first
+    mean, variance, steps = moments.mean, moments.variance, moments.step_variance
     n = y.shape[1]
     low, high = np.empty(n, np.int64), np.empty(n, np.int64)
     found, spread, step_variance, middle = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
+    filled = Moments(found, spread, middle, step_variance)
     room = np.empty((n, 64))
     for r in range(start, stop):
         most = total[r]
         widening, conflict = 1.0, 0
+        evidence = Noisy(noisy.kind, y[r], noisy.law, noisy.coarse, noisy.fine, noisy.up_to)
         while True:
+            # The window of c[s] is its mean +- reach within 0..most; cut so that neither end falls with s, as c[s] does
+            # not, and shut at c[K], which is public.
             widest = 0.0
             for s in range(n):
                 reach = reached(half, first, variance[r, s]) * widening
@@ -55,15 +52,14 @@ def posterior_rows(
                 width = max(width, high[s] - low[s] + 1)
             if width > room.shape[1]:
                 room = np.empty((n, max(width, 2 * room.shape[1])))
-            edge = forward_backward(
-                kind, y[r], law, coarse, fine, up_to, low, high, most, mu[r], shape[r], room[:, :width],
-                found, spread, middle, step_variance,
-            )  # fmt: skip
-            if edge <= border or width > most:
+            window = Window(low, high, most)
+            edge = forward_backward(evidence, Prior(mu[r], shape[r]), window, room[:, :width], filled)
+            if edge <= about.border or width > most:
                 break
+            # Mass at an edge: wider, and if that does not help, the prior gives way where it is off.
             widening *= 1.5
             if edge > CONTRADICTION and 1.5 * widest > PATIENCE * half and conflict < len(CONFLICTS):
-                give_way(mean[r], variance[r], half, first, mu[r], shape[r], CONFLICTS[conflict], deviation)
+                give_way(mean[r], variance[r], half, first, mu[r], shape[r], CONFLICTS[conflict], about.deviation)
                 widening = 1.0
                 conflict += 1
         for s in range(n):
@@ -85,6 +81,7 @@ def give_way(mean, variance, half, first, mu, shape, conflict, deviation):
     for s in range(len(mu)):
         own = mean[s] - before
         before = mean[s]
+        # The variance of a negative binomial count of mean mu and this shape is mu + mu^2 / shape.
         spread = np.sqrt(mu[s] + mu[s] * mu[s] / shape[s])
         if abs(own - mu[s]) > conflict * spread + reached(half, first, variance[s]):
             mu[s] = max(own, deviation)

@@ -1,0 +1,94 @@
+"""The arrays that the compiled loops of the posterior share, in the symbols of the docstring of this room."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Noisy(NamedTuple):
+    """The noisy values of one region, or of several with a row each, and the law of their noise.
+
+    Attributes:
+        kind: 0, the values are noisy cumulative counts; 1, noisy ranked sizes; 2, noisy counts.
+        y: the noisy values; int64, shape (values,), or (regions, values).
+        law: 0, the noise is double geometric; 1, discrete Gaussian.
+        coarse, fine: powers of the law's base, base^(j len(fine)) and base^i; see `chain_kernel.power`.
+        up_to: the first `up_to` values were measured; others of 0..K were not (the public total, say).
+    """
+
+    kind: int
+    y: np.ndarray
+    law: int
+    coarse: np.ndarray
+    fine: np.ndarray
+    up_to: int
+
+
+class Prior(NamedTuple):
+    """The negative binomial distributions q[s] of the counts; shape (K + 1,), or (regions, K + 1).
+
+    Attributes:
+        mu: their means, positive.
+        shape: their shapes, at least 1.
+    """
+
+    mu: np.ndarray
+    shape: np.ndarray
+
+
+class Window(NamedTuple):
+    """The states in which the chain of one region is computed.
+
+    Attributes:
+        low, high: low[s] <= c[s] <= high[s]; both never fall; int64, shape (K + 1,).
+        most: no cumulative count is larger.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    most: int
+
+
+class Moments(NamedTuple):
+    """What is known of the cumulative counts c[s] of one region; shape (K + 1,).
+
+    Attributes:
+        mean: E c[s].
+        variance: Var c[s].
+        median: the smallest c with P(c[s] <= c) of at least 1/2; int64.
+        step_variance: Var x[s] of the counts x[s] = c[s] - c[s - 1].
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+    median: np.ndarray
+    step_variance: np.ndarray
+
+
+class RowMoments(NamedTuple):
+    """The same of several regions, without medians; shape (regions, K + 1).
+
+    Attributes:
+        mean, variance: of c[s].
+        step_variance: of x[s]; of no rows if it is not wanted.
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+    step_variance: np.ndarray
+
+
+class Round(NamedTuple):
+    """One of the rounds in which means and priors of several regions follow from each other.
+
+    Attributes:
+        half: the half-width of windows in the first round; later ones depend on the variances.
+        first: whether this is the first round.
+        border: the mass that may lie at the edge of a window.
+        deviation: the standard deviation of the noise, or a bound on it.
+    """
+
+    half: float
+    first: bool
+    border: float
+    deviation: float
