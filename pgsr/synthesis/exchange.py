@@ -53,7 +53,7 @@ def exchange(
 
     Cost: per sweep O(members attributes pairs), with all pairs of the other attributes, and once all expected counts.
     """
-    from pgsr.synthesis.exchange_kernel import sweep
+    from pgsr.synthesis.exchange_kernel import Drawn, Proposing, Tables, sweep
 
     domain = model.domain
     sets = _sets(domain)
@@ -61,20 +61,18 @@ def exchange(
         return drawn
     off_persons, off_groups = (_off(model, kind_of, drawn, level, sets) for level in (Level.INDIVIDUAL, Level.GROUP))
     own = np.array([len(a) for a in domain.individual], np.int64)
-    block_starts, block_strides, tables = _blocks(model)
+    proposing = Proposing(own, *_blocks(model))
     codes = np.column_stack([drawn.groups, drawn.sizes - domain.min_size]).astype(np.int64)
     persons, weight = drawn.persons.astype(np.int64), (drawn.n_persons / drawn.n_groups) ** 4
     first, group_of = drawn.first.astype(np.int64), np.asarray(drawn.group_of, np.int64)
-    tables_of = _tables_of(domain, sets)
+    members = Drawn(first, codes, persons, group_of, _slots(drawn), component)
+    tables = Tables(*_tables_of(domain, sets), weight, off_persons, off_groups)
     for _ in range(SWEEPS):
         order = rng.permutation(len(persons))
         for start in range(0, len(order), MEMBERS_AT_ONCE):
             part = order[start : start + MEMBERS_AT_ONCE]
             uniforms = rng.random((len(part), len(own)))
-            sweep(
-                first, codes, persons, group_of, _slots(drawn), component, part, own, block_starts, block_strides,
-                tables, *tables_of, weight, uniforms, off_persons, off_groups,
-            )  # fmt: skip
+            sweep(part, uniforms, members, proposing, tables)
     return Population(domain, drawn.groups, persons, drawn.group_of, drawn.role_of)
 
 

@@ -1,50 +1,86 @@
 """The compiled loop of `pgsr.synthesis.exchange`: one sweep of moves over members and their attributes."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from pgsr.machine.compilation import compiled, inlined
 from pgsr.synthesis.balanced_kernel import inverted
 
 
+class Drawn(NamedTuple):
+    """The groups and members that were drawn.
+
+    Attributes:
+        first: group g has the members first[g] .. first[g + 1] - 1; int64, shape (groups + 1,).
+        codes: of groups, the size last; int64, (groups, contexts).
+        persons: the values of members; int64, (members, attributes).
+        group_of: the group of a member; int64, (members,).
+        slot_of: its slot m, the place among those of its role in its group; int64, (members,).
+        component: the component k of the model from which a group was drawn; int64, (groups,).
+    """
+
+    first: np.ndarray
+    codes: np.ndarray
+    persons: np.ndarray
+    group_of: np.ndarray
+    slot_of: np.ndarray
+    component: np.ndarray
+
+
+class Proposing(NamedTuple):
+    """The model's chances of values, given the other values in the same block of attributes.
+
+    Attributes:
+        own: numbers of values of attributes; int64, (attributes,).
+        starts: the first row in `chances` of the block of an attribute; int64, (attributes,).
+        strides: strides[j, i] is how many rows a step in attribute i is in the block of j, 0 outside it; int64,
+            (attributes, attributes).
+        chances: of the combinations of a block's values, in slot m and component k; (rows of all blocks, M, K).
+    """
+
+    own: np.ndarray
+    starts: np.ndarray
+    strides: np.ndarray
+    chances: np.ndarray
+
+
+class Tables(NamedTuple):
+    """The tables of three attributes, and by how much their cells are off: what was drawn minus what is expected.
+
+    Attributes:
+        set_starts: the tables of attribute j are sets[set_starts[j] : set_starts[j + 1]]; int64, (attributes + 1,).
+        sets: two other columns, of contexts and then of attributes, each with its stride, the stride of the attribute
+            itself, and the first cell; int64, (rows, 6).
+        weight: of a cell of groups, relative to one of persons.
+        off_persons, off_groups: off, of cells that count persons, and groups with such a person; (cells,).
+    """
+
+    set_starts: np.ndarray
+    sets: np.ndarray
+    weight: float
+    off_persons: np.ndarray
+    off_groups: np.ndarray
+
+
 @compiled
-def sweep(
-    first,
-    codes,
-    persons,
-    group_of,
-    slot_of,
-    component,
-    order,
-    own,
-    block_starts,
-    block_strides,
-    tables,
-    set_starts,
-    sets,
-    weight,
-    uniforms,
-    off_persons,
-    off_groups,
-):
+def sweep(order, uniforms, drawn, model, tables):
     """Propose another value for every attribute of the members in `order`; keep it where the tables come nearer.
 
-    A cell is off by what was drawn minus what is expected. A move is kept if it makes the sum of all fourth powers, of
-    persons and `weight` times of groups, smaller.
+    A move is kept if it makes the sum over all cells of off^4, of persons and `weight` times of groups, smaller.
 
     Args:
-        first: (groups + 1,) rows of members.
-        codes: (groups, contexts) codes of groups; persons: (members, attributes), changed in place.
-        group_of, slot_of: per member; component: per group.
-        own: (attributes,) numbers of values.
-        block_starts: the first row of the block of every attribute in `tables`; block_strides: (attributes, attributes)
-            how many rows a step in one attribute is in the block of another, 0 outside the block.
-        tables: (cells of blocks, M, K), chances of the combinations of a block's values.
-        set_starts: (attributes + 1,) rows of `sets`, those of an attribute together.
-        sets: (rows, 6) its tables of three attributes: two other columns, of contexts and then of attributes, each with
-            its stride, the stride of the attribute itself, and the first cell.
+        order: members, int64.
         uniforms: (members in order, attributes) in [0, 1).
-        off_persons, off_groups: (cells,), kept up to date.
+        drawn: groups and members, whose values change.
+        model: which proposes values.
+        tables: whose cells are kept up to date.
     """
+    first, codes, persons = drawn.first, drawn.codes, drawn.persons
+    group_of, slot_of, component = drawn.group_of, drawn.slot_of, drawn.component
+    own, starts, strides, chances = model.own, model.starts, model.strides, model.chances
+    set_starts, sets, weight = tables.set_starts, tables.sets, tables.weight
+    off_persons, off_groups = tables.off_persons, tables.off_groups
     n_contexts, n_own = codes.shape[1], persons.shape[1]
     n_most = 0
     for j in range(n_own):
@@ -57,15 +93,17 @@ def sweep(
         member = order[turn]
         g = group_of[member]
         for j in range(n_own):
-            old, step = persons[member, j], block_strides[j, j]
-            row = block_starts[j] - step * old
+            # The model's proposal: P(value of j | the member's other values in its block) ~ the block's chances.
+            old, step = persons[member, j], strides[j, j]
+            row = starts[j] - step * old
             for i in range(n_own):
-                row += block_strides[j, i] * persons[member, i]
+                row += strides[j, i] * persons[member, i]
             for value in range(own[j]):
-                chance[value] = tables[row + step * value, slot_of[member], component[g]]
+                chance[value] = chances[row + step * value, slot_of[member], component[g]]
             new = inverted(chance[: own[j]], uniforms[turn, j])
             if new == old:
                 continue
+            # In each table of j the member leaves one cell and comes to another: `cells` is both but for j's own value.
             n_sets = set_starts[j + 1] - set_starts[j]
             for s in range(n_sets):
                 at = sets[set_starts[j] + s]
@@ -78,6 +116,7 @@ def sweep(
                         cell += stride * persons[member, column - n_contexts]
                 cells[s] = cell
                 loses[s] = gains[s] = True
+            # Of groups, a cell loses one only if no other member of the group is in it, and likewise gains one.
             for other in range(first[g], first[g + 1]):
                 value = persons[other, j]
                 if other == member or value not in (old, new):
@@ -91,6 +130,7 @@ def sweep(
                             loses[s] = False
                         else:
                             gains[s] = False
+            # (off - 1)^4 - off^4 where a cell loses one, (off + 1)^4 - off^4 where it gains one.
             change = 0.0
             for s in range(n_sets):
                 stride = sets[set_starts[j] + s, 4]
