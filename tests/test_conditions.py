@@ -45,7 +45,6 @@ def test_a_modeller_states_bounds_and_rows() -> None:
     assert stated.names == ("total(US/MI) >= 3", "cells(US/GA, 1) >= cells(US/GA, 2)")
     assert stated.stated[1] == "cells(US/GA, 3) == 4"
     assert stated.stated[stated.sources[0, 1, 3]] == "cells(US/GA, 3) == 4"
-    assert stated.bound_name(1, 3, TREE.paths) == "cells(US/GA, 3) == 4"
 
 
 def test_numbers_of_entities_weigh_each_size_by_itself() -> None:

@@ -83,7 +83,7 @@ def test_runs_equal_fractions_group_size_by_group_size():
         bottom_count = rng.integers(1, 30, len(bottom_size))
         edges = np.sort(rng.integers(0, bottom_count.sum() + 1, int(rng.integers(0, 7))))
         top_count = np.diff([0, *edges, bottom_count.sum()])  # some runs are empty
-        found = match_runs(np.arange(len(top_count)), top_count, bottom_size, bottom_count)
+        found = match_runs(top_count, bottom_size, bottom_count)
         expected = naive.matched_runs(top_count.tolist(), bottom_size.tolist(), bottom_count.tolist())
         assert list(zip(*(part.tolist() for part in found), strict=True)) == expected
 
@@ -96,7 +96,7 @@ def test_products_of_counts_may_exceed_64_bits(most: int):
         bottom_count = rng.integers(most // 2, most, len(bottom_size))
         edges = np.sort(rng.integers(0, bottom_count.sum() + 1, 3))
         top_count = np.diff([0, *edges, bottom_count.sum()])
-        found = match_runs(np.arange(len(top_count)), top_count, bottom_size, bottom_count)
+        found = match_runs(top_count, bottom_size, bottom_count)
         expected = naive.matched_runs(top_count.tolist(), bottom_size.tolist(), bottom_count.tolist())
         assert list(zip(*(part.tolist() for part in found), strict=True)) == expected
 

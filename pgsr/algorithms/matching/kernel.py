@@ -9,11 +9,11 @@ LARGEST_PRODUCT = 2**62
 
 
 @compiled
-def match_runs(top_size, top_count, bottom_size, bottom_count):
+def match_runs(top_count, bottom_size, bottom_count):
     """Match the groups of a parent to those of its children, smallest sizes first.
 
-    Runs are in increasing order of size, the children's of equal size in the order of the children. Returns arrays
-    (top run, bottom run, number of matched groups).
+    Runs are in increasing order of size, the children's of equal size in the order of the children; the parent's sizes
+    have no other part in it. Returns arrays (top run, bottom run, number of matched groups).
 
     All groups of the smallest bottom size are matched if the smallest top size has room for them; else that room is
     shared among the children in proportion to their groups of this size: floors, then the largest remainders one more,
@@ -26,12 +26,14 @@ def match_runs(top_size, top_count, bottom_size, bottom_count):
     top, room = -1, np.int64(0)
     start = 0
     while start < len(bottom_size):
+        # The runs of one bottom size, a child's each, have left[k] groups that are not matched yet, `total` together.
         n, total = 0, np.int64(0)
         while start + n < len(bottom_size) and bottom_size[start + n] == bottom_size[start]:
             left[n] = bottom_count[start + n]
             total += left[n]
             n += 1
         while total > 0:
+            # The smallest top size with groups that are not matched yet, `room` of them.
             while room == 0:
                 top += 1
                 room = top_count[top]
@@ -39,6 +41,7 @@ def match_runs(top_size, top_count, bottom_size, bottom_count):
                 for k in range(n):
                     share[k] = left[k]
             else:
+                # Child k's part is room left[k] / total.
                 missing = room
                 for k in range(n):
                     share[k], rest[k] = part_of(room, left[k], total)
@@ -69,6 +72,7 @@ def part_of(room, left, total):
     whole, rest = np.int64(0), np.int64(0)
     for bit in range(62, -1, -1):
         whole *= 2
+        # rest + more, without forming the sum, which may be beyond 64 bits.
         for more in (rest, room if left >> bit & 1 else np.int64(0)):
             if rest >= total - more:
                 rest -= total - more

@@ -70,9 +70,7 @@ def _sorted_pairs(parents: Runs, children: Runs, tree: Hierarchy, level: int, de
 
     for there, below in _families(parents, children, tree, level, deadline):
         order = below.start + np.argsort(children.size[below], kind="stable")
-        top, place, count = match_runs(
-            parents.size[there], parents.count[there], children.size[order], children.count[order]
-        )
+        top, place, count = match_runs(parents.count[there], children.size[order], children.count[order])
         yield there.start + top, order[place], count
 
 

@@ -110,7 +110,7 @@ def match_groups(parent: Groups, children: Sequence[Groups]) -> Match:
 
     _, size, count = runs_below(parent, children)
     order = np.argsort(size, kind="stable")
-    top, place, matched = match_runs(parent.size, parent.count, size[order], count[order])
+    top, place, matched = match_runs(parent.count, size[order], count[order])
     return Match.of(parent, children, top, order[place], matched)
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy  # which imports its submodules when they are used
 
-from pgsr.data.region_ids import region_id
 from pgsr.errors import ProblemError
 from pgsr.problems.conditions.expressions import Condition
 from pgsr.problems.conditions.resolved import Cells, matched
@@ -113,15 +112,6 @@ class Conditions:
     def n_bounds(self) -> int:
         """The number of cells with a bound."""
         return int(self.bounded.sum())
-
-    def bound_name(self, region: int, size: int, paths: Sequence[Sequence[str]]) -> str:
-        """Write the stated bounds of one cell, such as cells(US/GA, 3) == 412."""
-        low, high = int(self.lower[region, size]), int(self.upper[region, size])
-        cell = f"cells({region_id(paths[region])}, {size})"
-        if low == high:
-            return f"{cell} == {low:,}"
-        text = cell if high >= UNBOUNDED else f"{cell} <= {high:,}"
-        return text if low <= -UNBOUNDED else f"{low:,} <= {text}" if high < UNBOUNDED else f"{cell} >= {low:,}"
 
     def and_also(self, other: "Conditions") -> "Conditions":
         """Join two sets of conditions over the same cells."""

@@ -32,9 +32,6 @@ from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.regions import locate, source_of
 from pgsr.tables.session import Session
 
-OVERRIDES = ("epsilon", "mechanism", "max_size", "output", "ledger", "sign")
-"""The keys that a flag of the command line may replace."""
-
 _BESIDE = Path()
 """The log's default, which names no file."""
 
@@ -125,7 +122,7 @@ class ReleaseConfig:
 
         Args:
             path: of the file; `EXAMPLE` shows every key.
-            overrides: keys of `OVERRIDES` that replace those of the file, relative to the working folder.
+            overrides: keys that replace those of the file, paths relative to the working folder.
 
         Raises:
             ConfigError: the file is absent or no TOML, or keys are missing, unknown or of the wrong kind; the message
