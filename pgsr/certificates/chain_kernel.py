@@ -18,10 +18,12 @@ def chain_closes(low, high, joined, at_lower, at_upper):
     least = np.int64(0)
     most = np.int64(UNLIMITED) if at_lower else np.int64(0)
     for i in range(n):
+        # mu[i - 1] - g[i] for all mu[i - 1] and g[i] that are possible, as far as it is not negative.
         least = max(np.int64(0), least - high[i])
         most = min(np.int64(UNLIMITED), most - low[i])
         if most < least:
             return False
+        # Between cells that differ, complementary slackness asks for mu[i] = 0.
         if not (joined[i] if i < n - 1 else at_upper):
             if least > 0:
                 return False

@@ -40,6 +40,8 @@ def settle(x, y, w, parent, n_inner, set_of, inner, ends):
     for sweep in range(1, most + 1):
         changed = False
         lowest = np.int64(0)
+        # Leaves: P[own] <= P[above] - w (2 (x - y) - 1) where x > 0, all cells of a set first, since they share its
+        # potential; then P[above] <= P[own] + w (2 (x - y) + 1).
         for r in range(n_inner, n_regions):
             end = set_of[r - n_inner]
             above, here = inner[parent[r]], ends[end]
@@ -60,6 +62,7 @@ def settle(x, y, w, parent, n_inner, set_of, inner, ends):
                     inner_from[parent[r], s] = r
                     changed = True
                     lowest = min(lowest, label)
+        # Inner regions upwards, the second condition, and from the root's cells to the top.
         for r in range(n_inner - 1, 0, -1):
             above = inner[parent[r]]
             for s in range(n_sizes):
@@ -76,6 +79,7 @@ def settle(x, y, w, parent, n_inner, set_of, inner, ends):
                 end_from[top] = s
                 changed = True
                 lowest = min(lowest, label)
+        # Inner regions downwards, the first condition.
         for r in range(n_inner):
             for s in range(n_sizes):
                 if x[r, s] > 0:
@@ -86,6 +90,8 @@ def settle(x, y, w, parent, n_inner, set_of, inner, ends):
                         inner_from[r, s] = _ABOVE
                         changed = True
                         lowest = min(lowest, label)
+        # No arc lowers a label, so all conditions hold; or labels leave 64 bits; or a vertex is its own ancestor, a
+        # negative cycle.
         if not changed:
             return SETTLED, sweep
         if lowest < _LOWEST:
@@ -102,6 +108,7 @@ def _has_cycle(inner_from, end_from, set_of, parent, mark):
     first_end = n_inner * n_sizes
     top = first_end + len(end_from) - 1
     mark[:] = -1
+    # Follow where labels came from until a vertex of this walk, a cycle, or of an earlier one, none, or a start.
     for start in range(top + 1):
         vertex = np.int64(start)
         while mark[vertex] < 0:

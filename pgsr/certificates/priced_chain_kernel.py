@@ -42,6 +42,8 @@ def bound_l2_rows(y, w, net, lower, upper, least_cells, most_cells, integer, val
         weight = float(w[r])
         half = weight if integer else 0.0
         low, high = float(lower[r]), float(upper[r])
+        # w (x - y)^2 + net (x - y) is a square around y - net / 2w, of which y is summed as an integer: the isotonic
+        # regression of these, as in `isotonic.kernel`, in bounds as in its `l2_blocks_within`.
         blocks = 0
         for i in range(n):
             total[blocks], shift[blocks], count[blocks] = y[r, i], net[r, i] / (-2.0 * weight), 1
@@ -58,6 +60,7 @@ def bound_l2_rows(y, w, net, lower, upper, least_cells, most_cells, integer, val
                 total[blocks - 1] += total[blocks]
                 shift[blocks - 1] += shift[blocks]
                 count[blocks - 1] += count[blocks]
+        # slope[i] is the derivative of cell i's term at its fit, level[i] the fit.
         i = 0
         before = low
         for b in range(blocks):
@@ -75,6 +78,8 @@ def bound_l2_rows(y, w, net, lower, upper, least_cells, most_cells, integer, val
                 level[i] = mean
                 i += 1
         apart[n] = before < high
+        # Upwards: mu[i + 1] = mu[i] - g for a subgradient g of cell i, which is slope[i] in real numbers and anything
+        # from slope[i] - w to slope[i] + w in integers; [least, most] is what this leaves possible.
         least[0] = 0.0
         most[0] = 0.0 if apart[0] else np.inf
         for i in range(n):
@@ -87,6 +92,9 @@ def bound_l2_rows(y, w, net, lower, upper, least_cells, most_cells, integer, val
             if apart[i + 1]:
                 least[i + 1] = 0.0
                 most[i + 1] = 0.0
+        # Downwards: mu[i] = mu[i + 1] + g with the smallest subgradient g that is possible. The terms mu[i] (x[i - 1] -
+        # x[i]) of the Lagrangian, with the lower bound for x[-1] and the upper one for x[n], are linear in d = x - y
+        # but for mu[i] (y[i - 1] - y[i]): cell i alone minimises w d^2 + (net + mu[i + 1] - mu[i]) d.
         after = least[n]
         if after > 0.0:
             values[r, n - 1] = after * (float(y[r, n - 1]) - high)
@@ -125,6 +133,10 @@ def fit_l1_rows(y, w, net, lower, upper, x):
         low, high = lower[r], upper[r]
         size, right = np.int64(0), np.int64(0)
         for i in range(n):
+            # f[i](v), the optimal cost of cells 0..i with the last at most v, has the slope `right` right of all
+            # breakpoints. The term w |v - y| + net v adds w + net there, and 2 w less left of y. Where that is negative
+            # the minimum is at the upper bound; else breakpoints come off from the right until the slope is 0, and the
+            # last one is the minimiser.
             size = _push(place, growth, size, min(max(y[r, i], low), high), 2 * w[r])
             right += w[r] + net[r, i]
             if right < 0:
@@ -142,6 +154,7 @@ def fit_l1_rows(y, w, net, lower, upper, x):
                 if right > 0:  # dearer the larger, from the lower bound on
                     x[r, i] = low
                     right = np.int64(0)
+        # The last cell takes the minimiser of the whole, each before it that of its prefix or less, as order asks.
         for i in range(n - 2, -1, -1):
             x[r, i] = min(x[r, i], x[r, i + 1])
         if n and (x[r, 0] == -NONE or x[r, n - 1] == NONE):

@@ -30,6 +30,7 @@ def count(
         for g in range(len(first) - 1):
             weight = weights[g]
             start, size = first[g], first[g + 1] - first[g]
+            # The part of the cell's number that the group decides; members add theirs, and relatives theirs.
             base = _code(groups, g, attribute, stride, bounds[m, 0], bounds[m, 1])
             if level[m] == 0 and bounds[m, 1] == bounds[m, 2]:
                 cells[base] += weight
@@ -37,6 +38,7 @@ def count(
             for i in range(size):
                 own[i] = base + _code(persons, start + i, attribute, stride, bounds[m, 1], bounds[m, 2])
             if level[m] == 0:
+                # A group counts once in every cell that some member of it falls into.
                 for i in range(size):
                     if not _seen(own, i):
                         cells[own[i]] += weight

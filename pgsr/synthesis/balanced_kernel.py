@@ -22,6 +22,7 @@ def draw_values(contexts, lengths, pairs, chances, row_of, order, uniforms, out)
         out: receives the value of every entry in `order`.
     """
     n_values = chances.shape[1]
+    # One table per pair, its cells numbered by both codes; behind = drawn so far - expected so far.
     starts = np.zeros(len(pairs) + 1, np.int64)
     for p in range(len(pairs)):
         starts[p + 1] = starts[p] + lengths[pairs[p, 0]] * lengths[pairs[p, 1]]
@@ -33,6 +34,7 @@ def draw_values(contexts, lengths, pairs, chances, row_of, order, uniforms, out)
         for p in range(len(pairs)):
             a, b = pairs[p, 0], pairs[p, 1]
             cells[p] = starts[p] + contexts[entry, a] * lengths[b] + contexts[entry, b]
+        # Of the candidates the value whose cells are furthest behind, over all tables together.
         best, lowest = -1, np.inf
         for c in range(uniforms.shape[1]):
             value = inverted(chance, uniforms[turn, c])
@@ -43,6 +45,7 @@ def draw_values(contexts, lengths, pairs, chances, row_of, order, uniforms, out)
                 total += behind[cells[p], value]
             if total < lowest:
                 best, lowest = value, total
+        # Every value was expected with its chance, and one of them was drawn.
         for p in range(len(pairs)):
             for value in range(n_values):
                 behind[cells[p], value] -= chance[value]
@@ -98,6 +101,8 @@ def draw_members(
         for c in range(n_given - 1):
             codes[c] = contexts[g, c]
         for member in range(first[g], first[g + 1]):
+            # Attribute by attribute: its chances given what is drawn of its block, the cells of its contexts' pairs,
+            # and in which of them the group has nobody yet.
             codes[n_given - 1] = slot_of[member]
             for j in range(len(own)):
                 n_before = n_given + j
@@ -114,6 +119,7 @@ def draw_members(
 @compiled
 def _best(chance, cells, fresh, of_persons, of_groups, uniforms):
     """Take the candidate whose cells have fallen behind most, and bring all differences up to date."""
+    # As in `draw_values`, over tables of persons and, where the group has no such member yet, of groups.
     best, lowest = -1, np.inf
     for u in uniforms:
         value = inverted(chance, u)
@@ -160,6 +166,7 @@ def _conditional(table, n_prefix, drawn, own, j, slot, component, chance):
     prefix = 0
     for before in range(j - n_prefix, j):
         prefix = prefix * own[before] + drawn[before]
+    # P(value | prefix) = P(prefix, value) / sum over values of it, in this slot and component.
     total = 0.0
     for value in range(own[j]):
         chance[value] = table[prefix * own[j] + value, slot, component]

@@ -25,6 +25,7 @@ def isotonic_l2_rows(start, stop, rows, lower, upper, out):
                 blocks -= 1
                 total[blocks - 1] += total[blocks]
                 count[blocks - 1] += count[blocks]
+        # All cells of a block take the nearest integer to its mean, halves to even, within the bounds.
         i = 0
         for b in range(blocks):
             value = total[b] // count[b]
@@ -47,6 +48,7 @@ def l2_blocks(y):
         if blocks == len(total):
             total = np.concatenate((total, np.empty(blocks, np.int64)))
             count = np.concatenate((count, np.empty(blocks, np.int64)))
+        # As above: a block whose mean is not below the next one's is pooled with it.
         block_total = np.int64(value)
         block_count = np.int64(1)
         while blocks > 0 and total[blocks - 1] * block_count >= block_total * count[blocks - 1]:
@@ -71,6 +73,9 @@ def l2_blocks_within(y, lower, upper):
     sums, count, first = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     blocks = 0
     for i in range(n):
+        # Of all v within the bounds of a block's cells the best is its mean, clipped: its largest lower bound is that
+        # of the last cell, i, its smallest upper bound that of the first. Blocks are pooled while these values do not
+        # rise.
         sums[blocks], count[blocks], first[blocks] = y[i], 1, i
         blocks += 1
         while True:
@@ -99,6 +104,8 @@ def l1_smallest(y, out):
     heap = np.empty(n + 1, np.int64)
     size = np.int64(0)  # not a literal, for which `_sink` would be compiled once more
     for i in range(n):
+        # Right of the top the slope of the prefix's cost is 0. |v - y[i]| adds 1 right of y[i] and -1 left of it: y[i]
+        # comes in twice, and the top goes out, right of which the slope is 1 now.
         value = y[i]
         # Push y[i] twice and drop the top; in one sweep where y[i] is below the top.
         if size > 0 and heap[0] > value:
@@ -114,6 +121,7 @@ def l1_smallest(y, out):
             child = parent
         heap[child] = value
         out[i] = heap[0]
+    # The last cell takes the minimiser of the whole, each before it that of its prefix or less, as order asks.
     for i in range(n - 2, -1, -1):
         out[i] = min(out[i], out[i + 1])
 
@@ -132,11 +140,14 @@ def l1_middle_rows(start, stop, rows, most, out):
         np.empty(n, np.int64),
     )
     for r in range(start, stop):
+        # x is a fit of y if and only if -x, read backwards, is one of -y read backwards: its smallest is the largest of
+        # y.
         for s in range(n):
             y[s] = rows[r, s]
             negated[n - 1 - s] = -y[s]
         l1_smallest(y, least)
         l1_smallest(negated, largest)
+        # Clipped to the bounds a fit is one within them, and as the cost is convex the middle of two is one, too.
         for s in range(n):
             low = min(max(least[s], 0), most[r])
             high = min(max(-largest[n - 1 - s], 0), most[r])

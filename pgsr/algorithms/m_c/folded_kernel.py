@@ -31,6 +31,8 @@ def fit(start, stop, y, w, total, parent, above, own, free, c, stop_of, cost):
         p, q = parent[r], row_of(w, r)
         blocks = 0
         for s in range(n_sizes):
+            # w (c - y)^2 - (p[parent] - p[r]) c is a square around y + (p[parent] - p[r]) / 2 w: that itself where the
+            # region is free, else their isotonic regression, whose blocks' means are weighted by w.
             paid = above[p, s] - (own[r, s] if s < k else 0.0)
             target = y[r, s] + 0.5 * paid / w[q, s]
             if free:
@@ -44,12 +46,14 @@ def fit(start, stop, y, w, total, parent, above, own, free, c, stop_of, cost):
                 mean[blocks - 1] += (mean[blocks] - mean[blocks - 1]) * (weight[blocks] / together)
                 weight[blocks - 1] = together
         if not free:
+            # Means are clipped to 0..G; a block at a bound does not move with the prices.
             for b in range(blocks):
                 end = first[b + 1] if b + 1 < blocks else n_sizes
                 value = min(max(mean[b], 0.0), float(total[r]))
                 stop_of[r, first[b]] = end if value == mean[b] else -end
                 for s in range(first[b], end):
                     c[r, s] = value
+        # w d^2 - (p[parent] - p[r]) d at d = c - y.
         so_far = 0.0
         for s in range(n_sizes):
             paid = above[p, s] - (own[r, s] if s < k else 0.0)
@@ -77,6 +81,8 @@ def moved(r, limit, w, p, above, own, free, stop_of, out):
         end = stop_of[r, s]
         value = 0.0
         if end > 0:
+            # The mean of y + (p[parent] - p[r]) / 2 w, weighted by w, moves by (sum of the change of p[parent] - p[r])
+            # / 2 W, with W the sum of w over the block.
             paid, weight = 0.0, 0.0
             for i in range(s, end):
                 paid += above[p, i] - (own[r, i] if i < k else 0.0)
@@ -148,12 +154,16 @@ def eliminate(
     k, k_below = edge.shape[1], pivot_below.shape[1]
     below = np.empty(k)
     for r in range(start, stop):
+        # In a size's tree region r has the equation (edge + ridge + sum of rates) v[r] = z[r] + edge v[parent] + sum of
+        # rate v[child].
         rates(r, k, w, free, stop_of, edge[r])
         for s in range(k):
             pivot[r, s] = edge[r, s] + ridge
         for child in range(from_child[r], from_child[r + 1]):
             rates(child, k, w_below, free_below, stop_below, below)
             for s in range(k):
+                # Child c is out by v[c] = (z[c] + rate v[r]) / pivot, which leaves rate - rate^2 / pivot of it; one
+                # that has no price at s is a constant, and leaves all.
                 rate = below[s]
                 if s < k_below:
                     rate -= rate * rate / pivot_below[child, s]
@@ -166,6 +176,7 @@ def carry_up(start, stop, from_child, edge_below, pivot_below, z_below, z):
     k_below = edge_below.shape[1]
     for r in range(start, stop):
         for child in range(from_child[r], from_child[r + 1]):
+            # rate v[c] without v[r]: rate / pivot z[c].
             for s in range(k_below):
                 z[r, s] += edge_below[child, s] / pivot_below[child, s] * z_below[child, s]
 

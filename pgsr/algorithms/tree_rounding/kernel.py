@@ -17,6 +17,7 @@ def share(parent, values, fixed, totals, out):
         out: int64, shape (children, K + 1).
     """
     n, n_sizes = values.shape
+    # u[s] = sum over children j of v[j, s].
     together = np.zeros(n_sizes)
     for j in range(n):
         for s in range(n_sizes):
@@ -28,9 +29,11 @@ def share(parent, values, fixed, totals, out):
     place = np.int64(0)  # a literal 0 is a type of its own, for which `_place_of` would be compiled once more
     before = np.int64(0)
     for s in range(n_sizes):
+        # X = C[s] - C[s - 1], as `gain`.
         gain = parent[s] - before
         before = parent[s]
         if gain > 0:
+            # The place where u = C[s], `part` of the way from one size to the next; there t[j, s] is v[j].
             place = _place_of(together, parent[s], place, s)
             above = together[place]
             below = together[place - 1] if place > 0 else 0.0
@@ -43,6 +46,7 @@ def share(parent, values, fixed, totals, out):
                 target = (start + part * (values[j, place] - start)) * stretch
                 if fixed:
                     target = float(totals[j]) if s == n_sizes - 1 else min(target, float(totals[j]))
+                # d[j] = t[j, s] - c[j, s - 1]: its whole part now, and what is left of it is evened out below.
                 due[j] = target - so_far[j]
                 gets[j] = np.int64(due[j]) if due[j] > 0.0 else 0
                 due[j] -= gets[j]
@@ -73,6 +77,8 @@ def _even_out(left, due, gets, heap):
     if left > n and (due == np.floor(due)).all():
         _level(left, due, gets)
         return
+    # A heap of the children that may get one more, or give one back; a child that did is due one less, or one more, and
+    # sinks to its place.
     sign = 1.0 if left > 0 else -1.0
     top = size = np.int64(0)
     for j in range(n):
@@ -98,6 +104,7 @@ def _level(left, due, gets):
 
     Where children have no values at all, but their parent has groups, `left` is all of these.
     """
+    # One by one the largest dues would fall together, to the lowest level for which `left` suffices.
     n = len(due)
     high = np.int64(due.max())
     low = high - left - 1

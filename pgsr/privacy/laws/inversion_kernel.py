@@ -30,6 +30,7 @@ def add_noise(words, n_bits, guide_shift, thresholds, guide, values, undecided):
             n_undecided += 1
         else:
             negative = np.int64(word >> sign)
+            # m, or its complement and 1, which is -m.
             values[i] += (m ^ -negative) + negative
     return n_undecided
 
@@ -65,11 +66,15 @@ def add_in_strips(words, n_bits, guide_shift, thresholds, guide, strip_bits, rat
             undecided[n_undecided] = i
             n_undecided += 1
             continue
+        # t = (2^(strip_bits + 1) j + r) r rate / 2^62 in units of 2^-62, between `low` and `high`, as rate may be too
+        # small by 1.
         r, v = np.int64(second & place), np.int64(second >> up)
         low = ((j << (strip_bits + 1)) + r) * r * rate
         high = low + ((j << (strip_bits + 1)) + r) * r
         negative = np.int64(word >> sign)
         size = (j << strip_bits) + r
+        # A number in v .. v + 1 is kept at once where all of it is at most 1 - t, and else compared with the sharper
+        # bounds: refused beyond the upper one, undecided where it may be beyond the lower one.
         if (v + 1) << to_v > one - high:
             near, far = low >> 31, (high >> 31) + 1  # t in units of 2^-31, rounded down and up
             if v << to_v >= one - low + ((far * far) >> 1) + 1:

@@ -13,6 +13,8 @@ def keep_large(start, stop, y, total, kept):
     """Keep the positive cells above the threshold at which sum of max(0, y - threshold) is total[r]; one at least."""
     n = y.shape[1]
     for r in range(start, stop):
+        # The sum falls with the threshold: at the largest y less 1 + total it is above the total, at the largest y it
+        # is 0.
         largest = 0
         for s in range(n):
             if y[r, s] > y[r, largest]:
@@ -52,10 +54,12 @@ def offer(start, stop, parent, above, y, w, own, known, first_part, kept, added)
     """
     last = own.shape[1] - 1
     for r in range(start, stop):
+        # The lowest price of its own at which a sum that is left out may stay at 0.
         row, price = above[parent[r]], own[r, last]
         for s in range(first_part):
             if not known[r, s]:
                 own[r, s] = row[s] - w[r] * (1 - 2 * y[r, s])
+        # At the price d = paid a cell in the network holds max(0, y + d / 2 w), which at d = w is max(0, y + 1/2).
         worth, beyond, mixed = 0, 0.0, 0
         for s in range(kept.shape[1]):
             cell = first_part + s
@@ -66,6 +70,8 @@ def offer(start, stop, parent, above, y, w, own, known, first_part, kept, added)
                 beyond += max(0.0, y[r, cell] + 0.5 * paid / w[r]) - max(0.0, least)
             elif paid > w[r] * (1 - 2 * y[r, cell]):
                 worth += 1
+        # Of the cells that are worth a unit, numbered from a place that y decides, those at which i added / worth
+        # passes an integer.
         added[r] = min(worth, max(FEW, np.int64(np.ceil(2.0 * beyond))))
         if worth:
             i = mixed % worth
