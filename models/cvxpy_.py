@@ -36,7 +36,7 @@ class _Known:
 
 SOLVERS: Mapping[str, _Known] = {
     "CLARABEL": _Known(_BOTH, "clarabel", "time_limit"),
-    "HIGHS": _Known(_BOTH | {Kind.MILP}, "'highspy<1.15'", "time_limit"),
+    "HIGHS": _Known(_BOTH | {Kind.MILP}, "'highspy!=1.15.*'", "time_limit"),
     "OSQP": _Known(_BOTH, "osqp", "time_limit"),
     "PIQP": _Known(_BOTH, "piqp", None),
     "SCS": _Known(_BOTH, "scs", "time_limit_secs"),
