@@ -30,8 +30,8 @@ def demo(**options):
 
 def test_cvxpy_has_names_by_level():
     model = Cvxpy("CLARABEL").model(demo().where(total(("US", "MI")) >= 2))
-    assert [x.name() for x in model.variables] == ["x[0]", "x[1]"]
-    assert [x.shape for x in model.variables] == [(1, 3), (2, 3)]
+    assert [z.name() for z in model.variables] == ["z[0]", "z[1]"]
+    assert [x.shape for x in model.x] == [z.shape for z in model.variables] == [(1, 3), (2, 3)]
     assert list(model.constraints) == ["consistency[0]", "total[0]", "total(US/MI) >= 2", "nonnegative[0]",
                                        "nonnegative[1]"]  # fmt: skip
     assert [constraint.label for constraint in model.native.constraints] == list(model.constraints)
@@ -103,7 +103,7 @@ def test_any_values_are_judged():
 
 def with_at_most(model, most):
     """The model with one more condition, stated in its own interface: US/GA has at most so many groups of size 1."""
-    x, native = model.variables[1][0, 1], model.native
+    x, native = model.x[1][0, 1], model.native
     if isinstance(model, CvxpyModel):
         model.native = cvxpy.Problem(native.objective, [*native.constraints, x <= most])
     elif isinstance(model, GurobiModel):
@@ -160,7 +160,7 @@ def test_conditions_that_a_callback_adds_change_a_model():
     problem = demo().where(total(("US", "MI")) <= 9)
     model = Gurobi().model(problem)
     model.native.Params.LazyConstraints = 1
-    x = model.variables[1][0, 1].item()
+    x = model.x[1][0, 1].item()
     model.native.optimize(
         lambda native, where: native.cbLazy(x <= 0) if where == gurobipy.GRB.Callback.MIPSOL else None
     )
@@ -202,7 +202,7 @@ def test_numbers_that_texts_shorten_change_a_model():
     """CVXPY prints eight digits of a number, and no inner entries of long arrays."""
     problem = demo()
     model = Cvxpy("CLARABEL").model(problem)
-    native, x = model.native, model.variables[1]
+    native, x = model.native, model.x[1]
     model.native = cvxpy.Problem(native.objective, [*native.constraints, x[0, 1] <= 2 + 1e-12])
     model.made = model.fingerprint()
     model.native = cvxpy.Problem(native.objective, [*native.constraints, x[0, 1] <= 2])
@@ -213,7 +213,7 @@ def test_a_changed_relaxation_takes_no_duals():
     problem = demo().relaxed()
     model = Gurobi().model(problem)
     assert model.solve(problem).status is Status.OPTIMAL
-    model.native.addConstr(model.variables[1][0, 1] >= 4)
+    model.native.addConstr(model.x[1][0, 1] >= 4)
     model.native.optimize()
     result = model.judge()
     assert result.status is Status.FEASIBLE
@@ -273,7 +273,7 @@ def test_models_travel_with_what_was_added(method):
     """To the process in which `compare` runs them."""
     problem = demo()
     model = method.model(problem)
-    x = model.variables[1][0, 1]
+    x = model.x[1][0, 1]
     native = model.native
     if isinstance(method, Cvxpy):
         model.native = cvxpy.Problem(native.objective, [*native.constraints, x >= 4])
@@ -289,8 +289,8 @@ def test_models_travel_with_what_was_added(method):
     again = cloudpickle.loads(cloudpickle.dumps(model))
     assert again.supports(problem) is None
     solved = again.optimize(None)
-    values = again.read(solved).values
-    assert values[problem.target.shape[1] + 1] == pytest.approx(4, abs=1e-5)
+    z = again.read(solved).values
+    assert problem.target[1, 1] + z[problem.target.shape[1] + 1] == pytest.approx(4, abs=1e-5)
     assert repr(again) == repr(model)
 
 

@@ -66,6 +66,39 @@ def test_the_named_program_is_the_problem(name):
         assert len(set(program.variables.words())) == program.n
 
 
+@pytest.mark.drawn(8)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_program_in_deviations_is_the_same(name, tmp_path):
+    """Every row, bound and distance at x is that of z = x - origin in exact integers, in memory and in files."""
+    rng = np.random.default_rng(1)
+    for instance in range(scale(4, 40)):
+        problem = problem_of(name, instance)
+        program, shifted = named(problem), named(problem, shifted=True)
+        x = point_of(program, problem, rng)
+        z = x.copy()
+        z[: problem.n_unknowns] -= shifted.origin
+        if problem.norm == 2:
+            assert value_of(shifted, z) == value_of(program, x)
+            assert shifted.constant == 0
+            assert not shifted.linear.any()
+        moved = program.matrix @ x - shifted.matrix @ z
+        for side in ("row_lower", "row_upper"):
+            np.testing.assert_array_equal(getattr(shifted, side) + moved, getattr(program, side))
+        for side in ("lower", "upper"):
+            np.testing.assert_array_equal(getattr(shifted, side) + x - z, getattr(program, side))
+        assert shifted.rows.words() == program.rows.words()
+        cells = program.variables.words()[: problem.n_unknowns]
+        assert shifted.variables.words()[: problem.n_unknowns] == [f"z{word[1:]}" for word in cells]
+        for ending in ENDINGS if instance == 0 else ():
+            problem.write(tmp_path / f"p{ending}", shifted=True)
+            again = read_program(tmp_path / f"p{ending}")
+            for part in ("quadratic", "linear", "row_lower", "row_upper", "lower", "upper", "integer"):
+                np.testing.assert_array_equal(getattr(again, part), getattr(shifted, part), err_msg=part)
+            assert (again.matrix != shifted.matrix).nnz == 0
+            if ending == ".npz":
+                np.testing.assert_array_equal(again.origin, shifted.origin)
+
+
 def test_rows_are_what_their_names_say():
     """Every row by its name, coefficient by coefficient, written out from the problem's definition."""
     tree = Hierarchy.from_paths([("US", "GA", "a"), ("US", "GA", "b"), ("US", "n/a", "c d")])

@@ -64,7 +64,7 @@ def build(instance: Instance, out: Path, with_mps: bool) -> Built:
     partial.mkdir(parents=True)
     problem.write(partial / "problem.npz")
     if with_mps:
-        problem.write(partial / "problem.mps")
+        problem.write(partial / "problem.mps", shifted=True)
     np.savez_compressed(
         partial / "certificate.npz",
         solution=found.solution,

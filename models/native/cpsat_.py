@@ -36,7 +36,7 @@ class CpSatModel(NativeModel):
             program = formulate(self.problem)
         except Stopped as stopped:
             raise MethodError(stopped.reason) from None
-        least, most = (levels.split(np.rint(side + program.origin).astype(np.int64)) for side in program.reach)
+        least, most = (levels.split(np.rint(side).astype(np.int64)) for side in program.reach)
         bounds = iter([(int(a), int(b)) for l in levels for a, b in zip(least[l].flat, most[l].flat, strict=True)])
 
         def make(name: str, lower: float, upper: float) -> Any:
@@ -44,15 +44,15 @@ class CpSatModel(NativeModel):
             low, high = int(max(low, lower)), int(min(high, upper))
             return model.new_int_var(low, max(low, high), name)
 
-        x = unknowns(levels, make)
-        for kind, name, row in comparisons(levels, x):
+        z = self.variables = unknowns(levels, make)
+        for kind, name, row in comparisons(levels, self.x):
             self.state(kind, name, model.add(row).with_name(name))
         distance: Any = 0
         for l in levels:
             for cell, name in np.ndenumerate(levels.names("distance", l)):
-                weight, away = int(levels.w[l][cell[0], 0]), x[l][cell] - int(levels.y[l][cell])
+                weight, away = int(levels.w[l][cell[0], 0]), z[l][cell]
                 if weight:
-                    far = max(abs(int(side[l][cell] - levels.y[l][cell])) for side in (least, most))
+                    far = max(abs(int(side[l][cell])) for side in (least, most))
                     size = model.new_int_var(0, far**self.problem.norm, name)
                     if self.problem.norm == 2:
                         model.add_multiplication_equality(size, [away, away])
@@ -60,7 +60,6 @@ class CpSatModel(NativeModel):
                         model.add_abs_equality(size, away)
                     distance += weight * size
         model.minimize(distance)
-        self.variables = x
 
     def optimize(self, time_limit: float | None) -> Any:
         solver = load(_MODULE).CpSolver()
@@ -78,7 +77,7 @@ class CpSatModel(NativeModel):
             return Answer(Claim.INFEASIBLE)
         if status not in ("OPTIMAL", "FEASIBLE"):
             return Answer(Claim.STOPPED if status == "UNKNOWN" else Claim.FAILED, f"it says {status.lower()}")
-        values = [solved.value(cell) for x in self.variables for cell in x.ravel().tolist()]
+        values = [solved.value(cell) for z in self.variables for cell in z.ravel().tolist()]
         claim = Claim.OPTIMAL if status == "OPTIMAL" else Claim.STOPPED
         return Answer(claim, "", np.array(values, float), bound=solved.best_objective_bound)
 
@@ -91,7 +90,7 @@ class CpSatModel(NativeModel):
     def __getstate__(self) -> dict[str, Any]:
         """The model as its text, with whatever was added; rows are named in it."""
         kept = {key: value for key, value in vars(self).items() if key not in ("native", "constraints", "rows")}
-        places = [np.vectorize(lambda v: v.index, otypes=[np.int64])(x) for x in self.variables]
+        places = [np.vectorize(lambda v: v.index, otypes=[np.int64])(z) for z in self.variables]
         return kept | {"text": str(self.native.proto), "variables": places}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

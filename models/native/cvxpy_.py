@@ -19,7 +19,10 @@ from pgsr.problems.problem import Problem
 
 
 class CvxpyModel(NativeModel):
-    """A `cvxpy.Problem`, x[level] of shape (regions of the level, K + 1); relaxed for solvers without integers."""
+    """A `cvxpy.Problem`, z[level] of shape (regions of the level, K + 1); relaxed for solvers without integers.
+
+    The noisy values y[level] are parameters, so CVXPY compiles the model once (disciplined parametrised programming).
+    """
 
     def __init__(
         self,
@@ -34,10 +37,13 @@ class CvxpyModel(NativeModel):
 
     def build(self, levels: Levels) -> None:
         cp = load("cvxpy")
-        y, w, S, F = levels.y, levels.w, levels.S, levels.F
+        w, S, F = levels.w, levels.S, levels.F
 
         integer = self.stated.integer
-        x = [cp.Variable(y[l].shape, name=f"x[{l}]", integer=integer) for l in levels]
+        z = self.variables = [cp.Variable(levels.y[l].shape, name=f"z[{l}]", integer=integer) for l in levels]
+        self.noisy = [cp.Parameter(levels.y[l].shape, name=f"y[{l}]") for l in levels]
+        self.set_noisy()
+        x = self.x
         for l in levels.inner:
             self.state("consistency", f"consistency[{l}]", (x[l] if F[l] is None else x[l] @ F[l]) == S[l] @ x[l + 1])
         for l, regions, G in levels.totals:
@@ -56,7 +62,8 @@ class CvxpyModel(NativeModel):
                 two = np.isfinite(row.high)
                 self.state("stated below", f"{row.name}{' (low)' if two else ''}", left >= row.low)
         for l in levels:
-            for kind, bound in (("lower", levels.lower[l]), ("upper", levels.upper[l])):
+            for kind, away in (("lower", levels.lower[l]), ("upper", levels.upper[l])):
+                bound = levels.y[l] + away
                 at = np.isfinite(bound)
                 if at.any():
                     everywhere = at.all() and not bound.any()
@@ -64,13 +71,24 @@ class CvxpyModel(NativeModel):
                     value = 0 if everywhere else bound[at]
                     name = f"nonnegative[{l}]" if kind == "lower" and everywhere else f"{kind}[{l}]"
                     self.constraints[name] = side >= value if kind == "lower" else side <= value
-        size = cp.square if self.problem.norm == 2 else cp.abs
-        distance = sum(cp.sum(cp.multiply(np.broadcast_to(w[l], y[l].shape), size(x[l] - y[l]))) for l in levels)
+        distance = cp.Constant(0.0)
+        for l in levels:
+            for weight in np.unique(w[l][w[l] > 0]).tolist():  # one sum each: CVXPY compiles parameters beside few sums
+                here = z[l] if (w[l] == weight).all() else z[l][np.flatnonzero(w[l] == weight)]
+                distance += weight * (cp.sum_squares(here) if self.problem.norm == 2 else cp.sum(cp.abs(here)))
 
         for name, constraint in self.constraints.items():
             constraint.set_label(name)
-        self.variables = x
         self.native = cp.Problem(cp.Minimize(distance), list(self.constraints.values()))
+
+    @property
+    def x(self) -> list[Any]:
+        return [y + z for y, z in zip(self.noisy, self.variables, strict=True)]
+
+    def set_noisy(self) -> None:
+        """Give the parameters their values."""
+        for parameter, values in zip(self.noisy, self.origin, strict=True):
+            parameter.value = values.astype(float)
 
     def optimize(self, time_limit: float | None) -> None:
         start = time.perf_counter()
@@ -108,9 +126,9 @@ class CvxpyModel(NativeModel):
             return Answer(claim)
         found = getattr(self.native.solver_stats, "extra_stats", None)
         pointless = self.stated.integer and not has_point(self.name, found)
-        if pointless or any(x.value is None for x in self.variables):
+        if pointless or any(z.value is None for z in self.variables):
             return Answer(claim, note)
-        values = np.concatenate([x.value.ravel() for x in self.variables])
+        values = np.concatenate([z.value.ravel() for z in self.variables])
         if self.stated.integer:
             return Answer(claim, note, values, bound=own_bound(self.name, self.native))
         if any(row.dual_value is None for rows in self.rows.values() for row in rows):

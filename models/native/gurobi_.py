@@ -20,7 +20,7 @@ SIZE_LIMIT_EXCEEDED = 10010
 
 
 class GurobiModel(NativeModel):
-    """A `gurobipy.Model` of the problem, integers included; x[level] is an MVar of shape (regions, K + 1)."""
+    """A `gurobipy.Model` of the problem, integers included; z[level] is an MVar of shape (regions, K + 1)."""
 
     def __init__(self, problem: Problem, solver: str, threads: int | None) -> None:
         self.threads = threads
@@ -38,20 +38,23 @@ class GurobiModel(NativeModel):
             for one, its_name in zip(np.ravel(self.constraints[name].tolist()), np.ravel(names), strict=True):
                 one.ConstrName = its_name
 
-        x = [model.addMVar(y[l].shape, lb=levels.lower[l], ub=levels.upper[l], vtype=kind) for l in levels]
+        bounds = [{"lb": levels.lower[l], "ub": levels.upper[l]} for l in levels]
+        z = self.variables = [model.addMVar(y[l].shape, vtype=kind, **bounds[l]) for l in levels]
+        x = self.x
         for l in levels.inner:
             names = levels.names("consistency", l, slice(levels.n_sums(l)))
-            folded = x[l] if F[l] is None else x[l] @ F[l]
-            state("consistency", f"consistency[{l}]", names, folded == S[l] @ x[l + 1])
+            folded, at_origin = (z[l], y[l]) if F[l] is None else (z[l] @ F[l], y[l] @ F[l])
+            row = folded == S[l] @ z[l + 1] + (S[l] @ y[l + 1] - at_origin)
+            state("consistency", f"consistency[{l}]", names, row)
         for l, regions, G in levels.totals:
             total = x[l][regions, -1] if levels.total_is_last else x[l][regions].sum(axis=1)
             state("total", f"total[{l}]", levels.region_names("total", l, regions), total == G)
         for l, first in levels.ordered:
             names = levels.names("order", l, slice(first, -1))
             state("order", f"order[{l}]", names, x[l][:, first:-1] <= x[l][:, first + 1 :])
-        cells = gp.concatenate([x[l].reshape(-1) for l in levels])
+        cells = gp.concatenate([z[l].reshape(-1) for l in levels])
         for row in levels.stated:
-            left = row.coefficients[None, :] @ cells[row.cells]
+            left = row.coefficients[None, :] @ cells[row.cells] + row.at_origin
             if row.low == row.high:
                 state("stated equal", row.name, [row.name], left == row.high)
             elif np.isfinite(row.high):
@@ -60,12 +63,12 @@ class GurobiModel(NativeModel):
                 name = f"{row.name} (low)" if np.isfinite(row.high) else row.name
                 state("stated below", name, [name], left >= row.low)
         if self.problem.norm == 2:
-            distance = sum((w[l] * (x[l] - y[l]) * (x[l] - y[l])).sum() for l in levels)
+            distance = sum((w[l] * z[l] * z[l]).sum() for l in levels)
         else:
-            up = [model.addMVar(y[l].shape) for l in levels]
-            down = [model.addMVar(y[l].shape) for l in levels]
+            up = [model.addMVar(z[l].shape) for l in levels]
+            down = [model.addMVar(z[l].shape) for l in levels]
             for l in levels:
-                row = model.addConstr(x[l] - up[l] + down[l] == y[l])
+                row = model.addConstr(z[l] - up[l] + down[l] == 0)
                 model.update()
                 row.setAttr("ConstrName", levels.names("distance", l))
                 up[l].setAttr("VarName", levels.names("up", l))
@@ -75,8 +78,7 @@ class GurobiModel(NativeModel):
 
         model.update()
         for l in levels:
-            x[l].setAttr("VarName", levels.names("x", l))
-        self.variables = x
+            z[l].setAttr("VarName", levels.names("z", l))
         self._set_exact()
 
     def _set_exact(self) -> None:
@@ -110,13 +112,13 @@ class GurobiModel(NativeModel):
         claim, note = claims.get(status, Claim.FAILED), "" if status == grb.OPTIMAL else f"its status {status}"
         if not model.SolCount:
             return Answer(claim, note)
-        values = np.concatenate([x.X.ravel() for x in self.variables])
+        values = np.concatenate([z.X.ravel() for z in self.variables])
         if model.IsMIP:
             return Answer(claim, note, values, bound=model.ObjBound)
         return Answer(claim, note, values, *self.prices(lambda row: row.Pi))
 
     def infeasible_subset(self) -> list[str]:
-        """Name conditions that contradict each other, rows and bounds x[US/GA,3]; Gurobi's IIS.
+        """Name conditions that contradict each other, rows and bounds x[US/GA,3] >= 0; Gurobi's IIS.
 
         Raises:
             MethodError: the model has a solution.
@@ -129,8 +131,13 @@ class GurobiModel(NativeModel):
                 raise
             raise MethodError("the model has a solution, so nothing contradicts") from None
         rows = [row.ConstrName for row in model.getConstrs() if row.IISConstr]
-        bounds = [f"{v.VarName} >= {v.LB + 0.0:g}" for v in model.getVars() if v.IISLB]
-        return rows + bounds + [f"{v.VarName} <= {v.UB:g}" for v in model.getVars() if v.IISUB]
+        bounds, origin = model.getVars(), np.zeros(model.NumVars)
+        names = [v.VarName for v in bounds]
+        for z, y in zip(self.variables, self.origin, strict=True):
+            for at, noisy in zip(_places(z).flat, y.flat, strict=True):
+                names[at], origin[at] = f"x{names[at][1:]}", noisy
+        least = [f"{names[v.index]} >= {origin[v.index] + v.LB + 0.0:g}" for v in bounds if v.IISLB]
+        return rows + least + [f"{names[v.index]} <= {origin[v.index] + v.UB:g}" for v in bounds if v.IISUB]
 
     def fingerprint(self) -> str:
         """The hash of the model as text, and of whether a callback may add conditions while Gurobi solves.
@@ -155,7 +162,7 @@ class GurobiModel(NativeModel):
         return {key: value for key, value in vars(self).items() if key not in own} | {
             "text": text,
             "names": ([v.VarName for v in model.getVars()], [row.ConstrName for row in model.getConstrs()]),
-            "variables": [_places(x) for x in self.variables],
+            "variables": [_places(z) for z in self.variables],
             "constraints": {name: _places(row) for name, row in self.constraints.items()},
             "rows": {kind: [_places(row) for row in rows] for kind, rows in self.rows.items()},
         }

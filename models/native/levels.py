@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
+from pgsr.problems.conditions import UNBOUNDED
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs import NamedProgram, named
 from pgsr.problems.programs.rows import ordered_from, regions_with_total
@@ -16,17 +18,27 @@ from pgsr.problems.programs.rows import ordered_from, regions_with_total
 
 @dataclass(frozen=True, eq=False)
 class StatedRow:
-    """A row that `Problem.where` stated: low <= sum of coefficient x[cell] <= high, cells row by row of regions."""
+    """A row that `Problem.where` stated: low <= sum of coefficient x[cell] <= high, cells row by row of regions.
+
+    Attributes:
+        name: as it was stated.
+        cells, coefficients: one each per entry.
+        low, high: -inf or inf where a side is missing.
+        at_origin: what the row adds up to where x is the origin.
+    """
 
     name: str
     cells: np.ndarray
     coefficients: np.ndarray
     low: float
     high: float
+    at_origin: int
 
 
 class Levels:
     """The parts of a problem by level, root first; arrays of level l have shape (regions of l, K of l + 1).
+
+    Native models have deviations z = x - origin as unknowns, as `Program` says: numbers of the size of the noise.
 
     Args:
         problem: of counts or cumulative counts.
@@ -41,8 +53,8 @@ class Levels:
         >>> levels = Levels(Problem.of([[0, 3], [1, 2], [0, 1]], tree, groups=5))
         >>> levels.y[1].tolist(), levels.S[0].toarray().tolist()
         ([[1, 2], [0, 1]], [[1, 1]])
-        >>> levels.names("x", 1).tolist()
-        [['x[US/GA,0]', 'x[US/GA,1]'], ['x[US/MI,0]', 'x[US/MI,1]']]
+        >>> levels.names("z", 1).tolist()
+        [['z[US/GA,0]', 'z[US/GA,1]'], ['z[US/MI,0]', 'z[US/MI,1]']]
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -64,13 +76,14 @@ class Levels:
 
     @cached_property
     def program(self) -> NamedProgram:
-        """The same problem as one program with names."""
-        return named(self.problem, "full")
+        """The same problem as one program with names, in deviations."""
+        return named(self.problem, "full", shifted=True)
 
     @cached_property
     def y(self) -> list[np.ndarray]:
-        """The noisy values."""
-        return list(self.problem.tables)
+        """The noisy values, in regions without weight the sums of those below: where deviations are 0."""
+        assert self.program.origin is not None, "the program is in deviations"
+        return self.split(self.program.origin)
 
     @cached_property
     def w(self) -> list[np.ndarray]:
@@ -107,12 +120,12 @@ class Levels:
 
     @cached_property
     def lower(self) -> list[np.ndarray]:
-        """The least values, -inf where there is none: signs and stated bounds."""
+        """The least deviations, -inf where there is none: signs and stated bounds."""
         return self.split(self.program.lower[: self.problem.n_unknowns])
 
     @cached_property
     def upper(self) -> list[np.ndarray]:
-        """The largest values, inf where there is none."""
+        """The largest deviations, inf where there is none."""
         return self.split(self.program.upper[: self.problem.n_unknowns])
 
     @property
@@ -147,11 +160,13 @@ class Levels:
             - len(known.names)
             - (0 if self.problem.norm == 2 else int((self.problem.w > 0).sum()) * self.n_sizes)
         )
-        names = program.rows.texts()
-        for row in range(first, first + len(known.names)):
-            part = slice(program.matrix.indptr[row], program.matrix.indptr[row + 1])
-            cells, values = program.matrix.indices[part], program.matrix.data[part]
-            yield StatedRow(names[row], cells, values, program.row_lower[row], program.row_upper[row])
+        names = program.rows.texts()[first:]
+        at_origin: list[Any] = (known.rows @ program.origin).tolist()
+        lows = np.where(known.row_lower > -UNBOUNDED, known.row_lower, -np.inf)
+        highs = np.where(known.row_upper < UNBOUNDED, known.row_upper, np.inf)
+        for row, (low, high, at) in enumerate(zip(lows, highs, at_origin, strict=True)):
+            part = slice(program.matrix.indptr[first + row], program.matrix.indptr[first + row + 1])
+            yield StatedRow(names[row], program.matrix.indices[part], program.matrix.data[part], low, high, at)
 
     def split(self, values: np.ndarray) -> list[np.ndarray]:
         """Cut values of all cells into levels."""

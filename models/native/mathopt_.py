@@ -31,21 +31,19 @@ class MathOptModel(NativeModel):
         def make(name: str, lower: float, upper: float) -> Any:
             return model.add_variable(lb=lower, ub=upper, is_integer=self.stated.integer, name=name)
 
-        x = unknowns(levels, make)
-        for kind, name, row in comparisons(levels, x):
+        z = self.variables = unknowns(levels, make)
+        for kind, name, row in comparisons(levels, self.x):
             self.state(kind, name, model.add_linear_constraint(row, name=name))
         if self.problem.norm == 2:
-            squares = [(w * (a - int(y)) * (a - int(y))) for a, y, w in _cells(levels, x)]
-            model.minimize_quadratic_objective(sum(squares))
+            model.minimize_quadratic_objective(sum(w * a * a for a, w in _cells(levels, z)))
         else:
             distance: Any = 0
             names = np.concatenate([levels.names("", l).ravel() for l in levels])
-            for name, (a, y, w) in zip(names, _cells(levels, x), strict=True):
+            for name, (a, w) in zip(names, _cells(levels, z), strict=True):
                 up, down = (model.add_variable(lb=0.0, name=f"{side}{name}") for side in ("up", "down"))
-                model.add_linear_constraint(a - up + down == int(y), name=f"distance{name}")
+                model.add_linear_constraint(a - up + down == 0, name=f"distance{name}")
                 distance += w * (up + down)
             model.minimize_linear_objective(distance)
-        self.variables = x
 
     def optimize(self, time_limit: float | None) -> Any:
         mathopt = load(_MODULE)
@@ -62,7 +60,7 @@ class MathOptModel(NativeModel):
         note = "" if ended is reasons.OPTIMAL else f"it says {ended.name.lower()}"
         if not solved.has_primal_feasible_solution():
             return Answer(claim, note)
-        cells = [cell for x in self.variables for cell in x.ravel().tolist()]
+        cells = [cell for z in self.variables for cell in z.ravel().tolist()]
         values = np.array(solved.variable_values(cells))
         if self.stated.integer:
             return Answer(claim, note, values, bound=solved.dual_bound())
@@ -80,7 +78,7 @@ class MathOptModel(NativeModel):
         kept = {key: value for key, value in vars(self).items() if key not in own}
         return kept | {
             "proto": self.native.export_model(),
-            "variables": [np.vectorize(lambda v: v.id, otypes=[np.int64])(x) for x in self.variables],
+            "variables": [np.vectorize(lambda v: v.id, otypes=[np.int64])(z) for z in self.variables],
             "constraints": {name: row.id for name, row in self.constraints.items()},
             "rows": {kind: [row.id for row in rows] for kind, rows in self.rows.items()},
         }
@@ -94,8 +92,8 @@ class MathOptModel(NativeModel):
         self.rows = {kind: [row(i) for i in ids] for kind, ids in state["rows"].items()}
 
 
-def _cells(levels: Levels, x: list[np.ndarray]) -> Any:
-    """Unknown, noisy value and weight of every cell with weight."""
+def _cells(levels: Levels, z: list[np.ndarray]) -> Any:
+    """Unknown and weight of every cell."""
     for l in levels:
-        weights = np.broadcast_to(levels.w[l], levels.y[l].shape)
-        yield from zip(x[l].ravel().tolist(), levels.y[l].ravel().tolist(), weights.ravel().tolist(), strict=True)
+        weights = np.broadcast_to(levels.w[l], z[l].shape)
+        yield from zip(z[l].ravel().tolist(), weights.ravel().tolist(), strict=True)

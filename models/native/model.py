@@ -51,7 +51,10 @@ class NativeModel(ABC):
         stated: what the model says: `problem`, or its relaxation where the solver takes no integers.
         solver: the label of the method that made it.
         native: the solver's own object.
-        variables: x by level, root first, in the solver's own type.
+        variables: z by level, root first, in the solver's own type: deviations z = x - origin.
+        origin: the noisy values by level (in regions without weight the sums of those below), integers. Unknowns that
+            are deviations have the size of the noise, and the objective has no constant: beside counts of 10^8, and a
+            constant of 10^17, a solver in floating point has no digits left for a distance.
         constraints: the rows in the solver's own type, by name and level, such as "consistency[0]".
     """
 
@@ -60,6 +63,7 @@ class NativeModel(ABC):
     solver: str
     native: Any
     variables: list[Any]
+    origin: list[np.ndarray]
     constraints: dict[str, Any]
     rows: dict[str, list[Any]]
     """The rows by kind, for their duals; every entry stands for rows in the order of programs."""
@@ -70,8 +74,18 @@ class NativeModel(ABC):
         self.problem, self.stated, self.solver = problem, stated, solver
         self.variables, self.constraints = [], {}
         self.rows = {kind: [] for kind in (*EQUALITIES, *INEQUALITIES)}
-        self.build(Levels(stated))
+        levels = Levels(stated)
+        self.origin = levels.y
+        self.build(levels)
         self.made = self.fingerprint()
+
+    @property
+    def x(self) -> list[Any]:
+        """The counts (or cumulative counts) by level, root first, as expressions of `native`: origin + z.
+
+        Shape (regions of the level, K + 1). Conditions that a modeller adds by hand are stated in them.
+        """
+        return [y + z for y, z in zip(self.origin, self.variables, strict=True)]
 
     @abstractmethod
     def build(self, levels: Levels) -> None:
@@ -95,7 +109,7 @@ class NativeModel(ABC):
 
     @abstractmethod
     def read(self, solved: Any) -> Answer:
-        """Read the answer of the solver: values x of all cells, duals and bound, with the solver's own word on it."""
+        """Read the answer of the solver: deviations z of all cells, duals and bound, with its own word on it."""
 
     def state(self, kind: str, name: str, row: Any) -> None:
         """Note a constraint under its name, and its duals under its kind."""
@@ -141,14 +155,13 @@ class NativeModel(ABC):
         if changed and answer.claim is Claim.INFEASIBLE:
             return Result(Status.FAILED, f"{self.solver} says that no point satisfies the conditions, but {CHANGED}")
         if changed and answer.values is not None and np.isfinite(answer.values).all():
-            result = self._judged_values(_without_tolerance(answer.values) if self.problem.integer else answer.values)
+            z = _without_tolerance(answer.values) if self.problem.integer else answer.values
+            result = self._judged_values(np.concatenate([y.ravel() for y in self.origin]) + z)
             return result if result.status is Status.OPTIMAL else replace(result, reason=f"{result.reason}; {CHANGED}")
         try:
             program = formulate(self.stated)
         except Stopped as stopped:
             return Result(stopped.status, stopped.reason)
-        if answer.values is not None:
-            answer = replace(answer, values=answer.values - program.origin)
         return judged(self.solver, self.problem, program, answer, time_limit)
 
     def supports(self, problem: Problem) -> str | None:

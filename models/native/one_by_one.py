@@ -13,7 +13,7 @@ def comparisons(levels: Levels, x: list[np.ndarray]) -> Iterator[tuple[str, str,
 
     Args:
         levels: the problem.
-        x: the unknowns by level, arrays of objects of shape (regions, K + 1).
+        x: the counts by level as expressions of unknowns, arrays of objects of shape (regions, K + 1).
     """
     for l in levels.inner:
         names, S, F = levels.names("consistency", l, slice(levels.n_sums(l))), levels.S[l], levels.F[l]
@@ -44,8 +44,8 @@ def unknowns(levels: Levels, make: Any) -> list[np.ndarray]:
     """Make one unknown per cell by `make(name, lower, upper)`, by level."""
     out = []
     for l in levels:
-        x, names = np.empty(levels.y[l].shape, object), levels.names("x", l)
-        for cell in np.ndindex(*x.shape):
-            x[cell] = make(names[cell], float(levels.lower[l][cell]), float(levels.upper[l][cell]))
-        out.append(x)
+        z, names = np.empty(levels.y[l].shape, object), levels.names("z", l)
+        for cell in np.ndindex(*z.shape):
+            z[cell] = make(names[cell], float(levels.lower[l][cell]), float(levels.upper[l][cell]))
+        out.append(z)
     return out

@@ -29,24 +29,24 @@ class ScipModel(NativeModel):
         model = self.native = scip.Model(self.problem.label)
         model.hideOutput()
         finite = lambda bound: None if np.isinf(bound) else bound  # noqa: E731
-        x = unknowns(levels, lambda name, low, high: model.addVar(name, "I", lb=finite(low), ub=finite(high)))
-        for kind, name, row in comparisons(levels, x):
+        make = lambda name, low, high: model.addVar(name, "I", lb=finite(low), ub=finite(high))  # noqa: E731
+        z = self.variables = unknowns(levels, make)
+        for kind, name, row in comparisons(levels, self.x):
             self.state(kind, name, model.addCons(row, name))
         terms = []
         for l in levels:
             for cell, name in np.ndenumerate(levels.names("", l)):
-                weight, y = int(levels.w[l][cell[0], 0]), int(levels.y[l][cell])
+                weight = int(levels.w[l][cell[0], 0])
                 if weight and self.problem.norm == 2:
-                    terms.append(weight * (x[l][cell] - y) * (x[l][cell] - y))
+                    terms.append(weight * z[l][cell] * z[l][cell])
                 elif weight:
                     up, down = model.addVar(f"up{name}"), model.addVar(f"down{name}")
-                    model.addCons(x[l][cell] - up + down == y, f"distance{name}")
+                    model.addCons(z[l][cell] - up + down == 0, f"distance{name}")
                     terms.append(weight * (up + down))
         distance = model.addVar("distance", lb=0.0)
         model.addCons(scip.quicksum(terms) <= distance, "sum")
         model.setObjective(distance)
         model.setParam("limits/gap", 0.0)
-        self.variables = x
 
     def optimize(self, time_limit: float | None) -> None:
         if time_limit is not None:
@@ -63,7 +63,7 @@ class ScipModel(NativeModel):
         if not self.native.getNSols():
             return Answer(claim, note)
         best = self.native.getBestSol()
-        values = np.array([best[cell] for x in self.variables for cell in x.ravel().tolist()])
+        values = np.array([best[cell] for z in self.variables for cell in z.ravel().tolist()])
         return Answer(claim, note, values, bound=self.native.getDualbound())
 
     def fingerprint(self) -> str:
@@ -81,7 +81,7 @@ class ScipModel(NativeModel):
     def __getstate__(self) -> dict[str, Any]:
         """The model as SCIP writes it, with whatever was added; unknowns get the names x0, x1, ... in SCIP's order."""
         place = {variable.name: i for i, variable in enumerate(self.native.getVars())}
-        places = [np.vectorize(lambda v: place[v.name], otypes=[np.int64])(x) for x in self.variables]
+        places = [np.vectorize(lambda v: place[v.name], otypes=[np.int64])(z) for z in self.variables]
         own = ("native", "variables", "constraints", "rows")
         kept = {key: value for key, value in vars(self).items() if key not in own}
         return kept | {"text": self._text(), "variables": places}

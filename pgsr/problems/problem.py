@@ -224,7 +224,7 @@ class Problem(ProblemFields):
         """Make the same problem without integrality (the papers' M^r before its rounding)."""
         return self if not self.integer else replace(self, label=f"{self.label}^r", integer=False)
 
-    def write(self, path: str | Path, names: str = "auto") -> None:
+    def write(self, path: str | Path, names: str = "auto", shifted: bool = False) -> None:
         """Write the problem as a program that solvers read, or as arrays, by the file's ending.
 
         Args:
@@ -232,6 +232,8 @@ class Problem(ProblemFields):
                 reads, and the arrays of its program).
             names: "full" names are x[US/GA,3], "short" ones x[1,3] with indices of regions; "auto" is short from
                 200,000 unknowns on. `pgsr.problems.programs.names` says how files spell them.
+            shifted: whether the program is in deviations z = x - y from the noisy values, with an objective without
+                constant: for solvers in floating point, which lose all digits of a distance beside counts of 10^8.
 
         The unknowns are the problem's own x, in order, and the objective has its constant, so an optimum of the file
         is the problem's; `pgsr.problems.programs.named` says what the program is.
@@ -255,7 +257,7 @@ class Problem(ProblemFields):
         """
         from pgsr.problems.programs.files import write_problem
 
-        write_problem(self, path, names)
+        write_problem(self, path, names, shifted)
 
     @classmethod
     def read(cls, path: str | Path) -> "Problem":

@@ -1,4 +1,4 @@
-"""The program of a problem in its own unknowns x, with names, as files and native models hold it."""
+"""The program of a problem with names, in its own unknowns x or in deviations, as files and native models hold it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ MANY = 200_000
 
 @dataclass(frozen=True, eq=False)
 class NamedProgram:
-    """A program in the unknowns of its problem, with names:
+    """A program in the unknowns of its problem, with names, or in their deviations z = x - origin, called x here, too:
 
         minimise    sum_j quadratic[j] x[j]^2 + linear[j] x[j]  + constant
         subject to  row_lower <= matrix x <= row_upper,   lower <= x <= upper,   x[j] integer where integer[j].
@@ -46,6 +46,7 @@ class NamedProgram:
             and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
             distance[US/GA,3].
         notes: lines that explain it to a reader of a file.
+        origin: shape (cells,), integers, of a program in deviations: the problem's x is z + origin. None otherwise.
     """
 
     label: str
@@ -61,6 +62,7 @@ class NamedProgram:
     variables: Names
     rows: Names
     notes: tuple[str, ...] = ()
+    origin: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -76,13 +78,16 @@ class NamedProgram:
         return bool(self.quadratic.any())
 
 
-def named(problem: Statement, names: str = "auto") -> NamedProgram:
+def named(problem: Statement, names: str = "auto", shifted: bool = False) -> NamedProgram:
     """State a problem as a program in its own unknowns, with names.
 
     Args:
         problem: any `pgsr.Problem`.
         names: "full" has paths of regions, x[US/GA,3]; "short" their indices, x[1,3]; "auto" is short from 200,000
             unknowns on, and where paths are too long for a solver's names.
+        shifted: whether unknowns are deviations from the noisy values, z[US/GA,3] for z = x - y (in regions without
+            weight from the sums of those below). Numbers are then of the size of the noise, and the objective has no
+            constant: counts of 10^8 and a constant of 10^17 leave solvers in floating point no digits for a distance.
 
     Raises:
         ProblemError: `names` is something else.
@@ -98,6 +103,12 @@ def named(problem: Statement, names: str = "auto") -> NamedProgram:
         ['consistency[US,0]', 'consistency[US,1]', 'total[US]']
         >>> program.linear.tolist(), program.constant
         ([0, -6, -2, -4], 14)
+
+        In deviations:
+
+        >>> program = named(Problem.of([[0, 3], [1, 2]], tree, groups=5), shifted=True)
+        >>> program.variables.texts()[0], program.lower.tolist(), program.row_upper.tolist(), program.constant
+        ('z[US,0]', [0.0, -3.0, -1.0, -2.0], [1.0, -1.0, 2.0], 0)
     """
     if names not in ("auto", "full", "short"):
         raise ProblemError(f"names={names!r}; give 'full', 'short' or 'auto'")
@@ -105,26 +116,28 @@ def named(problem: Statement, names: str = "auto") -> NamedProgram:
         raise TooLargeError(problem.exceeds_arithmetic)
     regions = _region_names(problem, names)
     program = program_of(problem)
-    x, cells = _in_x(problem, program), _cells(problem, regions)
+    moved = np.zeros_like(program.origin) if shifted else program.origin
+    cells = _cells(problem, regions, "z" if shifted else "x")
     stated = NamedProgram(
         problem.label,
         program.weight if program.norm == 2 else np.zeros(program.n, np.int64),
-        -2 * program.weight * program.origin if program.norm == 2 else np.zeros(program.n, np.int64),
-        _weighted_squares(program.weight, program.origin) if program.norm == 2 else 0,
-        *x,
+        -2 * program.weight * moved if program.norm == 2 else np.zeros(program.n, np.int64),
+        _weighted_squares(program.weight, moved) if program.norm == 2 else 0,
+        *_moved(problem, program, moved),
         np.full(program.n, program.integer),
         cells,
         _rows(problem, regions),
-        _notes(problem, regions),
+        _notes(problem, regions, shifted),
+        program.origin if shifted else None,
     )
-    return stated if program.norm == 2 else _magnitudes(stated, program, cells)
+    return stated if program.norm == 2 else _magnitudes(stated, program, cells, moved)
 
 
-def _in_x(
-    problem: Statement, program: Program
+def _moved(
+    problem: Statement, program: Program, y: np.ndarray
 ) -> tuple[sparse.csr_array, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Rows and bounds in x = origin + z, computed in integers: equalities, order, and then rows as they were stated."""
-    y, stated = program.origin, problem.conditions
+    """Rows and bounds in y + z, computed in integers: equalities, order, and then rows as they were stated."""
+    stated = problem.conditions
     n_equal, n_above = len(program.right), len(program.order_right)
     if stated is not None:
         equal, above, below = (int(side.sum()) for side in stated_sides(stated))
@@ -135,8 +148,9 @@ def _in_x(
     lower, upper = [right, np.full(n_above, -np.inf)], [right, limit]
     if stated is not None:
         blocks.append(stated.rows.astype(float))
-        lower.append(np.where(stated.row_lower > -UNBOUNDED, stated.row_lower, -np.inf))
-        upper.append(np.where(stated.row_upper < UNBOUNDED, stated.row_upper, np.inf))
+        have = stated.rows @ (program.origin - y)
+        lower.append(np.where(stated.row_lower > -UNBOUNDED, stated.row_lower - have, -np.inf))
+        upper.append(np.where(stated.row_upper < UNBOUNDED, stated.row_upper - have, np.inf))
     rows = (
         sparse.csr_array(sparse.vstack(blocks)),
         np.concatenate(lower).astype(float),
@@ -145,16 +159,17 @@ def _in_x(
     return *rows, program.lower + y, program.upper + y
 
 
-def _magnitudes(stated: NamedProgram, program: Program, cells: Names) -> NamedProgram:
-    """Add x[j] - up[j] + down[j] = y[j] for every cell with weight, and minimise sum w (up + down)."""
+def _magnitudes(stated: NamedProgram, program: Program, cells: Names, moved: np.ndarray) -> NamedProgram:
+    """Add x[j] - up[j] + down[j] = y[j] for every cell with weight, 0 for deviations; minimise sum w (up + down)."""
     measured = np.flatnonzero(program.weight)
     k, n = len(measured), program.n
     rows, one = np.tile(np.arange(k), 3), np.ones(k)
     columns = np.concatenate([measured, n + np.arange(k), n + k + np.arange(k)])
     link = sparse.csr_array((np.concatenate([one, -one, one]), (rows, columns)), shape=(k, n + 2 * k))
-    matrix, y, weight = stated.matrix, program.origin[measured].astype(float), program.weight[measured]
+    matrix, y, weight = stated.matrix, moved[measured].astype(float), program.weight[measured]
     wider = sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(stated.m, n + 2 * k))
     kinds = [_renamed(cells, kind, measured) for kind in ("up", "down", "distance")]
+    words = "x = y + up - down; the answer is x" if stated.origin is None else "z = up - down; the answer is z"
     return NamedProgram(
         stated.label,
         np.zeros(n + 2 * k, np.int64),
@@ -168,7 +183,8 @@ def _magnitudes(stated: NamedProgram, program: Program, cells: Names) -> NamedPr
         np.concatenate([stated.integer, np.zeros(2 * k, bool)]),
         cells + kinds[0] + kinds[1],
         stated.rows + kinds[2],
-        (*stated.notes, "distance |x - y| is up + down, where x = y + up - down; the answer is x alone"),
+        (*stated.notes, f"distance is up + down, where {words} alone"),
+        stated.origin,
     )
 
 
@@ -186,12 +202,12 @@ def _region_names(problem: Statement, names: str) -> list[str]:
     return paths
 
 
-def _cells(problem: Statement, regions: Sequence[str]) -> Names:
+def _cells(problem: Statement, regions: Sequence[str], kind: str) -> Names:
     if problem.view is View.RANKED:
         lengths = [len(values) for values in problem.values]
         cell = np.concatenate([np.arange(length) for length in lengths])
-        return Names.cells("x", regions, np.repeat(np.arange(len(lengths)), lengths), cell)
-    return Names.cells("x", regions, problem.sizes.region_of_cell, problem.sizes.size_of_cell)
+        return Names.cells(kind, regions, np.repeat(np.arange(len(lengths)), lengths), cell)
+    return Names.cells(kind, regions, problem.sizes.region_of_cell, problem.sizes.size_of_cell)
 
 
 def _rows(problem: Statement, regions: Sequence[str]) -> Names:
@@ -224,10 +240,14 @@ def _stated_names(problem: Statement) -> Names:
     return Names.of(words)
 
 
-def _notes(problem: Statement, regions: Sequence[str]) -> tuple[str, ...]:
-    power = "(x - y)^2" if problem.norm == 2 else "|x - y|"
+def _notes(problem: Statement, regions: Sequence[str], shifted: bool) -> tuple[str, ...]:
+    square, magnitude = ("z^2", "|z|") if shifted else ("(x - y)^2", "|x - y|")
+    power = square if problem.norm == 2 else magnitude
+    what = "the constant is part of the objective"
+    if shifted:
+        what = "z = x - y, deviations from the noisy values y, in regions without weight from the sums of those below"
     lines = [
-        f"{problem.label}: minimise sum w {power} over {problem.view.value} x; the constant is part of the objective",
+        f"{problem.label}: minimise sum w {power} over {problem.view.value} x; {what}",
         "names: ( ) { } ~ _ stand for [ ] ( ) / and a blank, %3D and its like for other characters",
     ]
     if problem.conditions is not None:

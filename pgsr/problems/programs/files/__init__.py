@@ -29,13 +29,13 @@ _TEXTS: dict[str, tuple[Callable[[NamedProgram], Iterator[bytes]], Callable[[Ite
 ENDINGS = (*_TEXTS, ".npz")
 
 
-def write_problem(problem: Statement, path: str | Path, names: str = "auto") -> None:
+def write_problem(problem: Statement, path: str | Path, names: str = "auto", shifted: bool = False) -> None:
     """Write a problem in the format that the file's ending names; a file of that name is replaced in one step.
 
     Args:
         problem: any `pgsr.Problem`, which has this as its method `write`.
         path: ends in one of `ENDINGS`.
-        names: "full", "short" or "auto", as in `pgsr.problems.programs.named`.
+        names, shifted: as in `pgsr.problems.programs.named`.
 
     Raises:
         ArgumentError: another ending.
@@ -44,7 +44,7 @@ def write_problem(problem: Statement, path: str | Path, names: str = "auto") -> 
     """
     path = as_path(path)
     ending = _ending(path)
-    program = named(problem, names)
+    program = named(problem, names, shifted)
     with replacing(path, FileError) as file:
         if ending == ".npz":
             npz.write(problem, program, file)

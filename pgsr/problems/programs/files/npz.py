@@ -8,6 +8,7 @@ lower, upper        lower <= x <= upper
 integer             which x are integers
 x_stems, x_stem, x_ends, x_end          the name of x[j] is x_stems[x_stem[j]] + x_ends[x_end[j]], encoded
 row_stems, ...                          the same of rows
+origin              of a program in deviations: the problem's x is origin plus its unknowns
 """
 
 import json
@@ -50,6 +51,8 @@ def _of_program(program: NamedProgram) -> Iterator[tuple[str, Any]]:
         ("l", program.row_lower), ("u", program.row_upper), ("lower", program.lower), ("upper", program.upper),
         ("integer", program.integer), ("label", program.label), ("notes", json.dumps(program.notes)),
     )  # fmt: skip
+    if program.origin is not None:
+        yield "origin", program.origin
     for key, names in (("x", program.variables), ("row", program.rows)):
         for part in ("stems", "stem", "ends", "end"):
             yield f"{key}_{part}", getattr(names, part)
@@ -77,6 +80,7 @@ def program(arrays: Mapping[str, np.ndarray]) -> NamedProgram:
         variables=variables,
         rows=rows,
         notes=tuple(json.loads(str(arrays["notes"]))),
+        origin=arrays.get("origin"),
     )
 
 
