@@ -75,9 +75,9 @@ class Cvxpy(SolverModel):
         own_tolerances: whether OSQP keeps the tolerances that CVXPY asks it for instead; they are too wide for most of
             our checks.
 
-    Status: OPTIMAL or FEASIBLE where integers are solved as such; RELAXED where they are rounded, OPTIMAL for a
-    relaxation; FAILED where our own residuals or the gap refute
-    the solver's "solved"; NOT_INSTALLED, UNLICENSED, UNSUPPORTED, TIMED_OUT.
+    Status: OPTIMAL or FEASIBLE where integers are solved as such; where they are rounded RELAXED, or OPTIMAL if our
+    exact test proves it; OPTIMAL for a relaxation; FAILED where our own residuals or the gap refute the solver's
+    "solved"; NOT_INSTALLED, UNLICENSED, UNSUPPORTED, TIMED_OUT.
 
     Example:
         >>> Cvxpy("CLARABEL")

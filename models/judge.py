@@ -154,6 +154,8 @@ def _slopes(program: Program, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _judged_continuous(solver: str, problem: Problem, program: Program, answer: Answer) -> Result:
     """Accept or refuse a continuous answer; for an integer problem round it to the nearest integers, as the papers do.
 
+    What is rounded is RELAXED, and OPTIMAL where a certificate proves that it is the integer optimum all the same.
+
     The answer passes if its own residuals are within `RESIDUAL` and its objective is within `ACCEPTED_GAP` of the
     Lagrangian bound of its duals. Otherwise the result is FAILED and says by how much.
     """
@@ -190,8 +192,11 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
     judged = certify(problem, rounded, prices)
     if judged.bound is None and answer.duals is not None and answer.order_duals is not None:
         judged = judged.with_bound(lagrangian_bound(program, answer.duals, answer.order_duals), MULTIPLIERS)
-    bound = "our exact test proves the result optimal" if judged.optimal else "the bound is the relaxation's"
-    reason = f"relaxation solved, then every cell rounded to the nearest integer; {bound}"
+    rounding = "relaxation solved, then every cell rounded to the nearest integer"
+    if judged.optimal:
+        reason = f"{rounding}; our exact test proves the result optimal"
+        return Result(Status.OPTIMAL, reason, rounded, judged, residuals=residuals)
+    reason = f"{rounding}; the bound is the relaxation's"
     return Result(Status.RELAXED, reason, rounded, judged, residuals=residuals)
 
 

@@ -38,7 +38,8 @@ class MathOpt(SolverModel):
     GSCIP takes integer programs, quadratic ones included. HIGHS and GLOP solve integer squares by unit steps. PDLP
     solves relaxations by a first-order method, to a relative tolerance of 1e-9.
 
-    Status: OPTIMAL, FEASIBLE with the solver's own bound, RELAXED (PDLP on integer problems); UNSUPPORTED; TIMED_OUT;
+    Status: OPTIMAL, FEASIBLE with the solver's own bound, RELAXED (PDLP on integer problems that it does not
+    round to a proved optimum); UNSUPPORTED; TIMED_OUT;
     NOT_INSTALLED.
 
     Example:

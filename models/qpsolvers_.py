@@ -64,9 +64,10 @@ class QpSolvers(SolverModel):
         solver: name as qpsolvers spells it: proxqp, qpalm, cvxopt, daqp or quadprog.
         options: passed on to the solver, e.g. `{"eps_abs": 1e-6}`; they replace those of `SOLVERS` one by one.
 
-    Status: RELAXED for an integer problem, OPTIMAL for its relaxation; FAILED where our own residuals or the gap refute
-    the solver's "solved"; UNSUPPORTED, for example where daqp or quadprog get unknowns without weight; TOO_LARGE;
-    NOT_INSTALLED. proxqp, cvxopt and quadprog know no time limit, so that only `compare` stops them.
+    Status: RELAXED for an integer problem (OPTIMAL if our exact test proves it), OPTIMAL for its relaxation; FAILED
+    where our own residuals or the gap refute the solver's "solved"; UNSUPPORTED, for example where daqp or quadprog get
+    unknowns without weight; TOO_LARGE; NOT_INSTALLED. proxqp, cvxopt and quadprog know no time limit, so that only
+    `compare` stops them.
 
     Example:
         >>> QpSolvers("quadprog")

@@ -80,6 +80,19 @@ def test_a_relaxed_answer_is_rounded_and_bounded():
     assert result.certificate.bound >= 0.99 * best
     assert result.certificate.violations["integrality"] == 0
     assert result.certificate.violations["consistency"] > 0, "rounding every cell alone cannot stay consistent here"
+
+
+def test_a_rounded_answer_is_optimal_where_a_certificate_proves_it_and_nowhere_else():
+    rng, statuses = np.random.default_rng(35), []
+    for _ in range(scale(40, 400)):
+        problem = random_problem(rng, max_regions=4, n_sizes=3)
+        result = Cvxpy("CLARABEL").solve(problem)
+        known = result.certificate
+        best = TreeProjection().solve(problem).certificate.objective
+        proved = not any(known.violations.values()) and known.objective == best
+        assert result.status is (Status.OPTIMAL if proved else Status.RELAXED)
+        statuses.append(result.status)
+    assert {Status.OPTIMAL, Status.RELAXED} == set(statuses)
     assert result.certificate.gap is None
 
 
