@@ -1,5 +1,6 @@
 """The part that all solver models share, so that an adapter only translates a program and a solver's words."""
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -9,7 +10,7 @@ import numpy as np
 from pgsr.checks import require_kind
 from pgsr.data.views import View
 from pgsr.errors import MethodError, ProblemError
-from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken
+from pgsr.methods.gate import Besides, Deadline, GatedMethod, Stopped, Taken, stated_besides
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
@@ -43,6 +44,7 @@ class SolverModel(GatedMethod):
     """
 
     conditions_taken = Taken.ALL
+    takes_besides = frozenset(Besides)
     sizes_per_level = True
 
     @abstractmethod
@@ -77,6 +79,12 @@ class SolverModel(GatedMethod):
         reason = self.supports(problem)
         if reason is not None:
             raise ProblemError(reason)
+        beyond = [what for what in stated_besides(problem) if what is not Besides.CELL_WEIGHTS]
+        if beyond:
+            raise ProblemError(
+                f"native models do not know {beyond[0].value}; solve {problem.label} by {self!r}.solve(problem), or "
+                "write it as a file by problem.write(...)"
+            )
         return self.native_model(problem)
 
     def native_model(self, problem: Problem) -> NativeModel:
@@ -239,10 +247,8 @@ def _checked(name: str, answer: Answer, program: SolverProgram, unit: float) -> 
 
 
 def _kind(problem: Problem) -> Kind:
-    if problem.norm == 1:
+    if problem.norm in (1, math.inf):
         return Kind.MILP if problem.integer else Kind.LP
-    if problem.norm != 2:
-        raise ProblemError(f"norm {problem.norm} is unknown; use 1 or 2")
     return Kind.MIQP if problem.integer else Kind.QP
 
 

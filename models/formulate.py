@@ -7,7 +7,7 @@ import numpy as np
 from pgsr.certificates import Multipliers
 from pgsr.certificates.multipliers import of_levels
 from pgsr.data.views import View
-from pgsr.models.reach import reach
+from pgsr.models.reach import reach, reach_of_added
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs import Program, program_of
@@ -20,8 +20,10 @@ def formulate(problem: Problem) -> Program:
     Raises:
         Stopped: no point satisfies stated conditions, or none was found in time.
     """
-    program = program_of(problem)
-    return replace(program, reach=reach(with_sums(problem), program))
+    program, summed = program_of(problem), with_sums(problem)
+    if program.n == program.n_cells:
+        return replace(program, reach=reach(summed, program))
+    return replace(program, reach=reach_of_added(summed, program, reach(summed, program)))
 
 
 def multipliers(problem: Problem, duals: np.ndarray, order_duals: np.ndarray | None = None) -> Multipliers:
@@ -40,13 +42,17 @@ def multipliers(problem: Problem, duals: np.ndarray, order_duals: np.ndarray | N
     totals = np.zeros({None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals])
     if problem.view is View.COUNTS:  # in the cumulative view totals are fixed cells
         totals[with_total] = -duals[n_rows : n_rows + len(with_total)]
+    n_rows += len(with_total)
+    sums = None
+    if problem.sums is not None:  # of sum - s = 0, where the Lagrangian's price is of s - sum
+        sums = -duals[n_rows : n_rows + len(problem.sums)]
     if problem.conditions is None:
-        return Multipliers(of_levels(consistency, sizes), totals)
+        return Multipliers(of_levels(consistency, sizes), totals, sums=sums)
     equal, above, below = stated_sides(problem.conditions)
     stated = np.zeros(len(equal))
-    stated[equal] = -duals[n_rows + len(with_total) :]
+    stated[equal] = -duals[len(duals) - int(equal.sum()) :]
     if order_duals is not None:
         of_rows = np.maximum(order_duals[len(order_duals) - int(above.sum() + below.sum()) :], 0.0)
         stated[above] -= of_rows[: above.sum()]
         stated[below] += of_rows[above.sum() :]
-    return Multipliers(of_levels(consistency, sizes), totals, stated)
+    return Multipliers(of_levels(consistency, sizes), totals, stated, sums=sums)

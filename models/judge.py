@@ -139,16 +139,16 @@ def _prices(problem: Problem, program: Program, answer: Answer) -> Multipliers |
         low, high = (low - program.weight, high + program.weight) if program.norm == 2 else (low, high)
     c = program.matrix.T @ answer.duals + program.order.T @ np.maximum(order, 0.0)
     left_over = np.where(low + c > 0, low + c, np.minimum(high + c, 0.0))
-    return replace(prices, bounds=left_over.reshape(problem.target.shape))
+    return replace(prices, bounds=left_over[: program.n_cells].reshape(problem.target.shape))
 
 
 def _slopes(program: Program, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute the least and the largest slope of the objective in every cell: 2 w z, or from -w to w at a corner."""
     near = RESIDUAL * (1.0 + float(np.abs(program.right).max(initial=0.0)))
-    w = program.weight.astype(float)
+    w, cost = program.weight.astype(float), program.linear
     if program.norm == 2:
-        return 2 * w * z, 2 * w * z
-    return np.where(z > near, w, -w), np.where(z < -near, -w, w)
+        return 2 * w * z + cost, 2 * w * z + cost
+    return np.where(z > near, w, -w) + cost, np.where(z < -near, -w, w) + cost
 
 
 def _judged_continuous(solver: str, problem: Problem, program: Program, answer: Answer) -> Result:
@@ -164,8 +164,8 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
     relaxed = problem.relaxed()
     prices = _prices(problem, program, answer)
     certificate = None if problem.view is View.RANKED else certify(relaxed, _estimate(relaxed, program, z), prices)
-    if certificate is not None and problem.conditions is not None:
-        certificate = _with_rows_of_unmeasured(program, answer, certificate)
+    if certificate is not None and (problem.conditions is not None or certificate.bound is None):
+        certificate = _with_bound_of_program(program, answer, certificate)
     residuals = _residuals(program, answer, certificate)
 
     def refuse(reason: str, z: np.ndarray = z) -> Result:
@@ -275,7 +275,7 @@ def dual_residual(program: Program, z: np.ndarray, duals: np.ndarray, order_dual
 def lagrangian_bound(program: Program, duals: np.ndarray, order_duals: np.ndarray) -> float:
     """A bound on the continuous program by any duals: every cell's minimum on its own, within bounds and reach."""
     mu = np.maximum(order_duals, 0.0)
-    c = program.matrix.T @ duals + program.order.T @ mu
+    c = program.matrix.T @ duals + program.order.T @ mu + program.linear
     low = np.maximum(program.lower, program.reach[0])
     high = np.minimum(program.upper, program.reach[1])
     w = program.weight.astype(float)
@@ -289,11 +289,12 @@ def lagrangian_bound(program: Program, duals: np.ndarray, order_duals: np.ndarra
     return math.fsum(cells) - float(duals @ program.right) - float(mu @ program.order_right)
 
 
-def _with_rows_of_unmeasured(program: Program, answer: Answer, certificate: Certificate) -> Certificate:
+def _with_bound_of_program(program: Program, answer: Answer, certificate: Certificate) -> Certificate:
     """Replace a bound that leaves a gap by the program's, if that is better.
 
     The problem's bound drops the prices of stated rows that tie regions without weight to others where regions are not
-    consistent; the program's keeps them, within its reach.
+    consistent, and there is none where order meets weights of cells, Huber's loss or the largest deviation; the
+    program's keeps all prices, those of order among them, within its reach.
     """
     v, mu, have = answer.duals, answer.order_duals, certificate.bound
     if v is None or mu is None or not (np.isfinite(v).all() and np.isfinite(mu).all()) or certificate.objective is None:
@@ -321,16 +322,17 @@ def _residuals(program: Program, answer: Answer, certificate: Certificate | None
         gap = (certificate.objective - certificate.bound) / max(1.0, abs(certificate.bound))
     elif finite:
         bound = lagrangian_bound(program, answer.duals, answer.order_duals)  # pyright: ignore[reportArgumentType]
-        gap = (float(program.weight @ np.abs(z) ** program.norm) - bound) / max(1.0, abs(bound))
+        objective = float(program.weight @ np.abs(z) ** program.norm + program.linear @ z)
+        gap = (objective - bound) / max(1.0, abs(bound))
     return Residuals(primal, dual, gap)
 
 
 def _in_order(problem: Problem, program: Program, z: np.ndarray) -> np.ndarray:
     """Put neighbours in order that a solver left out of order within its tolerance, lest they round differently."""
-    x = program.origin + z
+    x = (program.origin + z)[: program.n_cells]
     if problem.view is not View.RANKED:
         rising = [np.maximum.accumulate(table, axis=1).ravel() for table in problem.sizes.tables(x)]
-        return np.concatenate(rising) - program.origin
+        return np.append(np.concatenate(rising) - program.origin[: program.n_cells], z[program.n_cells :])
     vectors = np.split(x, np.cumsum([len(v) for v in problem.values])[:-1])
     return np.concatenate([np.maximum.accumulate(v) for v in vectors]) - program.origin
 
@@ -346,7 +348,7 @@ def _estimate(problem: Problem, program: Program, z: np.ndarray) -> Estimate:
 
     A group of a size below 0 or above K is not counted, so that its region violates its number of groups.
     """
-    x = program.origin + z
+    x = (program.origin + z)[: program.n_cells]
     if problem.view is not View.RANKED:
         return Estimate(problem.hierarchy, problem.view, problem.sizes.shaped(x))
     largest = problem.max_size

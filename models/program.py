@@ -69,7 +69,7 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
     """A continuous program in v / unit, and the unit: the typical size of the right-hand sides that force v from 0.
 
     The objective is divided by unit^2, or by unit where it is linear; so duals come out divided by unit, or as they
-    are.
+    are. Linear costs beside squares are divided by unit.
     """
     forced = [program.right, np.minimum(program.order_right, 0), np.maximum(program.lower, 0)]
     sizes = np.concatenate([np.abs(part[np.isfinite(part) & (part != 0)]).astype(float) for part in forced])
@@ -77,6 +77,7 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
     return (
         replace(
             program,
+            linear=program.linear / unit if program.is_quadratic else program.linear,
             right=program.right / unit,
             order_right=program.order_right / unit,
             lower=program.lower / unit,
@@ -88,11 +89,11 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
 
 
 def quadratic(program: Program) -> SolverProgram:
-    """The program as it stands, for solvers that take squares."""
-    assert program.norm == 2
+    """The program as it stands, for solvers that take squares, or where it has none and no magnitudes either."""
+    assert program.norm == 2 or not program.weight.any()
     return SolverProgram(
         quadratic=program.weight.astype(float),
-        linear=np.zeros(program.n),
+        linear=program.linear.astype(float),
         matrix=program.matrix,
         right=program.right,
         order=program.order,

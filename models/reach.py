@@ -3,6 +3,7 @@
 import numpy as np
 
 from pgsr.data.views import View
+from pgsr.engines.losses import Huber, farthest, loss
 from pgsr.models.feasibility import some_point
 from pgsr.models.program import Program
 from pgsr.noise.measurement import Totals
@@ -28,7 +29,7 @@ def _without_conditions(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """
     tree, sizes, y = problem.hierarchy, problem.sizes, problem.cells
     region = sizes.region_of_cell
-    w, totals = problem.w[region], problem.stated_totals
+    w, totals = problem.cell_weights, problem.stated_totals
     point = np.zeros(y.shape, np.int64)
     # Where all groups of a region have size 0, or in cumulative counts the largest, which all sizes fold into.
     cell = sizes.first_cell[:-1] if problem.view is View.COUNTS and not problem.monotone else sizes.last_cell
@@ -36,8 +37,7 @@ def _without_conditions(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         point[cell] = totals
     elif totals is not None:  # all groups in the first leaf below the first child, and so on
         point[cell[tree.level_start[:-1] if problem.consistent else 0]] = totals[0]
-    f = float((w * np.abs(point - y).astype(float) ** problem.norm).sum())
-    far = np.ceil((f / np.maximum(w, 1)) ** (1 / problem.norm)) + 1
+    far = np.ceil(farthest(_objective(problem, point) / np.maximum(w, 1), problem.norm)) + 1
     everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * tree.n_regions
     low, high = np.where(w > 0, -far, -everywhere - y), np.where(w > 0, far, everywhere - y)
     if problem.nonnegative:
@@ -60,8 +60,8 @@ def _with_conditions(problem: Problem, program: Program) -> tuple[np.ndarray, np
     Raises:
         Stopped: there is no such point, or HiGHS found none in time.
     """
-    tree, y, w = problem.hierarchy, problem.target, problem.w[:, None]
-    low, high = program.lower.reshape(y.shape), program.upper.reshape(y.shape)
+    tree, y, w = problem.hierarchy, problem.target, problem.weights_of(slice(None))
+    low, high = (side[: y.size].reshape(y.shape) for side in (program.lower, program.upper))
     totals = problem.stated_totals
     if problem.nonnegative and (problem.view is View.COUNTS or problem.monotone):
         low = np.maximum(low, -y)
@@ -70,10 +70,43 @@ def _with_conditions(problem: Problem, program: Program) -> tuple[np.ndarray, np
         elif totals is not None and problem.consistent:
             high = np.minimum(high, totals[0] - y)
     if not (np.isfinite(low) & np.isfinite(high)).all():
-        z = some_point(program).reshape(y.shape)
-        f = float((w * np.abs(z) ** problem.norm).sum())
-        far = np.ceil(1.001 * (f / np.maximum(w, 1)) ** (1 / problem.norm)) + 1  # the point is one within 1e-6 only
+        z = some_point(program)[: y.size].reshape(y.shape)
+        most = _objective(problem, y + z) / np.maximum(w, 1)
+        far = np.ceil(1.001 * farthest(most, problem.norm)) + 1  # the point is one within 1e-6 only
         everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * tree.n_regions
         low = np.maximum(low, np.where(w > 0, -far, -everywhere - y))
         high = np.minimum(high, np.where(w > 0, far, everywhere - y))
     return low.ravel(), np.maximum(low, high).ravel()
+
+
+def reach_of_added(
+    problem: Problem, program: Program, cells: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Extend the reach of the cells to the unknowns that follow them (`pgsr.problems.programs.added`)."""
+    low, high = cells
+    weight = problem.cell_weights
+    if problem.sums is not None:
+        plus, minus = problem.sums.matrix.maximum(0), problem.sums.matrix.minimum(0)
+        here = problem.sums.off(program.origin[: program.n_cells])
+        of_sums = plus @ low + minus @ high + here, plus @ high + minus @ low + here
+        low, high = np.concatenate([low, of_sums[0]]), np.concatenate([high, of_sums[1]])
+        weight = np.concatenate([weight, problem.sums.weights])
+    least, most = low[weight > 0], high[weight > 0]
+    if isinstance(problem.norm, Huber):
+        knee, none = np.full(len(least), float(problem.norm.knee)), np.zeros(len(least))
+        low = np.concatenate([low, -knee, none, none])
+        high = np.concatenate([high, knee, np.maximum(most, 0.0), np.maximum(-least, 0.0)])
+    elif problem.norm == np.inf:
+        far = weight[weight > 0] * np.maximum(np.abs(least), np.abs(most))
+        low, high = np.append(low, 0.0), np.append(high, far.max(initial=0.0))
+    return low, high
+
+
+def _objective(problem: Problem, x: np.ndarray) -> float:
+    """Compute the objective of a point, rounded; shape that of the cells."""
+    y, w = problem.cells.reshape(x.shape), problem.cell_weights.reshape(x.shape)
+    parts = [(w * loss((x - y).astype(float), problem.norm)).ravel()]
+    if problem.sums is not None:
+        parts.append(problem.sums.weights * loss(problem.sums.off(x).astype(float), problem.norm))
+    terms = np.concatenate(parts)
+    return float(terms.max(initial=0.0) if problem.norm == np.inf else terms.sum())

@@ -20,7 +20,8 @@ def absolute_values(program: Program) -> SolverProgram:
     assert program.norm == 1
     base = np.clip(0.0, program.lower, program.upper)
     weight = program.weight.astype(float)
-    up, down = base >= 0, base <= 0  # beyond a bound above 0 there is no way down, and conversely
+    # Beyond a bound above 0 there is no way down, and conversely.
+    up, down = (base >= 0) & (weight > 0), (base <= 0) & (weight > 0)
     return _stepped(program, base, _Steps(np.flatnonzero(up), weight[up], np.full(up.sum(), np.inf)),
                     _Steps(np.flatnonzero(down), weight[down], np.full(down.sum(), np.inf)))  # fmt: skip
 
@@ -89,8 +90,9 @@ class _Chords:
         ladder = [0, 1, 2]
         while ladder[-1] < reach:
             ladder.append(ladder[-1] * 2)
-        cells = np.repeat(np.arange(program.n), len(ladder))
-        offsets = np.tile(np.unique(ladder), program.n)
+        weighed = np.flatnonzero(program.weight)
+        cells = np.repeat(weighed, len(ladder))
+        offsets = np.tile(np.unique(ladder), len(weighed))
         return cls(
             _kept(cells, offsets, program.upper - base),
             _kept(cells, offsets, base - program.lower),
@@ -104,8 +106,9 @@ class _Chords:
 
     def refined(self, program: Program, base: np.ndarray, z: np.ndarray) -> "_Chords | None":
         """Add the steps next to z; None if they are all there."""
-        up = _missing(self.up, z - base, program.upper - base)
-        down = _missing(self.down, base - z, base - program.lower)
+        moved = np.where(program.weight > 0, z - base, 0.0)
+        up = _missing(self.up, moved, program.upper - base)
+        down = _missing(self.down, -moved, base - program.lower)
         if not len(up[0]) and not len(down[0]):
             return None
         return _Chords(_merged(self.up, up), _merged(self.down, down))
@@ -167,18 +170,20 @@ def _merged(have: tuple[np.ndarray, np.ndarray], new: tuple[np.ndarray, np.ndarr
 
 
 def _stepped(program: Program, base: np.ndarray, up: _Steps, down: _Steps) -> SolverProgram:
-    """The program in (z, ups, downs) with the link z = base + sum of ups - sum of downs."""
+    """The program in (z, ups, downs) with the link z = base + sum of ups - sum of downs of every z with a weight."""
     n, n_steps = program.n, len(up.cell) + len(down.cell)
-    columns = np.concatenate([np.arange(n), n + np.arange(n_steps)])
-    cells = np.concatenate([np.arange(n), up.cell, down.cell])
-    signs = np.concatenate([np.ones(n), -np.ones(len(up.cell)), np.ones(len(down.cell))])
-    link = sparse.csr_array((signs, (cells, columns)), shape=(n, n + n_steps))
+    linked = np.flatnonzero(program.weight)
+    row = np.cumsum(program.weight > 0) - 1
+    columns = np.concatenate([linked, n + np.arange(n_steps)])
+    cells = np.concatenate([linked, up.cell, down.cell])
+    signs = np.concatenate([np.ones(len(linked)), -np.ones(len(up.cell)), np.ones(len(down.cell))])
+    link = sparse.csr_array((signs, (row[cells], columns)), shape=(len(linked), n + n_steps))
     length = np.concatenate([up.length, down.length])
     return SolverProgram(
         quadratic=np.zeros(n + n_steps),
-        linear=np.concatenate([np.zeros(n), up.cost, down.cost]),
+        linear=np.concatenate([program.linear.astype(float), up.cost, down.cost]),
         matrix=sparse.csr_array(sparse.vstack([_widened(program.matrix, n_steps), link])),
-        right=np.concatenate([program.right, base]),
+        right=np.concatenate([program.right, base[linked]]),
         order=_widened(program.order, n_steps),
         order_right=program.order_right,
         lower=np.concatenate([program.lower, np.zeros(n_steps)]),

@@ -10,6 +10,7 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
+from pgsr.engines.losses import Huber
 from pgsr.errors import PgsrError, ProblemError
 from pgsr.machine.version import installed_version
 from pgsr.methods import metrics
@@ -39,6 +40,7 @@ __all__ = [
     "Estimate",
     "Geometric",
     "Hierarchy",
+    "Huber",
     "Ledger",
     "Measurement",
     "Mechanism",

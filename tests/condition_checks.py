@@ -1,5 +1,6 @@
 """Random conditions, as a modeller writes them and as dense rows, and dense twins of problems with conditions."""
 
+import math
 from collections.abc import Iterator
 from itertools import product
 
@@ -8,6 +9,7 @@ import numpy as np
 from instances import random_tree
 
 from pgsr import Hierarchy, Problem, Totals, View
+from pgsr.engines.losses import Huber
 from pgsr.problems.conditions import Condition, cells, entities, groups, total
 
 Dense = tuple[np.ndarray, str, int]
@@ -92,7 +94,20 @@ def best_integer(problem: Problem, points: np.ndarray) -> int | None:
     """The smallest objective over points, None if there are none."""
     if not len(points):
         return None
-    return int((np.abs(points - problem.target) ** problem.norm * problem.w[:, None]).sum(axis=(1, 2)).min())
+    off = [(points - problem.target).reshape(len(points), -1)]
+    weights = [np.broadcast_to(problem.weights_of(slice(None)), problem.target.shape).ravel()]
+    if problem.sums is not None:
+        off.append(points.reshape(len(points), -1) @ problem.sums.matrix.toarray().T - problem.sums.values)
+        weights.append(problem.sums.weights)
+    losses = _losses(np.abs(np.concatenate(off, axis=1)), problem.norm) * np.concatenate(weights)
+    return int((losses.max(axis=1) if problem.norm == math.inf else losses.sum(axis=1)).min())
+
+
+def _losses(size: np.ndarray, norm) -> np.ndarray:
+    """The losses by their definition."""
+    if isinstance(norm, Huber):
+        return np.where(size <= norm.knee, size**2, norm.knee * (2 * size - norm.knee))
+    return size if norm == math.inf else size**norm
 
 
 def best_real(problem: Problem, dense: list[Dense]) -> float | None:

@@ -97,7 +97,7 @@ def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_break
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[3]], ids=str)
 def test_prices_of_duals_close_the_gap_of_our_own_bound(kind, monkeypatch):
     """Without the program's bound to fall back on, which regions without weight that stand alone need."""
-    monkeypatch.setattr("pgsr.models.judge._with_rows_of_unmeasured", lambda program, answer, certificate: certificate)
+    monkeypatch.setattr("pgsr.models.judge._with_bound_of_program", lambda program, answer, certificate: certificate)
     rng = np.random.default_rng(6)
     solved = 0
     for problem, _, _ in conditioned(rng, kind, scale(5, 60)):
@@ -113,7 +113,7 @@ def test_prices_of_duals_close_the_gap_of_our_own_bound(kind, monkeypatch):
 
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 def test_rows_of_every_relation_are_priced(view, monkeypatch):
-    monkeypatch.setattr("pgsr.models.judge._with_rows_of_unmeasured", lambda program, answer, certificate: certificate)
+    monkeypatch.setattr("pgsr.models.judge._with_bound_of_program", lambda program, answer, certificate: certificate)
     y = COUNTS.target if view is View.COUNTS else COUNTS.target.cumsum(axis=1)
     problem = Problem.of(y, TREE, view, groups=10, label="M").relaxed()
     few = groups(("US", "GA"), size=1) + groups(("US", "GA"), size=3)

@@ -50,7 +50,7 @@ class CpSatModel(NativeModel):
         distance: Any = 0
         for l in levels:
             for cell, name in np.ndenumerate(levels.names("distance", l)):
-                weight, away = int(levels.w[l][cell[0], 0]), z[l][cell]
+                weight, away = int(levels.w[l][cell]), z[l][cell]
                 if weight:
                     far = max(abs(int(side[l][cell])) for side in (least, most))
                     size = model.new_int_var(0, far**self.problem.norm, name)

@@ -87,8 +87,9 @@ class Levels:
 
     @cached_property
     def w(self) -> list[np.ndarray]:
-        """The weights; shape (regions of l, 1)."""
-        return [self.problem.w[self.tree.level(level), None] for level in self]
+        """The weights of cells."""
+        weights = (self.problem.weights_of(self.tree.level(level)) for level in self)
+        return [np.broadcast_to(w, y.shape) for w, y in zip(weights, self.y, strict=True)]
 
     @cached_property
     def S(self) -> list[sparse.csr_array]:
@@ -155,11 +156,8 @@ class Levels:
         known = self.problem.conditions
         if known is None:
             return
-        first = (
-            program.m
-            - len(known.names)
-            - (0 if self.problem.norm == 2 else int((self.problem.w > 0).sum()) * self.n_sizes)
-        )
+        magnitudes = 0 if self.problem.norm == 2 else int((self.problem.cell_weights > 0).sum())
+        first = program.m - len(known.names) - magnitudes
         names = program.rows.texts()[first:]
         at_origin: list[Any] = (known.rows @ program.origin).tolist()
         lows = np.where(known.row_lower > -UNBOUNDED, known.row_lower, -np.inf)

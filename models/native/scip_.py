@@ -36,7 +36,7 @@ class ScipModel(NativeModel):
         terms = []
         for l in levels:
             for cell, name in np.ndenumerate(levels.names("", l)):
-                weight = int(levels.w[l][cell[0], 0])
+                weight = int(levels.w[l][cell])
                 if weight and self.problem.norm == 2:
                     terms.append(weight * z[l][cell] * z[l][cell])
                 elif weight:

@@ -1,5 +1,7 @@
 """The exchange test, which proves integer counts optimal under consistency and the root's total."""
 
+import math
+
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.engines.nearest_tree.exchange import passes_exchange_test
@@ -8,10 +10,14 @@ from pgsr.problems.problem import Problem
 
 
 def has_exchange_test(problem: Problem) -> bool:
-    """Say whether `is_exchange_optimal` decides optimality: M_H, with the root's total or none, and bounds of cells."""
+    """Say whether `is_exchange_optimal` decides optimality: M_H, with the root's total or none, and bounds of cells.
+
+    Weights may be those of cells, and losses any that are added up.
+    """
     return (
         problem.view is View.COUNTS
-        and problem.norm == 2
+        and problem.norm != math.inf
+        and problem.sums is None
         and problem.integer
         and problem.nonnegative
         and problem.consistent
@@ -32,4 +38,6 @@ def is_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
         return False
     has_total, stated = problem.totals is not None, problem.conditions
     bounds = (None, None) if stated is None else (stated.lower, stated.upper)
-    return passes_exchange_test(problem.hierarchy, problem.w, estimate.values, problem.target, has_total, *bounds)
+    assert problem.weights is not None, "problems have weights"
+    values = estimate.values, problem.target
+    return passes_exchange_test(problem.hierarchy, problem.weights, *values, has_total, *bounds, problem.norm)

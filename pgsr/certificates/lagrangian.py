@@ -5,15 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgsr.certificates.largest_deviation import least_with_largest
 from pgsr.certificates.multipliers import Multipliers, of_levels
 from pgsr.certificates.regions_alone import sum_below
 from pgsr.certificates.stated_prices import StatedPrices
 from pgsr.data.views import View
+from pgsr.engines.losses import Huber, Norm, loss, steepest
 from pgsr.errors import ProblemError
 from pgsr.machine.blocks import row_blocks
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions import UNBOUNDED
 from pgsr.problems.problem import Problem
+from pgsr.problems.sums import MeasuredSums
 
 _LARGEST_PRICE = 2.0**100
 
@@ -42,10 +45,16 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
     A region that is not measured costs nothing at a net price of 0 only, so its consistency price is replaced, but for
     cells that a stated bound keeps from falling without end.
 
-    With norm 1, cells whose net price exceeds their weight fall to a bound. If it does by 1e-9, as a solver's may, and
+    The values of measured sums are unknowns of their own, without bounds, each with its price as net price.
+
+    With norm 1, cells whose net price exceeds their weight fall to a bound, and with Huber's loss those that exceed the
+    weight times twice the knee. If it does by 1e-9, as a solver's may, and
     the bound is 1e8 groups away or there is none, that ruins the result. So all multipliers are also tried a little
     smaller, by 1e-8 and by as much as it takes for none to fall to a bound that is only implied; the best one counts.
     Shown by `test_slightly_wrong_prices_cost_little` there.
+
+    The largest deviation couples all cells by one number (`largest_deviation`). There is no bound (-infinity) where
+    order meets Huber's loss, weights of cells or the largest deviation.
 
     Complexity: O(cells); with order and norm 1 O(cells log sizes).
 
@@ -55,8 +64,12 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
     prices = _Prices.of(problem, multipliers)
     if prices is None or problem.contradiction is not None:
         return -math.inf
+    if problem.norm == math.inf:
+        return _of_largest(problem, multipliers, prices)
+    if problem.monotone and (isinstance(problem.norm, Huber) or problem.weights_of(slice(0, 1)).size > 1):
+        return -math.inf  # chains of Huber's losses, or of weights of cells, are not fitted here
     bound = _value(problem, prices)
-    if problem.norm == 1:
+    if problem.norm != 2:
         for factor in {1.0 - _SLIGHTLY, min(1.0 - _SLIGHTLY, _safe_factor(problem, prices))}:
             smaller = _Prices.of(problem, multipliers, factor)
             if smaller is not None:
@@ -141,10 +154,12 @@ class _Prices:
         if not largest <= _LARGEST_PRICE:
             return None
         consistency, totals = [prices * factor for prices in consistency], totals * factor
+        weights = problem.weights_of(slice(None))
         bound = 3.0 * (tree.n_levels + 1) * max(largest, 2.0**-100)  # replaced prices add up along a branch
         exponent = math.frexp(bound)[1] - 52
         if problem.norm == 1:
-            exponent = max(exponent, math.frexp(n_sizes * (bound + 4.0 * float(problem.w.max())))[1] - 61)
+            exponent = max(exponent, math.frexp(n_sizes * (bound + 4.0 * float(weights.max())))[1] - 61)
+        if problem.norm not in (2, math.inf):
             if exponent > 0:  # weights would be no multiples of the unit
                 return None
             exponent = min(exponent, 0)
@@ -152,7 +167,7 @@ class _Prices:
         consistency = [np.rint(prices / unit) * unit for prices in consistency]
         totals = np.rint(totals / unit) * unit
         stated = None if stated is None else stated.on_grid(factor, unit)
-        unmeasured = problem.w == 0
+        unmeasured = ~problem.measured
         if not problem.consistent:
             totals[unmeasured] = 0.0
             stated = None if stated is None else stated.without(unmeasured)
@@ -193,18 +208,20 @@ def _value(problem: Problem, prices: _Prices) -> float:
     for level, y in enumerate(problem.tables):
         here = tree.level(level)
         for block in row_blocks(here, y.shape[1]):
-            noisy, w = y[block.start - here.start : block.stop - here.start], problem.w[block, None]
+            noisy, w = y[block.start - here.start : block.stop - here.start], problem.weights_of(block)
             net = prices.net(problem, level, block)
             if _last_is_public(problem, level):
                 assert totals is not None, "a last cell is public where totals are stated"
                 step = (totals[block] - noisy[:, -1]).astype(float)[:, None]
-                terms.append(_summed(step, w, net[:, -1:], problem.norm))
+                terms.append(_summed(step, w[:, -1:], net[:, -1:], problem.norm))
                 net, noisy = net[:, :-1], noisy[:, :-1]
             if problem.monotone:
                 terms.append(_chains(problem, prices, level, block, noisy, net))
             else:
                 terms.append(_cells(problem, level, block, noisy, net))
     terms += _constants(problem, prices)
+    if problem.sums is not None and prices.stated is not None:
+        terms.append(_measured_sums(problem, problem.sums, prices.stated.sums))
     if not all(map(math.isfinite, terms)):
         return -math.inf
     return math.fsum(terms) - math.fsum(map(abs, terms)) * 2.0**-50
@@ -230,7 +247,7 @@ def _constants(problem: Problem, prices: _Prices) -> list[float]:
 
 def _cells(problem: Problem, level: int, block: slice, y: np.ndarray, net: np.ndarray) -> float:
     """Add up the minima of w |d|^norm + net d over all cells, where y + d >= 0 if signs are restricted."""
-    w = problem.w[block, None]
+    w = problem.weights_of(block)
     if problem.norm == 2:
         d = net / (-2.0 * np.maximum(w, 1))  # where w = 0 and no bound is stated, net is 0, and so is d
         if problem.integer:
@@ -245,9 +262,63 @@ def _cells(problem: Problem, level: int, block: slice, y: np.ndarray, net: np.nd
     lowest, highest = _room(problem, block, y)
     upper = _upper(problem, level, block)[:, None]
     highest = np.minimum(highest, np.where(upper < np.inf, upper - y, np.inf))
-    d = np.clip(0.0, lowest, highest)
-    d = np.where(net < -w, highest, np.where(net > w, lowest, d))
-    return _summed(d, w, net, 1) if np.isfinite(d).all() else -math.inf
+    d = _bent(problem, w, net) if isinstance(problem.norm, Huber) else 0.0
+    d, room = np.clip(d, lowest, highest), steepest(problem.norm) * w
+    d = np.where(net < -room, highest, np.where(net > room, lowest, d))
+    return _summed(d, w, net, problem.norm, problem.integer) if np.isfinite(d).all() else -math.inf
+
+
+def _of_largest(problem: Problem, multipliers: Multipliers, prices: _Prices) -> float:
+    """Compute the bound where the objective is the largest deviation; there is none with order or a public last cell.
+
+    The sum of |net| / w over all cells is 1 at the best prices. A little more, as a solver's prices may give, would
+    make everything fall, so smaller prices are tried, too.
+    """
+    if problem.monotone or _last_is_public(problem, 0):
+        return -math.inf
+    bound, (w, net, low, high) = -math.inf, _every_cell(problem, prices)
+    falling = float((np.abs(net[w > 0]) / w[w > 0]).sum())
+    for factor in {1.0, 1.0 - _SLIGHTLY, min(1.0, (1.0 - 1e-9) / max(falling, 1.0))}:
+        smaller = _Prices.of(problem, multipliers, factor)
+        if smaller is not None:
+            _, net, _, _ = _every_cell(problem, smaller)
+            terms = [least_with_largest(w, net, low, high), *_constants(problem, smaller)]
+            if all(map(math.isfinite, terms)):
+                bound = max(bound, math.fsum(terms) - math.fsum(map(abs, terms)) * 2.0**-50)
+    return bound
+
+
+def _every_cell(problem: Problem, prices: _Prices) -> tuple[np.ndarray, ...]:
+    """List weights, net prices and the room of x - y of all cells, and of all measured sums behind them."""
+    tree, parts = problem.hierarchy, []
+    for level, y in enumerate(problem.tables):
+        here = tree.level(level)
+        low, high = _room(problem, here, y)
+        most = _upper(problem, level, here)[:, None]
+        high = np.minimum(high, np.where(most < np.inf, most - y, np.inf))
+        sides = problem.weights_of(here), prices.net(problem, level, here), low, high
+        parts.append([np.broadcast_to(side, y.shape).ravel() for side in sides])
+    if problem.sums is not None:
+        none = np.full(len(problem.sums), np.inf)
+        net = np.zeros(len(problem.sums)) if prices.stated is None else prices.stated.sums
+        parts.append([problem.sums.weights, net, -none, none])
+    w, net, low, high = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return w, net, low, high
+
+
+def _measured_sums(problem: Problem, sums: MeasuredSums, net: np.ndarray) -> float:
+    """Add up the minima of w |e|^norm + net e over the differences e of measured sums from their noisy values."""
+    w = sums.weights
+    if problem.norm == 1:  # prices are within the weights
+        return 0.0
+    e = _bent(problem, w, net)
+    return _summed(e, w, net, problem.norm, problem.integer)
+
+
+def _bent(problem: Problem, w: np.ndarray, net: np.ndarray) -> np.ndarray:
+    """Compute where the slope of a square of weight w is -net, rounded in integers."""
+    d = net / (-2.0 * np.maximum(w, 1))
+    return np.rint(d) if problem.integer else d
 
 
 def _room(problem: Problem, block: slice, y: np.ndarray) -> tuple[np.ndarray | float, np.ndarray | float]:
@@ -275,7 +346,7 @@ def _chains(problem: Problem, prices: _Prices, level: int, block: slice, y: np.n
     from pgsr.certificates import priced_chain_kernel as kernels
 
     # Copies, because compiled loops tell read-only or strided arrays from others and would be compiled twice.
-    y, net, w = np.array(y, np.int64), np.array(net), problem.w[block].copy()
+    y, net, w = np.array(y, np.int64), np.array(net), problem.weights_of(block)[:, 0].copy()
     upper = _upper(problem, level, block)
     upper = np.where(upper < np.inf, upper, kernels.NONE).astype(np.int64)
     lower = np.full(len(y), 0 if problem.nonnegative else -kernels.NONE)
@@ -307,12 +378,14 @@ def _chain_bounds(
     return np.maximum.accumulate(low, axis=1), np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1].copy()
 
 
-def _summed(d: np.ndarray, w: np.ndarray, net: np.ndarray, norm: int, nearest: bool = False) -> float:
+def _summed(d: np.ndarray, w: np.ndarray, net: np.ndarray, norm: Norm, nearest: bool = False) -> float:
     """Compute sum of w |d|^norm + net d, rounded down; `nearest` if d was rounded and a tie may have gone wrong."""
     size = np.abs(d)
     if norm == 1:
         return sum_below(w * size + net * d, (w + np.abs(net)) * size)
     step = size + 1.0 if nearest else size
+    if isinstance(norm, Huber):
+        return sum_below(w * loss(d, norm) + net * d, (w * np.minimum(size, 2.0 * norm.knee) + np.abs(net)) * step)
     return sum_below((w * d + net) * d, (w * size + np.abs(net)) * step)
 
 
@@ -345,17 +418,17 @@ def _safe_factor(problem: Problem, prices: _Prices) -> float:
     With norm 1 a cell whose net price exceeds its weight has its minimum at a bound, or none at all if there is no
     bound; with order the same holds of every end of a chain. Where the bound is implied only, it is far away.
     """
-    tree, n_sizes = problem.hierarchy, problem.max_size + 1
-    measured = problem.w > 0
+    tree, n_sizes, weights = problem.hierarchy, problem.max_size + 1, problem.weights_of(slice(None))
+    measured = problem.measured
     factor = 1.0
     for level in range(tree.n_levels):
         for block in row_blocks(tree.level(level), n_sizes):
             net = prices.net(problem, level, block)[measured[block]]
-            room = problem.w[block][measured[block], None].astype(float)
+            room = steepest(problem.norm) * weights[block][measured[block]].astype(float)
             public = _last_is_public(problem, level)
             if public:
                 net = net[:, :-1]
-            up = -net
+            up, room = -net, room[:, : net.shape[1]]
             if problem.monotone:  # what counts is a whole end of the chain
                 room = room * np.arange(1, net.shape[1] + 1)
                 up = -np.cumsum(net[:, ::-1], axis=1)
@@ -365,7 +438,7 @@ def _safe_factor(problem: Problem, prices: _Prices) -> float:
                 factor = min(factor, _largest_factor(np.cumsum(net, axis=1) if problem.monotone else net, room))
     if factor == 1.0:
         return 1.0
-    margin = 1e-12 + 1e-15 * n_sizes * prices.largest / float(problem.w[measured].min())
+    margin = 1e-12 + 1e-15 * n_sizes * prices.largest / float(weights[measured].min())
     return max(0.0, factor * (1.0 - margin))
 
 

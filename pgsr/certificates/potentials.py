@@ -24,6 +24,7 @@ def has_potentials(problem: Problem) -> bool:
     return (
         problem.view is View.COUNTS
         and problem.norm == 2
+        and problem.is_plain
         and problem.integer
         and problem.nonnegative
         and problem.consistent

@@ -23,6 +23,7 @@ def is_simplex_problem(problem: Problem) -> bool:
     return (
         problem.view is View.COUNTS
         and problem.norm == 2
+        and problem.is_plain
         and problem.nonnegative
         and not problem.monotone
         and not problem.consistent
@@ -78,6 +79,7 @@ def is_isotonic_problem(problem: Problem) -> bool:
         and problem.monotone
         and not problem.consistent
         and problem.totals is not Totals.ROOT
+        and problem.is_plain
         and (problem.conditions is None or not len(problem.conditions.row_lower))
     )
 

@@ -4,6 +4,7 @@ What every method does before its mathematics begins is written here once, so th
 `Method.solve`: what cannot be solved is a status with a sentence, not an exception.
 """
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from pgsr.certificates.fixed_totals import FixedTotals, stated_totals
 from pgsr.checks import checked_limit, require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
+from pgsr.engines.losses import Huber
 from pgsr.errors import MemoryNeededError, TooLargeError
 from pgsr.machine import compilation, memory
 from pgsr.methods.method import Result, Seconds, Status
@@ -89,6 +91,15 @@ class Taken(Enum):
     ALL = "all conditions"
 
 
+class Besides(Enum):
+    """What a problem may state besides squares or magnitudes with one weight per region; the value says it in words."""
+
+    CELL_WEIGHTS = "weights of single cells"
+    HUBER = "Huber's loss"
+    LARGEST = "the largest deviation"
+    SUMS = "sums measured besides the cells"
+
+
 class GatedMethod(ABC):
     """A method that says what it cannot do in four answers, and how it solves in `answer`; `solve` asks them in order.
 
@@ -115,6 +126,9 @@ class GatedMethod(ABC):
 
     conditions_taken: ClassVar[Taken] = Taken.NONE
     """The conditions that this method takes besides those that its `supports` speaks of."""
+
+    takes_besides: ClassVar[frozenset[Besides]] = frozenset()
+    """What this method takes besides what every method does."""
 
     rounds_relaxation: ClassVar[bool] = False
     """Whether an integer problem is answered by the optimum of its relaxation, with every cell rounded."""
@@ -177,6 +191,17 @@ class GatedMethod(ABC):
         return replace(result, seconds=replace(result.seconds, compile=deadline.compiling))
 
 
+def stated_besides(problem: Problem) -> list[Besides]:
+    """List what a problem states that methods may not know."""
+    found = {
+        Besides.CELL_WEIGHTS: problem.weights is not None and problem.weights.ndim == 2,
+        Besides.HUBER: isinstance(problem.norm, Huber),
+        Besides.LARGEST: problem.norm == math.inf,
+        Besides.SUMS: problem.sums is not None,
+    }
+    return [what for what, there in found.items() if there]
+
+
 def require_possible_totals(problem: Problem) -> None:
     """Raise `Stopped` with INFEASIBLE if fixed totals of regions contradict each other.
 
@@ -220,6 +245,12 @@ def _asking_for_conditions(own: Callable[[Any, Problem], str | None]) -> Callabl
             return (
                 "this method takes one largest size for all levels, and here levels have sizes of their own; take "
                 "TreeProjection() for M_H, or a solver model from pgsr.models"
+            )
+        beyond = next((what for what in stated_besides(problem) if what not in self.takes_besides), None)
+        if beyond is not None:
+            return (
+                f"this method does not know {beyond.value}, which {problem.label} has; take a solver model such as "
+                "Cvxpy, Gurobi, MathOpt or Scipy from pgsr.models, or state the problem without"
             )
         reason = own(self, problem)
         if reason is None:

@@ -36,7 +36,7 @@ class WithoutZeroSizes:
 
     @classmethod
     def of(cls, problem: Problem) -> "WithoutZeroSizes | None":
-        """Leave such sizes out; None where other cells have bounds.
+        """Leave such sizes out; None where other cells have bounds, or more is stated of cells than `is_plain` says.
 
         Example:
             >>> from pgsr import Hierarchy
@@ -49,7 +49,7 @@ class WithoutZeroSizes:
             True
         """
         stated = problem.conditions
-        if stated is None:
+        if stated is None or not problem.is_plain:
             return None
         low, high = stated.lower, stated.upper
         if problem.nonnegative:

@@ -9,6 +9,7 @@ from pgsr.checks import as_array, require_kind, what_to_lower
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
+from pgsr.engines.losses import Norm, checked_norm, norm_text
 from pgsr.errors import ProblemError
 from pgsr.figures.html import facts_table
 from pgsr.noise.measurement import (
@@ -28,6 +29,7 @@ from pgsr.problems.conditions import (
     contradicting_conditions,
     is_decided_by_sums,
 )
+from pgsr.problems.sums import MeasuredSums
 
 LARGEST_WEIGHT = 2**40
 """Largest weight, so that weights times counts stay within 64 bits."""
@@ -47,7 +49,7 @@ class ProblemFields:
     values: np.ndarray | tuple[np.ndarray, ...]
     max_size: int
     groups: np.ndarray | None = None
-    norm: int = 2
+    norm: Norm = 2
     integer: bool = True
     nonnegative: bool = True
     monotone: bool = False
@@ -56,12 +58,12 @@ class ProblemFields:
     weights: np.ndarray | None = None
     noise: tuple[LevelNoise | None, ...] | None = None
     conditions: Conditions | None = None
+    sums: MeasuredSums | None = None
 
     def __post_init__(self) -> None:
         require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
         require_kind(self.view, View, "view", "give View.COUNTS, View.CUMULATIVE or View.RANKED")
-        if not isinstance(self.norm, int) or self.norm not in (1, 2):
-            raise ProblemError(f"norm {self.norm!r} is unknown; use 1 or 2")
+        object.__setattr__(self, "norm", checked_norm(self.norm))
         tree = self.hierarchy
         if are_tables(self.values):
             object.__setattr__(self, "max_size", self.values[0].shape[1] - 1)
@@ -72,6 +74,8 @@ class ProblemFields:
         if self.noise is not None:
             checked_noise(self.noise, tree.n_levels)
         object.__setattr__(self, "weights", self._checked_weights())
+        if self.norm not in (1, 2):
+            self._require_cells(f"norm={self.norm!r} is a distance of cells")
         if self.groups is not None:
             object.__setattr__(self, "groups", _checked_groups(self.groups, tree.n_regions))
         if self.totals is not None:
@@ -84,6 +88,12 @@ class ProblemFields:
             self._cells()
             if self.conditions.lower.shape != (tree.n_regions, self.max_size + 1):
                 raise ProblemError(f"conditions are of other regions or sizes than {self.label}; state them on it")
+
+        if self.sums is not None:
+            require_kind(self.sums, MeasuredSums, "sums", "state them by problem.also_measured(expression, values)")
+            self._require_cells("measured sums are of cells")
+            if self.sums.matrix.shape[1] != tree.n_regions * (self.max_size + 1):
+                raise ProblemError(f"measured sums are of other regions or sizes than {self.label}; state them on it")
 
         if not self.sizes.equal:
             self._require_sizes_per_level_to_be_known()
@@ -116,14 +126,38 @@ class ProblemFields:
         tree = self.hierarchy
         measured = ~tree.padded if self.noise is None else measured_regions(tree, self.noise)
         weights = measured.astype(np.int64) if self.weights is None else as_array(self.weights)
-        if weights.shape != (tree.n_regions,) or weights.dtype.kind not in "iu" or (weights < 0).any():
-            raise ProblemError("weights are one non-negative integer per region; scale fractions up to integers")
+        if weights.ndim == 2:
+            self._require_cells("weights have one number per cell")
+        if (
+            weights.shape not in ((tree.n_regions,), (tree.n_regions, self.max_size + 1))
+            or weights.dtype.kind not in "iu"
+            or (weights < 0).any()
+        ):
+            raise ProblemError(
+                "weights are one non-negative integer per region, or per cell in the shape of the values; scale "
+                "fractions up to integers"
+            )
         if int(weights.max()) > LARGEST_WEIGHT:
             raise ProblemError(f"weights exceed {LARGEST_WEIGHT:,}; scale them down")
-        weights = np.where(measured, weights, 0).astype(np.int64)
+        weights = np.where(measured if weights.ndim == 1 else measured[:, None], weights, 0).astype(np.int64)
         if (weights[tree.leaves] == 0).any():
             raise ProblemError("a leaf has weight 0, so its values would be arbitrary; measure the last level")
+        if weights.ndim == 2 and ((weights > 0).any(axis=1) & (weights == 0).any(axis=1)).any():
+            raise ProblemError(
+                "a region has weights of 0 at some sizes and above 0 at others; give all its cells weights from 1 on, "
+                "or none"
+            )
         return weights
+
+    def _require_cells(self, what: str) -> None:
+        """Refuse what is stated of cells where regions have none in common: ranked sizes, and sizes per level."""
+        if self.view is View.RANKED:
+            raise ProblemError(f"{what}, and ranked sizes have no cells; state the problem of counts")
+        if are_tables(self.values):
+            raise ProblemError(
+                f"{what}, which problems with sizes of their own on every level do not know; give all levels the same "
+                "largest size"
+            )
 
     def _cells(self) -> Cells:
         if self.view is View.RANKED:
@@ -215,9 +249,39 @@ class ProblemFields:
 
     @property
     def w(self) -> np.ndarray:
-        """The weights, never None; shape (regions,), int64."""
+        """The weights of regions, never None; shape (regions,), int64.
+
+        Raises:
+            ProblemError: weights are of cells, so that whoever knows none of these cannot take them for others.
+        """
         assert self.weights is not None
+        if self.weights.ndim == 2:
+            raise ProblemError(f"{self.label} has a weight for every cell; read them by weights_of(regions)")
         return self.weights
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether weights are of regions, the norm is 1 or 2, and no sums were measured besides."""
+        return self.weights is not None and self.weights.ndim == 1 and self.norm in (1, 2) and self.sums is None
+
+    def weights_of(self, regions: slice) -> np.ndarray:
+        """Give the weights of the cells of some regions, of shape (regions, K + 1), or (regions, 1) where all agree."""
+        assert self.weights is not None
+        return self.weights[regions, None] if self.weights.ndim == 1 else self.weights[regions]
+
+    @property
+    def cell_weights(self) -> np.ndarray:
+        """The weight of every cell, in the order of `cells`; int64, shape (unknowns,)."""
+        assert self.weights is not None
+        if self.weights.ndim == 2:
+            return self.weights.ravel()
+        return np.repeat(self.weights, np.diff(self.sizes.first_cell))
+
+    @property
+    def measured(self) -> np.ndarray:
+        """Whether a region's cells have weights above 0; bool, shape (regions,)."""
+        assert self.weights is not None
+        return self.weights > 0 if self.weights.ndim == 1 else self.weights[:, 0] > 0
 
     @property
     def n_unknowns(self) -> int:
@@ -231,13 +295,20 @@ class ProblemFields:
         values = [self.values] if isinstance(self.values, np.ndarray) else list(self.values)
         values += [] if self.groups is None else [self.groups]
         largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
-        if largest * int(self.w.max()) * self.hierarchy.n_levels > 2**50:
-            return f"counts times weights times levels exceed 2^50; {what_to_lower(self.w)}"
+        assert self.weights is not None
+        if largest * int(self.weights.max()) * self.hierarchy.n_levels > 2**50:
+            return f"counts times weights times levels exceed 2^50; {what_to_lower(self.weights)}"
         if self.consistent and largest * self.hierarchy.n_regions > 2**62 and self._largest_sum > 2**62:
             return "counts add up to more than 2^62 over the regions of a level; give smaller counts or fewer regions"
         if self.conditions is not None and self.conditions.largest_row * (largest + 1) > 2**60:
             return "coefficients of conditions times counts exceed 2^60; scale the conditions down"
+        if self.sums is not None and self._exceeded_by_sums(self.sums, largest):
+            return "measured sums, or their weights times values, exceed 2^50; scale coefficients or weights down"
         return None
+
+    def _exceeded_by_sums(self, sums: MeasuredSums, largest: int) -> bool:
+        reached = max(sums.largest_row * (largest + 1), int(np.abs(sums.values).max(initial=0)))
+        return reached * int(sums.weights.max(initial=1)) > 2**50
 
     @property
     def _largest_sum(self) -> float:
@@ -284,6 +355,7 @@ class ProblemFields:
     @cached_property
     def _text(self) -> str:
         totals = f", totals={str(self.totals)!r}" if self.totals else ""
+        totals += f", {len(self.sums):,} measured sums" if self.sums is not None else ""
         return f"Problem({self.label}{totals}, {self.n_unknowns:,} unknowns)"
 
     def __repr__(self) -> str:
@@ -296,10 +368,11 @@ class ProblemFields:
             "Problem",
             {
                 "label": self.label,
-                "distance": "sum of squares" if self.norm == 2 else "sum of magnitudes",
+                "distance": norm_text(self.norm),
                 "conditions": ", ".join(name for name in stated if getattr(self, name)) or "none",
                 "public numbers of groups that hold": totals,
                 "stated besides": None if self.conditions is None else self.conditions.text,
+                "sums measured besides": None if self.sums is None else f"{len(self.sums):,}",
                 "view": self.view.value,
                 "regions by level, root first": self.hierarchy.levels_text,
                 "sizes": self.sizes.text,

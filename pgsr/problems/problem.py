@@ -1,6 +1,6 @@
 """The post-processing problems: one fit of one view, and the papers' variants of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from html import escape
@@ -12,19 +12,22 @@ import numpy as np
 
 from pgsr.checks import as_array, require_kind
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.hierarchy import Path as RegionPath
 from pgsr.data.views import View
+from pgsr.engines.losses import Norm
 from pgsr.errors import ProblemError
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.laws.per_level import GeometricNoise, LevelNoise
-from pgsr.problems.conditions import Condition, state
+from pgsr.problems.conditions import Condition, Expression, state
 from pgsr.problems.fields import LARGEST_WEIGHT, ProblemFields
 from pgsr.problems.latex import latex_of
+from pgsr.problems.sums import MeasuredSums
 
 
 class Problem(ProblemFields):
     """A problem: minimise the distance to noisy values y over all x that satisfy the stated conditions:
 
-        minimise    sum over regions r, cells i of  w[r] |x[r, i] - y[r, i]|^norm
+        minimise    sum over regions r, cells i of  w[r] |x[r, i] - y[r, i]|^norm,  or another norm of w |x - y|
         subject to  integer:      x[r, i] integer
                     nonnegative:  x[r, i] >= 0
                     monotone:     x[r, i] <= x[r, i + 1]
@@ -46,13 +49,17 @@ class Problem(ProblemFields):
             per region. `tables` gives the first two alike.
         max_size: K, of the root.
         groups: public numbers of groups, int64 of shape (regions,), or (1,) for the root's; or None if none is public.
-        norm: 1 or 2.
+        norm: 1 or 2; `math.inf` for the largest w |x - y| in place of a sum; `pgsr.engines.losses.Huber`, squares that
+            go on straight beyond a knee.
         integer, nonnegative, monotone, consistent: which conditions hold.
         totals: whose number in `groups` is a condition, or None.
-        weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured.
+        weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured. Or of cells, w[r, i] of
+            shape (regions, K + 1).
         noise: the noise in y of every level, root first, or None where y is not about noise. A level whose noise is
             None was not measured. `CostTables` derives its windows from it.
         conditions: what a modeller stated besides, see `where`; or None.
+        sums: sums of cells that were measured besides, each with its own y and w as another term of the objective, see
+            `also_measured` and `joined`; or None.
     """
 
     @classmethod
@@ -66,7 +73,7 @@ class Problem(ProblemFields):
         totals: Totals | str | None = None,
         weights: np.ndarray | None = None,
         label: str = "problem",
-        norm: int = 2,
+        norm: Norm = 2,
         integer: bool = True,
         consistent: bool = True,
         noise: tuple[LevelNoise | None, ...] | None = None,
@@ -328,6 +335,64 @@ class Problem(ProblemFields):
     def _repr_html_(self) -> str:
         # Notebooks set formulas within HTML, and show HTML before LaTeX.
         return f"{super()._repr_html_()}<div>{escape(self._repr_latex_(), quote=False)}</div>"
+
+    def also_measured(self, expression: Expression, values: Any, weights: Any = 1) -> "Problem":
+        """Make the same problem with sums of cells that were measured, too: w |sum - value|^norm each, besides.
+
+        The sums are the entries of an expression, of cross tables or whatever. Further calls add to them.
+
+        Args:
+            expression: made of `cells`, `groups`, `total` and `entities` of `pgsr.problems.conditions`.
+            values: noisy, integers: one per entry, or a table of them.
+            weights: from 1 on, in the ratio of 1 / variance to those of the cells; one for all, or one per entry.
+
+        Raises:
+            ProblemError: an entry has no cell, or numbers are of another shape, no integers, or too large.
+
+        Example:
+            >>> from pgsr.problems.conditions import total
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> problem = Problem.of([[0, 3, 2], [1, 2, -1], [0, 2, 1]], tree, groups=5, label="M_H")
+            >>> problem.also_measured(total(level=1), [4, 1], weights=2)
+            Problem(M_H, totals='root', 2 measured sums, 9 unknowns)
+        """
+        require_kind(expression, Expression, "the expression", "write one such as total(level=1)")
+        sums = MeasuredSums.of(expression, values, weights, self._cells())
+        return replace(self, sums=sums if self.sums is None else self.sums.and_also(sums))
+
+    def joined(self, other: "Problem", leaves: Mapping[RegionPath, RegionPath] | None = None) -> "Problem":
+        """Make the same problem with what was measured on another hierarchy over the same leaves, or some of them.
+
+        Every cell there that has a weight is a sum of cells here, `also_measured` with its value and weight. Its order,
+        signs and consistency follow from those here. The other problem's own conditions and numbers of groups are not
+        taken over; state them here by `where`.
+
+        Args:
+            other: of the same view and sizes, without conditions and sums of its own.
+            leaves: the path here of every leaf there, by its path there; None where their last names are the same and
+                no two leaves here have the same one.
+
+        Raises:
+            ProblemError: view or sizes differ; a leaf there has none here; `other` has conditions or sums.
+
+        Example:
+            >>> tree = Hierarchy.from_paths([("US", "GA", "Bibb"), ("US", "GA", "Cobb"), ("US", "SC", "York")])
+            >>> metro = Hierarchy.from_paths([("US", "east", "Bibb"), ("US", "west", "Cobb"), ("US", "west", "York")])
+            >>> counts = Problem.of(np.ones((6, 3), int), tree, groups=9, label="M_H")
+            >>> counts.joined(Problem.of(np.full((6, 3), 2), metro))
+            Problem(M_H, totals='root', 18 measured sums, 18 unknowns)
+        """
+        require_kind(other, Problem, "the other problem", "state one, such as Problem.m_h(measurement)")
+        if other.view is not self.view or not other.sizes.equal or other.max_size != self.max_size:
+            raise ProblemError(
+                f"{other!r} is of another view or of other sizes than {self!r}; measure both alike, or state sums by "
+                "also_measured"
+            )
+        if other.conditions is not None or other.sums is not None:
+            raise ProblemError(f"{other!r} has conditions or sums of its own; state them on {self!r}")
+        weights = np.broadcast_to(other.weights_of(slice(None)), other.target.shape)
+        sums = MeasuredSums.of_hierarchy(other.hierarchy, other.target, weights, leaves, self._cells())
+        return replace(self, sums=sums if self.sums is None else self.sums.and_also(sums))
 
 
 def precision_weights(measurement: Measurement) -> np.ndarray:

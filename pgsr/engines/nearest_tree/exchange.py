@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.engines.losses import Norm, marginal_costs
 from pgsr.errors import TooLargeError
 from pgsr.machine.blocks import BLOCK_CELLS
 
@@ -23,6 +24,7 @@ def passes_exchange_test(
     has_total: bool,
     lower: np.ndarray | None = None,
     upper: np.ndarray | None = None,
+    norm: Norm = 2,
 ) -> bool:
     """Say whether no exchange of units lowers sum w (x - y)^2, so that x is optimal.
 
@@ -36,16 +38,20 @@ def passes_exchange_test(
     max L(root) <= 0 <= min R(root). Shown against exhaustive search by
     `tests/test_certificates_certificate.py::test_exchange_test_equals_brute_force`.
 
+    So it is of every convex loss that is added up: R has the cost of one more unit, L the saving of one less, whatever
+    they are (`pgsr.engines.losses.marginal_costs`).
+
     Bounds are capacities of the same flow: one more unit costs infinity at a region that is at its upper bound, one
     less saves minus infinity at one that is at its lower bound. A cycle in the residual flow turns at one region, or at
     the root between two sizes, and passes every region below once, so these conditions remain sufficient, too.
     Shown against exhaustive search by `tests/test_nearest_tree_bounds.py::test_exchange_test_equals_brute_force`.
 
     Args:
-        w: weights, shape (regions,).
+        w: weights, shape (regions,), or of cells, (regions, sizes).
         x, y: integers, shape (regions, sizes); x consistent, non-negative, and with the total if there is one.
         has_total: whether the root's sum over all sizes is fixed.
         lower, upper: bounds that x satisfies, of the shape of y, besides 0 <= x; None where there are none.
+        norm: of the losses, 1, 2 or `Huber`.
     """
     n_sizes = y.shape[1]
     step = max(1, BLOCK_CELLS // tree.n_regions)
@@ -53,7 +59,8 @@ def passes_exchange_test(
     dearest, cheapest = [], []
     for start in range(0, n_sizes, step):
         block = slice(start, min(start + step, n_sizes))
-        ends = exchange_prices(tree, w, x[:, block], y[:, block], at_bounds.of(block))
+        weights = w if w.ndim == 1 else w[:, block]
+        ends = exchange_prices(tree, weights, x[:, block], y[:, block], at_bounds.of(block), norm)
         if ends is None:
             return False
         dearest.append(ends[0])
@@ -69,13 +76,11 @@ def exchange_prices(
     x: np.ndarray,
     y: np.ndarray,
     at_bounds: "AtBounds | None" = None,
+    norm: Norm = 2,
 ) -> tuple[int, int] | None:
     """Compute over some sizes the largest L and the smallest R of the root; None if an exchange below it pays."""
     require_small_slopes(tree, w, x, y)
-    w = w[:, None]
-    slope = 2 * w * (x - y)
-    more, less = slope + w, slope - w
-
+    more, less = marginal_costs(w if w.ndim == 2 else w[:, None], x - y, norm)
     less[tree.leaves][x[tree.leaves] == 0] = NEVER
     if at_bounds is not None:
         at_bounds.mark(tree.leaves, less, more)
@@ -131,6 +136,6 @@ class AtBounds:
 
 def require_small_slopes(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
     """Raise unless 2 w |x - y| times the number of levels is at most `LARGEST_SLOPE`; the check cannot overflow."""
-    largest = float((np.abs(x - y).max(axis=1).astype(float) * w).max())
+    largest = float((np.abs(x - y).max(axis=1).astype(float) * (w if w.ndim == 1 else w.max(axis=1))).max())
     if 2 * largest * tree.n_levels > LARGEST_SLOPE:
         raise TooLargeError("weights times differences exceed 64-bit arithmetic; scale the weights down")

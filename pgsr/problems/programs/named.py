@@ -1,5 +1,6 @@
 """The program of a problem with names, in its own unknowns x or in deviations, as files and native models hold it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,8 +9,10 @@ from scipy import sparse
 
 from pgsr.data.region_ids import region_id
 from pgsr.data.views import View
+from pgsr.engines.losses import Huber, norm_text
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.problems.conditions import UNBOUNDED
+from pgsr.problems.programs.added import widened
 from pgsr.problems.programs.names import LONGEST, Names, encoded
 from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.rows import (
@@ -31,8 +34,9 @@ class NamedProgram:
         minimise    sum_j quadratic[j] x[j]^2 + linear[j] x[j]  + constant
         subject to  row_lower <= matrix x <= row_upper,   lower <= x <= upper,   x[j] integer where integer[j].
 
-    Its optimum is the problem's, constant included. Where distances are sums of magnitudes there are two more unknowns
-    per cell, x = y + up - down, and the objective is sum w (up + down); the first unknowns are always the cells.
+    Its optimum is the problem's, constant included. The first unknowns are always the cells; others follow where sums
+    were measured or the norm is neither 1 nor 2 (`pgsr.problems.programs.added`). Where distances are sums of
+    magnitudes there are two more per cell and per sum, x = y + up - down, and the objective is sum w (up + down).
 
     Attributes:
         label: the problem's.
@@ -44,7 +48,9 @@ class NamedProgram:
         integer: shape (n,), bool.
         variables, rows: names; x[US/GA,3], consistency[US,3], total[US], order[US/GA,3] (between the cells 3
             and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
-            distance[US/GA,3].
+            distance[US/GA,3]. Of measured sums s[total(US/GA)] (their deviations d[...]) and rows sum[total(US/GA)]; of the largest
+            deviation `largest`, above[US/GA,3], below[US/GA,3]; of Huber's loss near[US/GA,3], up[US/GA,3],
+            down[US/GA,3], distance[US/GA,3].
         notes: lines that explain it to a reader of a file.
         origin: shape (cells,), integers, of a program in deviations: the problem's x is z + origin. None otherwise.
     """
@@ -118,19 +124,43 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
     program = program_of(problem)
     moved = np.zeros_like(program.origin) if shifted else program.origin
     cells = _cells(problem, regions, "z" if shifted else "x")
+    variables, added_equal, added_order = _added_names(problem, cells, "d" if shifted else "s")
     stated = NamedProgram(
         problem.label,
         program.weight if program.norm == 2 else np.zeros(program.n, np.int64),
-        -2 * program.weight * moved if program.norm == 2 else np.zeros(program.n, np.int64),
+        program.linear - (2 * program.weight * moved if program.norm == 2 else 0),
         _weighted_squares(program.weight, moved) if program.norm == 2 else 0,
         *_moved(problem, program, moved),
         np.full(program.n, program.integer),
-        cells,
-        _rows(problem, regions),
+        variables,
+        _rows(problem, regions, added_equal, added_order),
         _notes(problem, regions, shifted),
-        program.origin if shifted else None,
+        program.origin[: program.n_cells] if shifted else None,
     )
-    return stated if program.norm == 2 else _magnitudes(stated, program, cells, moved)
+    return stated if program.norm == 2 else _magnitudes(stated, program, variables, moved)
+
+
+def _added_names(problem: Statement, cells: Names, of_sums: str) -> tuple[Names, Names, Names]:
+    """The names of all unknowns, and of the equalities and inequalities that `added` puts behind those of cells."""
+    equal, order = Names.of([]), Names.of([])
+    if problem.sums is None and problem.norm in (1, 2):
+        return cells, equal, order
+    weight = problem.cell_weights
+    if problem.sums is not None:
+        words = _told_apart(problem.sums.names)
+        cells += Names.of([f"{of_sums}({word})" for word in words])
+        equal += Names.of([f"sum({word})" for word in words])
+        weight = np.concatenate([weight, problem.sums.weights])
+    measured = np.flatnonzero(weight)
+    if isinstance(problem.norm, Huber):
+        own = cells
+        for kind in ("near", "up", "down"):
+            cells += _renamed(own, kind, measured)
+        equal += _renamed(own, "distance", measured)
+    elif problem.norm == math.inf:
+        order += _renamed(cells, "above", measured) + _renamed(cells, "below", measured)
+        cells += Names.of(["largest"])
+    return cells, equal, order
 
 
 def _moved(
@@ -147,8 +177,8 @@ def _moved(
     limit = (program.order_right + program.order.astype(np.int64) @ y)[:n_above]
     lower, upper = [right, np.full(n_above, -np.inf)], [right, limit]
     if stated is not None:
-        blocks.append(stated.rows.astype(float))
-        have = stated.rows @ (program.origin - y)
+        blocks.append(widened(stated.rows.astype(float), program.n))
+        have = stated.rows @ (program.origin - y)[: program.n_cells]
         lower.append(np.where(stated.row_lower > -UNBOUNDED, stated.row_lower - have, -np.inf))
         upper.append(np.where(stated.row_upper < UNBOUNDED, stated.row_upper - have, np.inf))
     rows = (
@@ -210,7 +240,7 @@ def _cells(problem: Statement, regions: Sequence[str], kind: str) -> Names:
     return Names.cells(kind, regions, problem.sizes.region_of_cell, problem.sizes.size_of_cell)
 
 
-def _rows(problem: Statement, regions: Sequence[str]) -> Names:
+def _rows(problem: Statement, regions: Sequence[str], equal: Names, order: Names) -> Names:
     """The names of all rows, in the order in which `formulate` stacks them."""
     if problem.view is View.RANKED:
         lengths = [max(0, len(values) - 1) for values in problem.values]
@@ -224,30 +254,37 @@ def _rows(problem: Statement, regions: Sequence[str]) -> Names:
         out += Names.cells("consistency", regions, region, size)
     if problem.totals is not None:
         out += Names.cells("total", regions, regions_with_total(problem))
+    out += equal
     if problem.monotone:
         first = ordered_cells(problem)
         out += Names.cells("order", regions, sizes.region_of_cell[first], sizes.size_of_cell[first])
-    return out + _stated_names(problem)
+    return out + order + _stated_names(problem)
 
 
 def _stated_names(problem: Statement) -> Names:
-    """The names of stated rows, told apart where two are the same, and numbered where they are too long."""
+    """The names of stated rows."""
+    return Names.of(() if problem.conditions is None else _told_apart(problem.conditions.names, "condition", LONGEST))
+
+
+def _told_apart(names: Sequence[str], kind: str = "", longest: int = LONGEST - len("distance()")) -> list[str]:
+    """Encode names, told apart where two are the same, and numbered where they are too long."""
     words, seen = [], {}
-    for number, name in enumerate(() if problem.conditions is None else problem.conditions.names):
+    for number, name in enumerate(names):
         seen[name] = seen.get(name, 0) + 1
         word = encoded(name if seen[name] == 1 else f"{name} [{seen[name]}]")
-        words.append(word if len(word) <= LONGEST else encoded(f"condition[{number}]"))
-    return Names.of(words)
+        words.append(word if len(word) <= longest else encoded(f"{kind}[{number}]"))
+    return words
 
 
 def _notes(problem: Statement, regions: Sequence[str], shifted: bool) -> tuple[str, ...]:
     square, magnitude = ("z^2", "|z|") if shifted else ("(x - y)^2", "|x - y|")
-    power = square if problem.norm == 2 else magnitude
-    what = "the constant is part of the objective"
+    what = {2: f"sum w {square}", 1: f"sum w {magnitude}", math.inf: f"the largest w {magnitude}"}
+    distance = f"the {norm_text(problem.norm)}" if isinstance(problem.norm, Huber) else what[problem.norm]
+    told = "the constant is part of the objective"
     if shifted:
-        what = "z = x - y, deviations from the noisy values y, in regions without weight from the sums of those below"
+        told = "z = x - y, deviations from the noisy values y, in regions without weight from the sums of those below"
     lines = [
-        f"{problem.label}: minimise sum w {power} over {problem.view.value} x; {what}",
+        f"{problem.label}: minimise {distance} over {problem.view.value} x; {told}",
         "names: ( ) { } ~ _ stand for [ ] ( ) / and a blank, %3D and its like for other characters",
     ]
     if problem.conditions is not None:

@@ -24,12 +24,15 @@ class Kind(Enum):
 class Program:
     """A problem in its cells, around a point, x = origin + z:
 
-        minimise    sum_j weight[j] |z[j]|^norm
+        minimise    sum_j weight[j] |z[j]|^norm + linear[j] z[j]
         subject to  matrix z = right,   order z <= order_right,   lower <= z <= upper   (z integer).
 
     `origin` is the noisy vector (in regions without weight the sums of those below), so unknowns and right-hand sides
     are of the size of the noise, not of counts of 1e8; and `pgsr.models.program.scaled` divides by that size. Both
     together keep solvers with absolute tolerances accurate.
+
+    The first unknowns are the cells; others follow where sums were measured, where norms are neither 1 nor 2, and where
+    conditions are joined by `either` (`pgsr.problems.programs.added`).
 
     Attributes:
         norm: 1 or 2.
@@ -41,6 +44,8 @@ class Program:
         origin: shape (n,), integers.
         reach: (low, high), shape (n,) each: every optimum lies between. The bounds, until `pgsr.models.formulate` finds
             finite ones.
+        linear: costs, shape (n,), non-negative integers; 0 of cells.
+        n_cells: the number of unknowns that are cells.
     """
 
     norm: int
@@ -54,6 +59,8 @@ class Program:
     integer: bool
     origin: np.ndarray
     reach: tuple[np.ndarray, np.ndarray]
+    linear: np.ndarray
+    n_cells: int
 
     @property
     def n(self) -> int:

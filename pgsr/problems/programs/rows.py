@@ -8,6 +8,7 @@ from scipy import sparse
 from pgsr.data.views import View
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions import UNBOUNDED, Conditions
+from pgsr.problems.programs.added import widened, with_added
 from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.statement import AnyStatement, Statement
 
@@ -20,7 +21,10 @@ def program_of(problem: Statement) -> Program:
 
         minimise    sum_{r,i} w[r] |z[r, i]|^norm
         subject to  `consistency_rows`, `totals_rows`, `order_rows`, `stated_rows`, stated bounds of cells, and
-                    z[r, i] >= -y[r, i] for non-negative problems.
+                    z[r, i] >= -y[r, i] for non-negative problems,
+
+    and with further unknowns and rows behind these cells and rows, before the stated ones, where
+    `pgsr.problems.programs.added` has some.
 
     In regions without weight y is the sum of the children's y (`with_sums`). The papers' variants are conditions
     switched on and off:
@@ -47,9 +51,8 @@ def program_of(problem: Statement) -> Program:
     problem = with_sums(problem)
     y, sizes = problem.cells, problem.sizes
     equal, above, below = stated_rows(problem)
-    blocks = [consistency_rows(problem), totals_rows(problem), equal]
-    matrix, right = _stacked(y.size, blocks)
-    order, order_right = _stacked(y.size, [order_rows(problem), above, below])
+    matrix, right = _stacked(y.size, [consistency_rows(problem), totals_rows(problem)])
+    order, order_right = _stacked(y.size, [order_rows(problem)])
     lower = np.full(y.shape, -np.inf)
     if problem.nonnegative and not problem.monotone:
         lower[:] = -y
@@ -62,9 +65,9 @@ def program_of(problem: Statement) -> Program:
         least, most = stated.lower.ravel(), stated.upper.ravel()
         lower = np.where(least > -UNBOUNDED, np.maximum(lower, least - y), lower)
         upper = np.where(most < UNBOUNDED, most - y, upper)
-    return Program(
-        norm=problem.norm,
-        weight=np.repeat(problem.w, np.diff(sizes.first_cell)),
+    program = Program(
+        norm=1 if problem.norm == 1 else 2,
+        weight=problem.cell_weights,
         matrix=matrix,
         right=right,
         order=order,
@@ -74,7 +77,13 @@ def program_of(problem: Statement) -> Program:
         integer=problem.integer,
         origin=y,
         reach=(lower, upper),
+        linear=np.zeros(y.size, np.int64),
+        n_cells=y.size,
     )
+    program = with_added(program, problem)
+    matrix, right = _stacked(program.n, [(program.matrix, program.right), equal])
+    order, order_right = _stacked(program.n, [(program.order, program.order_right), above, below])
+    return replace(program, matrix=matrix, right=right, order=order, order_right=order_right)
 
 
 def with_sums(problem: AnyStatement) -> AnyStatement:
@@ -90,7 +99,7 @@ def with_sums(problem: AnyStatement) -> AnyStatement:
         array([ 3, 12])
     """
     tree = problem.hierarchy
-    unmeasured = problem.w[: tree.n_inner] == 0
+    unmeasured = ~problem.measured[: tree.n_inner]
     if not problem.consistent or not unmeasured.any():
         return problem
     y = problem.target.copy()
@@ -256,7 +265,7 @@ def _ranked(problem: Statement) -> Program:
     none, nothing = _none(len(y))
     lower, upper = -y.astype(float), problem.max_size - y.astype(float)
     return Program(
-        norm=problem.norm,
+        norm=1 if problem.norm == 1 else 2,
         weight=np.repeat(problem.w, lengths),
         matrix=none,
         right=nothing,
@@ -267,6 +276,8 @@ def _ranked(problem: Statement) -> Program:
         integer=problem.integer,
         origin=y,
         reach=(lower, upper),
+        linear=np.zeros(len(y), np.int64),
+        n_cells=len(y),
     )
 
 
@@ -282,5 +293,7 @@ def _none(n: int) -> tuple[sparse.csr_array, np.ndarray]:
 
 
 def _stacked(n: int, blocks: list[tuple[sparse.csr_array, np.ndarray]]) -> tuple[sparse.csr_array, np.ndarray]:
-    kept = [(rows, right) for rows, right in blocks if len(right)] or [_none(n)]
+    kept = [(widened(rows, n), right) for rows, right in blocks if len(right)] or [_none(n)]
+    if len(kept) == 1:
+        return kept[0]
     return sparse.csr_array(sparse.vstack([rows for rows, _ in kept])), np.concatenate([right for _, right in kept])

@@ -1,6 +1,6 @@
 """NumPy's format: the problem itself, to the last field, and its program as arrays for whoever has NumPy alone.
 
-problem_*           the fields of `pgsr.Problem`; hierarchy_* those of its hierarchy
+problem_*           the fields of `pgsr.Problem`; hierarchy_* those of its hierarchy, sums_* its measured sums
 P, q, constant      the objective 1/2 sum P x^2 + q x + constant; P is the diagonal, constant decimal text
 A_data, A_indices, A_indptr, A_shape    the rows, compressed: row i has the entries A_indptr[i] : A_indptr[i + 1]
 l, u                l <= A x <= u
@@ -24,6 +24,7 @@ from scipy import sparse
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
+from pgsr.engines.losses import Huber
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.laws.per_level import noise_of
 from pgsr.problems.conditions import Conditions
@@ -31,6 +32,7 @@ from pgsr.problems.programs.files.reading import FileError
 from pgsr.problems.programs.named import NamedProgram
 from pgsr.problems.programs.names import Names
 from pgsr.problems.programs.statement import Statement
+from pgsr.problems.sums import MeasuredSums
 
 
 def write(problem: Statement, program: NamedProgram, file: BinaryIO) -> None:
@@ -102,10 +104,27 @@ def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
             yield from _of_conditions(value)
         elif field.name == "noise":
             yield "problem_noise", json.dumps([level and str(level) for level in value])
+        elif isinstance(value, Huber):
+            yield "problem_knee", value.knee
+        elif isinstance(value, MeasuredSums):
+            yield from _of_sums(value)
         elif isinstance(value, View | Totals):
             yield f"problem_{field.name}", value.name
         else:
             yield f"problem_{field.name}", value
+
+
+def _of_sums(sums: MeasuredSums) -> Iterator[tuple[str, Any]]:
+    for name in ("data", "indices", "indptr", "shape"):
+        yield f"sums_{name}", getattr(sums.matrix, name)
+    yield from (("sums_values", sums.values), ("sums_weights", sums.weights), ("sums_names", json.dumps(sums.names)))
+
+
+def _sums(arrays: Mapping[str, np.ndarray]) -> MeasuredSums:
+    compressed = tuple(arrays[f"sums_{name}"] for name in ("data", "indices", "indptr"))
+    matrix = sparse.csr_array(compressed, shape=tuple(arrays["sums_shape"].tolist()))
+    names = tuple(json.loads(str(arrays["sums_names"])))
+    return MeasuredSums(matrix, arrays["sums_values"], arrays["sums_weights"], names)
 
 
 def _of_conditions(stated: Conditions) -> Iterator[tuple[str, Any]]:
@@ -141,6 +160,10 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
             continue
         out[name] = value if value.ndim else value.item()
     out["view"] = View[out["view"]]
+    if "knee" in out:
+        out["norm"] = Huber(out.pop("knee"))
+    if "sums_values" in arrays:
+        out["sums"] = _sums(arrays)
     if "totals" in out:
         out["totals"] = Totals[out["totals"]]
     if "noise" in out:

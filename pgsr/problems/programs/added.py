@@ -1,0 +1,117 @@
+"""The unknowns that programs have besides the cells, with the rows that say what they are.
+
+| where                       | unknowns                                | rows                                  |
+|-----------------------------|-----------------------------------------|---------------------------------------|
+| sums were measured          | s[k], each sum's value, with its weight | a[k] x - s[k] = 0                     |
+| the norm is the largest     | t, of cost 1                            | w (x - y) <= t and -w (x - y) <= t    |
+| the norm is Huber's, knee k | d squared, u and v of cost 2 w k        | (x - y) - d - u + v = 0, -k <= d <= k |
+
+So all objectives are sums of squares or of magnitudes of single unknowns, and linear costs. Where cells are integers
+all of these can be, too.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from pgsr.engines.losses import Huber
+from pgsr.problems.programs.program import Program
+from pgsr.problems.programs.statement import Statement
+
+
+def with_added(program: Program, problem: Statement) -> Program:
+    """Add what a problem asks for behind the unknowns and rows of a program in its cells."""
+    if problem.sums is not None:
+        program = _with_sums(program, problem)
+    if isinstance(problem.norm, Huber):
+        program = _bent(program, problem.norm.knee)
+    elif problem.norm == math.inf:
+        program = _largest(program)
+    return program
+
+
+def widened(matrix: sparse.csr_array, n: int) -> sparse.csr_array:
+    """Give a matrix n columns, those behind its own empty."""
+    return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(len(matrix.indptr) - 1, n))
+
+
+def _with_sums(program: Program, problem: Statement) -> Program:
+    """Add s = a x, written s = y + z as cells are: a z - z[s] = y[s] - a y."""
+    sums = problem.sums
+    assert sums is not None
+    none = np.full(len(sums), np.inf)
+    rows = sparse.hstack([sums.matrix.astype(float), -sparse.eye_array(len(sums))])
+    return _joined(
+        program,
+        sums.weights,
+        np.zeros(len(sums), np.int64),
+        (-none, none),
+        sums.values,
+        equal=(rows, sums.values - sums.matrix @ program.origin),
+    )
+
+
+def _largest(program: Program) -> Program:
+    """Add t, above w |z| of every unknown with a weight, in place of these weights."""
+    cells = np.flatnonzero(program.weight)
+    k, w = len(cells), program.weight[cells].astype(float)
+    own = sparse.csr_array((w, (np.arange(k), cells)), shape=(k, program.n))
+    column = sparse.csr_array(-np.ones((k, 1)))
+    rows = sparse.vstack([sparse.hstack([own, column]), sparse.hstack([-own, column])])
+    return _joined(
+        replace(program, norm=1, weight=np.zeros_like(program.weight)),
+        np.zeros(1, np.int64),
+        np.ones(1, np.int64),
+        (np.zeros(1), np.full(1, np.inf)),
+        np.zeros(1, np.int64),
+        order=(rows, np.zeros(2 * k, np.int64)),
+    )
+
+
+def _bent(program: Program, knee: int) -> Program:
+    """Add a part d of z within the knee, and u - v beyond it: z - d - u + v = 0 for every unknown with a weight."""
+    cells = np.flatnonzero(program.weight)
+    k, w, none = len(cells), program.weight[cells], np.zeros(len(cells), np.int64)
+    own = sparse.csr_array((np.ones(k), (np.arange(k), cells)), shape=(k, program.n))
+    eye = sparse.eye_array(k)
+    far = np.full(2 * k, np.inf)
+    return _joined(
+        replace(program, weight=np.zeros_like(program.weight)),
+        np.concatenate([w, none, none]),
+        np.concatenate([none, 2 * knee * w, 2 * knee * w]),
+        (np.append(np.full(k, -float(knee)), np.zeros(2 * k)), np.append(np.full(k, float(knee)), far)),
+        np.zeros(3 * k, np.int64),
+        equal=(sparse.hstack([own, -eye, -eye, eye]), none),
+    )
+
+
+def _joined(
+    program: Program,
+    weight: np.ndarray,
+    linear: np.ndarray,
+    bounds: tuple[np.ndarray, np.ndarray],
+    origin: np.ndarray,
+    equal: tuple[sparse.sparray, np.ndarray] | None = None,
+    order: tuple[sparse.sparray, np.ndarray] | None = None,
+) -> Program:
+    """Put unknowns behind those of a program, and rows over all of them behind its own."""
+    n, parts = program.n + len(weight), {}
+    for name, right, added in (("matrix", "right", equal), ("order", "order_right", order)):
+        matrix, numbers = widened(getattr(program, name), n), getattr(program, right)
+        if added is not None:
+            matrix = sparse.csr_array(sparse.vstack([matrix, added[0]]))
+            numbers = np.concatenate([numbers, added[1]])
+        parts[name], parts[right] = matrix, numbers
+    lower, upper = (np.concatenate(pair) for pair in zip((program.lower, program.upper), bounds, strict=True))
+    return replace(
+        program,
+        weight=np.concatenate([program.weight, weight]),
+        linear=np.concatenate([program.linear, linear]),
+        lower=lower,
+        upper=upper,
+        origin=np.concatenate([program.origin, origin]),
+        reach=(lower, upper),
+        **parts,
+    )

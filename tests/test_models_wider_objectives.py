@@ -1,0 +1,231 @@
+"""Weights of cells, other norms and measured sums: every solver against exhaustive search, bounds and refusals."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from condition_checks import best_integer, feasible_points, random_problems
+from instances import scale
+from program_files import by_gurobi, by_our_reader
+
+from pgsr import Estimate, Hierarchy, Huber, Problem, Status, Totals, View, certify
+from pgsr.algorithms import METHODS
+from pgsr.certificates import EXCHANGE_TEST, MULTIPLIERS, Multipliers, lagrangian_bound
+from pgsr.certificates.largest_deviation import least_with_largest
+from pgsr.engines.losses import farthest, loss, marginal_costs
+from pgsr.errors import PgsrError, ProblemError
+from pgsr.methods.method import Method
+from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
+from pgsr.models.formulate import formulate
+from pgsr.problems.conditions import cells, entities, groups, total
+from pgsr.problems.sums import MeasuredSums
+
+INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Cvxpy("HIGHS"))
+REAL = (Cvxpy("CLARABEL"), Gurobi(), Cvxpy("PIQP"), MathOpt("PDLP"), QpSolvers("proxqp"), Scipy())
+NORMS = (2, 1, math.inf, Huber(1), Huber(3))
+TREE = Hierarchy.from_paths([("US", "GA", "Bibb"), ("US", "GA", "Cobb"), ("US", "SC", "York")])
+METRO = Hierarchy.from_paths([("US", "east", "Bibb"), ("US", "west", "Cobb"), ("US", "west", "York")])
+NOISY = np.array([[1, 5, 2], [0, 3, 2], [1, 3, 0], [-1, 2, 1], [0, 1, 1], [1, 2, -1]])
+COUNTS = Problem.of(NOISY, TREE, groups=9, label="M_H")
+
+
+def widened(rng, norm, view=View.COUNTS, totals=Totals.ROOT, n=2):
+    """Small problems of a norm, most of them with weights of cells and measured sums, and all of their points."""
+    for problem, point in random_problems(rng, (view, 2, totals, True), n):
+        shape = problem.target.shape
+        weights = rng.integers(1, 4, shape) * (problem.w > 0)[:, None] if rng.random() < 0.6 else problem.w
+        made = replace(problem, norm=norm, weights=weights)
+        for _ in range(int(rng.integers(0, 3))):
+            region, size = int(rng.integers(shape[0])), int(rng.integers(shape[1]))
+            path = problem.hierarchy.paths[region]
+            sort = (cells(path, size=size) - 2 * cells(size=0).sum(), total(path), groups(path), entities(path))
+            sums = MeasuredSums.of(sort[int(rng.integers(4))], 0, int(rng.integers(1, 3)), problem._cells())
+            near = sums.matrix @ point.ravel() + rng.integers(-3, 4, len(sums))
+            sums = replace(sums, values=near)
+            made = replace(made, sums=sums if made.sums is None else made.sums.and_also(sums))
+        points = feasible_points(problem, 4)
+        if problem.stated_totals.max() > 4:  # the points are those with leaves up to 4
+            made = made.where(cells(level=problem.hierarchy.n_levels - 1) <= 4)
+        yield made, points
+
+
+@pytest.mark.drawn(3)
+@pytest.mark.slow
+@pytest.mark.parametrize("totals", [Totals.ROOT, Totals.REGIONS])
+@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
+@pytest.mark.parametrize("norm", NORMS, ids=str)
+def test_integer_solvers_find_the_best_of_all_points(norm, view, totals):
+    rng, proved = np.random.default_rng(11), 0
+    for problem, points in widened(rng, norm, view, totals, scale(2, 20)):
+        best = best_integer(problem, points)
+        for method in INTEGER:
+            if method.supports(problem) is not None:
+                continue
+            result = method.solve(problem)
+            assert result.status is Status.OPTIMAL, (method, result, result.certificate)
+            assert result.certificate.objective == best, (method, result)
+            assert result.certificate.bound <= best
+            proved += 1
+    assert proved > 0
+
+
+@pytest.mark.drawn(3)
+@pytest.mark.slow
+@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
+@pytest.mark.parametrize("norm", NORMS, ids=str)
+def test_solvers_of_relaxations_agree_below_the_best_integers(norm, view):
+    rng, solved = np.random.default_rng(12), 0
+    for problem, points in widened(rng, norm, view, n=scale(2, 20)):
+        found = [method.solve(problem.relaxed()) for method in REAL if method.supports(problem.relaxed()) is None]
+        assert all(result.status is Status.OPTIMAL for result in found), found
+        objectives = [result.certificate.objective for result in found]
+        assert objectives == pytest.approx([objectives[0]] * len(found), rel=1e-5, abs=1e-5)
+        assert max(result.certificate.bound for result in found) <= best_integer(problem, points) * (1 + 1e-9) + 1e-9
+        solved += len(found)
+    assert solved > 4
+
+
+@pytest.mark.parametrize("norm", NORMS, ids=str)
+def test_our_own_bound_closes_the_gap_without_order(norm, monkeypatch):
+    """Without the program's bound to fall back on; prices are the solver's duals of rows and of sums."""
+    monkeypatch.setattr("pgsr.models.judge._with_bound_of_program", lambda program, answer, certificate: certificate)
+    rng, with_sums = np.random.default_rng(13), 0
+    for problem, _ in widened(rng, norm, n=scale(8, 80)):
+        result = Cvxpy("CLARABEL").solve(problem.relaxed())
+        assert result.status is Status.OPTIMAL, (result, result.certificate)
+        assert result.certificate.bound_by == MULTIPLIERS
+        with_sums += problem.sums is not None
+    assert with_sums > 0
+
+
+@pytest.mark.parametrize("norm", NORMS, ids=str)
+def test_wild_multipliers_give_a_bound(norm):
+    rng = np.random.default_rng(14)
+    for problem, points in widened(rng, norm, n=scale(10, 100)):
+        best, tree = best_integer(problem, points), problem.hierarchy
+        for spread in (0.1, 1.0, 30.0):
+            shape = tree.n_inner, problem.max_size + 1
+            sums = None if problem.sums is None else spread * rng.normal(size=len(problem.sums))
+            prices = Multipliers(spread * rng.normal(size=shape), spread * rng.normal(size=1), sums=sums)
+            for stated in (problem, problem.relaxed()):
+                assert lagrangian_bound(stated, prices) <= best
+
+
+@pytest.mark.parametrize("norm", [2, 1, Huber(2)], ids=str)
+def test_the_exchange_test_decides_losses_that_are_added_up(norm):
+    rng, refuted = np.random.default_rng(15), 0
+    for problem, points in widened(rng, norm, n=scale(6, 60)):
+        problem = replace(problem, sums=None)  # noqa: PLW2901
+        best = best_integer(problem, points)
+        for point in points[rng.permutation(len(points))[:20]]:
+            certificate = certify(problem, Estimate(problem.hierarchy, problem.view, point))
+            if certificate.feasible:
+                assert (certificate.bound_by == EXCHANGE_TEST) == (certificate.objective == best)
+                refuted += certificate.objective > best
+    assert refuted > 0
+
+
+def test_the_largest_deviation_is_bounded_by_its_minimum_on_a_grid():
+    rng = np.random.default_rng(16)
+    for _ in range(scale(200, 2000)):
+        n = int(rng.integers(1, 4))
+        w, net = rng.integers(1, 4, n), rng.normal(size=n) * rng.choice([0.1, 1.0])
+        low, high = np.sort(rng.integers(-4, 5, (2, n)), axis=0).astype(float)
+        t = np.arange(0, 40, 0.25)[:, None]
+        possible = ((low <= t / w) & (high >= -t / w)).all(axis=1)
+        d = np.where(net > 0, np.maximum(low, -t / w), np.minimum(high, t / w))
+        on_grid = (t[:, 0] + (net * d).sum(axis=1))[possible].min()
+        found = least_with_largest(w, net, low, high)
+        assert on_grid - 0.25 * (1 + np.abs(net / w).sum()) <= found <= on_grid + 1e-9
+
+
+def test_losses_and_their_steps():
+    d = np.arange(-9, 10)
+    for norm in (1, 2, Huber(1), Huber(4)):
+        more, less = marginal_costs(np.array([3]), d, norm)
+        assert (more == 3 * (loss(d + 1, norm) - loss(d, norm))).all()
+        assert (less == 3 * (loss(d, norm) - loss(d - 1, norm))).all()
+        assert farthest(loss(d, norm).astype(float), norm) == pytest.approx(np.abs(d))
+    assert loss(d, Huber(9)).tolist() == (d**2).tolist()
+
+
+def test_a_second_hierarchy_is_its_sums():
+    other = Problem.of(NOISY + 1, METRO, weights=np.array([0, 2, 2, 1, 1, 1]))
+    joined = COUNTS.joined(other)
+    x = COUNTS.hierarchy.sum_up(np.array([[1, 2, 0], [0, 3, 0], [1, 1, 1]]))
+    there = METRO.sum_up(x[3:])
+    assert joined.sums.names[0] == "cells(US/east, 0)"
+    assert len(joined.sums) == 15  # the root was not measured there
+    weights = np.array([0, 2, 2, 1, 1, 1])[:, None]
+    expected = ((x - NOISY) ** 2).sum() + (weights * (there - NOISY - 1) ** 2).sum()
+    assert certify(joined, Estimate(TREE, View.COUNTS, x)).objective == expected
+    leaves = {path: ("US", "SC" if path[-1] == "York" else "GA", path[-1]) for path in METRO.paths[3:]}
+    mapped = COUNTS.joined(other, leaves)
+    assert (mapped.sums.matrix != joined.sums.matrix).nnz == 0
+
+
+def test_files_hold_what_was_stated(tmp_path):
+    for norm in NORMS:
+        problem = replace(COUNTS.joined(Problem.of(NOISY, METRO)), norm=norm).where(cells(level=0, size=0) <= 2)
+        best = Gurobi().solve(problem).certificate.objective
+        again = tmp_path / "again.npz"
+        problem.write(again)
+        assert Problem.read(again).norm == problem.norm
+        assert Gurobi().solve(Problem.read(again)).certificate.objective == best
+        for ending in (".mps", ".lp"):
+            problem.write(tmp_path / f"wide{ending}")
+            value, names = by_gurobi(tmp_path / f"wide{ending}")
+            assert value == pytest.approx(best)
+            assert "s(cells{US~east,_0})" in names
+        relaxed = Gurobi().solve(problem.relaxed()).certificate.objective
+        for ending in (".lp", ".mof.json"):
+            problem.relaxed().write(tmp_path / f"real{ending}")
+            assert by_our_reader(tmp_path / f"real{ending}")[0] == pytest.approx(relaxed, abs=1e-5)
+        program = formulate(problem)
+        assert program.n > program.n_cells == problem.n_unknowns
+
+
+def test_methods_that_know_none_of_it_say_so():
+    refused = 0
+    for stated, word in (
+        (replace(COUNTS, norm=math.inf), "largest deviation"),
+        (replace(COUNTS, norm=Huber(3)), "Huber"),
+        (replace(COUNTS, weights=np.full(NOISY.shape, 2)), "weights of single cells"),
+        (COUNTS.also_measured(total(level=1), [4, 5]), "sums measured"),
+    ):
+        for entry in METHODS:
+            if isinstance(entry.method, Method):
+                for plain, wide in ((COUNTS, stated), (COUNTS.relaxed(), stated.relaxed())):
+                    reason = entry.method.supports(wide)
+                    if entry.method.supports(plain) is None and reason is not None:
+                        assert word in reason
+                        refused += 1
+        if "weights" not in word:
+            with pytest.raises(ProblemError, match="native models do not know"):
+                Cvxpy("CLARABEL").model(stated)
+    assert refused >= 8
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Huber(0), "whole number from 1"),
+        (lambda: replace(COUNTS, norm=3), "norm 3 is unknown"),
+        (lambda: replace(COUNTS, weights=np.ones((2, 3), int)), "per cell in the shape of the values"),
+        (lambda: replace(COUNTS, weights=np.eye(6, 3, dtype=int)), "a leaf has weight 0"),
+        (lambda: replace(COUNTS, weights=np.array([[0, 1, 1], *[[1, 1, 1]] * 5])), "weights of 0 at some sizes"),
+        (lambda: replace(COUNTS, weights=np.ones((6, 3), int)).w, "a weight for every cell"),
+        (lambda: COUNTS.also_measured(total(level=1), [4]), r"integers of shape \(2,\)"),
+        (lambda: COUNTS.also_measured(total(level=1), 0.5), "give integers"),
+        (lambda: COUNTS.also_measured(total(level=1), 4, weights=0), "below 1"),
+        (lambda: COUNTS.also_measured(total(level=1) - total(level=1), 4), "leaves no unknown"),
+        (lambda: COUNTS.joined(COUNTS.where(cells(size=0) == 0)), "conditions or sums of its own"),
+        (lambda: COUNTS.joined(Problem.of(NOISY[:, :2], METRO)), "other sizes"),
+        (lambda: COUNTS.joined(Problem.of(NOISY[:2], Hierarchy.from_paths([("US", "Kent")]))), "no leaf .* Kent"),
+        (lambda: COUNTS.joined(Problem.of(NOISY, METRO), {}), "leaves has no leaf"),
+    ],
+)
+def test_what_cannot_be_stated_is_refused_in_words(make, words):
+    with pytest.raises(PgsrError, match=words):
+        make()
