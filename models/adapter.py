@@ -80,6 +80,11 @@ class SolverModel(GatedMethod):
         if reason is not None:
             raise ProblemError(reason)
         beyond = [what for what in stated_besides(problem) if what is not Besides.CELL_WEIGHTS]
+        if problem.conditions is not None and problem.conditions.choices is not None:
+            raise ProblemError(
+                f"native models do not know choices such as {problem.conditions.choices.names[0]}; solve "
+                f"{problem.label} by {self!r}.solve(problem), or write it as a file by problem.write(...)"
+            )
         if beyond:
             raise ProblemError(
                 f"native models do not know {beyond[0].value}; solve {problem.label} by {self!r}.solve(problem), or "
@@ -106,11 +111,21 @@ class SolverModel(GatedMethod):
         """Give the reason why this solver does not solve this problem, or None."""
         if problem.view is View.RANKED and not problem.integer:
             return "estimates of ranked sizes are counts of groups, so integers; state the problem without .relaxed()"
+        chosen = None if problem.conditions is None else problem.conditions.choices
+        if chosen is not None and not (problem.integer and self._takes_choices(problem)):
+            return (
+                f"{chosen.names[0]} is a choice between conditions, which is stated in integers alone and for solvers "
+                "that take them, such as Gurobi(), MathOpt('GSCIP'), CpSat(), Scip() or Scipy()"
+            )
         if self.route(problem) is None:
             kind = _kind(problem)
             can = ", ".join(k.name for k in Kind if k in self.takes)
             return f"{problem.label} is a {kind.value} ({kind.name}); {self!r} takes {can}"
         return None
+
+    def _takes_choices(self, problem: Problem) -> bool:
+        """Whether integers stay integers on the way on which this solver solves the problem."""
+        return self.route(problem) is Route.DIRECT or Kind.MILP in self.takes
 
     def route(self, problem: Problem) -> Route | None:
         """Choose how this solver solves the problem; None if it cannot."""

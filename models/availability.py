@@ -216,7 +216,7 @@ def _how(method: Method, problem: Problem) -> str:
         return ""
     if isinstance(method, SolverModel):
         stated = problem.conditions
-        network = stated is None or not len(stated.row_lower)
+        network = stated is None or stated.bounds_alone
         if method.route(problem) is Route.STEPS and not network and Kind.MILP not in method.takes:
             return "rounded"  # vertices of the linear programs may be fractional
         return {Route.DIRECT: "exact", Route.STEPS: "steps", Route.RELAXED: "rounded", None: ""}[method.route(problem)]

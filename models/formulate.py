@@ -23,7 +23,11 @@ def formulate(problem: Problem) -> Program:
     program, summed = program_of(problem), with_sums(problem)
     if program.n == program.n_cells:
         return replace(program, reach=reach(summed, program))
-    return replace(program, reach=reach_of_added(summed, program, reach(summed, program)))
+    low, high = reach(summed, program)
+    if problem.conditions is not None and problem.conditions.choices is not None:  # the nearer, the tighter its rows
+        y = program.origin[: program.n_cells]
+        program = program_of(problem, (low + y, high + y))
+    return replace(program, reach=reach_of_added(summed, program, (low, high)))
 
 
 def multipliers(problem: Problem, duals: np.ndarray, order_duals: np.ndarray | None = None) -> Multipliers:

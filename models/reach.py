@@ -1,13 +1,18 @@
 """The finite box around the optima of a problem, which solvers of integers and bounds need."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from pgsr.data.views import View
 from pgsr.engines.losses import Huber, farthest, loss
+from pgsr.methods.gate import Stopped
+from pgsr.methods.method import Status
 from pgsr.models.feasibility import some_point
 from pgsr.models.program import Program
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
+from pgsr.problems.programs import program_of
 
 
 def reach(problem: Problem, program: Program) -> tuple[np.ndarray, np.ndarray]:
@@ -69,14 +74,43 @@ def _with_conditions(problem: Problem, program: Program) -> tuple[np.ndarray, np
             high = np.minimum(high, problem.region_totals[:, None] - y)
         elif totals is not None and problem.consistent:
             high = np.minimum(high, totals[0] - y)
-    if not (np.isfinite(low) & np.isfinite(high)).all():
-        z = some_point(program)[: y.size].reshape(y.shape)
+    assert problem.conditions is not None, "only asked where conditions are stated"
+    choosing = problem.conditions.choices is not None
+    if choosing or not (np.isfinite(low) & np.isfinite(high)).all():
+        z = (_point_near(problem, program) if choosing else some_point(program))[: y.size].reshape(y.shape)
         most = _objective(problem, y + z) / np.maximum(w, 1)
         far = np.ceil(1.001 * farthest(most, problem.norm)) + 1  # the point is one within 1e-6 only
         everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * tree.n_regions
         low = np.maximum(low, np.where(w > 0, -far, -everywhere - y))
         high = np.minimum(high, np.where(w > 0, far, everywhere - y))
     return low.ravel(), np.maximum(low, high).ravel()
+
+
+def _point_near(problem: Problem, program: Program) -> np.ndarray:
+    """Find any point of a problem with choices within some distance of y, the smallest one tried at which there is one.
+
+    The rows of alternatives depend on how far cells may go (`pgsr.problems.programs.added`), and solvers are exact
+    where that is not far.
+    """
+    y = program.origin[: program.n_cells]
+    everywhere = [side.ravel() for side in problem.intervals]
+    distance = 64.0
+    while True:
+        box = np.maximum(everywhere[0], y - distance), np.minimum(everywhere[1], y + distance)
+        whole = bool((box[0] == everywhere[0]).all() and (box[1] == everywhere[1]).all())
+        if (box[0] <= box[1]).all():
+            near = program_of(problem, box)
+            rest = np.full(near.n - len(y), np.inf)
+            low = np.maximum(near.lower, np.append(box[0] - y, -rest))
+            high = np.minimum(near.upper, np.append(box[1] - y, rest))
+            try:
+                return some_point(replace(near, lower=low, upper=high))
+            except Stopped:
+                if whole:
+                    raise
+        elif whole:
+            raise Stopped(Status.INFEASIBLE, "no point satisfies the conditions")
+        distance *= 8.0
 
 
 def reach_of_added(
@@ -99,7 +133,8 @@ def reach_of_added(
     elif problem.norm == np.inf:
         far = weight[weight > 0] * np.maximum(np.abs(least), np.abs(most))
         low, high = np.append(low, 0.0), np.append(high, far.max(initial=0.0))
-    return low, high
+    n_choosing = program.n - len(low)
+    return np.append(low, np.zeros(n_choosing)), np.append(high, np.ones(n_choosing))
 
 
 def _objective(problem: Problem, x: np.ndarray) -> float:

@@ -284,7 +284,8 @@ def _same(a: Any, b: Any) -> bool:
         return a.paths == b.paths
     if isinstance(a, Conditions) and isinstance(b, Conditions):
         sides = all(np.array_equal(getattr(a, s), getattr(b, s)) for s in ("lower", "upper", "row_lower", "row_upper"))
-        return sides and a.rows.shape == b.rows.shape and abs(a.rows - b.rows).nnz == 0
+        same = sides and a.rows.shape == b.rows.shape and abs(a.rows - b.rows).nnz == 0
+        return same and a.choices is b.choices  # native models know neither choices nor measured sums
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(_same, a, b))
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):

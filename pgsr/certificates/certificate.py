@@ -223,9 +223,9 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
     """Count violated conditions by kind; a condition that `problem` does not state is not counted.
 
     integrality and sign count cells, consistency counts (region, size) pairs, totals count regions,
-    monotone counts neighbouring sizes, conditions count cells beyond stated bounds and stated rows. Integers are
-    compared exactly, other numbers to 1e-6 max(1, d) + 1e-9 |value|, where d is the root mean square of x - y: the size
-    of the noise that they were fitted to.
+    monotone counts neighbouring sizes, conditions count cells beyond stated bounds, and stated rows and choices.
+    Integers are compared exactly, other numbers to 1e-6 max(1, d) + 1e-9 |value|, where d is the root mean square of
+    x - y: the size of the noise that they were fitted to.
     """
     x, sizes = estimate.tables, problem.sizes
     exact = estimate.kind == "i"
@@ -260,12 +260,9 @@ def _stated_violations(stated: Conditions, x: np.ndarray, near: float) -> int:
     """Count cells beyond their bounds and rows beyond theirs, rows by as much as one of their cells may be off."""
     rows, found = stated.rows, 0
     scale = abs(rows).max(axis=1).toarray().ravel() if len(stated.row_lower) else np.zeros(0)
-    if (
-        len(scale)
-        and x.dtype.kind == "i"
-        and float((abs(rows) @ np.abs(x.ravel().astype(float))).max(initial=0.0)) >= UNBOUNDED
-    ):
-        raise TooLargeError("coefficients of conditions times counts exceed 64-bit arithmetic; scale them down")
+    for matrix in () if x.dtype.kind != "i" else (rows, *([] if stated.choices is None else [stated.choices.rows])):
+        if matrix.nnz and float((abs(matrix) @ np.abs(x.ravel().astype(float))).max(initial=0.0)) >= UNBOUNDED:
+            raise TooLargeError("coefficients of conditions times counts exceed 64-bit arithmetic; scale them down")
     for have, low, high, coefficient in (
         (x, stated.lower, stated.upper, 1.0),
         (rows @ x.ravel(), stated.row_lower, stated.row_upper, scale),
@@ -276,6 +273,8 @@ def _stated_violations(stated: Conditions, x: np.ndarray, near: float) -> int:
         allowed = near * coefficient + RELATIVE * np.abs(have)
         below = (low > -UNBOUNDED) & (have < low - allowed)
         found += int((below | ((high < UNBOUNDED) & (have > high + allowed))).sum())
+    if stated.choices is not None:
+        found += int(stated.choices.broken(x, near, RELATIVE if near else 0.0).sum())
     return found
 
 
@@ -339,6 +338,8 @@ def _prices_all(problem: Problem, multipliers: Multipliers | None) -> bool:
     stated = problem.conditions
     if stated is None:
         return True
+    if stated.choices is not None:
+        return False
     rows = not len(stated.row_lower) or (multipliers is not None and multipliers.conditions is not None)
     kept = not problem.monotone or problem.norm == 2 or not stated.n_bounds
     bounds = kept or (multipliers is not None and multipliers.bounds is not None)

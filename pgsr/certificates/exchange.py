@@ -24,7 +24,7 @@ def has_exchange_test(problem: Problem) -> bool:
         and not problem.monotone
         and problem.sizes.equal
         and problem.totals is not Totals.REGIONS
-        and (problem.conditions is None or not len(problem.conditions.row_lower))  # nor with other rows
+        and (problem.conditions is None or problem.conditions.bounds_alone)  # nor with other rows
     )
 
 

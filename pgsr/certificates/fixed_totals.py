@@ -60,7 +60,7 @@ class FixedTotals:
         regions, totals = np.zeros(0, np.int64), np.zeros(0, np.int64)
         if problem.conditions is not None:
             regions, totals = stated_totals(problem.conditions, problem.max_size + 1)
-            if problem.conditions.n_bounds or (regions < 0).any():
+            if problem.conditions.n_bounds or problem.conditions.choices is not None or (regions < 0).any():
                 return None
         rows = np.arange(len(regions))
         if public is not None:  # first, so that a total that is public and stated counts as public
@@ -120,8 +120,9 @@ def totals_exceeding_arithmetic(problem: Problem) -> str | None:
     if fixed is None:
         return None
     largest = int(np.abs(fixed.totals).max(initial=0))
-    if largest * int(problem.w.max()) * problem.hierarchy.n_levels > LARGEST:
-        return f"fixed totals times weights times levels exceed 2^50; {what_to_lower(problem.w)}"
+    assert problem.weights is not None, "problems have weights"
+    if largest * int(problem.weights.max()) * problem.hierarchy.n_levels > LARGEST:
+        return f"fixed totals times weights times levels exceed 2^50; {what_to_lower(problem.weights)}"
     return None
 
 

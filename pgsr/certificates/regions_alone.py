@@ -80,7 +80,7 @@ def is_isotonic_problem(problem: Problem) -> bool:
         and not problem.consistent
         and problem.totals is not Totals.ROOT
         and problem.is_plain
-        and (problem.conditions is None or not len(problem.conditions.row_lower))
+        and (problem.conditions is None or problem.conditions.bounds_alone)
     )
 
 

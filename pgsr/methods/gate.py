@@ -218,6 +218,11 @@ def refused_conditions(problem: Problem, taken: Taken) -> str | None:
     stated = problem.conditions
     if stated is None or taken is Taken.ALL:
         return None
+    if stated.choices is not None:
+        return (
+            f"{stated.choices.names[0]} is a choice between conditions, which solvers of integers take; take Gurobi(), "
+            'MathOpt("GSCIP"), CpSat(), Scip() or Scipy() from pgsr.models, or leave it out'
+        )
     totals, models = FixedTotals.of(problem) is not None, "a solver model such as Cvxpy, Gurobi, MathOpt or Scipy"
     if taken is Taken.TOTALS and totals:
         return None

@@ -49,7 +49,7 @@ class WithoutZeroSizes:
             True
         """
         stated = problem.conditions
-        if stated is None or not problem.is_plain:
+        if stated is None or stated.choices is not None or not problem.is_plain:
             return None
         low, high = stated.lower, stated.upper
         if problem.nonnegative:

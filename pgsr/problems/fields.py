@@ -27,6 +27,7 @@ from pgsr.problems.conditions import (
     Conditions,
     Surroundings,
     contradicting_conditions,
+    intervals,
     is_decided_by_sums,
 )
 from pgsr.problems.sums import MeasuredSums
@@ -345,6 +346,33 @@ class ProblemFields:
         if self.conditions is None:
             return None
         return contradicting_conditions(self.conditions, self._cells(), self._surroundings)
+
+    @cached_property
+    def intervals(self) -> tuple[np.ndarray, np.ndarray]:
+        """Two numbers that each cell of every feasible point is between, as far as sums tell; shape (regions, K + 1).
+
+        Asked where conditions are joined by `either`; see `pgsr.problems.conditions.intervals`.
+        """
+        stated = Conditions.none(*self.target.shape) if self.conditions is None else self.conditions
+        return intervals(stated, self._cells(), self._surroundings)
+
+    def require_bounded_choices(self) -> None:
+        """Raise unless the cells of all choices have a least and a largest value, which their alternatives need.
+
+        Raises:
+            ProblemError: some have none.
+        """
+        if self.conditions is None or self.conditions.choices is None:
+            return
+        choices = self.conditions.choices
+        reached = np.stack(choices.reached(*self.intervals))
+        wrong = np.flatnonzero(~np.isfinite(reached).all(axis=0))
+        if len(wrong):
+            name = choices.names[int(choices.choice[choices.alternative[wrong[0]]])]
+            raise ProblemError(
+                f"{name}: a choice needs cells with a least and a largest value; state a public total, or bounds such "
+                "as cells(level=1) <= 1_000"
+            )
 
     @property
     def _surroundings(self) -> Surroundings:

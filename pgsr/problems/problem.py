@@ -18,7 +18,7 @@ from pgsr.engines.losses import Norm
 from pgsr.errors import ProblemError
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.laws.per_level import GeometricNoise, LevelNoise
-from pgsr.problems.conditions import Condition, Expression, state
+from pgsr.problems.conditions import Condition, Either, Expression, state
 from pgsr.problems.fields import LARGEST_WEIGHT, ProblemFields
 from pgsr.problems.latex import latex_of
 from pgsr.problems.sums import MeasuredSums
@@ -286,19 +286,20 @@ class Problem(ProblemFields):
 
         return cls(**read_fields(path))
 
-    def where(self, *conditions: Condition) -> "Problem":
+    def where(self, *conditions: Condition | Either) -> "Problem":
         """Make the same problem with conditions besides: linear equations and inequalities over its cells.
 
         Further calls add to them, and `relaxed` keeps them. A single cell gets bounds, everything else becomes a row.
-        Solver models take all conditions; `supports` of other methods says which they take.
+        Solver models take all conditions; `supports` of other methods says which they take. Choices between conditions,
+        `either(a, b)` and `zero_or_at_least(cells(level=1), 5)`, are for solvers of integers.
 
         Args:
             conditions: comparisons of `pgsr.problems.conditions.cells`, `groups`, `total` and `entities` by `==`, `<=`
-                or `>=`.
+                or `>=`, and `either` of them.
 
         Raises:
-            ProblemError: a region, level or size is not there, a minimum of non-negative numbers is negative, or sizes
-                are ranked.
+            ProblemError: a region, level or size is not there, a minimum of non-negative numbers is negative, sizes are
+                ranked, or cells of a choice have no least or no largest value.
             ArgumentError: something is no condition.
 
         Example:
@@ -311,7 +312,7 @@ class Problem(ProblemFields):
         place = self._cells()
         for condition in conditions:
             remedy = "write comparisons such as cells(size=0) == 0, from pgsr.problems.conditions"
-            require_kind(condition, Condition, "a condition", remedy)
+            require_kind(condition, (Condition, Either), "a condition", remedy)
         if not conditions:
             return self
         stated = state(conditions, place)
@@ -322,7 +323,9 @@ class Problem(ProblemFields):
         words = f" with {joined.n_stated:,} condition{'s' if joined.n_stated > 1 else ''}"
         old = "" if before is None else f" with {before.n_stated:,} condition{'s' if before.n_stated > 1 else ''}"
         label = self.label.replace(old, words) if old and old in self.label else self.label + words
-        return replace(self, label=label, conditions=joined)
+        made = replace(self, label=label, conditions=joined)
+        made.require_bounded_choices()
+        return made
 
     @property
     def latex(self) -> str:

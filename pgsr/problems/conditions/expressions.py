@@ -106,6 +106,14 @@ class Expression(ABC):
     def __gt__(self, other: Any) -> NoReturn:
         raise ProblemError(f"{self.name} > ... is no closed condition; write >=, for integers with one more")
 
+    def __or__(self, other: Any) -> NoReturn:
+        raise ProblemError(
+            f"{self.name} stands beside |, which binds before comparisons; for a choice between conditions write "
+            "either(a, b), from pgsr.problems.conditions"
+        )
+
+    __ror__ = __and__ = __rand__ = __or__
+
     def __iter__(self) -> NoReturn:
         raise ProblemError(f"{self.name} has no entries before it meets a problem; for their sum write .sum()")
 
@@ -134,6 +142,15 @@ class Condition:
     def name(self) -> str:
         """The condition as a modeller would read it."""
         return f"{self.left.name} {self.relation} {self.right.name}"
+
+    def __or__(self, other: Any) -> NoReturn:
+        raise ProblemError(
+            f"{self.name} | ... is no condition; for a choice write either(a, b), from pgsr.problems.conditions, with "
+            "both conditions as they are"
+        )
+
+    def __and__(self, other: Any) -> NoReturn:
+        raise ProblemError(f"{self.name} & ... is no condition; where(a, b) states both")
 
     def __bool__(self) -> NoReturn:
         raise ProblemError(

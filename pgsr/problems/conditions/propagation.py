@@ -41,7 +41,7 @@ def is_decided_by_sums(stated: Conditions, place: Cells, around: Surroundings) -
     by sharing; the root's total couples the trees once more. Regions alone are decided one by one. Otherwise
     contradictions may be hidden deeper.
     """
-    if len(stated.row_lower):
+    if not stated.bounds_alone:
         return False
     coupled = around.monotone or (place.view is View.COUNTS and len(around.totals) > 1)
     return not around.consistent or not coupled
@@ -67,7 +67,30 @@ def contradicting_conditions(stated: Conditions, place: Cells, around: Surroundi
         >>> contradicting_conditions(stated, place, around)
         'cells(US, 1) would have to be at least 4 and at most 3, by cells(level 1, 1) >= 2; cells(level 0, 1) <= 3'
     """
-    decided = is_decided_by_sums(stated, place, around)
+    search = _begun(stated, place, around)
+    if search is None:
+        return None
+    return search.one_sweep() if is_decided_by_sums(stated, place, around) else search.rounds()
+
+
+def intervals(stated: Conditions, place: Cells, around: Surroundings) -> tuple[np.ndarray, np.ndarray]:
+    """Compute two numbers that each cell of every point is between, -inf or inf where none is found.
+
+    Choices are not looked into. Shape (regions, K + 1) each.
+    """
+    search = _begun(stated, place, around, every_size=True)
+    n_sizes = stated.lower.shape[1]
+    if search is None:
+        low = np.where(stated.lower > -UNBOUNDED, stated.lower.astype(float), -np.inf)
+        high = np.where(stated.upper < UNBOUNDED, stated.upper.astype(float), np.inf)
+        return np.maximum(low, 0.0) if around.nonnegative else low, high
+    search.rounds()
+    return search.low[:, :n_sizes], search.high[:, :n_sizes]
+
+
+def _begun(stated: Conditions, place: Cells, around: Surroundings, every_size: bool = False) -> "_Search | None":
+    """Begin the search with what is stated of single cells; None where numbers are too large for it."""
+    decided = is_decided_by_sums(stated, place, around) and not every_size
     sizes = np.arange(stated.lower.shape[1])
     if decided and place.view is View.COUNTS and not around.monotone:  # of sizes without bounds one stands for all
         bounded = (stated.lower.max(axis=0) > -UNBOUNDED) | (stated.upper.min(axis=0) < UNBOUNDED)
@@ -87,8 +110,7 @@ def contradicting_conditions(stated: Conditions, place: Cells, around: Surroundi
         low[:n, -1], high[:n, -1] = np.maximum(low[:n, -1], totals), np.minimum(high[:n, -1], totals)
     if _magnitude(stated, low, high, totals) > LARGEST:
         return None
-    search = _Search(stated, place, around, sizes, low, high)
-    return search.one_sweep() if decided else search.rounds()
+    return _Search(stated, place, around, sizes, low, high)
 
 
 def _magnitude(stated: Conditions, low: np.ndarray, high: np.ndarray, totals: np.ndarray) -> float:

@@ -8,14 +8,12 @@ import numpy as np
 import scipy  # which imports its submodules when they are used
 
 from pgsr.errors import ProblemError
+from pgsr.problems.conditions.choices import UNBOUNDED, Choices, Either
 from pgsr.problems.conditions.expressions import Condition
 from pgsr.problems.conditions.resolved import Cells, matched
 
 if TYPE_CHECKING:
     import scipy.sparse
-
-UNBOUNDED = 2**62
-"""The bound that stands for none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +29,7 @@ class Conditions:
         stated: the conditions as they were written; a condition may have many cells and rows.
         sources: positions in `stated` of what stated a cell's lower and its upper bound, -1 for nothing; int32, shape
             (2, regions, K + 1). None where conditions came from elsewhere.
+        choices: conditions of which one holds, see `either`; or None.
     """
 
     lower: np.ndarray
@@ -41,6 +40,7 @@ class Conditions:
     names: tuple[str, ...]
     stated: tuple[str, ...] = ()
     sources: np.ndarray | None = None
+    choices: Choices | None = None
 
     @classmethod
     def none(cls, n_regions: int, n_sizes: int) -> "Conditions":
@@ -70,9 +70,14 @@ class Conditions:
         return self.stated[int(by[0])] if len(by) else "a bound of a cell"
 
     @property
+    def bounds_alone(self) -> bool:
+        """Whether all that is stated are bounds of single cells."""
+        return not len(self.row_lower) and self.choices is None
+
+    @property
     def n_stated(self) -> int:
-        """The number of conditions as they were written, or else that of bounds and rows."""
-        return len(self.stated) or self.n_bounds + len(self.names)
+        """The number of conditions as they were written, or else that of bounds, rows and choices."""
+        return len(self.stated) or self.n_bounds + len(self.names) + len(self.choices or ())
 
     @property
     def text(self) -> str:
@@ -83,7 +88,8 @@ class Conditions:
     @property
     def largest_row(self) -> int:
         """The largest sum of magnitudes of a row's coefficients."""
-        return int(abs(self.rows).sum(axis=1).max()) if len(self.row_lower) else 0
+        of_rows = int(abs(self.rows).sum(axis=1).max()) if len(self.row_lower) else 0
+        return of_rows if self.choices is None else max(of_rows, self.choices.largest_row)
 
     def require_minima_from_0(self) -> None:
         """Raise unless every lower bound that stands alone is 0 or more, where cells are non-negative anyway.
@@ -124,7 +130,13 @@ class Conditions:
             self.names + other.names,
             self.stated + other.stated,
             self._joined_sources(other),
+            self._joined_choices(other),
         )
+
+    def _joined_choices(self, other: "Conditions") -> Choices | None:
+        if self.choices is None or other.choices is None:
+            return other.choices if self.choices is None else self.choices
+        return self.choices.and_also(other.choices)
 
     def _joined_sources(self, other: "Conditions") -> np.ndarray | None:
         if self.sources is None or other.sources is None:
@@ -134,8 +146,10 @@ class Conditions:
         return np.where(tighter, later, self.sources)
 
 
-def state(conditions: Sequence[Condition], place: Cells) -> Conditions:
+def state(conditions: Sequence[Condition | Either], place: Cells) -> Conditions:
     """Find the bounds and rows of conditions: an entry with one cell and coefficient 1 or -1 is a bound.
+
+    Choices are kept apart from both.
 
     Raises:
         ProblemError: a region, level or size is not there, numbers of entries differ, or no unknown is left.
@@ -145,7 +159,10 @@ def state(conditions: Sequence[Condition], place: Cells) -> Conditions:
     lower, upper = every.lower.ravel(), every.upper.ravel()
     sources = np.full((2, n_regions * n_sizes), -1, np.int32)
     blocks, lows, highs, names = [], [], [], []
+    choices = [condition for condition in conditions if isinstance(condition, Either)]
     for number, condition in enumerate(conditions):
+        if isinstance(condition, Either):
+            continue
         left, right = matched(condition.left.resolve(place), condition.right.resolve(place), condition.name)
         matrix = scipy.sparse.csr_array(left.matrix - right.matrix)
         matrix.sum_duplicates()
@@ -175,6 +192,7 @@ def state(conditions: Sequence[Condition], place: Cells) -> Conditions:
         tuple(names),
         tuple(condition.name for condition in conditions),
         sources.reshape(2, *place.shape),
+        Choices.of(choices, place) if choices else None,
     )
 
 

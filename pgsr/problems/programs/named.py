@@ -12,7 +12,7 @@ from pgsr.data.views import View
 from pgsr.engines.losses import Huber, norm_text
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.problems.conditions import UNBOUNDED
-from pgsr.problems.programs.added import widened
+from pgsr.problems.programs.added import implied_rows, widened
 from pgsr.problems.programs.names import LONGEST, Names, encoded
 from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.rows import (
@@ -48,9 +48,10 @@ class NamedProgram:
         integer: shape (n,), bool.
         variables, rows: names; x[US/GA,3], consistency[US,3], total[US], order[US/GA,3] (between the cells 3
             and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
-            distance[US/GA,3]. Of measured sums s[total(US/GA)] (their deviations d[...]) and rows sum[total(US/GA)]; of the largest
-            deviation `largest`, above[US/GA,3], below[US/GA,3]; of Huber's loss near[US/GA,3], up[US/GA,3],
-            down[US/GA,3], distance[US/GA,3].
+            distance[US/GA,3]. Of measured sums s[total(US/GA)] (their deviations d[...]) and rows
+            sum[total(US/GA)]; of the largest deviation `largest`, above[US/GA,3], below[US/GA,3]; of Huber's loss
+            near[US/GA,3], up[US/GA,3], down[US/GA,3], distance[US/GA,3]. Of choices choice[..,1] for the first alternative, either[..], and
+            if[..,1,1] and so on for what it implies.
         notes: lines that explain it to a reader of a file.
         origin: shape (cells,), integers, of a program in deviations: the problem's x is z + origin. None otherwise.
     """
@@ -131,7 +132,7 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
         program.linear - (2 * program.weight * moved if program.norm == 2 else 0),
         _weighted_squares(program.weight, moved) if program.norm == 2 else 0,
         *_moved(problem, program, moved),
-        np.full(program.n, program.integer),
+        _integer(problem, program),
         variables,
         _rows(problem, regions, added_equal, added_order),
         _notes(problem, regions, shifted),
@@ -143,7 +144,8 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
 def _added_names(problem: Statement, cells: Names, of_sums: str) -> tuple[Names, Names, Names]:
     """The names of all unknowns, and of the equalities and inequalities that `added` puts behind those of cells."""
     equal, order = Names.of([]), Names.of([])
-    if problem.sums is None and problem.norm in (1, 2):
+    choices = None if problem.conditions is None else problem.conditions.choices
+    if problem.sums is None and problem.norm in (1, 2) and choices is None:
         return cells, equal, order
     weight = problem.cell_weights
     if problem.sums is not None:
@@ -160,7 +162,26 @@ def _added_names(problem: Statement, cells: Names, of_sums: str) -> tuple[Names,
     elif problem.norm == math.inf:
         order += _renamed(cells, "above", measured) + _renamed(cells, "below", measured)
         cells += Names.of(["largest"])
+    if choices is not None:
+        words = _told_apart(choices.names, "choice", LONGEST - len("choice(,999,999)"))
+        first = np.searchsorted(choices.choice, choices.choice)
+        sides = [f"{words[c]},{k}" for c, k in zip(choices.choice, np.arange(len(first)) - first + 1, strict=True)]
+        cells += Names.of([f"choice({side})" for side in sides])
+        order += Names.of([f"either({word})" for word in words])
+        rows, seen = [], {}
+        for k in choices.alternative[implied_rows(choices, problem.intervals).row].tolist():
+            seen[k] = seen.get(k, 0) + 1
+            rows.append(f"if({sides[k]},{seen[k]})")
+        order += Names.of(rows)
     return cells, equal, order
+
+
+def _integer(problem: Statement, program: Program) -> np.ndarray:
+    """Say which unknowns are integers: all or none, but for those that choose."""
+    integer = np.full(program.n, program.integer)
+    if problem.conditions is not None and problem.conditions.choices is not None:
+        integer[program.n - len(problem.conditions.choices.choice) :] = True
+    return integer
 
 
 def _moved(

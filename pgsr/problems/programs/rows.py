@@ -16,7 +16,7 @@ Block = tuple[sparse.csr_array, np.ndarray]
 """Rows and their right-hand sides."""
 
 
-def program_of(problem: Statement) -> Program:
+def program_of(problem: Statement, box: tuple[np.ndarray, np.ndarray] | None = None) -> Program:
     """Formulate any problem as a program in the unknowns z[r, i] = x[r, i] - y[r, i], row by row of regions:
 
         minimise    sum_{r,i} w[r] |z[r, i]|^norm
@@ -24,7 +24,8 @@ def program_of(problem: Statement) -> Program:
                     z[r, i] >= -y[r, i] for non-negative problems,
 
     and with further unknowns and rows behind these cells and rows, before the stated ones, where
-    `pgsr.problems.programs.added` has some.
+    `pgsr.problems.programs.added` has some. Conditions joined by `either` need two numbers that every cell of some
+    optimum is between, `box`, the nearer the better; `Problem.intervals` has some if it is None.
 
     In regions without weight y is the sum of the children's y (`with_sums`). The papers' variants are conditions
     switched on and off:
@@ -80,7 +81,7 @@ def program_of(problem: Statement) -> Program:
         linear=np.zeros(y.size, np.int64),
         n_cells=y.size,
     )
-    program = with_added(program, problem)
+    program = with_added(program, problem, box)
     matrix, right = _stacked(program.n, [(program.matrix, program.right), equal])
     order, order_right = _stacked(program.n, [(program.order, program.order_right), above, below])
     return replace(program, matrix=matrix, right=right, order=order, order_right=order_right)

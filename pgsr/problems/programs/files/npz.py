@@ -27,7 +27,7 @@ from pgsr.data.views import View
 from pgsr.engines.losses import Huber
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.laws.per_level import noise_of
-from pgsr.problems.conditions import Conditions
+from pgsr.problems.conditions import Choices, Conditions
 from pgsr.problems.programs.files.reading import FileError
 from pgsr.problems.programs.named import NamedProgram
 from pgsr.problems.programs.names import Names
@@ -121,10 +121,8 @@ def _of_sums(sums: MeasuredSums) -> Iterator[tuple[str, Any]]:
 
 
 def _sums(arrays: Mapping[str, np.ndarray]) -> MeasuredSums:
-    compressed = tuple(arrays[f"sums_{name}"] for name in ("data", "indices", "indptr"))
-    matrix = sparse.csr_array(compressed, shape=tuple(arrays["sums_shape"].tolist()))
     names = tuple(json.loads(str(arrays["sums_names"])))
-    return MeasuredSums(matrix, arrays["sums_values"], arrays["sums_weights"], names)
+    return MeasuredSums(_compressed(arrays, "sums"), arrays["sums_values"], arrays["sums_weights"], names)
 
 
 def _of_conditions(stated: Conditions) -> Iterator[tuple[str, Any]]:
@@ -135,15 +133,34 @@ def _of_conditions(stated: Conditions) -> Iterator[tuple[str, Any]]:
     yield "conditions_texts", json.dumps([stated.names, stated.stated])
     if stated.sources is not None:
         yield "conditions_sources", stated.sources
+    if stated.choices is not None:
+        for name in ("data", "indices", "indptr", "shape"):
+            yield f"choices_rows_{name}", getattr(stated.choices.rows, name)
+        for name in ("lower", "upper", "alternative", "choice"):
+            yield f"choices_{name}", getattr(stated.choices, name)
+        yield "choices_names", json.dumps(stated.choices.names)
 
 
 def _conditions(arrays: Mapping[str, np.ndarray]) -> Conditions:
     part = {key.removeprefix("conditions_"): value for key, value in arrays.items() if key.startswith("conditions_")}
-    compressed = tuple(part[f"rows_{name}"] for name in ("data", "indices", "indptr"))
-    rows = sparse.csr_array(compressed, shape=tuple(part["rows_shape"].tolist()))
+    rows = _compressed(part, "rows")
     names, stated = map(tuple, json.loads(str(part["texts"])))
     low, high = part["row_lower"], part["row_upper"]
-    return Conditions(part["lower"], part["upper"], rows, low, high, names, stated, part.get("sources"))
+    return Conditions(
+        part["lower"], part["upper"], rows, low, high, names, stated, part.get("sources"), _choices(arrays)
+    )
+
+
+def _choices(arrays: Mapping[str, np.ndarray]) -> Choices | None:
+    if "choices_names" not in arrays:
+        return None
+    sides = (arrays[f"choices_{name}"] for name in ("lower", "upper", "alternative", "choice"))
+    return Choices(_compressed(arrays, "choices_rows"), *sides, tuple(json.loads(str(arrays["choices_names"]))))
+
+
+def _compressed(arrays: Mapping[str, np.ndarray], prefix: str) -> sparse.csr_array:
+    parts = tuple(arrays[f"{prefix}_{name}"] for name in ("data", "indices", "indptr"))
+    return sparse.csr_array(parts, shape=tuple(arrays[f"{prefix}_shape"].tolist()))
 
 
 def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:

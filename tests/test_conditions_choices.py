@@ -1,0 +1,161 @@
+"""Choices between conditions, `either(a, b)`: what they mean, who solves them, and what is refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from condition_checks import best_integer, feasible_points, random_conditions, random_problems, satisfying
+from instances import scale
+from program_files import by_gurobi
+
+from pgsr import Estimate, Geometric, Hierarchy, Huber, Problem, Seeded, Status, Totals, View, certify
+from pgsr.algorithms import METHODS, TreeProjection
+from pgsr.certificates import IGNORING, Multipliers
+from pgsr.datasets import census_like
+from pgsr.errors import PgsrError, ProblemError
+from pgsr.methods.method import Method
+from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
+from pgsr.models.formulate import formulate
+from pgsr.problems.conditions import cells, either, groups, total, zero_or_at_least
+
+INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Cvxpy("HIGHS"))
+TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")
+
+
+def chosen(rng, problem, point):
+    """A random choice of two or three alternatives, one of one or two conditions each, and its twin."""
+    sides, twins = [], []
+    for _ in range(int(rng.integers(2, 4))):
+        written, dense = random_conditions(rng, problem, point, int(rng.integers(1, 3)))
+        if written:
+            sides.append(written)
+            twins.append(dense)
+    return (either(*sides), twins) if len(sides) > 1 else None
+
+
+def within(points, twins):
+    """The points of which one alternative holds."""
+    kept = [satisfying(points, dense) for dense in twins]
+    held = {point.tobytes() for part in kept for point in part}
+    return np.array([point for point in points if point.tobytes() in held]).reshape(-1, *points.shape[1:])
+
+
+@pytest.mark.drawn(2)
+@pytest.mark.slow
+@pytest.mark.parametrize("totals", [Totals.ROOT, Totals.REGIONS])
+@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
+@pytest.mark.parametrize("norm", [2, 1, Huber(1)], ids=str)
+def test_integer_solvers_find_the_best_of_all_points(norm, view, totals):
+    rng, solved, chose = np.random.default_rng(21), 0, 0
+    for problem, point in random_problems(rng, (view, 2, totals, True), scale(3, 40)):
+        points, last = feasible_points(problem, 4), problem.hierarchy.n_levels - 1
+        stated = replace(problem, norm=norm).where(cells(level=last) <= 4, zero_or_at_least(cells(level=last), 2))
+        leaves = points[:, problem.hierarchy.leaves]
+        points = points[((leaves == 0) | (leaves >= 2)).all(axis=(1, 2))]
+        choice = chosen(rng, problem, point)
+        if choice is not None:
+            stated, points, chose = stated.where(choice[0]), within(points, choice[1]), chose + 1
+        best = best_integer(stated, points)
+        for method in INTEGER:
+            if method.supports(stated) is not None:
+                continue
+            result = method.solve(stated)
+            if best is None:
+                assert result.status is Status.INFEASIBLE, (method, result, stated.conditions.text)
+                continue
+            assert result.status is Status.OPTIMAL, (method, result, stated.conditions.text)
+            assert result.certificate.objective == best, (method, stated.conditions.text)
+            assert result.certificate.bound <= best
+            solved += 1
+    assert solved > 4
+    assert chose > 0
+
+
+def test_violations_are_the_choices_that_no_alternative_keeps():
+    rng = np.random.default_rng(22)
+    for problem, point in random_problems(rng, (View.COUNTS, 2, Totals.ROOT, True), scale(20, 200)):
+        choice = chosen(rng, problem, point)
+        if choice is None:
+            continue
+        stated = problem.where(choice[0])
+        points = feasible_points(problem, 3)
+        kept = {x.tobytes() for x in within(points, choice[1])}
+        for x in points[rng.permutation(len(points))[:20]]:
+            found = certify(stated, Estimate(problem.hierarchy, problem.view, x)).violations["conditions"]
+            assert found == (x.tobytes() not in kept)
+
+
+def test_a_nation_whose_small_counts_are_suppressed():
+    """Totals of a million make no loose programs: alternatives go as far as some optimum, not as far as totals."""
+    truth = census_like("divisions", 8, 1_000_000)
+    noisy = Geometric(View.COUNTS, "1/10").measure(truth, Seeded("choices"))
+    problem = Problem.m_h(noisy).where(zero_or_at_least(cells(level=1), 400))
+    result = MathOpt("GSCIP").solve(problem, time_limit=60)
+    assert result.status is Status.OPTIMAL, result
+    x = result.estimate.values
+    divisions = x[problem.hierarchy.level(1)]
+    assert ((divisions == 0) | (divisions >= 400)).all()
+    assert np.abs(formulate(problem).order.data).max() < 100_000
+    free = TreeProjection().solve(Problem.m_h(noisy))
+    assert free.certificate.objective <= result.certificate.objective
+
+
+def test_bounds_without_the_choices_say_so():
+    problem = COUNTS.where(zero_or_at_least(cells(level=1), 2))
+    result = Gurobi().solve(problem)
+    assert "word" in result.certificate.bound_by
+    again = certify(problem, result.estimate, Multipliers(np.zeros((1, 4)), np.zeros(1)))
+    assert again.bound_by == IGNORING
+    assert 0 <= again.bound <= result.certificate.objective
+
+
+def test_files_hold_choices(tmp_path):
+    problem = COUNTS.where(
+        zero_or_at_least(cells(level=1), 2), either(total(("US", "GA")) == 7, groups(level=0, size=3) >= 4)
+    )
+    best = Gurobi().solve(problem).certificate.objective
+    for ending in (".mps", ".lp"):
+        problem.write(tmp_path / f"chosen{ending}")
+        value, names = by_gurobi(tmp_path / f"chosen{ending}")
+        assert value == pytest.approx(best)
+        assert "choice(cells{US~GA,_0}_%3D%3D_0_or_cells{US~GA,_0}_%3E%3D_2,1)" in names
+    problem.write(tmp_path / "chosen.npz")
+    again = Problem.read(tmp_path / "chosen.npz")
+    assert again.conditions.choices.names == problem.conditions.choices.names
+    assert Gurobi().solve(again).certificate.objective == best
+
+
+def test_methods_that_take_none_say_so():
+    problem = COUNTS.where(either(total(("US", "GA")) == 7, total(("US", "GA")) <= 2))
+    refused = 0
+    for entry in METHODS:
+        if isinstance(entry.method, Method) and entry.method.supports(COUNTS) is None:
+            assert "is a choice between conditions" in entry.method.supports(problem)
+            refused += 1
+    assert refused > 0
+    for method in (Cvxpy("CLARABEL"), QpSolvers("proxqp"), MathOpt("PDLP"), MathOpt("GLOP")):
+        assert "is a choice between conditions" in method.supports(problem)
+    assert "in integers alone" in Gurobi().supports(problem.relaxed())
+    with pytest.raises(ProblemError, match="native models do not know choices"):
+        Gurobi().model(problem)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: (cells(size=0) == 0) | (cells(size=1) == 0), r"for a choice write either\(a, b\)"),
+        (lambda: cells(size=0) == 0 | cells(size=1), r"write either\(a, b\)"),  # | binds before ==
+        (lambda: (cells(size=0) == 0) & (cells(size=1) == 0), r"where\(a, b\) states both"),
+        (lambda: either(cells(size=0) == 0), "two conditions or more"),
+        (lambda: either(cells(size=0) == 0, []), "empty"),
+        (lambda: either(cells(size=0) == 0, cells(size=1)), "an alternative of either is"),
+        (lambda: bool(either(cells(size=0) == 0, cells(size=1) == 0)), "give it to where"),
+        (lambda: COUNTS.where(either(cells(level=1) == 0, cells(level=0) == 0)), "4 and 8 entries"),
+        (lambda: COUNTS.where(either(cells(level=1, size=9) == 0, cells(level=0) == 0)), "sizes run 0..3"),
+        (lambda: replace(COUNTS, totals=None).where(zero_or_at_least(cells(), 5)), "a least and a largest value"),
+    ],
+)
+def test_what_cannot_be_stated_is_refused_in_words(make, words):
+    with pytest.raises(PgsrError, match=words):
+        make()
