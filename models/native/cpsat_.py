@@ -53,7 +53,7 @@ class CpSatModel(NativeModel):
                 weight, away = int(levels.w[l][cell]), z[l][cell]
                 if weight:
                     far = max(abs(int(side[l][cell])) for side in (least, most))
-                    size = model.new_int_var(0, far**self.problem.norm, name)
+                    size = model.new_int_var(0, far**2 if self.problem.norm == 2 else far, name)
                     if self.problem.norm == 2:
                         model.add_multiplication_equality(size, [away, away])
                     else:

@@ -11,8 +11,9 @@ from pgsr.noise import Geometric
 from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Measurement
 from pgsr.privacy.random import Seeded
-from pgsr.problems.conditions import Cells, Conditions, cells, state, total
+from pgsr.problems.conditions import Cells, Conditions, cells, either, state, total
 from pgsr.problems.problem import Problem
+from pgsr.problems.sums import MeasuredSums
 
 
 def toy_of(target: Measurement | Problem) -> Measurement | Problem:
@@ -43,6 +44,9 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         conditions=None
         if stated is None
         else _toy_conditions(stated, Cells(truth.hierarchy, target.view, toy.max_size)),
+        sums=None
+        if target.sums is None
+        else MeasuredSums.of(total(level=levels - 1), 3, 1, Cells(truth.hierarchy, target.view, toy.max_size)),
     )
 
 
@@ -70,10 +74,14 @@ def problems() -> list[Problem]:
 
 
 def _toy_conditions(target: Conditions, place: Cells) -> Conditions:
-    """Conditions of the lowest regions that hold anyway: bounds or a total, as the target has bounds or rows."""
+    """Conditions of the lowest regions that hold anyway: bounds, a total or a choice, as the target has."""
     lowest = place.hierarchy.n_levels - 1
     bounds = [cells(level=lowest, size=1) >= 0, cells(level=lowest, size=1) <= 9] if target.n_bounds else []
-    return state([*bounds, *([total(level=lowest) == 3] if len(target.row_lower) else [])], place)
+    rows = [total(level=lowest) == 3] if len(target.row_lower) else []
+    choices = []
+    if target.choices is not None:
+        choices = [cells(level=lowest) <= 9, either(total(level=lowest) >= 1, total(level=lowest) == 0)]
+    return state([*bounds, *rows, *choices], place)
 
 
 def _sizes(levels: int) -> tuple[int, ...]:

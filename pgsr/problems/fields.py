@@ -93,7 +93,7 @@ class ProblemFields:
         if self.sums is not None:
             require_kind(self.sums, MeasuredSums, "sums", "state them by problem.also_measured(expression, values)")
             self._require_cells("measured sums are of cells")
-            if self.sums.matrix.shape[1] != tree.n_regions * (self.max_size + 1):
+            if self.sums.matrix.shape != (len(self.sums), tree.n_regions * (self.max_size + 1)):
                 raise ProblemError(f"measured sums are of other regions or sizes than {self.label}; state them on it")
 
         if not self.sizes.equal:
@@ -347,12 +347,16 @@ class ProblemFields:
             return None
         return contradicting_conditions(self.conditions, self._cells(), self._surroundings)
 
-    @cached_property
+    @property
     def intervals(self) -> tuple[np.ndarray, np.ndarray]:
         """Two numbers that each cell of every feasible point is between, as far as sums tell; shape (regions, K + 1).
 
         Asked where conditions are joined by `either`; see `pgsr.problems.conditions.intervals`.
         """
+        return self._intervals
+
+    @cached_property
+    def _intervals(self) -> tuple[np.ndarray, np.ndarray]:
         stated = Conditions.none(*self.target.shape) if self.conditions is None else self.conditions
         return intervals(stated, self._cells(), self._surroundings)
 
@@ -362,17 +366,8 @@ class ProblemFields:
         Raises:
             ProblemError: some have none.
         """
-        if self.conditions is None or self.conditions.choices is None:
-            return
-        choices = self.conditions.choices
-        reached = np.stack(choices.reached(*self.intervals))
-        wrong = np.flatnonzero(~np.isfinite(reached).all(axis=0))
-        if len(wrong):
-            name = choices.names[int(choices.choice[choices.alternative[wrong[0]]])]
-            raise ProblemError(
-                f"{name}: a choice needs cells with a least and a largest value; state a public total, or bounds such "
-                "as cells(level=1) <= 1_000"
-            )
+        if self.conditions is not None and self.conditions.choices is not None:
+            self.conditions.choices.reached(*self.intervals)
 
     @property
     def _surroundings(self) -> Surroundings:

@@ -90,11 +90,12 @@ class MeasuredSums:
             up = scipy.sparse.csr_array((np.ones(len(parent), np.int64), (parent, np.arange(len(parent)))), shape=shape)
             below = scipy.sparse.csr_array(up @ below)
             rows.insert(0, below)
-        cells = scipy.sparse.kron(scipy.sparse.vstack(rows), scipy.sparse.eye_array(n_sizes, dtype=np.int64), "csr")
+        each_size = scipy.sparse.csr_array(np.eye(n_sizes, dtype=np.int64))
+        cells = scipy.sparse.csr_array(scipy.sparse.kron(scipy.sparse.vstack(rows), each_size))
         kept = np.flatnonzero(weights.ravel())
         written = [region_id(path) for path in other.paths]
         names = tuple(f"cells({written[k // n_sizes]}, {k % n_sizes})" for k in kept.tolist())
-        matrix = scipy.sparse.csr_array(scipy.sparse.csr_array(cells)[kept]).astype(np.int64)
+        matrix = scipy.sparse.csr_array(cells[kept])
         return cls(matrix, values.ravel()[kept], weights.ravel()[kept], names)
 
     def and_also(self, other: "MeasuredSums") -> "MeasuredSums":

@@ -37,6 +37,7 @@ def either(*alternatives: "Condition | Sequence[Condition]") -> "Either":
     """
     if len(alternatives) < 2:
         raise ProblemError("either joins two conditions or more, either(a, b); state a single one as it is")
+    sides: tuple[tuple[Any, ...], ...]
     sides = tuple(tuple(side) if isinstance(side, list | tuple) else (side,) for side in alternatives)
     for condition in (condition for side in sides for condition in side):
         require_kind(condition, Condition, "an alternative of either", "write comparisons such as cells(size=0) == 0")
@@ -132,11 +133,23 @@ class Choices:
         return np.bincount(self.choice, ~fails, len(self)) == 0
 
     def reached(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the least and the largest value of every row where cells are between two numbers; shape (m,) each."""
-        plus, minus = self.rows.maximum(0).astype(float), self.rows.minimum(0).astype(float)
+        """Compute the least and the largest value of every row where cells are between two numbers; shape (m,) each.
+
+        Raises:
+            ProblemError: a row has none.
+        """
+        plus, minus = (scipy.sparse.csr_array(part) for part in (self.rows.maximum(0), self.rows.minimum(0)))
         with np.errstate(invalid="ignore"):
             least = _product(plus, low.ravel()) + _product(minus, high.ravel())
-            return least, _product(plus, high.ravel()) + _product(minus, low.ravel())
+            most = _product(plus, high.ravel()) + _product(minus, low.ravel())
+        wrong = np.flatnonzero(~(np.isfinite(least) & np.isfinite(most)))
+        if len(wrong):
+            name = self.names[int(self.choice[self.alternative[wrong[0]]])]
+            raise ProblemError(
+                f"{name}: a choice needs cells with a least and a largest value; state a public total, or bounds such "
+                "as cells(level=1) <= 1_000"
+            )
+        return least, most
 
     @property
     def largest_row(self) -> int:

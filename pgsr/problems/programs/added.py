@@ -14,6 +14,7 @@ all of these can be, too.
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -148,8 +149,8 @@ def _joined(
     linear: np.ndarray,
     bounds: tuple[np.ndarray, np.ndarray],
     origin: np.ndarray,
-    equal: tuple[sparse.sparray, np.ndarray] | None = None,
-    order: tuple[sparse.sparray, np.ndarray] | None = None,
+    equal: tuple[Any, np.ndarray] | None = None,
+    order: tuple[Any, np.ndarray] | None = None,
 ) -> Program:
     """Put unknowns behind those of a program, and rows over all of them behind its own."""
     n, parts = program.n + len(weight), {}

@@ -50,8 +50,8 @@ class NamedProgram:
             and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
             distance[US/GA,3]. Of measured sums s[total(US/GA)] (their deviations d[...]) and rows
             sum[total(US/GA)]; of the largest deviation `largest`, above[US/GA,3], below[US/GA,3]; of Huber's loss
-            near[US/GA,3], up[US/GA,3], down[US/GA,3], distance[US/GA,3]. Of choices choice[..,1] for the first alternative, either[..], and
-            if[..,1,1] and so on for what it implies.
+            near[US/GA,3], up[US/GA,3], down[US/GA,3], distance[US/GA,3]. Of choices choice[..,1] for the first
+            alternative, either[..], and if[..,1,1] and so on for what it implies.
         notes: lines that explain it to a reader of a file.
         origin: shape (cells,), integers, of a program in deviations: the problem's x is z + origin. None otherwise.
     """
@@ -198,7 +198,7 @@ def _moved(
     limit = (program.order_right + program.order.astype(np.int64) @ y)[:n_above]
     lower, upper = [right, np.full(n_above, -np.inf)], [right, limit]
     if stated is not None:
-        blocks.append(widened(stated.rows.astype(float), program.n))
+        blocks.append(widened(sparse.csr_array(stated.rows.astype(float)), program.n))
         have = stated.rows @ (program.origin - y)[: program.n_cells]
         lower.append(np.where(stated.row_lower > -UNBOUNDED, stated.row_lower - have, -np.inf))
         upper.append(np.where(stated.row_upper < UNBOUNDED, stated.row_upper - have, np.inf))

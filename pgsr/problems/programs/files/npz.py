@@ -154,8 +154,9 @@ def _conditions(arrays: Mapping[str, np.ndarray]) -> Conditions:
 def _choices(arrays: Mapping[str, np.ndarray]) -> Choices | None:
     if "choices_names" not in arrays:
         return None
-    sides = (arrays[f"choices_{name}"] for name in ("lower", "upper", "alternative", "choice"))
-    return Choices(_compressed(arrays, "choices_rows"), *sides, tuple(json.loads(str(arrays["choices_names"]))))
+    sides = {name: arrays[f"choices_{name}"] for name in ("lower", "upper", "alternative", "choice")}
+    names = tuple(json.loads(str(arrays["choices_names"])))
+    return Choices(_compressed(arrays, "choices_rows"), **sides, names=names)
 
 
 def _compressed(arrays: Mapping[str, np.ndarray], prefix: str) -> sparse.csr_array:
