@@ -12,8 +12,9 @@ import hashlib
 import importlib.util
 import sys
 import threading
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,10 +58,12 @@ def covered(module: str, identity: str) -> dict[str, str]:
     body = _reached(_parsed(path).body, identity)
     texts = {module: ast.unparse(ast.Module(body, []))}
     waiting = sorted(_imported(module, path, body))
+    seen = {f"pgsr.{drawing}" for drawing in DRAWING} | {module}
     while waiting:
         name = waiting.pop()
-        found = _source(name)
-        if found is not None and name not in texts and name not in {f"pgsr.{drawing}" for drawing in DRAWING}:
+        found = None if name in seen else _source(name)
+        seen.add(name)
+        if found is not None:
             texts[name], imported = _whole(name, found)
             waiting += imported
     return texts
@@ -81,7 +84,7 @@ def _imported(module: str, path: Path, body: list[ast.stmt]) -> set[str]:
         # Names come from anywhere in the package, so all of it counts.
         below = [each.relative_to(path.parent).with_suffix("").parts for each in path.parent.rglob("*.py")]
         names += [".".join((*package, *parts)).removesuffix(".__init__") for parts in below]
-    for node in ast.walk(ast.Module(body, [])):
+    for node in _statements(body):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -154,11 +157,21 @@ def _parsed(path: Path) -> ast.Module:
     """Parse a file without its comments, docstrings and imports for type checkers."""
     with _PARSING:
         tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+    for node in chain([tree], _statements(tree.body)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             # A string that stands alone does nothing: a docstring, or the note below a constant.
             node.body = [s for s in node.body if not _is_text(s) and not _is_typing(s)] or [ast.Pass()]
     return tree
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """List statements and those inside them, without the expressions, of which there are far more."""
+    for statement in body:
+        yield statement
+        for inside in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+            yield from _statements(inside.body)
+        for part in ("body", "orelse", "finalbody"):
+            yield from _statements(getattr(statement, part, []))
 
 
 def _is_typing(statement: ast.stmt) -> bool:

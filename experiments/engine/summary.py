@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,10 @@ class LevelErrors:
 
     def where(self, **wanted: object) -> "LevelErrors":
         """Keep the errors with these attributes: `errors.where(data="taxi", epsilon=1)`."""
-        kept = [row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())]
+        kept = self.rows
+        for name, value in wanted.items():
+            of = attrgetter(name)
+            kept = [row for row in kept if of(row) == value]
         return LevelErrors(kept)
 
     def to_frame(self) -> "pd.DataFrame":

@@ -154,9 +154,8 @@ def _choices(errors: LevelErrors, frame: "pd.DataFrame") -> Iterator[Verdict]:
 
 
 def _choices_made(frame: "pd.DataFrame", of: LevelError) -> Counter[str]:
-    rows = frame.to_dict("records")
-    alike = (row for row in rows if (row["arm"], row["data"], row["epsilon"]) == (of.arm, of.data, of.epsilon))
-    return Counter(str(row["chosen"]) for row in alike)
+    alike = (frame["arm"] == of.arm) & (frame["data"] == of.data) & (frame["epsilon"] == of.epsilon)
+    return Counter(map(str, frame.loc[alike, "chosen"]))
 
 
 def _cost(frame: "pd.DataFrame") -> Iterator[Verdict]:

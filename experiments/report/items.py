@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 
 import pgsr
@@ -26,6 +27,9 @@ from pgsr.methods.declared import first_sentence, paragraphs, sentences
 
 ROOTS = {"pgsr": Path(pgsr.__file__).resolve().parent, "pgsr.models": Path(pgsr.models.__file__).resolve().parent}
 TESTS = ROOTS["pgsr"].parent / "tests"
+
+DECLARATION = r"Source|Extends|Theorem \d+ of"
+"""How a paragraph of a docstring begins that declares something."""
 
 BEYOND = "Beyond the papers"
 """What stands for the paper's name in items that are in none."""
@@ -163,13 +167,21 @@ def _quoted(words: str) -> tuple[str | Code, ...]:
 def _methods(papers: Sequence[str]) -> Iterator[Item]:
     """List what declares in a docstring a paper as its source, a theorem of one, or what it extends."""
     tests = [path.read_text("utf-8") for path in TESTS.glob("test_*.py")]
+    for name, words in _declaring():
+        yield from _declared(papers, name, words, tests)
+
+
+@cache
+def _declaring() -> tuple[tuple[str, str], ...]:
+    """List the docstrings of all files in which something is declared, by dotted name; they are read once."""
+    found: list[tuple[str, str]] = []
     for package, root in ROOTS.items():
         for path in sorted(root.rglob("*.py")):
             inside = path.relative_to(root).with_suffix("").parts
-            if inside[0] not in ("experiments", "models"):
-                module = ".".join((package, *inside)).removesuffix(".__init__")
-                for name, words in _docstrings(ast.parse(path.read_text("utf-8")), module):
-                    yield from _declared(papers, name, words, tests)
+            code = "" if inside[0] in ("experiments", "models") else path.read_text("utf-8")
+            if re.search(DECLARATION, code):
+                found += _docstrings(ast.parse(code), ".".join((package, *inside)).removesuffix(".__init__"))
+    return tuple(found)
 
 
 def _docstrings(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
@@ -184,9 +196,9 @@ def _docstrings(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _declared(papers: Sequence[str], name: str, words: str, tests: Sequence[str]) -> Iterator[Item]:
-    what = first_sentence(words)
-    for label, said in _paragraphs(words):
-        shown = _shown(name, words, tests)
+    what, declared = first_sentence(words), list(_paragraphs(words))
+    shown = _shown(name, words, tests) if declared else ""
+    for label, said in declared:
         state, why = (State.YES, shown) if shown else (State.NO, "no test names it")
         if label.startswith("Extends"):
             yield Item(BEYOND, Kind.METHOD, sentences(said)[0], what, name, state, why)
@@ -207,7 +219,7 @@ def _paragraphs(words: str) -> Iterator[tuple[str, str]]:
         >>> list(_paragraphs("Count.\\n\\nSource: Liu & Wu 2022,\\nsection 3.\\n\\nTheorem 9 of Nobody: it ends."))
         [('Source', 'Liu and Wu 2022, section 3.'), ('Theorem 9 of Nobody', 'it ends.')]
     """
-    return paragraphs(words.replace("Liu & Wu", "Liu and Wu"), r"Source|Extends|Theorem \d+ of")
+    return paragraphs(words.replace("Liu & Wu", "Liu and Wu"), DECLARATION)
 
 
 def _shown(name: str, words: str, tests: Sequence[str]) -> str:
@@ -237,7 +249,7 @@ def _uses(code: str, name: str) -> bool:
         [True, False]
     """
     *above, parent, last = name.split(".")
-    if not re.search(rf"\b{last}\b", code):
+    if last not in code or not re.search(rf"\b{last}\b", code):  # the first is faster by far, and mostly decides
         return False
     modules = [".".join(name.split(".")[:n]) for n in range(2, len(above) + 2)]
     return last[0].isupper() or f"{parent}.{last}" in code or any(f"{module} import" in code for module in modules)

@@ -1,6 +1,6 @@
 """The tables of docs/methods.md: what the catalogue of methods says, and what each method says of itself."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from pgsr.methods.gate import Taken
 from pgsr.methods.method import Method
 from pgsr.models import all_entries
 from pgsr.models.adapter import SolverModel
-from pgsr.models.availability import capabilities, name_of, solvers
+from pgsr.models.availability import SolverInfo, capabilities, name_of, solvers
 
 
 def method_tables() -> Iterator[tuple[str, str]]:
@@ -22,27 +22,30 @@ def method_tables() -> Iterator[tuple[str, str]]:
     general = [entry for entry in entries if isinstance(entry.method, SolverModel)]
     exact = [entry for entry in entries if isinstance(entry.method, Method) and entry not in general]
     releases = [entry for entry in entries if entry not in general and entry not in exact]
-    yield "methods.exact", _written(("method", "what it does", "solves", "answer", "needs", "from"), map(_exact, exact))
+    known = {repr(info.method): info for info in solvers()}
+    columns = ("method", "what it does", "solves", "answer", "needs", "from")
+    yield "methods.exact", _written(columns, (_exact(entry, known) for entry in exact))
     columns = ("post-process", "what it does", "in a release", "needs", "from")
-    yield "methods.releases", _written(columns, map(_release, releases))
-    yield "methods.solvers", _written(("models", "solve as stated", "solve by rounding", "need"), _solvers(general))
+    yield "methods.releases", _written(columns, (_release(entry, known) for entry in releases))
+    columns = ("models", "solve as stated", "solve by rounding", "need")
+    yield "methods.solvers", _written(columns, _solvers(general, known))
 
 
-def _exact(entry: Entry) -> Sequence[Cell]:
+def _exact(entry: Entry, known: Mapping[str, SolverInfo]) -> Sequence[Cell]:
     """Make the row of a method that solves stated problems without a general solver."""
     stated, rounded = _problems(entry.method)
     taken = getattr(entry.method, "conditions_taken", Taken.NONE)
     solves = f"{stated}; with {taken.value}" if taken is not Taken.NONE else stated
     answer = f"{entry.answer.value}; {rounded}: rounded" if rounded else entry.answer.value
-    return _name(entry), _parts(entry.words), solves, answer, _needs(entry), _parts(entry.source)
+    return _name(entry), _parts(entry.words), solves, answer, _needs(entry, known), _parts(entry.source)
 
 
-def _release(entry: Entry) -> Sequence[Cell]:
+def _release(entry: Entry, known: Mapping[str, SolverInfo]) -> Sequence[Cell]:
     named = Code(f'mechanism = "{entry.release}"') if entry.release else ""
-    return _name(entry), _parts(entry.words), named, _needs(entry), _parts(entry.source)
+    return _name(entry), _parts(entry.words), named, _needs(entry, known), _parts(entry.source)
 
 
-def _solvers(entries: Iterable[Entry]) -> Iterator[Sequence[Cell]]:
+def _solvers(entries: Iterable[Entry], known: Mapping[str, SolverInfo]) -> Iterator[Sequence[Cell]]:
     """Make a row for the models that solve the same problems in the same way."""
     rows = [(_problems(entry.method), entry) for entry in entries]
     rows.sort(key=lambda row: row[0])
@@ -51,7 +54,7 @@ def _solvers(entries: Iterable[Entry]) -> Iterator[Sequence[Cell]]:
         names: list[Code | str] = []
         for entry in same:
             names += [", ", Code(repr(entry.method))] if names else [Code(repr(entry.method))]
-        needed = [package for entry in same for package in _needs(entry).split(", ")]
+        needed = [package for entry in same for package in _needs(entry, known).split(", ")]
         yield tuple(names), stated, rounded, ", ".join(dict.fromkeys(needed))
 
 
@@ -80,9 +83,9 @@ def _name(entry: Entry) -> Cell:
     return Link(name, entry.page) if entry.page else Code(name)
 
 
-def _needs(entry: Entry) -> str:
+def _needs(entry: Entry, known: Mapping[str, SolverInfo]) -> str:
     """Name the packages that a method needs besides those of pgsr."""
-    info = next((info for info in solvers() if repr(info.method) == repr(entry.method)), None)
+    info = known.get(repr(entry.method))
     return entry.needs if info is None else ", ".join(dict.fromkeys(filter(None, (info.through, info.package))))
 
 
