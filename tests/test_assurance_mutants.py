@@ -29,7 +29,7 @@ CHECKS = {m.killer for m in MUTANTS} - {accounts.likelihoods_keep_every_budget}
 """One of them takes long, and `test_accounting_noise_rho` calls it on the code as it is."""
 
 
-@pytest.mark.drawn(9, of="checks of the code as it is")
+@pytest.mark.drawn(5, of="checks of the code as it is")
 @pytest.mark.assure("R9")
 @pytest.mark.parametrize("check", sorted(CHECKS, key=lambda c: c.__name__), ids=lambda c: c.__name__)
 def test_the_code_passes(check: Callable[[], object], counted: Callable[[int, str], None]) -> None:

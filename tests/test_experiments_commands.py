@@ -91,7 +91,7 @@ def call_here(*arguments: str) -> Result:
     return CliRunner().invoke(app, [*arguments])
 
 
-@pytest.mark.drawn(2, pool="experiments end to end")
+@pytest.mark.drawn(1, pool="experiments end to end")
 def test_a_new_experiment_runs_as_it_is(tmp_path, monkeypatch):
     """The template gives a figure, a report and verdicts, without a registry; the second run has nothing to do."""
     monkeypatch.chdir(tmp_path)

@@ -245,7 +245,7 @@ G2 = [
 ]
 
 
-@pytest.mark.drawn(2, pool="experiments end to end")
+@pytest.mark.drawn(1, pool="experiments end to end")
 @needs_taxi
 def test_g2_three_levels():
     found = computed(on(three_levels.EXPERIMENT, TAXI, (Fraction(1, 3), Fraction(1)), scale(4, 30)))
@@ -267,7 +267,7 @@ G7 = {
 }  # fmt: skip
 
 
-@pytest.mark.drawn(2, pool="experiments end to end")
+@pytest.mark.drawn(1, pool="experiments end to end")
 @needs_taxi
 def test_g7_weighting_on_two_levels():
     epsilons = (Fraction(1, 10), Fraction(1), Fraction(1, 2))[: scale(2, 3)]

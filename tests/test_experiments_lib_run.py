@@ -37,7 +37,7 @@ class Liar(Scipy):
         return "Liar()"
 
 
-@pytest.mark.drawn(2, pool="experiments end to end")
+@pytest.mark.drawn(1, pool="experiments end to end")
 @pytest.mark.slow
 def test_a_run_tells_who_says_solved_and_is_not_and_goes_on(built, tmp_path):
     folders = [built / name for name in (INTEGER, REAL, MAGNITUDES)]

@@ -123,14 +123,14 @@ NEEDS_A_SHELL = re.compile(r"[|<>;&$*?`#\\]")
 """What only a shell understands; a block without it runs in the process of the test."""
 
 
-LONG = ("add_a_method", "add_an_experiment", "compare", "nation", "open_models", "synthesis")
+LONG = ("add_a_method", "add_an_experiment", "compare", "intervals", "nation", "open_models", "release", "synthesis")
 """Pages that take more than three seconds."""
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=pytest.mark.drawn(2, pool="pages that take seconds") if page.stem in LONG else ())
+        pytest.param(page, marks=pytest.mark.drawn(1, pool="pages that take seconds") if page.stem in LONG else ())
         for page in PAGES
     ],
     ids=lambda page: page.stem,

@@ -109,7 +109,7 @@ def test_the_noise_is_not_that_of_a_release_with_the_same_seed():
     assert len(set(names)) == 21
 
 
-@pytest.mark.drawn(2, pool="intervals hold the truth")
+@pytest.mark.drawn(1, pool="intervals hold the truth")
 @pytest.mark.slow
 @pytest.mark.parametrize("post", [Matching(), BottomUp(), TreeProjection(), IsotonicTreeProjection()])
 def test_measured_coverage_of_cumulative_counts(post):

@@ -53,7 +53,7 @@ def test_equals_a_loop_over_cells(name, view):
     assert found.lower[0].dtype == np.int64
 
 
-@pytest.mark.drawn(2, pool="intervals hold the truth")
+@pytest.mark.drawn(1, pool="intervals hold the truth")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_intervals_cover(name):

@@ -17,7 +17,7 @@ def measured() -> tuple[pd.DataFrame, list[tuple[int, int]]]:
     return Coverage((1,), releases=3, replicates=20).measure(lambda *part: told.append(part)), told
 
 
-@pytest.mark.drawn(2, pool="intervals hold the truth")
+@pytest.mark.drawn(1, pool="intervals hold the truth")
 def test_every_mechanism_form_and_statistic_is_measured(measured: tuple[pd.DataFrame, list[tuple[int, int]]]):
     found, told = measured
     n_cells = 3 * len(Kind)

@@ -79,7 +79,7 @@ def test_every_statistic_is_one_of_the_same_draws() -> None:
     np.testing.assert_array_equal(again.values, found[2].values)
 
 
-@pytest.mark.drawn(2, pool="intervals hold the truth")
+@pytest.mark.drawn(1, pool="intervals hold the truth")
 @pytest.mark.slow
 def test_measured_coverage_by_level() -> None:
     """Intervals of 90 % hold the truth in 80 % of releases at least, by statistic and level."""

@@ -117,7 +117,7 @@ def test_intervals_hold_the_release_of_that_view(view):
         assert np.array_equal(shown.estimate[level], values[level])
 
 
-@pytest.mark.drawn(2, pool="intervals hold the truth")
+@pytest.mark.drawn(1, pool="intervals hold the truth")
 @pytest.mark.slow
 def test_intervals_cover():
     """90 % intervals hold the truth in 85 % or more of the cells with a standard deviation above 1, at every level.

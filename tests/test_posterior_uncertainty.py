@@ -61,7 +61,7 @@ def smooth(seed: int) -> CountOfCounts:
     return CountOfCounts(tree, tree.sum_up(np.array(leaves)))
 
 
-@pytest.mark.drawn(2, pool="intervals hold the truth")
+@pytest.mark.drawn(1, pool="intervals hold the truth")
 @pytest.mark.slow
 @pytest.mark.parametrize("shares", [None, ("1/10", "0", "9/10")])
 def test_intervals_cover_on_nested_replicates(shares: tuple[str, ...] | None) -> None:

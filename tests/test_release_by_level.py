@@ -190,7 +190,7 @@ def test_branches_of_different_depth_are_refused_before_the_charge(tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["m_h", *OTHERS])
-@pytest.mark.drawn(2, pool="files follow from noisy values")
+@pytest.mark.drawn(1, pool="files follow from noisy values")
 def test_files_follow_from_noisy_values(kind: str) -> None:
     """Nothing that is published depends on the data but through the noisy values."""
     assert_files_follow_from_noisy_values(kind, max_size=SIZES)

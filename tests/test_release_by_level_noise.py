@@ -97,7 +97,7 @@ def test_residuals_have_the_variance_that_their_draws_say(terms: Terms) -> None:
         assert abs(ratio.mean() - 1) <= 5 * ratio.std() / np.sqrt(len(ratio)), kind
 
 
-@pytest.mark.drawn(2, pool="power of the checks of noise")
+@pytest.mark.drawn(1, pool="power of the checks of noise")
 @every_case
 def test_wrong_scales_are_found_and_right_ones_are_not(terms: Terms) -> None:
     laws = terms.noise_laws(3)

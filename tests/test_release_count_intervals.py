@@ -151,7 +151,7 @@ def test_the_outline_says_so(tmp_path):
     assert said.startswith("columns lower and upper, 90 %, at no cost")
 
 
-@pytest.mark.drawn(2, pool="files follow from noisy values")
+@pytest.mark.drawn(1, pool="files follow from noisy values")
 def test_they_follow_from_the_noisy_values_alone():
     assert_files_follow_from_noisy_values("posterior", intervals='"9/10"')
 
@@ -402,7 +402,7 @@ def test_an_end_next_to_the_middle_may_be_either():
     assert allowed == [27, 28]
 
 
-@pytest.mark.drawn(2, pool="intervals hold the truth")
+@pytest.mark.drawn(1, pool="intervals hold the truth")
 def test_the_published_band_holds_often_enough():
     """Bands without counts are widened, which happens here, and the level is kept."""
     small = CountOfCounts(Hierarchy.from_paths([("US", "a"), ("US", "b")]), [[3, 0, 0, 2], [1, 0, 4, 0]], "d")

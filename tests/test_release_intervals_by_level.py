@@ -101,7 +101,7 @@ def test_noisy_values_that_were_paid_for_get_them_when_they_are_finished(
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(2, pool="files follow from noisy values")
+@pytest.mark.drawn(1, pool="files follow from noisy values")
 def test_they_follow_from_the_noisy_values_alone() -> None:
     assert_files_follow_from_noisy_values("posterior", **KEYS)
 

@@ -86,7 +86,7 @@ def joint(request, tmp_path_factory) -> tuple[Path, ReleaseConfig, Path]:
     return publish(config).folder, config, public
 
 
-@pytest.mark.drawn(2, pool="power of the checks of noise")
+@pytest.mark.drawn(1, pool="power of the checks of noise")
 @pytest.mark.parametrize("name", ROUNDINGS)
 def test_more_than_a_few_roundings_are_found(joint, tmp_path, name):
     """The replay alone finds them without the key; with it every change of a published file is found anyway."""

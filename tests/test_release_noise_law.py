@@ -118,7 +118,7 @@ def test_what_lies_below_a_region():
     assert len(measured_below(RAGGED, measured)[0]) == RAGGED.leaves.stop - RAGGED.leaves.start
 
 
-@pytest.mark.drawn(2, pool="power of the checks of noise")
+@pytest.mark.drawn(1, pool="power of the checks of noise")
 @pytest.mark.parametrize("totals", ["root", "regions", "noisy"])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE], ids=str)
 def test_false_alarms_are_as_rare_as_stated(view, totals):
@@ -148,7 +148,7 @@ def test_a_false_epsilon_is_found(view, totals, true, claimed):
     assert (verdict.least or 0) > 0.6
 
 
-@pytest.mark.drawn(2, pool="power of the checks of noise")
+@pytest.mark.drawn(1, pool="power of the checks of noise")
 @pytest.mark.parametrize("wrong", range(3))
 def test_one_level_s_false_share_is_found(wrong):
     noisy = Geometric(View.COUNTS, 3).measure(TRUTH, Seeded("k"))
@@ -158,7 +158,7 @@ def test_one_level_s_false_share_is_found(wrong):
     assert judge(noisy, stated(*scales)).refuted
 
 
-@pytest.mark.drawn(2, pool="power of the checks of noise")
+@pytest.mark.drawn(1, pool="power of the checks of noise")
 def test_the_stated_power_is_had():
     """Epsilons just beyond those that would be found are found, nearly always."""
     right = judge(Geometric(View.CUMULATIVE, 3).measure(TRUTH, Seeded("k")), stated(1, 1, 1))
@@ -217,7 +217,7 @@ def test_too_little_is_known_twice():
     assert judge(Geometric(View.COUNTS, 1).measure(truth, Seeded("k")), stated(4, 4)).most is None
 
 
-@pytest.mark.drawn(2, pool="power of the checks of noise")
+@pytest.mark.drawn(1, pool="power of the checks of noise")
 @pytest.mark.parametrize("sigma_squared", ["1/4", "5/2", "400"])
 def test_gaussian_noise_is_told_from_another_sigma(sigma_squared):
     """Also from wider double geometric noise and from none at all; its own law is not refuted."""

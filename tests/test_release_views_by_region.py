@@ -342,7 +342,7 @@ def test_a_rehearsal_said_to_be_private_is_found(tmp_path):
     assert check(copy).passed
 
 
-@pytest.mark.drawn(2, pool="files follow from noisy values")
+@pytest.mark.drawn(1, pool="files follow from noisy values")
 def test_files_follow_from_noisy_values():
     """The same noisy values of data that differ by a row are published byte for byte alike; leaves are ranked."""
     assert_files_follow_from_noisy_values("kuo", view='"by_groups"', max_size="60")
@@ -372,7 +372,7 @@ def measured(epsilon, key="k", truth=TRUTH) -> Measurement:
     return Geometric(ByGroups(), epsilon).measure(truth, Seeded(key))
 
 
-@pytest.mark.drawn(2, pool="power of the checks of noise")
+@pytest.mark.drawn(1, pool="power of the checks of noise")
 def test_scales_of_noise_are_told_apart():
     laws = (DoubleGeometric(Fraction(3)),) * 3
     assert not judge(measured(1), laws).refuted
