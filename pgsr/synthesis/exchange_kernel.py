@@ -46,7 +46,7 @@ class Proposing(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The tables of three attributes, and by how much their cells are off: what was drawn minus what is expected.
+    """The tables of three attributes, and by how much their cells are off: numbers drawn minus numbers expected.
 
     Attributes:
         set_starts: the tables of attribute j are sets[set_starts[j] : set_starts[j + 1]]; int64, (attributes + 1,).

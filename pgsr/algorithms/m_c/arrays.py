@@ -88,7 +88,7 @@ class Blocks(NamedTuple):
 
 
 class Takings(NamedTuple):
-    """What regions take at the prices beyond their noisy values, and what these lack for consistency.
+    """The takings of regions at the prices, less their noisy values, and by how much these are not consistent.
 
     Attributes:
         residual: y[r] minus the sum of the children's y; (m, n).
@@ -102,7 +102,7 @@ class Takings(NamedTuple):
 
 
 class Diagonal(NamedTuple):
-    """What the nodes' own values, and rounding, put on and beside the diagonal of minus the Hessian H.
+    """The terms of minus the Hessian H besides those of the leaves, and the numbers added to its diagonal.
 
     Attributes:
         rate: by how much a node's own value rises per unit of the price above it, 1 / 2 w[r] in squares; (m, n).
@@ -128,7 +128,7 @@ class PrefixSums(NamedTuple):
 
 
 class Wishes(NamedTuple):
-    """What nodes want while their leaves settle: a change d of cell i of a leaf costs node r stiff d^2 - 2 pull d.
+    """The wishes of nodes while their leaves settle: a change d of a leaf's cell costs node r stiff d^2 - 2 pull d.
 
     Attributes:
         parent: the node above r whose wishes count, too, or -1; int64, (m,).

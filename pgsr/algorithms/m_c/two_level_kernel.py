@@ -141,6 +141,12 @@ def fine_leaves(start, stop, tree, blocks, starts, aggregate_of, least, pivot):
 
 @inlined
 def add_missed(first, last, start, stop, gain, steps):
+    """Add the diagonal that an aggregate, cells first:last, misses of a block whose part in it is cells start:stop.
+
+    With the share f of the aggregate, the block's indicator less its mean is 1 - f inside and -f outside; the diagonal
+    of its square is the squares of these. Those of a single cell, f = 1 / size, add up to (size - 1) / size over the
+    aggregate, which the factor makes 1.
+    """
     size = last - first
     if stop - start < size:
         share = (stop - start) / size
@@ -167,6 +173,7 @@ def restrict(start, stop, starts, step, direction, product, x, rest, out, sums):
                 rest[r, i] = value
                 out[r, i] = value
                 total += value
+            # Z' rest, and (I - P) rest.
             sums[r, p] = total
             mean = total / (starts[p + 1] - starts[p])
             for i in range(starts[p], starts[p + 1]):
@@ -182,6 +189,7 @@ def coarse_up(start, stop, inverse, ties, tree, sums, partial):
             j = tree.child[at]
             for p in range(n_parts):
                 sums[r, p] += ties[j, p] * partial[j, p]
+        # pivot[j] v[j] - R[j] v[r] = sums[j] gave R[j] pivot[j]^-1 sums[j] to its parent's side.
         times(inverse[r], sums[r], partial[r])
 
 
@@ -196,6 +204,7 @@ def coarse_down(start, stop, inverse, ties, tree, sums, partial):
             continue
         above = tree.parent[r]
         for p in range(n_parts):
+            # v[r] = pivot[r]^-1 (sums[r] + R[r] v[parent]).
             partial[r, p] = sums[r, p] + ties[r, p] * sums[above, p]
         times(inverse[r], partial[r], sums[r])
 
@@ -220,6 +229,7 @@ def prolong(start, stop, starts, coarse, rest, out, dots):
             total = 0.0
             for i in range(starts[p], starts[p + 1]):
                 total += out[r, i]
+            # (I - P) of the tree's answer, plus Z of the coarse one.
             shift = coarse[r, p] - total / (starts[p + 1] - starts[p])
             for i in range(starts[p], starts[p + 1]):
                 out[r, i] += shift

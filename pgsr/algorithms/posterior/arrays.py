@@ -50,7 +50,7 @@ class Window(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """What is known of the cumulative counts c[s] of one region; shape (K + 1,).
+    """The posterior of the cumulative counts c[s] of one region, in numbers; shape (K + 1,).
 
     Attributes:
         mean: E c[s].
@@ -66,7 +66,7 @@ class Moments(NamedTuple):
 
 
 class RowMoments(NamedTuple):
-    """The same of several regions, without medians; shape (regions, K + 1).
+    """The `Moments` of several regions, without medians; shape (regions, K + 1).
 
     Attributes:
         mean, variance: of c[s].

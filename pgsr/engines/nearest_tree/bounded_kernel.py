@@ -45,6 +45,7 @@ def tighten(start, stop, lower, upper, first_child, n_inner, downwards, empty, c
     CLIPPED_HIGH, added up.
     """
     for s in range(start, stop):
+        # Upwards: lower[r] <= sum of x[c] <= upper[r]; a child without an upper bound leaves the sum without one.
         low, high = lower[s], upper[s]
         empty[s] = -1
         for r in range(n_inner - 1, -1, -1):
@@ -56,6 +57,8 @@ def tighten(start, stop, lower, upper, first_child, n_inner, downwards, empty, c
                 empty[s] = r
         if empty[s] >= 0:
             continue
+        # Downwards: x[c] is x[r] less what the other children take, which is at least `least` - lower[c] and at most
+        # `most` - upper[c], if all of them have upper bounds.
         for r in range(n_inner if downwards else 0):
             least, most, free = sums_of_bounds(low, high, first_child[r], first_child[r + 1])
             for c in range(first_child[r], first_child[r + 1]):
@@ -107,6 +110,7 @@ def find_prices(
     for r in range(n):
         half[r] = 0.5 / max(1, w[r])
     for s in range(start, stop):
+        # Newton's method, or else the exact merging of breakpoints, whose memory is made when it is wanted first.
         settled = settle(
             y[s], lower[s], upper[s], clipped[s], w, half, parent, first_child, n_inner, passes, root, below[s],
             state, used, gain, offset, total_gain, total_offset, residual,
@@ -121,6 +125,7 @@ def find_prices(
                 price, value, rate, begin,
             )  # fmt: skip
         elif state[0] == _FREE:
+            # (2) at the root; where it is at a bound it stays there near this price.
             slope[s], intercept[s] = gain[0], offset[0]
         else:
             slope[s] = 0.0
@@ -161,6 +166,7 @@ def linearise(
     for r in range(n_inner - 1, -1, -1):
         first, last = first_child[r], first_child[r + 1]
         gains, offsets, rest = 0.0, 0.0, np.int64(-y[r])
+        # S, O and D of (2) over the children: one that is at a bound counts with it, and has neither gain nor offset.
         if first >= n_inner:
             price = below[r]
             for c in range(first, last):
@@ -178,6 +184,7 @@ def linearise(
                     rest += y[c]
                 else:
                     rest += lower[c] if state[c] == _LOW else upper[c]
+        # (2), as if r itself were free.
         scale = 1.0 / (1.0 + 2.0 * w[r] * gains)
         gain[r], offset[r] = gains * scale, (offsets + rest) * scale
         total_gain[r], total_offset[r], residual[r] = gains, offsets, rest
@@ -193,6 +200,7 @@ def lower_prices(
     """Pass downwards: prices and states of inner regions; False if none of a region's leaves reacts to its price."""
     for r in range(n_inner):
         paid = below[parent[r]] if r else root
+        # x - y by (2); beyond a bound that its children do not keep, r is at the bound.
         moved = gain[r] * paid + offset[r]
         bound = y[r]
         state[r] = _FREE
@@ -200,6 +208,7 @@ def lower_prices(
             state[r], bound = _LOW, lower[r]
         elif clipped[r] & CLIPPED_HIGH and moved > upper[r] - y[r]:
             state[r], bound = _HIGH, upper[r]
+        # Free: p = q - 2 w (x - y). At a bound: the p at which the children take it, S p + O + D = bound - y.
         if state[r] == _FREE:
             below[r] = paid - 2.0 * w[r] * moved
         elif total_gain[r] > 0.0:
@@ -223,6 +232,8 @@ def merge_breakpoints(
     end = np.int64(0)
     begin[n_inner] = 0
     for r in range(n_inner - 1, -1, -1):
+        # The breakpoints of r's children, each with the change of the rate there, from the sum of the lower bounds on.
+        # A leaf c rises at 1 / 2w between the prices 2w (lower - y) and 2w (upper - y).
         at, base, bounded = end, 0.0, True
         for c in range(first_child[r], first_child[r + 1]):
             base += lower[c]
@@ -238,6 +249,7 @@ def merge_breakpoints(
             else:
                 end = add_breakpoints(y[c], lower[c], upper[c], w[c], price, value, rate, begin[c + 1], begin[c], end)
         begin[r] = end
+        # In order of prices, added up: value and rate of the sum. A rate that should be 0 is made so.
         order = np.argsort(price[at:end])
         price[at:end], rate[at:end] = price[at:end][order], rate[at:end][order]
         x, now, steepest = base, 0.0, 0.0
@@ -249,6 +261,7 @@ def merge_breakpoints(
             if now < NO_RATE * steepest or (bounded and k == end - 1):
                 now = 0.0  # not what is left of it after rounding
             value[k], rate[k] = x, now
+    # Downwards: every region's price from that above it.
     slope, moved = 0.0, 0.0
     for r in range(n_inner):
         paid = below[parent[r]] if r else root
@@ -272,6 +285,8 @@ def most_breakpoints(n, n_inner, parent):
 @compiled
 def add_breakpoints(y, lower, upper, w, price, value, rate, first, last, end):
     """Append where the rate of what a region takes changes with what it is paid, and by how much."""
+    # From breakpoint k on r takes value + rate (p - price), and is paid q = p + 2 w (x - y): x rises with q at rate /
+    # (1 + 2 w rate). It begins to where x exceeds `lower`, and stops where it reaches `upper`.
     before = 0.0
     for k in range(first, last):
         if k + 1 < last and value[k + 1] <= lower:
@@ -298,6 +313,7 @@ def answer_price(y, lower, upper, clipped, w, paid, price, value, rate, first, l
     """Compute what a region pays where it is paid this much, what it takes, and how fast that rises."""
     if first == last:  # all its children are fixed
         return paid - 2.0 * w * (lower - y), float(lower), 0.0
+    # q = p + 2 w (x(p) - y) rises with p, so breakpoints are passed in their order.
     k = first - 1  # the last breakpoint that is reached
     while k + 1 < last and price[k + 1] + 2.0 * w * (value[k + 1] - y) <= paid:
         k += 1
@@ -353,6 +369,8 @@ def merge_steps(start, stop, y, lower, upper, w, first_child, n_inner, below, wi
         meet = True
         for r in range(n_inner - 1, -1, -1):
             first, last = first_child[r], first_child[r + 1]
+            # The continuous x of r, and what its children can take together: the window lies around the one within the
+            # other.
             total, least, most = 0.0, np.int64(0), np.int64(0)
             for c in range(first, last):
                 if c >= n_inner:
@@ -378,6 +396,7 @@ def merge_steps(start, stop, y, lower, upper, w, first_child, n_inner, below, wi
         if not meet:
             length[s, 0] = -1
             continue
+        # The root adds its own cost; above it no one does.
         for k in range(length[s, 0]):
             charges[s, k] = charge(0, k, y[s], w, low[s], steps[s])
 
@@ -385,6 +404,8 @@ def merge_steps(start, stop, y, lower, upper, w, first_child, n_inner, below, wi
 @compiled
 def walk(y, lower, upper, w, first, last, n_inner, price, low, length, steps, lo, high, out):
     """List the costs of units lo-1..high-1 of children, from one price at which they change to the next."""
+    # Down, price by price, until children take no more than the window's lower end, whose last unit costs the dearest
+    # of these; then up from one price at which they take more to the next.
     t = np.int64(np.floor(min(max(price, -(2.0**60)), 2.0**60)))
     total, dearest, cheapest = look(y, lower, upper, w, first, last, n_inner, t, low, length, steps)
     while total > lo:
@@ -448,6 +469,7 @@ def distribute(start, stop, y, lower, upper, w, first_child, n_inner, low, lengt
     for s in range(start, stop):
         for r in range(n_inner):
             first, last = first_child[r], first_child[r + 1]
+            # First what every child takes below the price `dearest`, then units at that price until none is missing.
             dearest, missing = steps[s, r, x[s, r] - low[s, r]], x[s, r]
             for c in range(first, last):
                 if c >= n_inner:

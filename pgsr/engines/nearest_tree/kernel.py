@@ -56,6 +56,7 @@ def find_prices(y, start, stop, w, parent, first_child, n_inner, root, below, sl
             number = np.int64(0)
             for j in range(b - a):
                 number += positive[j]
+            # The set of positive leaves only shrinks; unchanged, the prices that it implies are those it came from.
             if number >= before or root == np.inf:
                 break
             before = number
@@ -76,6 +77,7 @@ def linearise(y, a, b, w, first_child, n_inner, below, gain, offset, total_gain,
     """
     positive[:] = 0
     for r in range(n_inner - 1, -1, -1):
+        # S, O and D over the children of r, then (2).
         own = y[r, a:b]
         for j in range(b - a):
             total_gain[j] = 0.0
@@ -181,6 +183,8 @@ def merge_steps(y, start, stop, w, first_child, n_inner, below, width, low, leng
                 else:
                     add(center[c], center[r])
             for s in range(a, b):
+                # The window: floor(x) - width .. floor(x) + 1 + width, within what the windows of the children add up
+                # to.
                 lo, most = np.int64(0), np.int64(_NEVER)
                 if first < n_inner:
                     most = 0
@@ -190,6 +194,7 @@ def merge_steps(y, start, stop, w, first_child, n_inner, below, width, low, leng
                 floor = np.int64(np.floor(center[r, s - a]))
                 lo, high = max(lo, floor - width), min(most, floor + 1 + width)
                 low[r, s], length[r, s] = lo, high - lo
+                # What r's children charge for its units are their own units merged, the cheapest first.
                 if alike:
                     for c in range(first, last):
                         column[c - first] = y[c, s]
@@ -197,6 +202,7 @@ def merge_steps(y, start, stop, w, first_child, n_inner, below, width, low, leng
                 else:
                     walk(y, s, w, first, last, n_inner, below[r, s], low, length, steps, lo, high, steps[r, s])
         for s in range(a, b):
+            # The root adds its own cost; above it no one does.
             for k in range(length[0, s]):
                 charges[s, k] = step_cost(low[0, s] + k, y[0, s], w[0]) + steps[0, s, k]
 
@@ -214,6 +220,8 @@ def walk_alike(y, w, price, lo, high, out):
     largest = y[0]
     for i in range(len(y)):
         largest = max(largest, y[i])
+    # At the price w (2 turn - 1) leaf c takes max(0, y + turn): down until the window's lower end is not exceeded, then
+    # up, and every unit that comes in at a turn costs that price.
     turn = np.int64(np.floor(0.5 * price / w))
     total = taken(y, turn)
     while total > lo:
@@ -240,6 +248,8 @@ def taken(y, turn):
 @compiled
 def walk(y, s, w, first, last, n_inner, price, low, length, steps, lo, high, out):
     """List the costs of units lo..high-1 of children of any kind, from one price at which they change to the next."""
+    # Down, price by price, until children take no more than the window's lower end, then up from one price at which
+    # they take more to the next.
     t = np.int64(np.floor(price))
     total, dearest, cheapest = look(y, s, w, first, last, n_inner, t, low, length, steps)
     while total > lo:

@@ -38,7 +38,9 @@ def balance(around, y, w, free, supply, share, group, members, firsts, price):
             if abs(excess) <= _ENOUGH:
                 low = high = move
                 break
+            # What a set has left over rises with its prices: where it is above 0, the root lies lower.
             low, high = (low, move) if excess > 0.0 else (move, high)
+            # A step of Newton's method, or to where the slope begins; halved where that leaves the interval.
             if rate > 0.0:
                 target = move - excess / rate
             else:
@@ -50,6 +52,8 @@ def balance(around, y, w, free, supply, share, group, members, firsts, price):
             if abs(target) >= 0.25 * _NEVER:
                 break
             move = target
+        # Between 0 and the end of the interval on its side what is left over, the dual's derivative, has one sign: the
+        # dual falls all the way.
         move = high if before > 0.0 else low
         if abs(move) < 0.25 * _NEVER:
             for v in members[first:after]:
@@ -63,6 +67,8 @@ def _look(around, y, w, free, supply, share, group, members, price, move):
     excess, rate = 0.0, 0.0
     for v in members:
         excess += supply[v]
+        # An arc carries x(f), f = y + (price[end] - price[start]) / 2w: out of the set less, the higher its prices, and
+        # into it more. Within the set both ends move.
         here, g = price[v] + move, group[v]
         for a in range(first[v], first[v + 1]):
             if group[end[a]] != g:
@@ -104,6 +110,7 @@ def _carried(flow, free, share):
     """Compute what an arc carries whose best flow in real numbers is `flow`, and how fast it grows with that."""
     slope = 1.0
     if share < 1.0:
+        # x = k + min(1, max(0, 1/2 + (f - k - 1/2) / share)), as in `balancing.nearly_whole`.
         whole = np.floor(flow)
         part = 0.5 + (flow - whole - 0.5) / share
         slope = 1.0 / share if 0.0 < part < 1.0 else 0.0
@@ -116,6 +123,7 @@ def _carried(flow, free, share):
 @inlined
 def _flat(flow, free, share, up):
     """Compute how much `flow` of `_carried`, where that is flat, has to rise or fall until it is so no longer."""
+    # x(f) grows where f - k is between these two; below 0 nowhere, if the arc is not free.
     lowest, highest = 0.5 - 0.5 * share, 0.5 + 0.5 * share
     part = flow - np.floor(flow)
     if up:

@@ -37,6 +37,7 @@ def take(start, end, arcs, price, supply, excess):
     for a in range(len(start)):
         u, v = start[a], end[a]
         x, y, w, bound = arcs[a]
+        # least: the smallest x with d <= w (2 (x - y) + 1); most: one more where the two are equal.
         paid = price[v] - price[u]
         least, most = max(bound, y + (paid + w - 1) // (2 * w)), max(bound, y + (paid + w) // (2 * w))
         x = min(max(x, least), most)
@@ -47,6 +48,7 @@ def take(start, end, arcs, price, supply, excess):
         u, v = start[a], end[a]
         x, y, w, _ = arcs[a]
         if price[v] - price[u] == w * (2 * (x - y) + 1):
+            # By how much one unit more on this arc lowers the sum of excess^2 over its ends, less that of the ground.
             gain = -2 * excess[v] - 1
             if u > 0:
                 gain += 2 * excess[u] - 1
@@ -76,6 +78,8 @@ def search(around, arcs, price, excess, sign, most):
     visits = np.int64(0)
     for source in range(n - 1, 0, -1):
         while sign * excess[source] > 0:
+            # Dijkstra's search from the source: lengths of steps are not negative. Of equal distances fewer hops come
+            # first.
             n_seen, n_heap = 1, 0
             seen[0] = source
             distance[source] = 0
@@ -107,6 +111,8 @@ def search(around, arcs, price, excess, sign, most):
                             nearest = here + length
                         key, rank = push(key, rank, n_heap, here + length, ((hops + 1) << 32) | to)
                         n_heap += 1
+            # Vertices nearer than D = `far` change their prices by what they lack to D, which makes the steps of the
+            # path of length 0 and keeps all others from being negative. The unit takes the path, from its end.
             if reached >= 0:
                 far = distance[reached]
                 for i in range(n_seen):
@@ -124,6 +130,7 @@ def search(around, arcs, price, excess, sign, most):
                         v = np.int64(end[a])
                 excess[source] -= sign
                 excess[reached] += sign
+            # For the next search; without a result and with nothing left to visit, the unit has no way.
             for i in range(n_seen):
                 distance[seen[i]] = NEVER
                 settled[seen[i]] = 0

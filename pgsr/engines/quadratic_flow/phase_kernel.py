@@ -62,12 +62,15 @@ def _reach(around, arcs, price, excess, sign, inside):
     key, rank = np.empty(1024, np.int64), np.empty(1024, np.int64)
     n_heap, n_inside, head = 0, 0, 0
     here, far = np.int64(0), np.int64(-1)
+    # All vertices with excess are sources, at distance 0.
     for v in range(n - 1, 0, -1):
         if sign * excess[v] > 0:
             distance[v], settled[v] = 0, 1
             inside[n_inside] = v
             n_inside += 1
     while True:
+        # `inside` is a queue of the vertices at distance `here`: steps of length 0 add to it. When it is through, the
+        # heap has the next distance, unless a unit is wanted at this one.
         if head == n_inside:
             if far >= 0:
                 break
@@ -103,6 +106,7 @@ def _reach(around, arcs, price, excess, sign, inside):
                 elif far < 0:
                     key, rank = push(key, rank, n_heap, here + length, to)
                     n_heap += 1
+    # Prices change by what distances lack to D = `far`, as in `exchange_kernel.search`.
     for i in range(n_inside):
         v = inside[i]
         price[v] -= sign * (far - distance[v])
@@ -115,6 +119,7 @@ def _levels(around, arcs, price, excess, sign, inside, n_inside, level, queue):
 
     Returns how many vertices with excess have a way, and how many vertices have one.
     """
+    # Breadth first, backwards from the vertices that want a unit.
     head, n_near, ready = 0, 0, 0
     for i in range(n_inside):
         v = inside[i]
@@ -147,6 +152,8 @@ def _block(around, arcs, price, excess, sign, inside, n_inside, level, arc, path
         source = inside[j]
         while source > 0 and sign * excess[source] > 0:
             path[0] = source
+            # Depth first: ahead along a step of length 0 to the next lower level, or back where none of v is left. An
+            # arc that led nowhere stays passed over, as levels do not change in a turn.
             last, found = 0, False
             while last >= 0 and not found:
                 v = np.int64(path[last])
@@ -169,6 +176,7 @@ def _block(around, arcs, price, excess, sign, inside, n_inside, level, arc, path
                         arc[path[last]] += 1
             if not found:
                 break
+            # One unit along the whole path.
             excess[source] -= sign
             excess[path[last]] += sign
             while last > 0:
