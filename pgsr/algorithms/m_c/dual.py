@@ -137,8 +137,8 @@ class TreeDual(ABC):
         """Compute by how much the sums of the leaves exceed c; shape (nodes, cells)."""
         from pgsr.algorithms.m_c import tree_kernel as kernels
 
-        beyond = np.empty(self.shape)
-        share_levels(kernels.sums_beyond, self.levels[::-1], self.n, self.tree, point.gradient, beyond)
+        beyond, children = np.empty(self.shape), (self.tree.child_from, self.tree.child)
+        share_levels(kernels.sums_beyond, self.levels[::-1], self.n, *children, point.gradient, beyond)
         return beyond
 
     def feasible(self, point: Point, out: np.ndarray | None = None) -> np.ndarray:

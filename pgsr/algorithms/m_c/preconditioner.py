@@ -103,11 +103,12 @@ class TwoLevel:
         self.starts = aggregates(n)
         sizes = np.diff(self.starts)
         cells = (self.starts, np.repeat(np.arange(len(sizes)), sizes))
-        self.levels, self.tree = dual.levels, dual.tree
+        self.levels, self.children = dual.levels, (dual.tree.child_from, dual.tree.child)
+        self.parent = dual.tree.parent
         self.ties = np.add.reduceat(dual.rate, self.starts[:-1], axis=1)
         self.coarse, pivot = np.empty((m, len(sizes), len(sizes))), np.empty(dual.shape)
         share(two_level_kernel.coarse_leaves, *_rows(dual), dual.tree, dual.blocks, *cells, self.coarse)
-        matrices = (self.ties, self.tree, sizes, dual.least, self.coarse)
+        matrices = (self.ties, *self.children, sizes, dual.least, self.coarse)
         share_levels(two_level_kernel.coarse_inverses, dual.levels[::-1], len(sizes) ** 2, *matrices)
         self.ridge = self._close_root(dual)
         share(two_level_kernel.fine_leaves, *_rows(dual), dual.tree, dual.blocks, *cells, dual.least, pivot)
@@ -122,8 +123,8 @@ class TwoLevel:
         (sums, partial), dots = np.empty((2, *self.ties.shape)), np.empty(m)
         share(kernels.restrict, range(m), n, self.starts, step, direction, product, x, rest, product, sums)
         inverse = (self.coarse, self.ties)
-        share_levels(kernels.coarse_up, self.levels[::-1], n_parts**2, *inverse, self.tree, sums, partial)
-        share_levels(kernels.coarse_down, self.levels, n_parts**2, *inverse, self.tree, sums, partial)
+        share_levels(kernels.coarse_up, self.levels[::-1], n_parts**2, *inverse, *self.children, sums, partial)
+        share_levels(kernels.coarse_down, self.levels, n_parts**2, *inverse, self.parent, sums, partial)
         self.cells.solve(rest, product)
         share(kernels.prolong, range(m), n, self.starts, sums, rest, product, dots)
         return added_up(dots)
@@ -152,10 +153,11 @@ class _Cells:
     def __init__(self, dual: Hessian, diagonal: np.ndarray) -> None:
         from pgsr.algorithms.m_c import tree_kernel
 
-        self.levels, self.tree = dual.levels, dual.tree
+        self.levels, self.children = dual.levels, (dual.tree.child_from, dual.tree.child)
+        self.parent = dual.tree.parent
         self.inverse, self.share, self.ridge = diagonal, np.zeros(dual.shape), 0.0
         n = dual.shape[1]
-        share_levels(tree_kernel.eliminate, dual.levels[::-1], n, dual.rate, self.tree, self.inverse, self.share)
+        share_levels(tree_kernel.eliminate, dual.levels[::-1], n, dual.rate, *self.children, self.inverse, self.share)
         root, last = self.inverse[0], n - dual.tree.held
         root[: dual.tree.first_free] = np.inf
         root[dual.tree.first_free : last] += dual.rate[0, dual.tree.first_free : last]
@@ -170,8 +172,8 @@ class _Cells:
         from pgsr.algorithms.m_c import tree_kernel
 
         n, dots = out.shape[1], np.empty(len(out))
-        share_levels(tree_kernel.carry_up, self.levels[::-1], n, self.share, self.tree, out)
-        share_levels(tree_kernel.carry_down, self.levels, n, self.inverse, self.share, self.tree, rest, out, dots)
+        share_levels(tree_kernel.carry_up, self.levels[::-1], n, self.share, *self.children, out)
+        share_levels(tree_kernel.carry_down, self.levels, n, self.inverse, self.share, self.parent, rest, out, dots)
         return added_up(dots)
 
 

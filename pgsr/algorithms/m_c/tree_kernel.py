@@ -1,7 +1,8 @@
 """The loops over the tree of prices, shared by every dual of M_c.
 
-`pgsr.algorithms.m_c.arrays` says what `tree`, `blocks` and the other tuples hold. Arrays of nodes have the shape
-(m, n), with m nodes and n cells.
+`pgsr.algorithms.m_c.arrays` says what `tree`, `blocks` and the other tuples hold; a loop that needs two fields at most
+is given these alone, as a tuple takes its time to compile. Arrays of nodes have the shape (m, n), with m nodes and n
+cells.
 
 Every loop works on the nodes (`expand`: leaves) start .. stop - 1, for `pgsr.machine.parallel`. Nodes are in level
 order, so a loop from the last to the first meets children before parents. Sums are formed chunk by chunk and node by
@@ -46,14 +47,13 @@ def gradient(start, stop, tree, takings, prices, out, value):
 
 
 @compiled
-def sums_beyond(start, stop, tree, grad, out):
+def sums_beyond(start, stop, child_from, child, grad, out):
     """Upwards: out[r] = x[r] - c[r] where x[r] is the sum of the leaves below.
 
     With g[r] = c[r] - sum of the children's values, where a child node j counts with c[j] and a leaf with x: that is
     -g[r] plus the sum over child nodes j of x[j] - c[j].
     """
     n = grad.shape[1]
-    child_from, child = tree.child_from, tree.child
     for r in range(stop - 1, start - 1, -1):
         for i in range(n):
             out[r, i] = -grad[r, i]
@@ -88,14 +88,13 @@ def diagonal(start, stop, tree, blocks, least, pivot):
 
 
 @compiled
-def eliminate(start, stop, rate, tree, inverse, share):
+def eliminate(start, stop, rate, child_from, child, inverse, share):
     """Upwards: eliminate the tree cell by cell, where the leaves' part is the diagonal given in `inverse`.
 
     Leaves one over the pivots of the children there, and share = rate * inverse of them. The root has no parent, so its
     pivots stay as they are, without its own rate.
     """
     n = inverse.shape[1]
-    child_from, child = tree.child_from, tree.child
     for r in range(stop - 1, start - 1, -1):
         for at in range(child_from[r], child_from[r + 1]):
             j = child[at]
@@ -108,14 +107,13 @@ def eliminate(start, stop, rate, tree, inverse, share):
 
 
 @compiled
-def carry_up(start, stop, share, tree, out):
+def carry_up(start, stop, share, child_from, child, out):
     """Upwards: the right-hand side out of the factored system once children are eliminated.
 
     With v[j] = (out[j] + rate v[r]) / pivot of `eliminate` in the equation of r, its right-hand side rises by
     rate / pivot out[j].
     """
     n = out.shape[1]
-    child_from, child = tree.child_from, tree.child
     for r in range(stop - 1, start - 1, -1):
         for at in range(child_from[r], child_from[r + 1]):
             j = child[at]
@@ -124,10 +122,9 @@ def carry_up(start, stop, share, tree, out):
 
 
 @compiled
-def carry_down(start, stop, inverse, share, tree, rest, out, dots):
+def carry_down(start, stop, inverse, share, parent, rest, out, dots):
     """Downwards: out = the solution v of the factored system, after `carry_up`; dots[r] = rest[r] . v[r]."""
     n = out.shape[1]
-    parent = tree.parent
     for r in range(start, stop):
         above, total = parent[r], 0.0
         for i in range(n):

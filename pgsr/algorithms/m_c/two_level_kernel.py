@@ -61,7 +61,7 @@ def add_block(start, stop, gain, starts, aggregate_of, squares):
 
 
 @compiled
-def coarse_inverses(start, stop, ties, tree, sizes, least, matrix):
+def coarse_inverses(start, stop, ties, child_from, child, sizes, least, matrix):
     """Upwards: eliminate the tree. matrix[r], on entry the leaves' part A[r], becomes the inverse of its pivot
 
         pivot[r] = A[r] + R[r] + sum over child nodes j of (R[j] - R[j] pivot[j]^-1 R[j]),    R[r] = diag(ties[r]),
@@ -69,7 +69,6 @@ def coarse_inverses(start, stop, ties, tree, sizes, least, matrix):
     but for the root, which is left as its pivot without R[0].
     """
     n_parts = matrix.shape[1]
-    child_from, child = tree.child_from, tree.child
     none = np.int64(0)  # not a literal, for which `invert` would be compiled once more
     for r in range(stop - 1, start - 1, -1):
         a = matrix[r]
@@ -181,12 +180,12 @@ def restrict(start, stop, starts, step, direction, product, x, rest, out, sums):
 
 
 @compiled
-def coarse_up(start, stop, inverse, ties, tree, sums, partial):
+def coarse_up(start, stop, inverse, ties, child_from, child, sums, partial):
     """Upwards: the coarse system's right-hand side once children are eliminated, and partial = inverse times it."""
     n_parts = sums.shape[1]
     for r in range(stop - 1, start - 1, -1):
-        for at in range(tree.child_from[r], tree.child_from[r + 1]):
-            j = tree.child[at]
+        for at in range(child_from[r], child_from[r + 1]):
+            j = child[at]
             for p in range(n_parts):
                 sums[r, p] += ties[j, p] * partial[j, p]
         # pivot[j] v[j] - R[j] v[r] = sums[j] gave R[j] pivot[j]^-1 sums[j] to its parent's side.
@@ -194,7 +193,7 @@ def coarse_up(start, stop, inverse, ties, tree, sums, partial):
 
 
 @compiled
-def coarse_down(start, stop, inverse, ties, tree, sums, partial):
+def coarse_down(start, stop, inverse, ties, parent, sums, partial):
     """Downwards: sums = the coarse system's solution, after `coarse_up`."""
     n_parts = sums.shape[1]
     for r in range(start, stop):
@@ -202,7 +201,7 @@ def coarse_down(start, stop, inverse, ties, tree, sums, partial):
             for p in range(n_parts):
                 sums[0, p] = partial[0, p]
             continue
-        above = tree.parent[r]
+        above = parent[r]
         for p in range(n_parts):
             # v[r] = pivot[r]^-1 (sums[r] + R[r] v[parent]).
             partial[r, p] = sums[r, p] + ties[r, p] * sums[above, p]
