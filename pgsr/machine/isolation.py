@@ -1,6 +1,7 @@
 """The run of a task in a process of its own, with a time limit and its own peak memory; a crash does not spread."""
 
 import contextlib
+import gc
 import importlib
 import os
 import pickle
@@ -277,6 +278,7 @@ def _serve() -> None:
     # Solvers print to standard output; keep that away from the messages.
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    gc.disable()  # what is imported stays, and tasks would search it for garbage and so copy its memory
     with contextlib.suppress(Exception):  # the tasks meet it again, and report it
         prepare = cloudpickle.loads(_read(sys.stdin.buffer) or b"")
         if prepare is not None:
@@ -287,14 +289,17 @@ def _serve() -> None:
             return
         imports, payload = pickle.loads(data)
         if not _FORKS:
+            gc.enable()
             _work(pipe, payload)
             return
         for name in imports:
             with contextlib.suppress(Exception):  # the task meets it again, and reports it
                 importlib.import_module(name)
         said, says = os.pipe()
+        gc.freeze()
         pid = os.fork()
         if pid == 0:
+            gc.enable()
             os.close(said)
             _work(os.fdopen(says, "wb"), payload)
             os._exit(0)
