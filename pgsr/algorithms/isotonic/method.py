@@ -105,6 +105,7 @@ class Isotonic(GatedMethod):
         if problem.view is View.RANKED:
             return self._fit(problem, y, problem.max_size)
         if stated is not None:
+            assert isinstance(problem.norm, int), "supports refuses other norms"
             lower, upper = np.maximum(stated.lower[region], _least(problem)), stated.upper[region]
             if problem.totals is Totals.REGIONS:
                 total = int(problem.region_totals[region])
