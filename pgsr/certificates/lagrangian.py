@@ -45,7 +45,8 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
     A region that is not measured costs nothing at a net price of 0 only, so its consistency price is replaced, but for
     cells that a stated bound keeps from falling without end.
 
-    The values of measured sums are unknowns of their own, without bounds, each with its price as net price.
+    The values of measured sums are unknowns of their own, not negative where cells and coefficients are not, each with
+    its price as net price.
 
     With norm 1, cells whose net price exceeds their weight fall to a bound, and with Huber's loss those that exceed the
     weight times twice the knee. If it does by 1e-9, as a solver's may, and
@@ -301,7 +302,7 @@ def _every_cell(problem: Problem, prices: _Prices) -> tuple[np.ndarray, ...]:
     if problem.sums is not None:
         none = np.full(len(problem.sums), np.inf)
         net = np.zeros(len(problem.sums)) if prices.stated is None else prices.stated.sums
-        parts.append([problem.sums.weights, net, -none, none])
+        parts.append([problem.sums.weights, net, _least_of_sums(problem, problem.sums), none])
     w, net, low, high = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return w, net, low, high
 
@@ -309,10 +310,16 @@ def _every_cell(problem: Problem, prices: _Prices) -> tuple[np.ndarray, ...]:
 def _measured_sums(problem: Problem, sums: MeasuredSums, net: np.ndarray) -> float:
     """Add up the minima of w |e|^norm + net e over the differences e of measured sums from their noisy values."""
     w = sums.weights
-    if problem.norm == 1:  # prices are within the weights
-        return 0.0
-    e = _bent(problem, w, net)
-    return _summed(e, w, net, problem.norm, problem.integer)
+    e = np.zeros(len(net)) if problem.norm == 1 else _bent(problem, w, net)  # prices are within the weights
+    return _summed(np.maximum(e, _least_of_sums(problem, sums)), w, net, problem.norm, problem.integer)
+
+
+def _least_of_sums(problem: Problem, sums: MeasuredSums) -> np.ndarray:
+    """Compute the least differences of sums from their values: sums of numbers that are not negative are not either."""
+    if not problem.nonnegative or not (problem.view is View.COUNTS or problem.monotone):
+        return np.full(len(sums), -math.inf)
+    least = sums.matrix.min(axis=1).toarray().ravel() if len(sums) else np.zeros(0)
+    return np.where(least >= 0, -sums.values.astype(float), -math.inf)
 
 
 def _bent(problem: Problem, w: np.ndarray, net: np.ndarray) -> np.ndarray:

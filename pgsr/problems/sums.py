@@ -78,20 +78,10 @@ class MeasuredSums:
             ProblemError: a leaf there has none here, or two of them have the same.
         """
         n_sizes, here = place.max_size + 1, place.hierarchy
-        leaf = _leaves_of(other, here, leaves)
-        ones = scipy.sparse.csr_array(
-            (np.ones(len(leaf), np.int64), (np.arange(len(leaf)), leaf)), shape=(len(leaf), here.n_regions)
-        )
-        below, rows = ones, [ones]
-        for level in range(other.n_levels - 2, -1, -1):
-            regions, children = other.level(level), other.level(level + 1)
-            parent = other.parent[children] - regions.start
-            shape = regions.stop - regions.start, len(parent)
-            up = scipy.sparse.csr_array((np.ones(len(parent), np.int64), (parent, np.arange(len(parent)))), shape=shape)
-            below = scipy.sparse.csr_array(up @ below)
-            rows.insert(0, below)
-        each_size = scipy.sparse.csr_array(np.eye(n_sizes, dtype=np.int64))
-        cells = scipy.sparse.csr_array(scipy.sparse.kron(scipy.sparse.vstack(rows), each_size))
+        leaf = n_sizes * _leaves_of(other, here, leaves)[:, None] + np.arange(n_sizes)
+        ones = np.ones(leaf.size, np.int64), (np.arange(leaf.size), leaf.ravel())
+        named = scipy.sparse.csr_array(ones, shape=(leaf.size, here.n_regions * n_sizes))
+        cells = scipy.sparse.csr_array(leaves_below(other, n_sizes) @ named)
         kept = np.flatnonzero(weights.ravel())
         written = [region_id(path) for path in other.paths]
         names = tuple(f"cells({written[k // n_sizes]}, {k % n_sizes})" for k in kept.tolist())
@@ -122,6 +112,27 @@ class MeasuredSums:
     def largest_row(self) -> int:
         """The largest sum of magnitudes of a sum's coefficients."""
         return int(abs(self.matrix).sum(axis=1).max()) if len(self) else 0
+
+
+def leaves_below(tree: Hierarchy, n_sizes: int) -> "scipy.sparse.csr_array":
+    """Make the matrix that adds cells of leaves up to those of all regions; shape (regions * K, leaves * K), K sizes.
+
+    Example:
+        >>> leaves_below(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), 1).toarray().tolist()
+        [[1, 1], [1, 0], [0, 1]]
+    """
+    n = tree.n_regions - tree.n_inner
+    below = scipy.sparse.csr_array((np.ones(n, np.int64), (np.arange(n), np.arange(n))), shape=(n, n))
+    rows = [below]
+    for level in range(tree.n_levels - 2, -1, -1):
+        regions, children = tree.level(level), tree.level(level + 1)
+        parent = tree.parent[children] - regions.start
+        shape = regions.stop - regions.start, len(parent)
+        up = scipy.sparse.csr_array((np.ones(len(parent), np.int64), (parent, np.arange(len(parent)))), shape=shape)
+        below = scipy.sparse.csr_array(up @ below)
+        rows.insert(0, below)
+    each_size = scipy.sparse.csr_array(np.eye(n_sizes, dtype=np.int64))
+    return scipy.sparse.csr_array(scipy.sparse.kron(scipy.sparse.csr_array(scipy.sparse.vstack(rows)), each_size))
 
 
 def _leaves_of(other: Hierarchy, here: Hierarchy, leaves: Mapping[Path, Path] | None) -> np.ndarray:

@@ -33,7 +33,7 @@ exchange test: a few numbers per size. So M_H can be solved block by block, in b
 **Where more couples the sizes**, every region's total, or levels whose sizes fold into each other, M_H is a flow of
 quadratic cost (`flow`).
 
-Files: `projection` is `TreeProjection`, `by_flow` its way to the flow.
+Files: `projection` is `TreeProjection`, `by_flow` its way to the flow, `crossing` that to measurements beyond one tree.
 """
 
 from pgsr.algorithms.m_h.projection import TreeProjection
