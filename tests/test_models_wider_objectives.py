@@ -15,8 +15,7 @@ from pgsr.certificates import EXCHANGE_TEST, MULTIPLIERS, Multipliers, lagrangia
 from pgsr.certificates.largest_deviation import least_with_largest
 from pgsr.engines.losses import farthest, loss, marginal_costs
 from pgsr.errors import PgsrError, ProblemError
-from pgsr.methods.gate import Besides
-from pgsr.methods.method import Method
+from pgsr.methods.gate import Besides, GatedMethod
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
 from pgsr.models.formulate import formulate
 from pgsr.problems.conditions import cells, entities, groups, total
@@ -189,22 +188,22 @@ def test_files_hold_what_was_stated(tmp_path):
 
 def test_methods_that_know_none_of_it_say_so():
     refused = 0
-    for stated, word in (
-        (replace(COUNTS, norm=math.inf), "largest deviation"),
-        (replace(COUNTS, norm=Huber(3)), "Huber"),
-        (replace(COUNTS, weights=np.full(NOISY.shape, 2), norm=1), "weights of single cells"),
-        (replace(COUNTS, norm=1).also_measured(total(level=1), [4, 5]), "sums measured"),
-    ):
-        for entry in METHODS:
-            if isinstance(entry.method, Method):
-                for plain, wide in ((COUNTS, stated), (COUNTS.relaxed(), stated.relaxed())):
-                    if entry.method.supports(plain) is None and Besides.SUMS not in entry.method.takes_besides:
-                        assert word in entry.method.supports(wide)
-                        refused += 1
-        if "weights" not in word:
-            with pytest.raises(ProblemError, match="native models do not know"):
-                Cvxpy("CLARABEL").model(stated)
-    assert refused >= 4
+    steps = Problem.of(NOISY.cumsum(axis=1), TREE, View.CUMULATIVE, groups=9, label="M_c")
+    for problem in (COUNTS, COUNTS.relaxed(), steps, steps.relaxed()):
+        for what, stated in (
+            (Besides.LARGEST, replace(problem, norm=math.inf)),
+            (Besides.HUBER, replace(problem, norm=Huber(3))),
+            (Besides.CELL_WEIGHTS, replace(problem, weights=np.full(NOISY.shape, 2))),
+            (Besides.SUMS, problem.also_measured(total(level=1), [4, 5])),
+        ):
+            for method in (entry.method for entry in METHODS if isinstance(entry.method, GatedMethod)):
+                if method.supports(problem) is None and what not in method.takes_besides:
+                    assert what.value in method.supports(stated)
+                    refused += 1
+            if what is not Besides.CELL_WEIGHTS:
+                with pytest.raises(ProblemError, match="native models do not know"):
+                    Cvxpy("CLARABEL").model(stated)
+    assert refused >= 10
 
 
 @pytest.mark.parametrize(
