@@ -1,6 +1,8 @@
 """M_H beyond one tree, by a cheapest flow: weights of cells, and sums measured besides, as by a second hierarchy."""
 
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from pgsr.algorithms import TreeProjection
 from pgsr.algorithms.m_h.crossing import Sets
 from pgsr.certificates import EXCHANGE_TEST, MULTIPLIERS
 from pgsr.datasets import census_like
+from pgsr.datasets.census2000 import COUNTIES, census2000
 from pgsr.models import MathOpt, Scipy
 from pgsr.problems.conditions import cells, total
 from pgsr.problems.sums import leaves_below
@@ -85,6 +88,31 @@ def test_counties_by_states_and_by_metropolitan_areas():
     result = TreeProjection().solve(problem)
     assert result.status is Status.OPTIMAL
     assert result.certificate.objective == result.certificate.bound
+
+
+@pytest.mark.slow
+def test_real_counties_by_states_and_by_population():
+    """Households of 3,141 counties, by states, and by classes of counties of about as many households."""
+    folder = os.environ.get("PGSR_DATA")
+    if folder is None or not (Path(folder) / COUNTIES.file).is_file():
+        pytest.skip(f"PGSR_DATA names no folder with {COUNTIES.file}")
+    truth = census2000("counties")
+    tree = truth.hierarchy
+    here = list(tree.paths[tree.n_inner :])
+    sizes = truth.counts[tree.leaves].sum(axis=1)
+    there = [("by households", f"2^{int(n).bit_length()}", path[-1]) for n, path in zip(sizes, here, strict=True)]
+    classes, leaves = Hierarchy.from_paths(there), dict(zip(there, here, strict=True))
+    rows = truth.counts[[tree.index(leaves[path]) for path in classes.paths[classes.n_inner :]]]
+    problems = [
+        Problem.m_h(Geometric(View.COUNTS, "1/10").measure(counts, Seeded(key)))
+        for key, counts in (("states", truth), ("classes", CountOfCounts(classes, rows)))
+    ]
+    joined = problems[0].joined(problems[1])  # codes of counties are unique
+    result, alone = TreeProjection().solve(joined), TreeProjection().solve(problems[0])
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.bound_by == MULTIPLIERS
+    error = [np.abs(x.estimate.values - truth.counts).sum() for x in (result, alone)]
+    assert error[0] < error[1]
 
 
 def test_sets_are_nested_or_apart_or_refused():
