@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pgsr.certificates import certify, objective
+from pgsr.certificates.exchange import has_exchange_test
 from pgsr.certificates.fixed_totals import FixedTotals, totals_exceeding_arithmetic
 from pgsr.checks import require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
-from pgsr.methods.gate import Deadline, GatedMethod, Taken, refused_conditions, require_possible_totals
+from pgsr.methods.gate import Besides, Deadline, GatedMethod, Taken, refused_conditions, require_possible_totals
 from pgsr.methods.method import Method, Result, Seconds, Status
 from pgsr.models.optional import load, not_installed
 from pgsr.noise.measurement import Totals
@@ -70,6 +71,7 @@ class Flow(GatedMethod):
     """
 
     conditions_taken: ClassVar[Taken] = Taken.TOTALS
+    takes_besides: ClassVar[frozenset[Besides]] = frozenset({Besides.CELL_WEIGHTS})
 
     around: Method | None = None
 
@@ -86,6 +88,8 @@ class Flow(GatedMethod):
             return "Flow needs every region's public total where regions stand alone"
         if problem.totals is None and problem.conditions is None:
             return "Flow needs fixed totals: the root's, every region's, or some stated as total(region) == number"
+        if not (problem.is_plain or has_exchange_test(problem)):
+            return "Flow proves optima with weights of single cells under the root's total alone; take a solver model"
         if not problem.consistent and problem.conditions is not None:
             return refused_conditions(problem, Taken.NONE)
         return None if self.around is None else self.around.supports(problem.relaxed())
@@ -211,7 +215,7 @@ class _Network:
         unknown = np.repeat(np.arange(y.size), offered)
         rank = np.arange(len(unknown)) - np.repeat(np.cumsum(offered) - offered, offered)
         at = low.ravel()[unknown] + rank * step
-        weight = np.repeat(problem.w, y.shape[1])[unknown]
+        weight = problem.cell_weights[unknown]
         # (at + step - y)^2 - (at - y)^2, divided by step: the cost per unit on this arc.
         cost = weight * (2 * (at - y.ravel()[unknown]) + step)
         network = self.solver.SimpleMinCostFlow()

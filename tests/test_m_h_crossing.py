@@ -15,7 +15,7 @@ from pgsr.algorithms.m_h.crossing import Sets
 from pgsr.certificates import EXCHANGE_TEST, MULTIPLIERS
 from pgsr.datasets import census_like
 from pgsr.datasets.census2000 import COUNTIES, census2000
-from pgsr.models import MathOpt, Scipy
+from pgsr.models import Flow, MathOpt, Scipy
 from pgsr.problems.conditions import cells, total
 from pgsr.problems.sums import leaves_below
 
@@ -53,6 +53,20 @@ def test_equals_brute_force(totals):
             with_sums += 1
     assert solved > 4
     assert with_sums > 4
+
+
+def test_the_flow_of_or_tools_knows_weights_of_cells():
+    pytest.importorskip("ortools")
+    rng, solved = np.random.default_rng(35), 0
+    for problem, _ in random_problems(rng, (View.COUNTS, 2, Totals.ROOT, True), scale(10, 100)):
+        stated = replace(problem, weights=rng.integers(1, 5, problem.target.shape))
+        assert Flow().solve(stated).certificate.objective == MathOpt("HIGHS").solve(stated).certificate.objective
+        solved += 1
+    assert solved > 0
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    weights = np.full((3, 2), 2)
+    regions = Problem.of(np.ones((3, 2), int), tree, groups=np.array([4, 2, 2]), weights=weights, label="M_H")
+    assert "root's total alone" in Flow().supports(regions)
 
 
 def crossed(rng, regions, max_size, n_metros, epsilon="1"):

@@ -92,7 +92,7 @@ class Taken(Enum):
 
 
 class Besides(Enum):
-    """What a problem may state besides squares or magnitudes with one weight per region; the value says it in words."""
+    """The parts of a problem besides squares or magnitudes with one weight per region; the value says it in words."""
 
     CELL_WEIGHTS = "weights of single cells"
     HUBER = "Huber's loss"
@@ -192,7 +192,7 @@ class GatedMethod(ABC):
 
 
 def stated_besides(problem: Problem) -> list[Besides]:
-    """List what a problem states that methods may not know."""
+    """List the parts of a problem that methods may not know."""
     found = {
         Besides.CELL_WEIGHTS: problem.weights is not None and problem.weights.ndim == 2,
         Besides.HUBER: isinstance(problem.norm, Huber),

@@ -113,7 +113,10 @@ class Sets:
 
     @classmethod
     def of(cls, problem: Problem, sums: MeasuredSums) -> "Sets | None":
-        """Find them; None where a sum is not one of leaf cells, each once, or two overlap without containing."""
+        """Find the sets of a problem's sums.
+
+        None where a sum is not one of leaf cells, each once, or where two overlap and none contains the other.
+        """
         matrix = sparse.csr_array(sums.matrix @ leaves_below(problem.hierarchy, problem.max_size + 1))
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
