@@ -9,10 +9,11 @@ from condition_checks import best_integer, feasible_points, random_problems
 from instances import scale
 from program_files import by_gurobi, by_our_reader
 
-from pgsr import Estimate, Hierarchy, Huber, Problem, Status, Totals, View, certify
+from pgsr import Estimate, Geometric, Hierarchy, Huber, Problem, Seeded, Status, Totals, View, certify
 from pgsr.algorithms import METHODS
 from pgsr.certificates import EXCHANGE_TEST, MULTIPLIERS, Multipliers, lagrangian_bound
 from pgsr.certificates.largest_deviation import least_with_largest
+from pgsr.datasets import census_like
 from pgsr.engines.losses import farthest, loss, marginal_costs
 from pgsr.errors import PgsrError, ProblemError
 from pgsr.methods.gate import Besides, GatedMethod
@@ -97,6 +98,24 @@ def test_our_own_bound_closes_the_gap_without_order(norm, monkeypatch):
         assert result.certificate.bound_by == MULTIPLIERS
         with_sums += problem.sums is not None
     assert with_sums > 0
+
+
+@pytest.mark.slow
+@pytest.mark.drawn(3)
+@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
+@pytest.mark.parametrize("norm", [2, 1, math.inf, Huber(10)], ids=str)
+def test_states_with_their_persons_are_proved(norm, view):
+    """Of 52 regions x 41 sizes, with weights of cells and the persons of every state measured besides."""
+    truth, rng = census_like("states", 40, 10_000_000), np.random.default_rng(17)
+    noisy = Geometric(view, "1/10").measure(truth, Seeded("persons"))
+    problem = Problem.about(noisy, "test", norm=norm, monotone=view is View.CUMULATIVE)
+    problem = replace(problem, weights=rng.integers(1, 5, problem.target.shape))
+    persons = truth.counts[1:] @ np.arange(41) + rng.integers(-200, 200, 51)
+    problem = problem.also_measured(entities(level=1), persons).relaxed()
+    method = Scipy() if norm in (1, math.inf) else Cvxpy("CLARABEL")
+    result = method.solve(problem)
+    assert result.status is Status.OPTIMAL, (result, result.certificate)
+    assert result.certificate.bound_by == MULTIPLIERS
 
 
 @pytest.mark.parametrize("norm", NORMS, ids=str)
