@@ -112,7 +112,8 @@ def test_states_with_their_persons_are_proved(norm, view):
     problem = replace(problem, weights=rng.integers(1, 5, problem.target.shape))
     persons = truth.counts[1:] @ np.arange(41) + rng.integers(-200, 200, 51)
     problem = problem.also_measured(entities(level=1), persons).relaxed()
-    method = Scipy() if norm in (1, math.inf) else Cvxpy("CLARABEL")
+    tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+    method = Scipy() if norm in (1, math.inf) else Cvxpy("CLARABEL", tight)
     result = method.solve(problem)
     assert result.status is Status.OPTIMAL, (result, result.certificate)
     assert result.certificate.bound_by == MULTIPLIERS
