@@ -9,6 +9,7 @@ from instances import drawn_of_each, random_tree, scale
 from pgsr import Geometric, Hierarchy, Problem, Seeded, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.datasets import census_like
+from pgsr.errors import MethodError
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip
 from pgsr.models.adapter import Route
 from pgsr.models.formulate import formulate
@@ -149,6 +150,74 @@ def test_models_are_solved_as_they_stand(method, integer, norm):
     assert result.status is Status.OPTIMAL, result
     best = TreeProjection() if norm == 2 else Cvxpy("SCIPY")
     assert objective(result) == pytest.approx(objective(best.solve(problem)), rel=1e-6)
+
+
+def drawn_again(problem, rng):
+    """The same problem of other noisy values, and of other public numbers where they may be others."""
+    y = problem.target + rng.integers(-4, 5, problem.target.shape)
+    groups = problem.groups
+    if groups is not None and len(groups) == 1 and problem.conditions is None:
+        groups = groups + 1
+    return replace(problem, values=y, groups=groups)
+
+
+@pytest.mark.drawn(4)
+@pytest.mark.parametrize("name", NAMES)
+def test_an_updated_model_is_the_one_that_would_be_made_anew(name):
+    """To the last coefficient; CVXPY's, whose unknowns are others each time, by the arrays that the solver gets."""
+    rng = np.random.default_rng(3)
+    for seed in range(scale(1, 8)):
+        for relaxed in (False, True):
+            problem = problem_of(name, seed, relaxed)
+            other = drawn_again(problem, rng)
+            for method in (Gurobi(), MathOpt("GSCIP"), MathOpt("PDLP"), Cvxpy("CLARABEL")):
+                if method.supports(problem) is not None:
+                    continue
+                model, anew = method.model(problem), method.model(other)
+                if isinstance(method, Cvxpy):
+                    handed(model)  # compiled with the first values
+                before = model.fingerprint()
+                model.update(other)
+                assert not model.changed
+                assert model.supports(other) is None
+                np.testing.assert_array_equal(np.concatenate(model.origin), np.concatenate(anew.origin))
+                assert model.fingerprint() != before
+                if not isinstance(method, Cvxpy):
+                    assert model.fingerprint() == anew.fingerprint()
+                    continue
+                for a, b in zip(handed(model), handed(anew), strict=True):
+                    np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)
+
+
+def handed(model):
+    """The arrays that CVXPY hands to Clarabel."""
+    data, _, _ = model.native.get_problem_data("CLARABEL")
+    return [data[key].toarray() if key in ("A", "P") else data[key] for key in ("A", "b", "c", "P") if key in data]
+
+
+def test_a_model_is_updated_by_measurements():
+    truth = census_like("divisions", max_size=3, groups=1_000)
+    draw = lambda seed: Geometric(COUNTS, 1).measure(truth, Seeded(seed))  # noqa: E731
+    model = Cvxpy("CLARABEL").model(Problem.m_h(draw(0)).relaxed())
+    model.solve(model.problem)
+    for seed in (1, 2):
+        model.update(draw(seed))
+        with pytest.raises(MethodError, match="not solved"):
+            model.judge()
+        problem = Problem.m_h(draw(seed)).relaxed()
+        assert model.supports(problem) is None
+        result = model.solve(problem)
+        assert result.status is Status.OPTIMAL
+        assert objective(result) == pytest.approx(objective(TreeProjection().solve(problem)), rel=1e-6)
+    with pytest.raises(MethodError, match="another law"):
+        model.update(Geometric(COUNTS, 2).measure(truth, Seeded(0)))
+    with pytest.raises(MethodError, match=r"differs from .* in its totals"):
+        model.update(Problem.m_h(draw(3), totals="regions").relaxed())
+    with pytest.raises(MethodError, match="anew"):
+        CpSat().model(Problem.m_h(draw(0))).update(draw(1))
+    model.native = type(model.native)(model.native.objective, [*model.native.constraints, model.x[0] >= 1])
+    with pytest.raises(MethodError, match="changed after it was made"):
+        model.update(draw(3))
 
 
 @pytest.mark.slow

@@ -16,12 +16,14 @@ from pgsr.models.native.levels import Levels
 from pgsr.models.native.model import NativeModel, not_solved
 from pgsr.models.optional import load
 from pgsr.problems.problem import Problem
+from pgsr.problems.programs import Program
 
 
 class CvxpyModel(NativeModel):
     """A `cvxpy.Problem`, z[level] of shape (regions of the level, K + 1); relaxed for solvers without integers.
 
-    The noisy values y[level] are parameters, so CVXPY compiles the model once (disciplined parametrised programming).
+    The noisy values y[level] and the numbers of groups G[level] are parameters, so CVXPY compiles the model once
+    (disciplined parametrised programming).
     """
 
     def __init__(
@@ -42,13 +44,14 @@ class CvxpyModel(NativeModel):
         integer = self.stated.integer
         z = self.variables = [cp.Variable(levels.y[l].shape, name=f"z[{l}]", integer=integer) for l in levels]
         self.noisy = [cp.Parameter(levels.y[l].shape, name=f"y[{l}]") for l in levels]
-        self.set_noisy()
+        self.groups = {l: cp.Parameter(G.shape, name=f"G[{l}]") for l, _, G in levels.totals}
+        self._set_parameters(levels)
         x = self.x
         for l in levels.inner:
             self.state("consistency", f"consistency[{l}]", (x[l] if F[l] is None else x[l] @ F[l]) == S[l] @ x[l + 1])
-        for l, regions, G in levels.totals:
+        for l, regions, _ in levels.totals:
             total = x[l][regions, -1] if levels.total_is_last else cp.sum(x[l][regions], axis=1)
-            self.state("total", f"total[{l}]", total == G)
+            self.state("total", f"total[{l}]", total == self.groups[l])
         for l, first in levels.ordered:
             self.state("order", f"order[{l}]", x[l][:, first:-1] <= x[l][:, first + 1 :])
         for row in levels.stated:
@@ -85,10 +88,16 @@ class CvxpyModel(NativeModel):
     def x(self) -> list[Any]:
         return [y + z for y, z in zip(self.noisy, self.variables, strict=True)]
 
-    def set_noisy(self) -> None:
-        """Give the parameters their values."""
-        for parameter, values in zip(self.noisy, self.origin, strict=True):
-            parameter.value = values.astype(float)
+    def restate(self, stated: Problem, program: Program) -> None:
+        self._set_parameters(Levels(stated))
+        for z in self.variables:  # what was solved before is no answer any more
+            z.value = None
+
+    def _set_parameters(self, levels: Levels) -> None:
+        for l in levels:
+            self.noisy[l].value = levels.y[l].astype(float)
+        for l, _, G in levels.totals:
+            self.groups[l].value = G.astype(float)
 
     def optimize(self, time_limit: float | None) -> None:
         start = time.perf_counter()
@@ -119,7 +128,7 @@ class CvxpyModel(NativeModel):
 
     def read(self, solved: Any) -> Answer:
         status = self.native.status
-        if status is None:
+        if status is None or (status == "optimal" and all(z.value is None for z in self.variables)):
             raise not_solved(self.solver)
         claim, note = claim_of(self.name, status), "" if status == "optimal" else f"it says {status}"
         if claim is Claim.INFEASIBLE:

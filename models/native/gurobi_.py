@@ -15,6 +15,7 @@ from pgsr.models.native.levels import Levels
 from pgsr.models.native.model import NativeModel, not_solved
 from pgsr.models.optional import load
 from pgsr.problems.problem import Problem
+from pgsr.problems.programs import Program
 
 SIZE_LIMIT_EXCEEDED = 10010
 
@@ -86,6 +87,15 @@ class GurobiModel(NativeModel):
         self.native.Params.MIPGap = 0.0
         if not self.problem.integer:
             self.native.Params.BarConvTol, self.native.Params.OptimalityTol = 1e-10, 1e-9
+        self.native.update()
+
+    def restate(self, stated: Problem, program: Program) -> None:
+        for kind, row, right in self.right_sides(program):
+            row.setAttr("RHS", (-right if kind == "stated below" else right).astype(float).reshape(row.shape))
+        sizes = stated.sizes
+        for z, low, high in zip(self.variables, sizes.tables(program.lower), sizes.tables(program.upper), strict=True):
+            z.setAttr("LB", low)
+            z.setAttr("UB", high)
         self.native.update()
 
     def optimize(self, time_limit: float | None) -> None:

@@ -13,7 +13,7 @@ from pgsr.errors import ProblemError
 from pgsr.problems.conditions import UNBOUNDED
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs import NamedProgram, named
-from pgsr.problems.programs.rows import ordered_from, regions_with_total
+from pgsr.problems.programs.rows import ordered_from, regions_with_total, with_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,7 @@ class Levels:
     @cached_property
     def y(self) -> list[np.ndarray]:
         """The noisy values, in regions without weight the sums of those below: where deviations are 0."""
-        assert self.program.origin is not None, "the program is in deviations"
-        return self.split(self.program.origin)
+        return self.split(with_sums(self.problem).cells)
 
     @cached_property
     def w(self) -> list[np.ndarray]:

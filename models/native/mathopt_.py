@@ -8,10 +8,11 @@ import numpy as np
 
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.levels import Levels
-from pgsr.models.native.model import NativeModel, not_solved
+from pgsr.models.native.model import EQUALITIES, NativeModel, not_solved
 from pgsr.models.native.one_by_one import comparisons, unknowns
 from pgsr.models.optional import load
 from pgsr.problems.problem import Problem
+from pgsr.problems.programs import Program
 
 _MODULE = "ortools.math_opt.python.mathopt"
 
@@ -44,6 +45,18 @@ class MathOptModel(NativeModel):
                 model.add_linear_constraint(a - up + down == 0, name=f"distance{name}")
                 distance += w * (up + down)
             model.minimize_linear_objective(distance)
+
+    def restate(self, stated: Problem, program: Program) -> None:
+        for kind, row, (right,) in self.right_sides(program):
+            if kind == "stated below":
+                row.lower_bound = -float(right)
+            else:
+                row.upper_bound = float(right)
+            if kind in EQUALITIES:
+                row.lower_bound = float(right)
+        cells = np.concatenate([z.ravel() for z in self.variables])
+        for z, low, high in zip(cells, program.lower.tolist(), program.upper.tolist(), strict=True):
+            z.lower_bound, z.upper_bound = low, high
 
     def optimize(self, time_limit: float | None) -> Any:
         mathopt = load(_MODULE)

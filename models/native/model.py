@@ -1,7 +1,7 @@
 """The part that all native models share: bringing a solution back, and judging it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -19,8 +19,10 @@ from pgsr.methods.method import Result, Seconds, Status
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.native.levels import Levels
+from pgsr.noise.measurement import Measurement
 from pgsr.problems.conditions import Conditions
 from pgsr.problems.problem import Problem
+from pgsr.problems.programs import Program, program_of
 
 EQUALITIES = ("consistency", "total", "stated equal")
 """The kinds of equalities, in the order in which programs have them."""
@@ -130,6 +132,53 @@ class NativeModel(ABC):
         """Join the duals of solvers that give slopes of the objective in right-hand sides: negative for rows <=."""
         below = {id(row) for row in self.rows["stated below"]}
         return self.duals(lambda row: np.asarray(slope(row), float) * (1.0 if id(row) in below else -1.0))
+
+    def update(self, noisy: Measurement | Problem) -> None:
+        """State the same problem of other noisy values, such as another draw of the noise, in the same model.
+
+        The model is made, and by CVXPY compiled, once: with deviations as unknowns only right-hand sides and bounds
+        depend on noisy values.
+
+        Args:
+            noisy: a measurement of the same noise, or a problem that differs in values and numbers of groups alone.
+
+        Raises:
+            MethodError: it differs in more than that, the model was changed by hand, or its interface (CP-SAT, SCIP)
+                states other values anew.
+
+        Example:
+            >>> from pgsr import Hierarchy
+            >>> from pgsr.models import Cvxpy
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> first, second = (Problem.of([[0, 3], y, [1, 1]], tree, groups=4) for y in ([0, 2], [1, 3]))
+            >>> model = Cvxpy("CLARABEL").model(first)
+            >>> model.update(second)
+            >>> model.solve(second).certificate.objective
+            3
+        """
+        problem = restated(self.problem, noisy)
+        if self.changed:
+            raise MethodError(f"{CHANGED}; make a model of the other values and change that")
+        stated = problem if self.stated.integer else problem.relaxed()
+        program = program_of(stated)
+        self.restate(stated, program)
+        self.problem, self.stated, self.origin = problem, stated, list(problem.sizes.tables(program.origin))
+        self.made = self.fingerprint()
+
+    def restate(self, stated: Problem, program: Program) -> None:
+        """Give `native` the right-hand sides and bounds of other values."""
+        del stated, program
+        raise MethodError(f"{self.solver} states other values anew; make a model of them, .model(problem)")
+
+    def right_sides(self, program: Program) -> Iterator[tuple[str, Any, np.ndarray]]:
+        """Yield the kind, the rows and the right-hand sides of every entry of `rows`, those of lower sides negated."""
+        for kinds, right in ((EQUALITIES, program.right), (INEQUALITIES, program.order_right)):
+            start = 0
+            for kind in kinds:
+                for row in self.rows[kind]:
+                    n = int(np.size(row))
+                    yield kind, row, right[start : start + n]
+                    start += n
 
     def judge(self, solution: Any = None, time_limit: float | None = None) -> Result:
         """Judge a solution by pgsr's own residuals and certificate.
@@ -277,6 +326,34 @@ def _without_tolerance(values: np.ndarray) -> np.ndarray:
 def same_problem(one: Problem, other: Problem) -> bool:
     """Say whether two problems are the same to the last field, copies included."""
     return one is other or all(_same(getattr(one, field.name), getattr(other, field.name)) for field in fields(Problem))
+
+
+def restated(problem: Problem, noisy: Measurement | Problem) -> Problem:
+    """State a problem of other noisy values: those of a measurement, or of a problem that says the same but for them.
+
+    Raises:
+        MethodError: more is different.
+    """
+    if isinstance(noisy, Problem):
+        other = noisy
+    else:
+        require_kind(noisy, Measurement, "noisy values", "give a measurement, or a problem")
+        if problem.noise is not None and noisy.noise != problem.noise:
+            raise MethodError("the noise was drawn from another law, on which weights may depend; give a problem")
+        if noisy.view is not problem.view or not _same(noisy.hierarchy, problem.hierarchy):
+            raise MethodError("the measurement is of another view or hierarchy; make a model of its problem")
+        groups = problem.groups
+        if groups is not None:
+            groups = noisy.totals[:1] if len(groups) == 1 else noisy.region_totals
+        other = replace(problem, values=noisy.values, groups=groups)
+    for field in fields(Problem):
+        if field.name not in ("label", "values", "groups", "noise") and not _same(
+            getattr(problem, field.name), getattr(other, field.name)
+        ):
+            raise MethodError(f"{other!r} differs from {problem!r} in its {field.name}; make a model of it")
+    if other.sizes.max_sizes != problem.sizes.max_sizes:
+        raise MethodError("the noisy values have other sizes; make a model of their problem")
+    return other
 
 
 def _same(a: Any, b: Any) -> bool:
