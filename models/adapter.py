@@ -2,8 +2,10 @@
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -34,22 +36,46 @@ class Route(Enum):
     RELAXED = "relaxation, then every cell rounded to the nearest integer"
 
 
+@dataclass(frozen=True, repr=False)
 class SolverModel(GatedMethod):
     """A method that formulates the problem, lets a solver solve the program, and judges the answer.
 
-    A new solver is one subclass with `__repr__`, `takes`, `unavailable` and `run`; everything that can be said about
-    problems, limits and answers is said here, in `pgsr.models.judge` and, before a solve, in `pgsr.methods.gate`. `run`
-    gets a `SolverProgram` and returns a `Run` with an `Answer` (its docstring has the sign of duals); solvers of LP and
-    QP cannot pass without duals, which prove them. Exceptions in `run` become FAILED, `Stopped` becomes its own status.
+    A new solver is one subclass, a frozen dataclass with `takes`, `unavailable` and `run`; everything that can be said
+    about problems, limits and answers is said here, in `pgsr.models.judge` and, before a solve, in `pgsr.methods.gate`.
+    `run` gets a `SolverProgram` and returns a `Run` with an `Answer` (its docstring has the sign of duals); solvers of
+    LP and QP cannot pass without duals, which prove them. Exceptions in `run` become FAILED, `Stopped` becomes its own
+    status.
+
+    Args:
+        options: passed on to the solver under its own names, `{"Method": 2}`; they replace what is set here one by one.
+        tolerance: how far the solver may leave off, relatively: of continuous programs in conditions and optimality, of
+            integer programs the gap between its answer and its bound. None stands for what is set here, which our
+            checks accept as a rule: 1e-9 or the solver's own, and a gap of 0.
     """
+
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False, kw_only=True, repr=False)
+    tolerance: float | None = field(default=None, kw_only=True, repr=False)
 
     conditions_taken = Taken.ALL
     takes_besides = frozenset(Besides)
     sizes_per_level = True
 
-    @abstractmethod
+    def __post_init__(self) -> None:
+        given = self.options
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+            raise MethodError(f"options={given!r}; give a mapping from the solver's names, such as {{'eps_abs': 1e-9}}")
+        near = self.tolerance
+        if near is not None and (isinstance(near, bool) or not isinstance(near, float | int) or not 0 < near < 1):
+            raise MethodError(f"tolerance={near!r}; give a number above 0 and below 1, such as 1e-6")
+
     def __repr__(self) -> str:
         """The label in tables, as it is written in Python."""
+        said = [repr(getattr(self, one.name)) for one in fields(self) if one.name == "solver"]
+        for one in sorted(fields(self), key=lambda one: one.kw_only is True):
+            value = getattr(self, one.name)
+            nothing = {} if one.name == "options" else one.default
+            said += [f"{one.name}={value!r}"] if one.name != "solver" and value != nothing else []
+        return f"{type(self).__name__}({', '.join(said)})"
 
     @property
     @abstractmethod
@@ -158,8 +184,10 @@ class SolverModel(GatedMethod):
         except Stopped as refused:
             return Result(refused.status, refused.reason, seconds=clock.seconds)
         answer = answer.of_cells(program)
-        before = deadline.spent
-        result = judged(self.name, problem, program, answer, deadline.limit)
+        before, limit = deadline.spent, deadline.limit
+        if program.integer and self.tolerance is not None and answer.claim is Claim.OPTIMAL:
+            answer, limit = replace(answer, claim=Claim.STOPPED), None  # as near as it was asked to, no optimum
+        result = judged(self.name, problem, program, answer, limit)
         return replace(result, seconds=replace(clock.seconds, round=deadline.spent - before))
 
     def _once(self, program: SolverProgram, clock: "_Clock") -> Answer:

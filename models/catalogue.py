@@ -57,7 +57,7 @@ SOLVERS: tuple[Entry, ...] = (
     ),
     Entry(CostTables(3, TableConstraints()), uses=Use.COMPARE | Use.PAGE, small=True, needs="ortools"),
     *(Entry(Cvxpy(name), uses=USES_BY_CVXPY.get(name, NOT_COMPARED)) for name in OF_CVXPY),
-    *(Entry(Cvxpy(name, options), uses=Use.AGREEMENT) for name, options in TIGHT.items()),
+    *(Entry(Cvxpy(name, options=options), uses=Use.AGREEMENT) for name, options in TIGHT.items()),
     Entry(Gurobi()),
     *(Entry(MathOpt(name), uses=Use.EVERYWHERE if name in ("GSCIP", "PDLP") else NOT_COMPARED) for name in OF_MATHOPT),
     Entry(CpSat()),

@@ -34,7 +34,7 @@ REMEDY = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Copt(SolverModel):
     """Solves the program, integer or continuous, linear or quadratic, with COPT, the Cardinal Optimizer.
 
@@ -84,11 +84,12 @@ class Copt(SolverModel):
             model.loadQ(sparse.coo_matrix(sparse.diags_array(program.quadratic)))
         if time_limit is not None:
             model.setParam("TimeLimit", time_limit)
-        if not program.is_integer:
-            model.setParam("FeasTol", 1e-9)
-            model.setParam("DualTol", 1e-9)
         # Objectives are integers, and the default gap of 1e-4 would stop short of the optimum.
-        model.setParam("RelGap", 0.0)
+        parameters = {"RelGap": self.tolerance or 0.0}
+        if not program.is_integer:
+            parameters |= dict.fromkeys(("FeasTol", "DualTol"), self.tolerance or 1e-9)
+        for name, value in {**parameters, **self.options}.items():
+            model.setParam(name, value)
         formulated = time.perf_counter()
         try:
             model.solve()
@@ -97,9 +98,6 @@ class Copt(SolverModel):
                 raise Stopped(Status.UNLICENSED, f"COPT refuses: {error}; {REMEDY}") from None
             raise
         return Run(_answer(copt.COPT, model, program), formulated - start, time.perf_counter() - formulated)
-
-    def __repr__(self) -> str:
-        return "Copt()"
 
 
 def license_file() -> Path | None:

@@ -22,7 +22,7 @@ LARGEST = 300_000
 _LARGEST_OBJECTIVE = 2**60
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CpSat(SolverModel):
     """Solves the integer program by constraint propagation, clause learning and linear relaxations.
 
@@ -47,6 +47,7 @@ class CpSat(SolverModel):
     threads: int = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.threads, bool) or not isinstance(self.threads, int) or not 1 <= self.threads <= 1024:
             raise MethodError(f"threads={self.threads!r}; give a whole number from 1 to 1024")
 
@@ -67,7 +68,12 @@ class CpSat(SolverModel):
         return None
 
     def native_model(self, problem: Problem) -> CpSatModel:
-        return CpSatModel(problem, repr(self), self.threads)
+        return CpSatModel(problem, repr(self), self.parameters())
+
+    def parameters(self) -> dict[str, Any]:
+        """Collect CP-SAT's parameters: ours, and the user's in their place."""
+        near = {} if self.tolerance is None else {"relative_gap_limit": self.tolerance}
+        return {"num_workers": self.threads, **near, **self.options}
 
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         cp_model = load("ortools.sat.python.cp_model")
@@ -82,7 +88,8 @@ class CpSat(SolverModel):
         costs = program.linear[linear].astype(int).tolist()
         model.minimize(cp_model.LinearExpr.weighted_sum([v[j] for j in linear], costs))
         solver = cp_model.CpSolver()
-        solver.parameters.num_workers = self.threads
+        for name, value in self.parameters().items():
+            setattr(solver.parameters, name, value)
         if time_limit is not None:
             solver.parameters.max_time_in_seconds = time_limit
         formulated = time.perf_counter()
@@ -102,9 +109,6 @@ class CpSat(SolverModel):
         else:
             answer = Answer(claim)
         return Run(answer, formulated - start, spent)
-
-    def __repr__(self) -> str:
-        return "CpSat()" if self.threads == 1 else f"CpSat(threads={self.threads})"
 
 
 def _bounds(program: SolverProgram) -> tuple[np.ndarray, np.ndarray]:

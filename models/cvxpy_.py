@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,20 +31,38 @@ class _Known:
     takes: frozenset[Kind]
     package: str
     limit: str | None
-    """What the solver calls its time limit, None if it has none."""
+    """What the solver calls its time limit, None if it has none; with a point where it is an option among others."""
+    tolerances: tuple[str, ...] = ()
+    """What it calls those of continuous programs."""
+    gap: str | None = None
+    """What it calls the gap of integer programs at which it stops; 0 makes it go on until nothing is left."""
 
 
 SOLVERS: Mapping[str, _Known] = {
-    "CLARABEL": _Known(_BOTH, "clarabel", "time_limit"),
-    "HIGHS": _Known(_BOTH | {Kind.MILP}, "'highspy!=1.15.*'", "time_limit"),
-    "OSQP": _Known(_BOTH, "osqp", "time_limit"),
-    "PIQP": _Known(_BOTH, "piqp", None),
-    "SCS": _Known(_BOTH, "scs", "time_limit_secs"),
-    "GUROBI": _Known(_BOTH | _INTEGER, "gurobipy", "TimeLimit"),
-    "SCIP": _Known(_INTEGER, "pyscipopt", "scip_params"),
-    "MOSEK": _Known(_BOTH, "mosek", None),
-    "QOCO": _Known(_BOTH, "qoco", None),
-    "SCIPY": _Known(_LINEAR | {Kind.MILP}, "scipy", None),
+    "CLARABEL": _Known(_BOTH, "clarabel", "time_limit", ("tol_gap_abs", "tol_gap_rel", "tol_feas")),
+    "HIGHS": _Known(
+        _BOTH | {Kind.MILP},
+        "'highspy!=1.15.*'",
+        "time_limit",
+        ("primal_feasibility_tolerance", "dual_feasibility_tolerance"),
+        "mip_rel_gap",
+    ),
+    "OSQP": _Known(_BOTH, "osqp", "time_limit", ("eps_abs", "eps_rel")),
+    "PIQP": _Known(_BOTH, "piqp", None, ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel")),
+    "SCS": _Known(_BOTH, "scs", "time_limit_secs", ("eps_abs", "eps_rel")),
+    "GUROBI": _Known(
+        _BOTH | _INTEGER, "gurobipy", "TimeLimit", ("FeasibilityTol", "OptimalityTol", "BarConvTol"), "MIPGap"
+    ),
+    "SCIP": _Known(_INTEGER, "pyscipopt", "scip_params.limits/time", gap="scip_params.limits/gap"),
+    "MOSEK": _Known(_BOTH, "mosek", None, ("eps",)),
+    "QOCO": _Known(_BOTH, "qoco", None, ("abstol", "reltol")),
+    "SCIPY": _Known(
+        _LINEAR | {Kind.MILP},
+        "scipy",
+        None,
+        ("scipy_options.primal_feasibility_tolerance", "scipy_options.dual_feasibility_tolerance"),
+        "scipy_options.mip_rel_gap",
+    ),
     "GLOP": _Known(_LINEAR, "ortools", "time_limit_sec"),
     "PDLP": _Known(_LINEAR, "ortools", "time_limit_sec"),
 }
@@ -60,7 +78,7 @@ OSQP_TOLERANCES: Mapping[str, object] = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_
 """The tolerances with which OSQP's answers pass our checks; with the 1e-5 that CVXPY asks for most of them do not."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cvxpy(SolverModel):
     """Solves a problem by `solver`, in integers where the solver takes them.
 
@@ -71,7 +89,8 @@ class Cvxpy(SolverModel):
     Args:
         solver: name as CVXPY spells it: CLARABEL, HIGHS, OSQP, PIQP, SCS, QOCO, GUROBI, MOSEK, SCIPY, GLOP, PDLP, or
             any other that it finds installed.
-        options: passed on to the solver, e.g. `{"eps_abs": 1e-9}`. OSQP gets `OSQP_TOLERANCES` where they say nothing.
+        options, tolerance: as in `SolverModel`; OSQP gets `OSQP_TOLERANCES` where they say nothing. GLOP and PDLP take
+            a tolerance through `MathOpt` alone.
         own_tolerances: whether OSQP keeps the tolerances that CVXPY asks it for instead; they are too wide for most of
             our checks.
 
@@ -85,13 +104,18 @@ class Cvxpy(SolverModel):
     """
 
     solver: str = "CLARABEL"
-    options: Mapping[str, object] = field(default_factory=dict, hash=False)
     own_tolerances: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.options, Mapping):
-            raise MethodError(f"options={self.options!r}; give a mapping, such as {{'eps_abs': 1e-9}}")
-        if self.solver in SOLVERS:
+        super().__post_init__()
+        known = SOLVERS.get(self.solver)
+        if self.tolerance is not None and (known is None or not (known.tolerances or known.gap)):
+            other = "MathOpt" if known is not None else "options="
+            raise MethodError(f"{self.solver} has no tolerance that CVXPY sets; use {other}")
+        passed = ("parameters_proto", "time_limit_sec")
+        if self.solver in ("GLOP", "PDLP") and not set(self.options) <= set(passed):
+            raise MethodError(f"CVXPY passes {self.solver} {' and '.join(passed)} alone; give other options to MathOpt")
+        if known is not None:
             return
         cvxpy = load("cvxpy")
         others = [] if cvxpy is None else [name for name in cvxpy.installed_solvers() if name not in SOLVERS]
@@ -126,18 +150,22 @@ class Cvxpy(SolverModel):
 
     def solver_options(self, time_limit: float | None, integer: bool) -> dict[str, Any]:
         """Collect the options for the solver: the user's, and ours where these say nothing."""
-        options = dict(self.options)
+        options: dict[str, Any] = {}
         if self.solver == "OSQP":
-            options.setdefault("polishing", False)  # its own default; with it OSQP prints lines that nobody asked for
-            for name, value in ({} if self.own_tolerances else OSQP_TOLERANCES).items():
-                options.setdefault(name, value)
-        limit = SOLVERS[self.solver].limit if self.solver in SOLVERS else None
-        if time_limit is not None and limit is not None and self.solver == "SCIP":
-            own: Any = options.get(limit, {})
-            options[limit] = {"limits/time": time_limit, **own}
-        elif time_limit is not None and limit is not None:
-            options.setdefault(limit, time_limit)
-        return {**(_EXACT.get(self.solver, {}) if integer else {}), **options}
+            options["polishing"] = False  # its own default; with it OSQP prints lines that nobody asked for
+            options |= {} if self.own_tolerances else OSQP_TOLERANCES
+        known = SOLVERS.get(self.solver, _Known(_BOTH, "", None))
+        ours = {} if known.limit is None or time_limit is None else {known.limit: time_limit}
+        if integer and known.gap is not None:
+            ours[known.gap] = self.tolerance or 0.0
+        elif not integer and self.tolerance is not None:
+            ours |= dict.fromkeys(known.tolerances, self.tolerance)
+        for name, value in ours.items():
+            group, _, inside = name.partition(".")
+            options[group] = {**options.get(group, {}), inside: value} if inside else value
+        nested = {key: {**options[key], **value} for key, value in self.options.items()
+                  if isinstance(value, Mapping) and isinstance(options.get(key), Mapping)}  # fmt: skip
+        return {**options, **self.options, **nested}
 
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         cvxpy = load("cvxpy")
@@ -176,19 +204,6 @@ class Cvxpy(SolverModel):
             return Run(Answer(claim, note, values, bound=own_bound(self.solver, model)), formulated - start, spent)
         answer = Answer(claim, note, v.value, _dual(rows), above)
         return Run(answer, formulated - start, spent)
-
-    def __repr__(self) -> str:
-        options = f", {dict(self.options)!r}" if self.options else ""
-        own = ", own_tolerances=True" if self.own_tolerances else ""
-        return f"Cvxpy({self.solver!r}{options}{own})"
-
-
-_EXACT: Mapping[str, Mapping[str, object]] = {
-    "HIGHS": {"mip_rel_gap": 0.0},
-    "GUROBI": {"MIPGap": 0.0},
-    "SCIPY": {"scipy_options": {"mip_rel_gap": 0.0}},
-}
-"""What makes a solver go on until nothing is left between answer and bound; SCIP does so by itself."""
 
 
 def _model(cvxpy: Any, program: SolverProgram) -> tuple[Any, Any, Any, Any]:

@@ -4,6 +4,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ BUNDLED_LIMIT = 2_000
 REMEDY = "put a full licence (free for academics, gurobi.com) where GRB_LICENSE_FILE points, or use another method"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gurobi(SolverModel):
     """Solves the program, integer or continuous, linear or quadratic, with Gurobi.
 
@@ -37,6 +38,7 @@ class Gurobi(SolverModel):
     threads: int | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.threads is not None and (not isinstance(self.threads, int) or not 0 <= self.threads <= 1024):
             raise MethodError(f"threads={self.threads!r}; give a whole number from 0 to 1024, or None for all cores")
 
@@ -58,9 +60,25 @@ class Gurobi(SolverModel):
 
     def native_model(self, problem: Problem) -> GurobiModel:
         try:
-            return GurobiModel(problem, repr(self), self.threads)
+            return GurobiModel(problem, repr(self), self.parameters(problem.integer))
         except load("gurobipy").GurobiError as error:
             raise MethodError(f"Gurobi refuses: {error}; {REMEDY}") from None
+
+    def parameters(self, integer: bool) -> dict[str, Any]:
+        """Collect Gurobi's parameters: ours, and the user's in their place.
+
+        Objectives are integers, so the gap is 0; Gurobi's default of 1e-4 would stop short of the optimum.
+        """
+        near = self.tolerance
+        ours: dict[str, Any] = {"MIPGap": near or 0.0}
+        if not integer and near is None:
+            ours |= {"BarConvTol": 1e-10, "OptimalityTol": 1e-9}
+        elif not integer and near is not None:
+            least = min(max(near, 1e-9), 1e-2)  # of what Gurobi takes
+            ours |= {"BarConvTol": near, "OptimalityTol": least, "FeasibilityTol": least}
+        if self.threads is not None:
+            ours["Threads"] = self.threads
+        return {**ours, **self.options}
 
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         gp = load("gurobipy")
@@ -79,12 +97,8 @@ class Gurobi(SolverModel):
                 order = model.addMConstr(program.order, v, "<", program.order_right.astype(float))
                 if time_limit is not None:
                     model.Params.TimeLimit = time_limit
-                if self.threads is not None:
-                    model.Params.Threads = self.threads
-                # Exact zero gap: objectives are integers, and the default of 1e-4 would stop short of the optimum.
-                model.Params.MIPGap = 0.0
-                if not program.is_integer:
-                    model.Params.BarConvTol, model.Params.OptimalityTol = 1e-10, 1e-9
+                for name, value in self.parameters(program.is_integer).items():
+                    model.setParam(name, value)
                 model.update()
                 formulated = time.perf_counter()
                 model.optimize()
@@ -97,9 +111,6 @@ class Gurobi(SolverModel):
             if error.errno == gp.GRB.ERROR_NO_LICENSE:
                 raise Stopped(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
             raise Stopped(Status.FAILED, f"Gurobi stopped with an error: {error}") from None
-
-    def __repr__(self) -> str:
-        return "Gurobi()" if self.threads is None else f"Gurobi(threads={self.threads})"
 
 
 def license_file() -> Path | None:

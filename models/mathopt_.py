@@ -31,7 +31,7 @@ SOLVERS: Mapping[str, frozenset[Kind]] = {
 _PDLP_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MathOpt(SolverModel):
     """Solves the program with `solver` of MathOpt: GSCIP (SCIP), PDLP, GLOP or HIGHS, which come with OR-tools.
 
@@ -53,6 +53,7 @@ class MathOpt(SolverModel):
     solver: str = "GSCIP"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.solver not in SOLVERS:
             raise MethodError(f"MathOpt({self.solver!r}) is unknown; use one of {', '.join(SOLVERS)}")
 
@@ -87,20 +88,36 @@ class MathOpt(SolverModel):
 
     def _parameters(self, mathopt: Any, time_limit: float | None) -> Any:
         limit = None if time_limit is None else datetime.timedelta(seconds=time_limit)
-        if self.solver != "PDLP":
-            exact = {"relative_gap_tolerance": 0.0, "absolute_gap_tolerance": 0.5} if self.takes_integers else {}
-            return mathopt.SolveParameters(time_limit=limit, **exact)
-        parameters = mathopt.SolveParameters(time_limit=limit)
-        optimality = parameters.pdlp.termination_criteria.simple_optimality_criteria
-        optimality.eps_optimal_absolute = optimality.eps_optimal_relative = _PDLP_TOLERANCE
+        near = self.tolerance
+        exact = {"relative_gap_tolerance": near or 0.0, "absolute_gap_tolerance": 0.5} if self.takes_integers else {}
+        parameters = mathopt.SolveParameters(time_limit=limit, **exact)
+        own: dict[str, Any] = {}
+        if self.solver == "PDLP":
+            criteria = "termination_criteria.simple_optimality_criteria.eps_optimal_"
+            own = dict.fromkeys((f"{criteria}absolute", f"{criteria}relative"), near or _PDLP_TOLERANCE)
+        elif near is not None and self.solver in ("GLOP", "HIGHS"):
+            own = dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), near)
+        for name, value in {**own, **self.options}.items():
+            _set(parameters, self.solver.lower(), name, value)
         return parameters
 
     @property
     def takes_integers(self) -> bool:
         return any(kind.integer for kind in self.takes)
 
-    def __repr__(self) -> str:
-        return f"MathOpt({self.solver!r})"
+
+def _set(parameters: Any, solver: str, name: str, value: Any) -> None:
+    """Set an option by the solver's name of it; PDLP's and GLOP's are fields of messages, joined by points."""
+    own = getattr(parameters, solver)
+    if solver in ("gscip", "highs"):
+        real, ending = ("real", "params") if solver == "gscip" else ("double", "options")
+        kind = {bool: "bool", int: "int", float: real, str: "string"}[type(value)]
+        getattr(own, f"{kind}_{ending}")[name] = value
+        return
+    *path, last = name.split(".")
+    for part in path:
+        own = getattr(own, part)
+    setattr(own, last, value)
 
 
 def _proto(program: SolverProgram) -> Any:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,11 @@ class _Known:
     strict: bool = False
     """Whether every unknown needs a square in the objective."""
 
+    @property
+    def tolerances(self) -> list[str]:
+        """What the solver calls its tolerances: the options that are small numbers here, but 0."""
+        return [name for name, value in self.options.items() if isinstance(value, float) and value > 0]
+
 
 SOLVERS: Mapping[str, _Known] = {
     "proxqp": _Known(
@@ -54,7 +59,7 @@ PACKAGES: Mapping[str, str] = {"proxqp": "proxsuite"}
 """What pip calls the package of a solver where it is not the solver's name."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class QpSolvers(SolverModel):
     """Solves the relaxation with `solver` through qpsolvers; integer problems by rounding it to the nearest integers.
 
@@ -63,7 +68,7 @@ class QpSolvers(SolverModel):
 
     Args:
         solver: name as qpsolvers spells it: proxqp, qpalm, cvxopt, daqp or quadprog.
-        options: passed on to the solver, e.g. `{"eps_abs": 1e-6}`; they replace those of `SOLVERS` one by one.
+        options, tolerance: as in `SolverModel`; quadprog has no tolerance.
 
     Status: RELAXED for an integer problem (OPTIMAL if our exact test proves it), OPTIMAL for its relaxation; FAILED
     where our own residuals or the gap refute the solver's "solved"; UNSUPPORTED, for example where daqp or quadprog get
@@ -76,13 +81,13 @@ class QpSolvers(SolverModel):
     """
 
     solver: str = "proxqp"
-    options: Mapping[str, object] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.options, Mapping):
-            raise MethodError(f"options={self.options!r}; give a mapping, such as {{'eps_abs': 1e-6}}")
+        super().__post_init__()
         if self.solver not in SOLVERS:
             raise MethodError(f"QpSolvers({self.solver!r}) is unknown; use one of {', '.join(SOLVERS)}")
+        if self.tolerance is not None and not SOLVERS[self.solver].tolerances:
+            raise MethodError(f"{self.solver} has no tolerance, its answers are exact but for rounding; leave it out")
 
     @property
     def name(self) -> str:
@@ -121,7 +126,8 @@ class QpSolvers(SolverModel):
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         qpsolvers, known = load("qpsolvers"), SOLVERS[self.solver]
         start = time.perf_counter()
-        options = {**known.options, **self.options}
+        near = {} if self.tolerance is None else dict.fromkeys(known.tolerances, self.tolerance)
+        options = {**known.options, **near, **self.options}
         if time_limit is not None and known.limit is not None:
             options.setdefault(known.limit, time_limit)
         problem = qpsolvers.Problem(*_arrays(program, known.dense))
@@ -133,10 +139,6 @@ class QpSolvers(SolverModel):
         note = "" if solution.found else "it says not found"
         answer = Answer(claim, note, solution.x, *_duals(solution, program))
         return Run(answer, formulated - start, spent)
-
-    def __repr__(self) -> str:
-        options = f", {dict(self.options)!r}" if self.options else ""
-        return f"QpSolvers({self.solver!r}{options})"
 
 
 def _arrays(program: SolverProgram, dense: bool) -> tuple[Any, ...]:

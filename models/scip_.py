@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ LARGEST = 20_000
 """Most unknowns: the model is built one Python object per unknown and row."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scip(SolverModel):
     """Solves the integer program with SCIP through its own Python interface (a newer SCIP than `MathOpt("GSCIP")`).
 
@@ -38,7 +39,11 @@ class Scip(SolverModel):
         return f"{program.n:,} unknowns; SCIP models are built up to {LARGEST:,}" if program.n > LARGEST else None
 
     def native_model(self, problem: Problem) -> ScipModel:
-        return ScipModel(problem, repr(self))
+        return ScipModel(problem, repr(self), self.parameters())
+
+    def parameters(self) -> dict[str, Any]:
+        """Collect SCIP's parameters: ours, and the user's in their place."""
+        return {"limits/gap": self.tolerance or 0.0, **self.options}
 
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         scip = load("pyscipopt")
@@ -60,7 +65,7 @@ class Scip(SolverModel):
             model.addCons(scip.quicksum(float(program.quadratic[j]) * v[j] * v[j] for j in squares) <= bound)
             objective = objective + bound
         model.setObjective(objective)
-        model.setParam("limits/gap", 0.0)
+        model.setParams(self.parameters())
         if time_limit is not None:
             model.setParam("limits/time", time_limit)
         formulated = time.perf_counter()
@@ -79,6 +84,3 @@ class Scip(SolverModel):
         best = model.getBestSol()
         values = np.array([best[variable] for variable in v])
         return Run(Answer(claim, note, values, bound=model.getDualbound()), formulated - start, spent)
-
-    def __repr__(self) -> str:
-        return "Scip()"

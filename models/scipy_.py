@@ -1,11 +1,12 @@
 """The solver model of SciPy's HiGHS, for linear and integer linear programs."""
 
 import time
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.optimize import OptimizeWarning, linprog
 
 from pgsr.methods.method import Result
 from pgsr.models.adapter import Run, SolverModel
@@ -13,7 +14,7 @@ from pgsr.models.judge import Answer, Claim
 from pgsr.models.program import Kind, SolverProgram
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scipy(SolverModel):
     """Solves L1 problems as they stand and integer squares by unit steps, with the HiGHS that comes with SciPy.
 
@@ -38,7 +39,14 @@ class Scipy(SolverModel):
         start = time.perf_counter()
         options: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
         if program.is_integer:
-            options["mip_rel_gap"] = 0.0
+            options["mip_rel_gap"] = self.tolerance or 0.0
+        elif self.tolerance is not None:
+            options |= {"primal_feasibility_tolerance": self.tolerance, "dual_feasibility_tolerance": self.tolerance}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", OptimizeWarning)  # of options that it does not know
+            return self._solved(program, {**options, **self.options}, start)
+
+    def _solved(self, program: SolverProgram, options: dict[str, Any], start: float) -> Run:
         answer: Any = linprog(
             program.linear,
             A_ub=program.order if len(program.order_right) else None,
@@ -62,6 +70,3 @@ class Scipy(SolverModel):
             return Run(Answer(claim, note, answer.x, bound=bound), 0.0, spent)
         duals, order = -answer.eqlin.marginals, -answer.ineqlin.marginals
         return Run(Answer(claim, note, answer.x, np.asarray(duals), np.asarray(order), answer.fun), 0.0, spent)
-
-    def __repr__(self) -> str:
-        return "Scipy()"

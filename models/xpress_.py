@@ -26,7 +26,7 @@ COMMUNITY_LIMIT = 5_000
 REMEDY = "let XPAUTH_PATH name a full licence (free for academics, fico.com), or use another method"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Xpress(SolverModel):
     """Solves the program, integer or continuous, linear or quadratic, with FICO Xpress.
 
@@ -58,9 +58,12 @@ class Xpress(SolverModel):
                 warnings.simplefilter("ignore")  # that the licence is the Community's: `python -m pgsr.models` says so
                 model = xpress.problem()
             model.controls.outputlog = 0
-            model.controls.miprelstop = 0.0  # objectives are integers; the default of 1e-4 would stop short
+            # Objectives are integers, and the default gap of 1e-4 would stop short of the optimum.
+            controls = {"miprelstop": self.tolerance or 0.0}
             if not program.is_integer:
-                model.controls.bargapstop = model.controls.optimalitytol = 1e-9
+                controls |= dict.fromkeys(("bargapstop", "optimalitytol"), self.tolerance or 1e-9)
+            for name, value in {**controls, **self.options}.items():
+                setattr(model.controls, name, value)
             if time_limit is not None:
                 model.controls.timelimit = time_limit
             model.loadMIQP(**_arrays(program))
@@ -73,9 +76,6 @@ class Xpress(SolverModel):
                 raise Stopped(Status.UNLICENSED, f"Xpress refuses: {error}; {REMEDY}") from None
             raise
         return Run(_answer(xpress, model, program), formulated - start, time.perf_counter() - formulated)
-
-    def __repr__(self) -> str:
-        return "Xpress()"
 
 
 def license_file() -> Path | None:

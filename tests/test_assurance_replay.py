@@ -117,7 +117,7 @@ MODELS = [
     of(COUNTS, Cvxpy("CLARABEL"), lambda m: Problem.m_h(m).relaxed(), totals="root"),
     of(STEPS, Cvxpy("CLARABEL"), totals="root"),
     of(STEPS, Cvxpy("PIQP"), totals="root"),
-    of(STEPS, Cvxpy("OSQP", {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000}), totals="root"),
+    of(STEPS, Cvxpy("OSQP", options={"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000}), totals="root"),
     of(STEPS, Cvxpy("SCS"), totals="root"),
     of(STEPS, Cvxpy("HIGHS"), lambda m: Problem.m_c(m, norm=1), totals="root"),
     of(STEPS, MathOpt("PDLP"), totals="root"),

@@ -434,7 +434,7 @@ print(sorted(data))
 
 
 def test_what_was_refused_stays_for_study_and_is_no_estimate():
-    loose = Cvxpy("OSQP", {"eps_abs": 1e-1, "eps_rel": 1e-1}).solve(PROBLEM)
+    loose = Cvxpy("OSQP", options={"eps_abs": 1e-1, "eps_rel": 1e-1}).solve(PROBLEM)
     row = compare(PROBLEM, [Liar(Status.OPTIMAL)], progress=False).rows[0]
     for result in (loose, row.result):
         assert result.status is Status.FAILED

@@ -98,7 +98,7 @@ def test_a_rounded_answer_is_optimal_where_a_certificate_proves_it_and_nowhere_e
 
 def test_a_false_solved_is_a_failed_row():
     """OSQP with a loose tolerance says 'solved'; our residuals say otherwise."""
-    result = Cvxpy("OSQP", {"eps_abs": 1e-1, "eps_rel": 1e-1}).solve(states_problem("0.1"))
+    result = Cvxpy("OSQP", options={"eps_abs": 1e-1, "eps_rel": 1e-1}).solve(states_problem("0.1"))
     assert result.status is Status.FAILED
     assert "OSQP says it solved" in result.reason
     with pytest.raises(PgsrError, match="no estimate"):
@@ -318,14 +318,14 @@ def test_a_limit_before_any_point_is_a_time_out_through_cvxpy(solver, options, m
     truth = tree.sum_up(rng.integers(0, 30, (12, 8)))
     problem = Problem.of(truth + rng.integers(-5, 5, truth.shape), tree, groups=truth.sum(axis=1), norm=1)
     problem = problem.where(entities() == truth @ np.arange(8))
-    method = Cvxpy(solver, options)
+    method = Cvxpy(solver, options=options)
     for result in (method.solve(problem, 60), method.model(problem).solve(problem, 60)):
         assert result.status is Status.TIMED_OUT, result
         assert "no answer at the time limit" in result.reason
 
 
 def test_options_of_scip_leave_the_time_limit_in_place():
-    stated = Cvxpy("SCIP", {"scip_params": {"presolving/maxrounds": 0}})
+    stated = Cvxpy("SCIP", options={"scip_params": {"presolving/maxrounds": 0}})
     assert stated.solver_options(7, True) == {"scip_params": {"limits/time": 7, "presolving/maxrounds": 0}}
 
 

@@ -1,7 +1,7 @@
 """The part that all solver models share: a new solver is one subclass, and whatever it does is a status."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import naive
 import numpy as np
@@ -158,13 +158,77 @@ def test_a_time_limit_below_any_solver_is_a_status():
 def test_wrong_options_are_a_status_or_a_sentence():
     problem = states_problem().relaxed()
     for solver in ("CLARABEL", "PIQP", "SCS", "OSQP"):
-        assert Cvxpy(solver, {"no_such_option": 1}).solve(problem).status is Status.FAILED
-    wrongs = [lambda: Cvxpy("CLARABEL", None), lambda: Gurobi(threads=-5), lambda: Gurobi(threads="a")]
+        assert Cvxpy(solver, options={"no_such_option": 1}).solve(problem).status is Status.FAILED
+    wrongs = [lambda: Cvxpy("CLARABEL", options=None), lambda: Gurobi(threads=-5), lambda: Gurobi(threads="a")]
     wrongs += [lambda: CpSat(threads=0), lambda: CpSat(threads=True), lambda: CpSat(threads="a")]
     for wrong in wrongs:
         with pytest.raises(PgsrError):
             wrong()
-    assert len({hash(Cvxpy()), hash(Cvxpy("OSQP", TIGHT))}) == 2
+    assert len({hash(Cvxpy()), hash(Cvxpy("OSQP", options=TIGHT))}) == 2
 
 
 TIGHT = {"eps_abs": 1e-9}
+
+
+EVERY = [Cvxpy(name) for name in ("CLARABEL", "HIGHS", "OSQP", "PIQP", "SCS", "GUROBI", "SCIP", "SCIPY", "GLOP")]
+EVERY += [MathOpt(name) for name in ("GSCIP", "PDLP", "GLOP", "HIGHS")]
+EVERY += [Gurobi(), CpSat(), Scip(), Scipy()]
+
+ONE_OPTION = {
+    "Cvxpy('CLARABEL')": {"max_iter": 1},
+    "Cvxpy('HIGHS')": {"simplex_iteration_limit": 1, "ipm_iteration_limit": 1, "presolve": "off"},
+    "Cvxpy('OSQP')": {"max_iter": 1},
+    "Cvxpy('PIQP')": {"max_iter": 1},
+    "Cvxpy('SCS')": {"max_iters": 1},
+    "Cvxpy('GUROBI')": {"IterationLimit": 0, "BarIterLimit": 0, "Presolve": 0},
+    "Gurobi()": {"IterationLimit": 0, "BarIterLimit": 0, "Presolve": 0},
+    "MathOpt('PDLP')": {"termination_criteria.iteration_limit": 1},
+    "MathOpt('GLOP')": {"max_number_of_iterations": 1, "use_preprocessing": False},
+}
+"""Options by which a solver gives up, so that one that were not passed on would show."""
+
+
+@pytest.mark.parametrize("method", EVERY, ids=repr)
+def test_every_adapter_has_the_same_options_and_tolerance(method):
+    if repr(method) != "Cvxpy('GLOP')":
+        again = replace(method, options={"a": 1}, tolerance=1e-6)
+        assert (
+            repr(again)
+            == repr(method)[:-1] + (", " if "'" in repr(method) else "") + "options={'a': 1}, tolerance=1e-06)"
+        )
+        assert eval(repr(again)) == again != method
+    for wrong in ({"options": None}, {"options": {1: 2}}, {"tolerance": 0}, {"tolerance": True}, {"tolerance": "x"}):
+        with pytest.raises(PgsrError, match="give"):
+            replace(method, **wrong)
+    steps = Problem.m_c(noisy_steps(census_like("divisions", 4, 1_000)), norm=1)
+    problem = next(
+        p for p in (steps.relaxed(), steps) if method.supports(p) is None and method.route(p).name == "DIRECT"
+    )
+    if repr(method) != "Cvxpy('GLOP')":
+        assert replace(method, options={"no such option": 1}).solve(problem, 20).status is Status.FAILED
+    if repr(method) in ONE_OPTION:
+        gave_up = replace(method, options=ONE_OPTION[repr(method)]).solve(problem, 20)
+        assert gave_up.status is not Status.OPTIMAL, gave_up
+
+
+@pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Cvxpy("OSQP"), Cvxpy("SCS"), MathOpt("PDLP")], ids=repr)
+def test_a_wider_tolerance_leaves_a_larger_residual(method):
+    problem = states_problem().relaxed()
+    tight, wide = (replace(method, tolerance=near).solve(problem) for near in (1e-9, 1e-2))
+    assert tight.status is Status.OPTIMAL, tight
+    assert wide.residuals.primal > 10 * tight.residuals.primal
+
+
+def test_a_tolerance_is_the_gap_of_integer_programs():
+    problem = states_problem("0.1", max_size=3)
+    for method in (MathOpt("GSCIP", tolerance=0.5), Scip(tolerance=0.5)):
+        result = method.solve(problem, 30)
+        assert result.certificate.feasible
+        assert result.status in (Status.OPTIMAL, Status.FEASIBLE)
+
+
+def test_solvers_without_a_tolerance_say_so():
+    with pytest.raises(PgsrError, match="use MathOpt"):
+        Cvxpy("GLOP", tolerance=1e-6)
+    with pytest.raises(PgsrError, match="give other options to MathOpt"):
+        Cvxpy("GLOP", options={"use_preprocessing": False})

@@ -37,7 +37,7 @@ def need(method):
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.parametrize("method", [*RELAXING, Cvxpy("QOCO", {"abstol": 1e-9, "reltol": 1e-9})], ids=repr)
+@pytest.mark.parametrize("method", [*RELAXING, Cvxpy("QOCO", options={"abstol": 1e-9, "reltol": 1e-9})], ids=repr)
 def test_relaxed_squares_reach_the_exact_optimum(method):
     """Against pgsr's own algorithms, which prove theirs; with equalities, inequalities and bounds."""
     steps = Problem.m_c(noisy_steps(census_like("divisions", 8, 1_000_000))).relaxed()
@@ -190,8 +190,8 @@ def test_unknown_names_and_options_are_sentences():
     with pytest.raises(PgsrError, match="quadprog"):
         QpSolvers("quadpro")
     with pytest.raises(PgsrError, match="mapping"):
-        QpSolvers("proxqp", None)
-    assert eval(repr(QpSolvers("qpalm", {"eps_abs": 1e-6}))) == QpSolvers("qpalm", {"eps_abs": 1e-6})
+        QpSolvers("proxqp", options=None)
+    assert eval(repr(QpSolvers("qpalm", options={"eps_abs": 1e-6}))) == QpSolvers("qpalm", options={"eps_abs": 1e-6})
 
 
 def test_every_new_solver_is_listed_with_its_licence_and_largest_problem():

@@ -1,5 +1,6 @@
 """The problem in OR-tools' CP-SAT, all integers."""
 
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -25,8 +26,8 @@ class CpSatModel(NativeModel):
     itself: easy to read, hard to prove; `CpSat()` itself takes unit steps instead.
     """
 
-    def __init__(self, problem: Problem, solver: str, threads: int) -> None:
-        self.threads = threads
+    def __init__(self, problem: Problem, solver: str, parameters: Mapping[str, Any]) -> None:
+        self.parameters = parameters
         super().__init__(problem, problem, solver)
 
     def build(self, levels: Levels) -> None:
@@ -63,7 +64,8 @@ class CpSatModel(NativeModel):
 
     def optimize(self, time_limit: float | None) -> Any:
         solver = load(_MODULE).CpSolver()
-        solver.parameters.num_workers = self.threads
+        for name, value in self.parameters.items():
+            setattr(solver.parameters, name, value)
         if time_limit is not None:
             solver.parameters.max_time_in_seconds = time_limit
         solver.solve(self.native)

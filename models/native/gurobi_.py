@@ -1,6 +1,7 @@
 """The problem in gurobipy, with matrices of variables, as the papers write it."""
 
 import tempfile
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ SIZE_LIMIT_EXCEEDED = 10010
 class GurobiModel(NativeModel):
     """A `gurobipy.Model` of the problem, integers included; z[level] is an MVar of shape (regions, K + 1)."""
 
-    def __init__(self, problem: Problem, solver: str, threads: int | None) -> None:
-        self.threads = threads
+    def __init__(self, problem: Problem, solver: str, parameters: Mapping[str, Any]) -> None:
+        self.parameters = parameters
         super().__init__(problem, problem, solver)
 
     def build(self, levels: Levels) -> None:
@@ -80,13 +81,11 @@ class GurobiModel(NativeModel):
         model.update()
         for l in levels:
             z[l].setAttr("VarName", levels.names("z", l))
-        self._set_exact()
+        self._set_parameters()
 
-    def _set_exact(self) -> None:
-        """Ask for an exact optimum: objectives are integers, and the default gap of 1e-4 would stop short of it."""
-        self.native.Params.MIPGap = 0.0
-        if not self.problem.integer:
-            self.native.Params.BarConvTol, self.native.Params.OptimalityTol = 1e-10, 1e-9
+    def _set_parameters(self) -> None:
+        for name, value in self.parameters.items():
+            self.native.setParam(name, value)
         self.native.update()
 
     def restate(self, stated: Problem, program: Program) -> None:
@@ -101,8 +100,6 @@ class GurobiModel(NativeModel):
     def optimize(self, time_limit: float | None) -> None:
         if time_limit is not None:
             self.native.Params.TimeLimit = time_limit
-        if self.threads is not None:
-            self.native.Params.Threads = self.threads
         try:
             self.native.optimize()
         except load("gurobipy").GurobiError as error:
@@ -191,7 +188,7 @@ class GurobiModel(NativeModel):
         self.variables = [gp.MVar.fromlist(variables[at].tolist()) for at in state["variables"]]
         self.constraints = {name: gp.MConstr.fromlist(rows[at].tolist()) for name, at in state["constraints"].items()}
         self.rows = {k: [gp.MConstr.fromlist(rows[at].tolist()) for at in parts] for k, parts in state["rows"].items()}
-        self._set_exact()
+        self._set_parameters()
 
 
 def _places(matrix: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 """The problem in PySCIPOpt."""
 
 import tempfile
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ class ScipModel(NativeModel):
     SCIP's objectives are linear, so the sum of squares is one convex condition on the unknown `distance`.
     """
 
-    def __init__(self, problem: Problem, solver: str) -> None:
+    def __init__(self, problem: Problem, solver: str, parameters: Mapping[str, Any]) -> None:
+        self.parameters = parameters
         super().__init__(problem, problem, solver)
 
     def build(self, levels: Levels) -> None:
@@ -46,7 +48,7 @@ class ScipModel(NativeModel):
         distance = model.addVar("distance", lb=0.0)
         model.addCons(scip.quicksum(terms) <= distance, "sum")
         model.setObjective(distance)
-        model.setParam("limits/gap", 0.0)
+        model.setParams(dict(self.parameters))
 
     def optimize(self, time_limit: float | None) -> None:
         if time_limit is not None:
@@ -95,7 +97,7 @@ class ScipModel(NativeModel):
             path = Path(folder) / "model.cip"
             path.write_bytes(text)
             model.readProblem(str(path))
-        model.setParam("limits/gap", 0.0)
+        model.setParams(dict(self.parameters))
         by_name = {variable.name: variable for variable in model.getVars()}
         find = np.vectorize(lambda place: by_name[f"x{place}"], otypes=[object])
         self.variables, self.constraints, self.rows = [find(places) for places in state["variables"]], {}, {}
