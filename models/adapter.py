@@ -19,6 +19,7 @@ from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.native.model import NativeModel
 from pgsr.models.program import Kind, Program, SolverProgram, quadratic, scaled
 from pgsr.models.unit_steps import absolute_values, unit_steps
+from pgsr.models.watch import within
 from pgsr.problems.problem import Problem
 
 BYTES_PER_UNKNOWN = 400
@@ -198,13 +199,17 @@ class SolverModel(GatedMethod):
             raise Stopped(Status.TOO_LARGE, reason)
         handed, unit = (program, 1.0) if program.is_integer else scaled(program)
         try:
-            run = self.run(handed, clock.left)
+            left, before = clock.left, clock.deadline.spent
+            run = within(left, lambda: self.run(handed, left))
         except Stopped:
             raise
         except Exception as error:  # whatever a solver's interface throws; its name tells which
             lines = str(error).splitlines() or [""]
             what = f"{self.name} stopped with an error: {type(error).__name__}: {lines[0]}"
             raise Stopped(Status.FAILED, what) from error
+        if run is None and left is not None and clock.deadline.spent - before >= left:
+            clock.add(Run(Answer(Claim.STOPPED), 0.0, clock.deadline.spent - before))
+            return Answer(Claim.STOPPED, "it did not stop by itself")
         if not isinstance(run, Run) or not isinstance(run.answer, Answer):
             raise Stopped(Status.FAILED, f"{self.name}: {_not_a_run(run)}")
         clock.add(run)

@@ -1,5 +1,6 @@
 """The part that all solver models share: a new solver is one subclass, and whatever it does is a status."""
 
+import threading
 import time
 from dataclasses import dataclass, replace
 
@@ -53,6 +54,34 @@ def test_an_infeasible_problem_is_infeasible():
         assert method.solve(problem).status is Status.INFEASIBLE, method
     assert Flow().solve(problem).status is Status.INFEASIBLE
     assert TreeProjection().solve(problem).status is Status.INFEASIBLE
+
+
+@dataclass(frozen=True)
+class Late(SolverModel):
+    """Knows no time limit, and works until it is told to end."""
+
+    end: threading.Event
+
+    @property
+    def takes(self):
+        return frozenset({Kind.QP, Kind.LP})
+
+    def unavailable(self):
+        return None
+
+    def run(self, program, time_limit):
+        self.end.wait(2 * MINUTES)
+
+
+def test_a_solver_that_does_not_keep_its_limit_is_left_behind():
+    for problem in (states_problem(), states_problem().relaxed()):
+        start = time.perf_counter()
+        end = threading.Event()
+        result = Late(end).solve(problem, time_limit=0.2)
+        end.set()
+        assert time.perf_counter() - start < MINUTES
+        assert result.status is Status.TIMED_OUT
+        assert "had no answer at the time limit of 0.2 s (it did not stop by itself)" in result.reason
 
 
 @dataclass(frozen=True)
