@@ -12,8 +12,9 @@ def within(seconds: float | None, call: Callable[[], Any]) -> Any:
     """Call a solver, and return None if it is not back half a second after its limit.
 
     HiGHS looks at the clock between its phases only, and some solvers know no limit. A solver cannot be stopped from
-    outside within a process, so it goes on in a thread of its own, for which Python waits when it ends: solvers abort
-    a process that ends while they work. `compare` ends it at once. Solvers that keep Python's lock while they work (PySCIPOpt) are not watched, and keep limits themselves.
+    outside within a process, so it goes on in a thread of its own, for which Python waits when it ends: solvers abort a
+    process that ends while they work. `compare` ends it at once. Solvers that keep Python's lock while they work
+    (PySCIPOpt) are not watched, and keep limits themselves.
 
     Example:
         >>> import time
