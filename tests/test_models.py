@@ -326,7 +326,9 @@ def test_a_limit_before_any_point_is_a_time_out_through_cvxpy(solver, options, m
 
 def test_options_of_scip_leave_the_time_limit_in_place():
     stated = Cvxpy("SCIP", options={"scip_params": {"presolving/maxrounds": 0}})
-    assert stated.solver_options(7, True) == {"scip_params": {"limits/time": 7, "presolving/maxrounds": 0}}
+    assert stated.solver_options(7, True) == {
+        "scip_params": {"limits/time": 7, "limits/gap": 0.0, "presolving/maxrounds": 0}
+    }
 
 
 @pytest.mark.drawn(1)
