@@ -23,6 +23,7 @@ import numpy as np
 from pgsr import Problem, View
 from pgsr.certificates import Multipliers
 from pgsr.certificates.lagrangian import prices_of
+from pgsr.certificates.multipliers import of_levels
 from pgsr.certificates.potentials import Potentials
 from pgsr.noise.measurement import Totals
 
@@ -180,7 +181,7 @@ def _given_prices(problem: Problem, multipliers: Multipliers | None) -> Prices:
     consistency, totals = prices_of(problem, multipliers)
     for region in range(1, tree.n_regions):
         totals[region] += totals[tree.parent[region]]
-    price = totals[: tree.n_inner, None] - consistency
+    price = totals[: tree.n_inner, None] - np.asarray(of_levels(consistency, problem.sizes))
     _follow_parents(problem, price, 0.0)
     return Prices(price, totals[tree.leaves], stated=multipliers.conditions)
 

@@ -77,7 +77,7 @@ class CvxpyModel(NativeModel):
         distance = cp.Constant(0.0)
         for l in levels:
             for weight in np.unique(w[l][w[l] > 0]).tolist():  # one sum each: CVXPY compiles parameters beside few sums
-                here = z[l] if (w[l] == weight).all() else z[l][np.flatnonzero(w[l] == weight)]
+                here = z[l] if (w[l] == weight).all() else z[l][w[l] == weight]
                 distance += weight * (cp.sum_squares(here) if self.problem.norm == 2 else cp.sum(cp.abs(here)))
 
         for name, constraint in self.constraints.items():
