@@ -72,7 +72,8 @@ def test_tight_conversion_meets_its_corollary_and_no_more() -> None:
         assert least_delta(real(rho), real(epsilon)) <= mp.log(real(delta)) + mpf("1e-30")
         assert least_delta(real(rho) * (1 + mpf("1e-13")), real(epsilon)) > mp.log(real(delta))
         back = epsilon_of(rho, delta, Conversion.TIGHT)
-        assert abs(back - epsilon) <= epsilon / 10**13
+        # rho is exact to 1e-13 of itself, and where epsilon is small it changes by several times as much as rho does.
+        assert abs(back - epsilon) <= epsilon / 10**12
 
 
 @pytest.mark.parametrize("conversion", Conversion)

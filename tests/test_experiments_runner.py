@@ -182,7 +182,8 @@ def test_nothing_finished_is_lost_to_sigkill(tmp_path):
 
 @pytest.mark.drawn(1, pool="sweeps that are killed")
 def test_cells_end_with_a_killed_sweep(tmp_path):
-    code = "import sys, time, sweeps; from pgsr.experiments.engine.experiment import Arm, Profile\n"
+    code = "import signal, sys, time, sweeps; from pgsr.experiments.engine.experiment import Arm, Profile\n"
+    code += "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests in the background ignore it
     code += "from pgsr.experiments.engine.runner import run; from pgsr.experiments.engine.store import *\n"
     code += (
         "mark = sys.argv[2]\ndef forever(trial):\n    open(mark, 'w').write(str(os.getpid()))\n    time.sleep(300)\n"
@@ -192,7 +193,9 @@ def test_cells_end_with_a_killed_sweep(tmp_path):
     for end in (signal.SIGKILL, signal.SIGINT):
         mark = tmp_path / f"pid {end}"
         sweep = subprocess.Popen(
-            [sys.executable, "-c", code, tmp_path, mark], env=environment, stderr=subprocess.DEVNULL
+            [sys.executable, "-c", code, tmp_path, mark],
+            env=environment,
+            stderr=subprocess.DEVNULL,
         )
         until(lambda mark=mark: mark.exists() and mark.read_text())
         cell = psutil.Process(int(mark.read_text()))

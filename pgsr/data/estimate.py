@@ -60,6 +60,11 @@ class Estimate:
                 raise CountError("an estimate has integer or real values of shape (regions, K + 1); give such an array")
         if by_level and [len(table) for table in self.values] != np.diff(self.hierarchy.level_start).tolist():
             raise CountError("the tables of an estimate have a row for every region of their level; give such tables")
+        if not by_level and self.values.shape[0] != self.hierarchy.n_regions:
+            raise CountError(
+                f"an estimate has a row per region, {self.hierarchy.n_regions:,} here, and {self.values.shape[0]:,} "
+                "were given; give one for each"
+            )
         if by_level and self.sizes.equal:
             object.__setattr__(self, "values", np.concatenate(self.values))
 
