@@ -32,7 +32,7 @@ test: .venv/test.ready  ## everything a change can break, tests that repeat a pa
 test-fast: .venv/test.ready  ## the unit tests alone: no processes, notebooks, experiments, assurance or other slow tests
 	$(RUN) -m pytest -n auto --dist loadfile -m "not slow and not assure"
 
-test-all: .venv/test.ready  ## all tests at full counts, and the table of what they show of privacy and reliability (an hour)
+test-all: .venv/test.ready  ## all tests at full counts, and the table of what they show of privacy and reliability (hours)
 	PGSR_FULL=1 $(RUN) -m pytest -n auto --dist loadfile
 
 assure: .venv/test.ready  ## privacy and reliability at full counts, with a table of what was checked
