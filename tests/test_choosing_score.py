@@ -195,5 +195,5 @@ def test_scores_are_exact_or_absent() -> None:
     truth = CountOfCounts(tree, [[2**61, 0, 0, 0, 0, 0, 0, 0, 0, 1]])
     nothing = Estimate(tree, View.COUNTS, np.zeros((1, 10), np.int64))
     assert score(truth, nothing) == 2**61 + 1 + 9
-    for bad in (np.full((1, 10), np.nan), np.full((1, 10), 2.0**62), np.zeros((1, 9)), np.zeros((2, 10))):
+    for bad in (np.full((1, 10), np.nan), np.full((1, 10), 2.0**62), np.zeros((1, 9))):
         assert score(truth, Estimate(tree, View.COUNTS, bad)) is None

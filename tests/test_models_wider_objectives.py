@@ -113,7 +113,7 @@ def test_states_with_their_persons_are_proved(norm, view):
     persons = truth.counts[1:] @ np.arange(41) + rng.integers(-200, 200, 51)
     problem = problem.also_measured(entities(level=1), persons).relaxed()
     tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
-    method = Scipy() if norm in (1, math.inf) else Cvxpy("CLARABEL", tight)
+    method = Scipy() if norm in (1, math.inf) else Cvxpy("CLARABEL", options=tight)
     result = method.solve(problem)
     assert result.status is Status.OPTIMAL, (result, result.certificate)
     assert result.certificate.bound_by == MULTIPLIERS
