@@ -13,6 +13,7 @@ from pgsr.data.rounding import nearest
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.machine.blocks import row_blocks
+from pgsr.machine.parallel import Threads
 from pgsr.methods.gate import Deadline, judged_release
 from pgsr.methods.method import Result, Seconds
 from pgsr.noise.measurement import Measurement
@@ -110,11 +111,13 @@ def level_alone(fit: IsotonicFit, measurement: Measurement, level: int, partitio
     law = measurement.law(int(regions[0])) if len(regions) else None
     if law is not None and measurement.view is View.CUMULATIVE:
         table, totals = measurement.tables[level], measurement.region_totals
-        parts = []
-        for block in row_blocks(slice(0, len(regions)), table.shape[1]):
+        variance = float(law.variance_bound)
+
+        def fitted(block: slice) -> Runs:
             counts = fit.cumulative_counts(table[regions[block] - here.start], totals[regions[block]])
-            parts.append(Runs.of_fit(counts, float(law.variance_bound)))
-        return Runs.joined(parts)
+            return Runs.of_fit(counts, variance)
+
+        return Runs.joined(Threads()(fitted, row_blocks(slice(0, len(regions)), table.shape[1])))
     groups = fit.all_groups(measurement, regions)
     precisions = [
         precision_of(fit, measurement, region, own, partitions)
