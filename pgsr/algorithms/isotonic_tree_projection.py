@@ -12,6 +12,7 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.views import View, cumulative
 from pgsr.errors import ProblemError
 from pgsr.machine.blocks import row_blocks
+from pgsr.machine.parallel import Threads
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, Result, Status
 from pgsr.noise.measurement import Measurement, Totals
@@ -108,9 +109,12 @@ def repaired_table(table: np.ndarray, groups: int | np.ndarray) -> np.ndarray:
     """
     most = np.broadcast_to(groups, len(table)).astype(np.int64)
     out = np.empty(table.shape, np.int32 if most.max() < 2**31 else np.int64)
-    for rows in row_blocks(slice(0, len(table)), table.shape[1]):
+
+    def fit(rows: slice) -> None:
         y = table[rows].astype(np.int64)
         if isinstance(groups, np.ndarray):
             y[:, -1] = most[rows]  # known cells stay: whatever exceeds them is cut off
         out[rows] = np.diff(isotonic_l2(y, np.zeros_like(most[rows]), most[rows]), prepend=0, axis=1)
+
+    Threads()(fit, row_blocks(slice(0, len(table)), table.shape[1]))
     return out
