@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 BLOCK_CELLS = 131_072
-"""Cells worked on at a time (1 MB of numbers): several temporary arrays of that size stay in the cache, and together below
-what the allocator keeps, which otherwise returns and claims their pages again at every block (three times as slow)."""
+"""Cells worked on at a time (1 MB of numbers): several temporary arrays of that size stay in the cache, and together
+below what the allocator keeps, which otherwise returns and claims their pages again at every block: thrice as slow."""
 
 
 def row_blocks(rows: slice, n_columns: int) -> Iterator[slice]:
