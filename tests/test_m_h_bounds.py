@@ -50,20 +50,17 @@ def test_relaxed_optimum_of_medium_trees_is_proved(largest):
     """With bounds at every level, of unmeasured regions, too: the Lagrangian bound closes the gap."""
     rng = np.random.default_rng(32)
     for _ in range(scale(150, 6_000)):
-        tree, n_sizes = random_tree(rng, 90, int(rng.integers(1, 6))), int(rng.integers(1, 12))
-        hidden = tree.sum_up(rng.integers(0, largest, (tree.n_regions - tree.n_inner, n_sizes)))
-        y = hidden + np.rint(rng.laplace(0, rng.choice([1, 8, 60]), hidden.shape)).astype(np.int64)
-        lower, upper = np.full(y.shape, -NO_BOUND), np.full(y.shape, NO_BOUND)
-        shares = rng.random((3, 1, 1)) * rng.choice([0.05, 0.5, 1.0])  # up to bounds that leave nothing free
-        some = rng.random((3, *y.shape)) < shares
-        lower[some[0]], upper[some[1]] = (hidden - rng.integers(0, 4, y.shape))[some[0]], hidden[some[1]]
-        lower[some[2]], upper[some[2]] = hidden[some[2]], hidden[some[2]]
-        weights = rng.integers(1, rng.choice([2, 10, 10_000]), tree.n_regions)
-        weights[: tree.n_inner] *= rng.random(tree.n_inner) < 0.7
-        problem = with_bounds(naive.problem_of(tree, y, int(hidden[0].sum()), weights), lower, upper)
+        problem = medium_instance(rng, largest)
         relaxed = TreeProjection().solve(problem.relaxed())
         assert relaxed.status is Status.OPTIMAL, relaxed.reason
         assert TreeProjection().solve(problem).status is Status.OPTIMAL
+
+
+def test_a_child_that_rounding_starts_where_it_stops():
+    """Its two breakpoints have one price and come in either order; the sum of its siblings lost what it had taken."""
+    problem = medium_instance(np.random.default_rng(1228), 3)
+    result = TreeProjection().solve(problem.relaxed())
+    assert result.status is Status.OPTIMAL, result.reason
 
 
 def test_a_modeller_states_zeros_invariants_and_bounds():
@@ -107,6 +104,21 @@ def test_refuses_rows_in_memory_and_in_streams():
 def with_bounds(problem, lower, upper):
     stated = Conditions.none(*lower.shape)
     return replace(problem, conditions=replace(stated, lower=lower, upper=upper))
+
+
+def medium_instance(rng, largest):
+    """A tree of up to 90 regions, of which some are unmeasured, and bounds that hidden counts keep."""
+    tree, n_sizes = random_tree(rng, 90, int(rng.integers(1, 6))), int(rng.integers(1, 12))
+    hidden = tree.sum_up(rng.integers(0, largest, (tree.n_regions - tree.n_inner, n_sizes)))
+    y = hidden + np.rint(rng.laplace(0, rng.choice([1, 8, 60]), hidden.shape)).astype(np.int64)
+    lower, upper = np.full(y.shape, -NO_BOUND), np.full(y.shape, NO_BOUND)
+    shares = rng.random((3, 1, 1)) * rng.choice([0.05, 0.5, 1.0])  # up to bounds that leave nothing free
+    some = rng.random((3, *y.shape)) < shares
+    lower[some[0]], upper[some[1]] = (hidden - rng.integers(0, 4, y.shape))[some[0]], hidden[some[1]]
+    lower[some[2]], upper[some[2]] = hidden[some[2]], hidden[some[2]]
+    weights = rng.integers(1, rng.choice([2, 10, 10_000]), tree.n_regions)
+    weights[: tree.n_inner] *= rng.random(tree.n_inner) < 0.7
+    return with_bounds(naive.problem_of(tree, y, int(hidden[0].sum()), weights), lower, upper)
 
 
 def small_instance(rng):

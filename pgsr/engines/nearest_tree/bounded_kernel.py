@@ -249,16 +249,18 @@ def merge_breakpoints(
             else:
                 end = add_breakpoints(y[c], lower[c], upper[c], w[c], price, value, rate, begin[c + 1], begin[c], end)
         begin[r] = end
-        # In order of prices, added up: value and rate of the sum. A rate that should be 0 is made so.
+        # In order of prices, added up: value and rate of the sum. A rate that should be 0 is made so. A child that
+        # rounding starts where it stops may stop first, so the sum goes on from what it is, even if that is negative.
         order = np.argsort(price[at:end])
         price[at:end], rate[at:end] = price[at:end][order], rate[at:end][order]
-        x, now, steepest = base, 0.0, 0.0
+        x, now, added, steepest = base, 0.0, 0.0, 0.0
         for k in range(at, end):
             if k > at:
                 x += now * (price[k] - price[k - 1])
-            now += rate[k]
-            steepest = max(steepest, now)
-            if now < NO_RATE * steepest or (bounded and k == end - 1):
+            added += rate[k]
+            steepest = max(steepest, added)
+            now = added
+            if added < NO_RATE * steepest or (bounded and k == end - 1):
                 now = 0.0  # not what is left of it after rounding
             value[k], rate[k] = x, now
     # Downwards: every region's price from that above it.
