@@ -325,10 +325,10 @@ def release_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> in
     Shown by `tests/test_experiments_memory.py::test_the_memory_estimate`.
     """
     del arm, parameters
-    cells, libraries, blocks = data.n_regions * (data.max_size + 1), 190_000_000, 15_000_000
+    cells, libraries, blocks = data.n_regions * (data.max_size + 1), 190_000_000, 6_000_000
     if 8 * cells > LARGEST_DENSE:
         return libraries + 9 * cells
-    return libraries + 45 * min(cells, blocks) + 16 * max(0, cells - blocks)
+    return libraries + 45 * min(cells, blocks) + 21 * max(0, cells - blocks)
 
 
 @dataclass(frozen=True, eq=False)
