@@ -128,3 +128,23 @@ def test_no_length_is_enough_where_d_only_falls() -> None:
     """After so many trials; a fall that rounding explains counts as none."""
     assert line_search(lambda t: (-t, -1.0), 0.0, 1.0, 3) == Step(0.25, False)
     assert line_search(lambda t: (-1e-9, np.nan), 0.0, 1e-12, 3, rounding=1e-8) == Step(1.0, True)
+
+
+def test_a_step_along_a_straight_dual_is_lengthened_until_it_bends() -> None:
+    """D rises by 5 per unit as far as 100, then bends down to its maximum at 105."""
+
+    def look(t: float) -> tuple[float, float]:
+        beyond = max(0.0, t - 100.0)
+        return 5.0 * t - 0.5 * beyond**2, 5.0 - beyond
+
+    assert line_search(look, 0.0, 5.0, 40) == Step(1.0, True)
+    assert 8.0 < line_search(look, 0.0, 5.0, 40, straight=0.9).length <= 105.0
+
+
+def test_a_step_that_was_shortened_is_not_lengthened_again() -> None:
+    """The kink lies where no power of eight meets it: from 64, beyond it, the step comes back before 8 and ends."""
+
+    def look(t: float) -> tuple[float, float]:
+        return (t, 1.0) if t < 9.0 else (9.0 - 50.0 * (t - 9.0), -50.0)
+
+    assert line_search(look, 0.0, 1.0, 40, straight=0.9).is_enough

@@ -306,3 +306,12 @@ def clarabel(problem: Problem) -> float:
     model = cp.Problem(cp.Minimize(cp.sum_squares(cp.multiply(root, below @ z + off))), conditions)
     tight = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
     return model.solve(solver=cp.CLARABEL, **tight)
+
+
+def test_leaves_that_are_all_at_their_bounds_do_not_stop_the_ascent():
+    """Noise of a thousand on five groups: every leaf stays at 0 until the price of the total is 2,000."""
+    tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
+    for y in ([[-707, 510], [467, -1656]], [[2, 5], [4, -900_000]]):
+        problem = Problem.of(y, tree, View.CUMULATIVE, groups=5, label="M_c").relaxed()
+        result = CumulativeProjection().solve(problem)
+        assert result.status is Status.OPTIMAL, result.reason

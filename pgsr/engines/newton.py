@@ -19,7 +19,8 @@ length is enough if D has risen by a share of what its first slope promised, D(t
 if the slope at the end is still a share of the first, s(t) >= k s(0): for positive k D then rose by at least
 t k s(0), which decides where differences of D are lost in rounding. A longer step has overshot, and is shortened to
 where the secant of s through 0 and t is zero, t s(0) / (s(0) - s(t)), within limits; to the half where s(t) is not
-known. D being piecewise quadratic, the secant leads to the maximum where both ends are in the same piece.
+known. D being piecewise quadratic, the secant leads to the maximum where both ends are in the same piece. Where D is
+straight as far as the step goes, the step may be lengthened first.
 """
 
 from collections.abc import Callable
@@ -110,6 +111,7 @@ def line_search(
     end: float = 1e-4,
     longest: float = 0.7,
     rounding: float = 0.0,
+    straight: float = np.inf,
 ) -> Step:
     """Find a length of a step that raises a concave D by enough, from 1 downwards; see above.
 
@@ -122,16 +124,22 @@ def line_search(
         end: the share k of the first slope that is enough at the end; where it is negative, so little may be overshot.
         longest: a length is at most this share of the one before, and at least a tenth.
         rounding: how far D may be off; a fall by so much counts as none.
+        straight: the share of the first slope from which D counts as straight; the step is then made eight times as
+            long while D is. A direction that has no curvature, and its length from a ridge alone, is followed so far.
 
     Example:
         >>> line_search(lambda t: (3 * t - 6 * t**2, 3 - 12 * t), 0.0, 3.0, trials=10)
         Step(length=0.25, is_enough=True)
     """
-    length = 1.0
+    length, overshot = 1.0, False
     for trial in range(trials):
         reached, here = look(length)
+        if here >= straight * slope and not overshot and trial < trials - 1:
+            length *= 8.0
+            continue
         if here >= end * slope or reached >= value + rise * length * slope - rounding:
             return Step(length, True)
+        overshot = True
         if trial < trials - 1:
             length *= 0.5 if np.isnan(here) else min(max(slope / (slope - here), 0.1), longest)
     return Step(length, False)

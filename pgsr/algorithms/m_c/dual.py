@@ -27,6 +27,10 @@ _CG_STEPS = 80
 _TRIALS = 40
 """How many lengths of a step are tried at most."""
 
+_STRAIGHT = 0.9
+"""The share of the first slope from which the dual counts as straight along a step: every leaf is at a bound there, and
+the public total alone has a price. Steps by the ridge would take hundreds."""
+
 
 @dataclass(frozen=True, eq=False)
 class Point:
@@ -203,7 +207,7 @@ class TreeDual(ABC):
             reached = self.at(point.prices + length * direction)
             return reached.value, inner_product(reached.gradient, direction)
 
-        return reached if line_search(look, point.value, slope, _TRIALS).is_enough else None
+        return reached if line_search(look, point.value, slope, _TRIALS, straight=_STRAIGHT).is_enough else None
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         """Compute an approximate Newton direction by preconditioned conjugate gradients."""
