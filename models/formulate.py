@@ -9,6 +9,7 @@ from pgsr.certificates.multipliers import of_levels
 from pgsr.data.views import View
 from pgsr.models.reach import reach, reach_of_added
 from pgsr.noise.measurement import Totals
+from pgsr.problems.conditions import Conditions
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs import Program, program_of
 from pgsr.problems.programs.rows import regions_with_total, stated_sides, with_sums
@@ -52,11 +53,28 @@ def multipliers(problem: Problem, duals: np.ndarray, order_duals: np.ndarray | N
         sums = -duals[n_rows : n_rows + len(problem.sums)]
     if problem.conditions is None:
         return Multipliers(of_levels(consistency, sizes), totals, sums=sums)
-    equal, above, below = stated_sides(problem.conditions)
+    return Multipliers(
+        of_levels(consistency, sizes), totals, _stated_prices(problem.conditions, duals, order_duals), sums=sums
+    )
+
+
+def row_prices(problem: Problem, duals: np.ndarray, order_duals: np.ndarray) -> np.ndarray:
+    """Read the prices of all rows but those of magnitudes, as `pgsr.certificates.duals.Duals` defines them."""
+    n_equal, n_order, stated = len(duals), len(order_duals), np.zeros(0)
+    if problem.conditions is not None:
+        equal, above, below = (int(side.sum()) for side in stated_sides(problem.conditions))
+        n_equal, n_order = n_equal - equal, n_order - above - below
+        stated = _stated_prices(problem.conditions, duals, order_duals)
+    return np.concatenate([-duals[:n_equal], -np.maximum(order_duals[:n_order], 0.0), stated])
+
+
+def _stated_prices(conditions: Conditions, duals: np.ndarray, order_duals: np.ndarray | None) -> np.ndarray:
+    """Read the prices of stated rows from the last duals of equalities and inequalities."""
+    equal, above, below = stated_sides(conditions)
     stated = np.zeros(len(equal))
     stated[equal] = -duals[len(duals) - int(equal.sum()) :]
     if order_duals is not None:
         of_rows = np.maximum(order_duals[len(order_duals) - int(above.sum() + below.sum()) :], 0.0)
         stated[above] -= of_rows[: above.sum()]
         stated[below] += of_rows[above.sum() :]
-    return Multipliers(of_levels(consistency, sizes), totals, stated, sums=sums)
+    return stated

@@ -13,7 +13,7 @@ from pgsr.data.views import View, counts_of_ranked
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Residuals, Result, Status
 from pgsr.models.feasibility import contradicting_sum, some_point
-from pgsr.models.formulate import multipliers
+from pgsr.models.formulate import multipliers, row_prices
 from pgsr.models.program import Program
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import ACCEPTED_GAP, RELATIVE, RESIDUAL
@@ -23,6 +23,9 @@ LARGEST_CHECKED = 100_000
 
 CHECKING_SECONDS = 10.0
 """The time that each of the two checks of such a claim may take, beyond the solver's own."""
+
+DUALS_GAP = 1e-5
+"""Largest relative gap that duals may leave by themselves to be handed on as prices of rows."""
 
 MOST_NAMED = 4
 """Most stated conditions that the sentence about such a claim names."""
@@ -185,7 +188,8 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
         )
         return refuse(reason)
     if not problem.integer:
-        return Result(Status.OPTIMAL, "", _estimate(problem, program, z), certificate, residuals=residuals)
+        result = Result(Status.OPTIMAL, "", _estimate(problem, program, z), certificate, residuals=residuals)
+        return _with_row_prices(result, problem, program, answer)
     if problem.monotone:
         z = _in_order(problem, program, z)
     rounded = _estimate(problem, program, nearest(z))
@@ -198,6 +202,22 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
         return Result(Status.OPTIMAL, reason, rounded, judged, residuals=residuals)
     reason = f"{rounding}; the bound is the relaxation's"
     return Result(Status.RELAXED, reason, rounded, judged, residuals=residuals)
+
+
+def _with_row_prices(result: Result, problem: Problem, program: Program, answer: Answer) -> Result:
+    """Add the prices of all rows by the solver's duals, if the bound of these alone meets the objective."""
+    v, mu, z = answer.duals, answer.order_duals, answer.values
+    if v is None or mu is None or z is None or not (np.isfinite(v).all() and np.isfinite(mu).all()):
+        return result
+    objective = float(program.weight @ np.abs(z) ** program.norm + program.linear @ z)
+    if not abs(objective - lagrangian_bound(program, v, mu)) <= DUALS_GAP * max(1.0, abs(objective)):
+        return result
+    prices = row_prices(problem, v, mu)
+    if program.norm == 1:
+        measured, c = program.weight > 0, program.matrix.T @ v + program.order.T @ np.maximum(mu, 0.0)
+        slopes = (slope[measured] - program.linear[measured] for slope in _slopes(program, z))
+        prices = np.concatenate([prices, -np.clip(-c[measured], *slopes)])
+    return replace(result, problem=problem, row_prices=prices)
 
 
 def _judged_integer(solver: str, problem: Problem, program: Program, answer: Answer, limit: str) -> Result:

@@ -49,5 +49,9 @@ class NoEstimateError(PgsrError):
     """An error of asking a result for the estimate that it has not; the message says why there is none."""
 
 
+class NoDualsError(PgsrError):
+    """An error of asking a result for the prices of rows that it has not; the message says what has them."""
+
+
 class MethodError(PgsrError, ValueError):
     """An error of a method that was constructed with a value it does not know, or that fails inside."""

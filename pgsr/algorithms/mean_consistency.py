@@ -88,12 +88,13 @@ class MeanConsistency(GatedMethod):
         x, prices = _two_passes(problem) if problem.sizes.equal else _by_elimination(problem)
         seconds = Seconds(solve=deadline.spent)
         estimate = Estimate(problem.hierarchy, problem.view, x)
-        certificate = certify(problem, estimate, Multipliers(prices, np.zeros(0)))
+        multipliers = Multipliers(prices, np.zeros(0))
+        certificate = certify(problem, estimate, multipliers)
         if certificate.gap is None:
             reason = f"the answer misses our tolerances: {certificate!r}"
             return Result(Status.FAILED, reason, None, certificate, seconds)
         if abs(certificate.gap) <= PROVED_GAP:
-            return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
+            return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=multipliers)
         return Result(Status.FEASIBLE, f"relative gap {certificate.gap:.1e}", estimate, certificate, seconds)
 
 

@@ -26,6 +26,9 @@ Weights of cells and losses of Huber are known to the exchange test and to Lagra
 largest deviation to Lagrangian bounds; where order meets weights of cells, Huber's losses or the largest deviation,
 there is no bound, and an answer has that of the solver's program, or the solver's word.
 
+The prices of a continuous optimum by the names of its program's rows are `duals.Duals`; `row_prices` reads them from
+multipliers. Both need SciPy, which nothing else here imports.
+
 Files besides: `certificate` is the entry, `conditions` counts what keeps counts from being a release,
 `largest_deviation` has a minimum that bounds of it need; loops are in `chain_kernel`, `priced_chain_kernel` and
 `potentials_kernel`.

@@ -183,6 +183,8 @@ class GatedMethod(ABC):
         try:
             memory.require(self.bytes_needed(asked), repr(problem))
             result = self.answer(asked, deadline)
+            if result.multipliers is not None and not asked.integer:
+                result = replace(result, problem=asked)
             result = result if smaller is None else smaller.restored(result)
         except Stopped as stopped:
             result = Result(stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent))

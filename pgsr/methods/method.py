@@ -4,17 +4,21 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from pgsr.certificates import Certificate, Multipliers
 from pgsr.data.cell_intervals import CellIntervals
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
-from pgsr.errors import NoEstimateError
+from pgsr.errors import NoDualsError, NoEstimateError
 from pgsr.figures.html import facts_table
 from pgsr.noise.measurement import Measurement
 from pgsr.problems.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pgsr.certificates.duals import Duals
 
 KINDS = ("integrality", "sign", "consistency", "totals", "monotone", "conditions")
 """The kinds of conditions that an answer may violate, in the order of columns."""
@@ -91,6 +95,8 @@ class Result:
         residuals: of a solver's continuous answer, before any rounding; None for exact methods.
         multipliers: the prices behind the bound, where there are some; another method may start from them.
         uncertainty: how far the answer may be from the truth, of methods that know; `intervals` asks it.
+        problem: the continuous problem of which `answer` is an optimum with known prices, for `duals`; else None.
+        row_prices: the prices of that problem's rows where a solver gave them; without, `multipliers` tell them.
         refused: an answer that a method gave and our own checks refused, for study: how far off is it? It is no
             estimate, `estimate` raises beside it, and nothing that publishes reads it.
 
@@ -114,6 +120,52 @@ class Result:
     multipliers: Multipliers | None = None
     refused: Estimate | None = None
     uncertainty: "Uncertain | None" = None
+    problem: Problem | None = None
+    row_prices: np.ndarray | None = None
+
+    @property
+    def duals(self) -> "Duals":
+        """The prices of all rows of a continuous problem, by name: the derivatives of the least objective.
+
+        A price is the derivative with respect to the row's right-hand side, whatever the method: 0 or negative for an
+        upper bound, 0 or positive for a lower one. `pgsr.certificates.duals.Duals` says more.
+
+        Raises:
+            NoDualsError: there are none; the message says what has them.
+
+        Complexity: O(rows) at most, whenever it is asked for.
+
+        Example:
+            >>> from pgsr import Hierarchy
+            >>> from pgsr.algorithms import RegionTotalsProjection
+            >>> from pgsr.problems.conditions import total
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> problem = Problem.of([[1, 9], [0, 5], [3, 4]], tree, groups=13).where(total(("US", "GA")) == 4)
+            >>> for row, price in RegionTotalsProjection().solve(problem.relaxed()).duals.items():
+            ...     print(f"{row:20}{price:+.3f}")
+            consistency[US,0]   -0.500
+            consistency[US,1]   -3.500
+            total[US]           +5.000
+            total(US/GA) == 4   -5.500
+        """
+        if self.problem is None:
+            raise NoDualsError(
+                "this result has no prices of rows; continuous optima have them, problem.relaxed(), of solver models "
+                "for linear and quadratic programs, and of TreeProjection, RegionTotalsProjection, MeanConsistency and "
+                "CumulativeProjection without conditions"
+            )
+        from pgsr.certificates.duals import Duals
+        from pgsr.certificates.row_prices import row_prices
+
+        prices = self.row_prices
+        if prices is None and self.answer is not None and self.multipliers is not None:
+            prices = row_prices(self.problem, self.answer, self.multipliers)
+        if prices is None:
+            raise NoDualsError(
+                f"this method's multipliers do not tell the prices of {self.problem.label}'s rows; take a solver model "
+                'of pgsr.models, such as Cvxpy("CLARABEL")'
+            )
+        return Duals(self.problem, prices)
 
     def intervals(self, level: float = 0.9, view: View = View.COUNTS) -> CellIntervals:
         """Give an interval for every cell of the estimate, by methods that know how far they may be off.

@@ -80,7 +80,7 @@ class WithoutZeroSizes:
     def restored(self, result: Result) -> Result:
         """Put the zeros into the answer to the reduced problem, and judge it as one to the whole problem."""
         if result.answer is None:
-            return replace(result, certificate=None, multipliers=None, refused=None)
+            return replace(result, certificate=None, multipliers=None, refused=None, problem=None)
         answer = self._with_zeros(result.answer)
         certificate = certify(self.whole, answer)
         found = result.certificate
@@ -89,7 +89,7 @@ class WithoutZeroSizes:
             if isinstance(bound, float):
                 bound = math.nextafter(bound, -math.inf)
             certificate = certificate.with_bound(bound, found.bound_by)
-        return replace(result, answer=answer, certificate=certificate, multipliers=None, refused=None)
+        return replace(result, answer=answer, certificate=certificate, multipliers=None, refused=None, problem=None)
 
     @property
     def constant(self) -> int:

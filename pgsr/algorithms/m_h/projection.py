@@ -150,6 +150,6 @@ def _judged_relaxation(
     multipliers = Multipliers(trees.consistency_prices(below)[: problem.hierarchy.n_inner], np.array([root]))
     certificate = certify(problem, estimate, multipliers)
     if certificate.gap is not None and certificate.gap <= PROVED_GAP:
-        return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
+        return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=multipliers)
     reason = missed(problem, estimate, certificate, "TreeProjection()")
     return Result(Status.FAILED, reason, None, certificate, seconds)

@@ -141,6 +141,24 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
     return stated if program.norm == 2 else _magnitudes(stated, program, variables, moved)
 
 
+def row_names(problem: Statement, names: str = "auto") -> Names:
+    """Give the names of all rows of a problem's program, in their order, without the program.
+
+    Example:
+        >>> from pgsr import Hierarchy, Problem
+        >>> tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
+        >>> row_names(Problem.of([[0, 3], [1, 2]], tree, groups=5)).texts()
+        ['consistency[US,0]', 'consistency[US,1]', 'total[US]']
+    """
+    regions = _region_names(problem, names)
+    cells, equal, order = _added_names(problem, _cells(problem, regions, "x"), "s")
+    rows = _rows(problem, regions, equal, order)
+    if problem.norm != 1:
+        return rows
+    sums = () if problem.sums is None else problem.sums.weights
+    return rows + _renamed(cells, "distance", np.flatnonzero(np.concatenate([problem.cell_weights, sums])))
+
+
 def _added_names(problem: Statement, cells: Names, of_sums: str) -> tuple[Names, Names, Names]:
     """The names of all unknowns, and of the equalities and inequalities that `added` puts behind those of cells."""
     equal, order = Names.of([]), Names.of([])

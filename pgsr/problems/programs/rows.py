@@ -58,7 +58,7 @@ def program_of(problem: Statement, box: tuple[np.ndarray, np.ndarray] | None = N
     if problem.nonnegative and not problem.monotone:
         lower[:] = -y
     elif problem.nonnegative:
-        first = sizes.first_cell[:-1][_with_least(problem)]
+        first = sizes.first_cell[:-1][regions_with_least(problem)]
         lower[first] = -y[first]
     upper = np.full(y.shape, np.inf)
     stated = problem.conditions
@@ -247,7 +247,7 @@ def ordered_cells(problem: Statement) -> np.ndarray:
     return np.concatenate(found)
 
 
-def _with_least(problem: Statement) -> np.ndarray:
+def regions_with_least(problem: Statement) -> np.ndarray:
     """Say in which regions size 0 has a bound of its own: in the others sums of non-negative values are there."""
     tree, sizes = problem.hierarchy, (*problem.sizes.max_sizes, 0)
     stated = np.zeros(tree.n_regions, bool)
