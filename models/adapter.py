@@ -18,6 +18,7 @@ from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.native.model import NativeModel
 from pgsr.models.program import Kind, Program, SolverProgram, quadratic, scaled
+from pgsr.models.start import duals_to_start, values_to_start
 from pgsr.models.unit_steps import absolute_values, unit_steps
 from pgsr.models.watch import within
 from pgsr.problems.problem import Problem
@@ -27,6 +28,14 @@ BYTES_PER_UNKNOWN = 400
 
 BYTES_PER_STEPPED_UNKNOWN = 6_000
 """The memory of a program of unit steps, a few dozen steps per unknown."""
+
+STARTING: dict[Kind, str] = {
+    Kind.LP: 'MathOpt("PDLP")',
+    Kind.QP: 'MathOpt("PDLP")',
+    Kind.MILP: 'Gurobi(), MathOpt("GSCIP"), CpSat() or Scip()',
+    Kind.MIQP: 'Gurobi(), MathOpt("GSCIP") or Scip()',
+}
+"""Some solvers that take a start of this kind of program."""
 
 
 class Route(Enum):
@@ -171,17 +180,49 @@ class SolverModel(GatedMethod):
         size = BYTES_PER_STEPPED_UNKNOWN if self.route(problem) is Route.STEPS else BYTES_PER_UNKNOWN
         return size * problem.n_unknowns
 
+    @property
+    def starts(self) -> frozenset[Kind]:
+        """The kinds of programs that the solver solves from values that it is given, `SolverProgram.start`."""
+        return frozenset()
+
+    def no_start(self, problem: Problem) -> str | None:
+        """Give the reason why this solver cannot start from the result of another solve, or None if it can."""
+        kind = self._kind_handed_over(problem)
+        if kind is None or kind in self.starts:
+            return None
+        return (
+            f"{self!r} takes no start of a {kind.value} ({kind.name}); leave warm_start= out, or take {STARTING[kind]}"
+        )
+
+    def _kind_handed_over(self, problem: Problem) -> Kind | None:
+        """The kind of program that the solver gets in the end, after relaxing or steps."""
+        route, kind = self.route(problem), _kind(problem)
+        if route is Route.STEPS:
+            return Kind.MILP if Kind.MILP in self.takes else Kind.LP
+        if route is Route.RELAXED:
+            return Kind.LP if kind is Kind.MILP else Kind.QP
+        return None if route is None else kind
+
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
+        return self._answered(problem, deadline, None)
+
+    def answer_from(self, problem: Problem, deadline: Deadline, start: Result) -> Result:
+        return self._answered(problem, deadline, start)
+
+    def _answered(self, problem: Problem, deadline: Deadline, start: Result | None) -> Result:
         route = self.route(problem)
         assert route is not None
         before = deadline.spent
         program = formulate(problem if route is not Route.RELAXED else problem.relaxed())
+        values = None if start is None else values_to_start(problem, program, start)
         clock = _Clock(deadline, Seconds(formulate=deadline.spent - before))
         try:
             if route is Route.STEPS:
-                answer = self._by_steps(program, clock)
+                answer = self._by_steps(program, values, clock)
             else:
-                answer = self._once(absolute_values(program) if program.norm == 1 else quadratic(program), clock)
+                handed = (absolute_values if program.norm == 1 else quadratic)(program, values)
+                duals = None if start is None or program.integer else duals_to_start(program, problem, start)
+                answer = self._once(replace(handed, start_duals=duals), clock)
         except Stopped as refused:
             return Result(refused.status, refused.reason, seconds=clock.seconds)
         answer = answer.of_cells(program)
@@ -215,7 +256,7 @@ class SolverModel(GatedMethod):
         clock.add(run)
         return _checked(self.name, run.answer, program, unit)
 
-    def _by_steps(self, program: Program, clock: "_Clock") -> Answer:
+    def _by_steps(self, program: Program, values: np.ndarray | None, clock: "_Clock") -> Answer:
         """The last answer of the sequence; its bound holds for the squares as well, since no line lies above them."""
         answers: list[Answer] = []
         integers = Kind.MILP in self.takes
@@ -230,7 +271,7 @@ class SolverModel(GatedMethod):
                 answers[-1] = replace(answers[-2], claim=Claim.STOPPED)
             return last.values[: program.n] if last.claim is Claim.OPTIMAL and last.values is not None else None
 
-        unit_steps(program, solve)
+        unit_steps(program, solve, values)
         return answers[-1]
 
 

@@ -46,6 +46,10 @@ class Copt(SolverModel):
     def takes(self) -> frozenset[Kind]:
         return frozenset(Kind)
 
+    @property
+    def starts(self) -> frozenset[Kind]:
+        return frozenset({Kind.MILP, Kind.MIQP})
+
     def unavailable(self) -> Result | None:
         copt = load("coptpy")
         if copt is None:
@@ -90,6 +94,9 @@ class Copt(SolverModel):
             parameters |= dict.fromkeys(("FeasTol", "DualTol"), self.tolerance or 1e-9)
         for name, value in {**parameters, **self.options}.items():
             model.setParam(name, value)
+        if program.start is not None:
+            model.setMipStart(model.getVars(), program.start.tolist())
+            model.loadMipStart()
         formulated = time.perf_counter()
         try:
             model.solve()

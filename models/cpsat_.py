@@ -55,6 +55,10 @@ class CpSat(SolverModel):
     def takes(self) -> frozenset[Kind]:
         return frozenset({Kind.MILP})
 
+    @property
+    def starts(self) -> frozenset[Kind]:
+        return self.takes
+
     def unavailable(self) -> Result | None:
         return not_installed("ortools") if load("ortools.sat.python.cp_model") is None else None
 
@@ -87,6 +91,9 @@ class CpSat(SolverModel):
         linear = np.flatnonzero(program.linear)
         costs = program.linear[linear].astype(int).tolist()
         model.minimize(cp_model.LinearExpr.weighted_sum([v[j] for j in linear], costs))
+        if program.start is not None:
+            for variable, value in zip(v, np.clip(np.rint(program.start), low, high).astype(int).tolist(), strict=True):
+                model.add_hint(variable, value)
         solver = cp_model.CpSolver()
         for name, value in self.parameters().items():
             setattr(solver.parameters, name, value)

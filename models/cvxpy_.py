@@ -2,8 +2,9 @@
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ class _Known:
     """What it calls those of continuous programs."""
     gap: str | None = None
     """What it calls the gap of integer programs at which it stops; 0 makes it go on until nothing is left."""
+    starts: frozenset[Kind] = frozenset()
+    """The kinds of programs that it solves from given values."""
 
 
 SOLVERS: Mapping[str, _Known] = {
@@ -46,12 +49,18 @@ SOLVERS: Mapping[str, _Known] = {
         "time_limit",
         ("primal_feasibility_tolerance", "dual_feasibility_tolerance"),
         "mip_rel_gap",
+        frozenset({Kind.MILP}),
     ),
-    "OSQP": _Known(_BOTH, "osqp", "time_limit", ("eps_abs", "eps_rel")),
+    "OSQP": _Known(_BOTH, "osqp", "time_limit", ("eps_abs", "eps_rel"), starts=_BOTH),
     "PIQP": _Known(_BOTH, "piqp", None, ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel")),
-    "SCS": _Known(_BOTH, "scs", "time_limit_secs", ("eps_abs", "eps_rel")),
+    "SCS": _Known(_BOTH, "scs", "time_limit_secs", ("eps_abs", "eps_rel"), starts=_BOTH),
     "GUROBI": _Known(
-        _BOTH | _INTEGER, "gurobipy", "TimeLimit", ("FeasibilityTol", "OptimalityTol", "BarConvTol"), "MIPGap"
+        _BOTH | _INTEGER,
+        "gurobipy",
+        "TimeLimit",
+        ("FeasibilityTol", "OptimalityTol", "BarConvTol"),
+        "MIPGap",
+        _INTEGER,
     ),
     "SCIP": _Known(_INTEGER, "pyscipopt", "scip_params.limits/time", gap="scip_params.limits/gap"),
     "MOSEK": _Known(_BOTH, "mosek", None, ("eps",)),
@@ -130,6 +139,10 @@ class Cvxpy(SolverModel):
     def takes(self) -> frozenset[Kind]:
         return SOLVERS[self.solver].takes if self.solver in SOLVERS else _BOTH
 
+    @property
+    def starts(self) -> frozenset[Kind]:
+        return SOLVERS[self.solver].starts if self.solver in SOLVERS else frozenset()
+
     def unavailable(self) -> Result | None:
         cvxpy = load("cvxpy")
         if cvxpy is None:
@@ -171,11 +184,13 @@ class Cvxpy(SolverModel):
         cvxpy = load("cvxpy")
         start = time.perf_counter()
         model, v, rows, order = _model(cvxpy, program)
-        options = self.solver_options(time_limit, program.is_integer)
+        options, warm = self.solver_options(time_limit, program.is_integer), program.start is not None
         data, chain, inverse = model.get_problem_data(self.solver, solver_opts=options)
+        if program.start is not None and self.solver != "GUROBI":
+            model._solver_cache[self.solver] = _PAST[self.solver](program, data, options)
         formulated = time.perf_counter()
         try:
-            raw = chain.solve_via_data(model, data, solver_opts=options)
+            raw = chain.solve_via_data(model, data, warm_start=warm, solver_opts=options)
         except Exception as error:
             if self.solver in REMEDIES and "icense" in str(error):
                 refusal = str(error).splitlines()[0]
@@ -237,8 +252,13 @@ def _unknowns(cvxpy: Any, program: SolverProgram) -> Any:
     n = int(program.integer.sum())
     assert program.integer[:n].all(), "cells come first"
     if n in (0, program.n):
-        return cvxpy.Variable(program.n, integer=n > 0)
-    return cvxpy.hstack([cvxpy.Variable(n, integer=True), cvxpy.Variable(program.n - n)])
+        parts = [cvxpy.Variable(program.n, integer=n > 0)]
+    else:
+        parts = [cvxpy.Variable(n, integer=True), cvxpy.Variable(program.n - n)]
+    if program.start is not None:  # where CVXPY hands these on to a solver, as to Gurobi
+        for part, values in zip(parts, np.split(program.start, [parts[0].size]), strict=False):
+            part.save_value(values)
+    return parts[0] if len(parts) == 1 else cvxpy.hstack(parts)
 
 
 def _dual(constraint: Any) -> np.ndarray | None:
@@ -246,3 +266,51 @@ def _dual(constraint: Any) -> np.ndarray | None:
         return np.zeros(0)
     value = constraint.dual_value
     return None if value is None else np.atleast_1d(np.asarray(value, float))
+
+
+def _past_of_highs(program: SolverProgram, data: Any, options: Any) -> Any:
+    """What CVXPY keeps of a solve with HiGHS, from which the next one starts."""
+    del data, options
+    solution = load("highspy").HighsSolution()
+    solution.col_value = np.asarray(program.start).tolist()
+    return None, None, {"model_status": "kOptimal", "solution": solution}
+
+
+def _past_of_scs(program: SolverProgram, data: Any, options: Any) -> Any:
+    """What CVXPY keeps of a solve with SCS: values, duals and slacks."""
+    del options
+    y = _all_duals(program, data["A"].shape[0])
+    return {"x": program.start, "y": y, "s": data["b"] - data["A"] @ program.start}
+
+
+def _past_of_osqp(program: SolverProgram, data: Any, options: Any) -> Any:
+    """What CVXPY keeps of a solve with OSQP: a solver with its program, and what it found."""
+    n_rows = len(data["b"]) + len(data["G"])
+    rows = sparse.csc_matrix(sparse.vstack([data["A"], data["F"]]))
+    low = np.concatenate([data["b"], np.full(len(data["G"]), -np.inf)])
+    solver = load("osqp").OSQP()
+    squares = sparse.csc_matrix(sparse.triu(data["P"]))
+    solver.setup(squares, data["q"], rows, low, np.concatenate([data["b"], data["G"]]), verbose=False, **options)
+    found = SimpleNamespace(x=program.start, y=_all_duals(program, n_rows), info=SimpleNamespace(status_val=1))
+    return solver, data, found
+
+
+def _all_duals(program: SolverProgram, n_rows: int) -> np.ndarray:
+    """The duals to start from, of equalities, inequalities and, as stationarity says, bounds; 0 where none are known."""
+    y = np.zeros(n_rows)
+    if program.start_duals is not None and program.start is not None:
+        duals, order_duals = program.start_duals
+        slope = 2.0 * program.quadratic * program.start + program.linear
+        slope = slope + program.matrix.T @ duals + program.order.T @ order_duals
+        low, high = np.isfinite(program.lower), np.isfinite(program.upper)
+        known = np.concatenate([duals, order_duals, np.maximum(slope[low], 0.0), np.maximum(-slope[high], 0.0)])
+        y[: len(known)] = known
+    return y
+
+
+_PAST: Mapping[str, Callable[[SolverProgram, Any, Any], Any]] = {
+    "HIGHS": _past_of_highs,
+    "SCS": _past_of_scs,
+    "OSQP": _past_of_osqp,
+}
+"""What CVXPY would keep of a solve that had ended at the start; it starts these solvers from that alone."""

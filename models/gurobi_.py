@@ -46,6 +46,10 @@ class Gurobi(SolverModel):
     def takes(self) -> frozenset[Kind]:
         return frozenset(Kind)
 
+    @property
+    def starts(self) -> frozenset[Kind]:
+        return frozenset({Kind.MILP, Kind.MIQP})
+
     def unavailable(self) -> Result | None:
         return not_installed("gurobipy") if load("gurobipy") is None else None
 
@@ -99,6 +103,8 @@ class Gurobi(SolverModel):
                     model.Params.TimeLimit = time_limit
                 for name, value in self.parameters(program.is_integer).items():
                     model.setParam(name, value)
+                if program.start is not None:
+                    v.Start = program.start
                 model.update()
                 formulated = time.perf_counter()
                 model.optimize()

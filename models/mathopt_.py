@@ -65,6 +65,10 @@ class MathOpt(SolverModel):
     def takes(self) -> frozenset[Kind]:
         return SOLVERS[self.solver]
 
+    @property
+    def starts(self) -> frozenset[Kind]:
+        return self.takes if self.solver in ("GSCIP", "PDLP", "HIGHS") else frozenset()
+
     def unavailable(self) -> Result | None:
         return not_installed("ortools") if load(_MODULE) is None else None
 
@@ -82,7 +86,14 @@ class MathOpt(SolverModel):
         model = mathopt.Model.from_model_proto(_proto(program))
         parameters = self._parameters(mathopt, time_limit)
         formulated = time.perf_counter()
-        answer = mathopt.solve(model, mathopt.SolverType[self.solver], params=parameters)
+        first = mathopt.ModelSolveParameters()
+        if program.start is not None:
+            hint = mathopt.SolutionHint(dict(zip(model.variables(), program.start.tolist(), strict=True)))
+            if program.start_duals is not None:
+                slopes = -np.concatenate(program.start_duals)
+                hint.dual_values = dict(zip(model.linear_constraints(), slopes.tolist(), strict=True))
+            first.solution_hints.append(hint)
+        answer = mathopt.solve(model, mathopt.SolverType[self.solver], params=parameters, model_params=first)
         spent = time.perf_counter() - formulated
         return Run(_answer(mathopt, answer, model, program), formulated - start, spent)
 

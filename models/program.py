@@ -26,6 +26,9 @@ class SolverProgram:
         integer: shape (n,), bool.
         reach: (low, high), shape (n,) each: some optimum lies between, whatever the bounds say.
         constant: what the program's objective has besides.
+        start: values v from which a solver starts that can, not necessarily within bounds and rows; or None.
+        start_duals: duals of equalities and inequalities beside `start`, signed as in `pgsr.models.judge.Answer`; or
+            None.
     """
 
     quadratic: np.ndarray
@@ -39,6 +42,8 @@ class SolverProgram:
     integer: np.ndarray
     reach: tuple[np.ndarray, np.ndarray]
     constant: float = 0.0
+    start: np.ndarray | None = None
+    start_duals: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def n(self) -> int:
@@ -74,6 +79,9 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
     forced = [program.right, np.minimum(program.order_right, 0), np.maximum(program.lower, 0)]
     sizes = np.concatenate([np.abs(part[np.isfinite(part) & (part != 0)]).astype(float) for part in forced])
     unit = max(1.0, float(np.sqrt(np.mean(sizes**2)))) if len(sizes) else 1.0
+    duals = program.start_duals
+    if duals is not None and program.is_quadratic:
+        duals = duals[0] / unit, duals[1] / unit
     return (
         replace(
             program,
@@ -83,13 +91,19 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
             lower=program.lower / unit,
             upper=program.upper / unit,
             reach=(program.reach[0] / unit, program.reach[1] / unit),
+            start=None if program.start is None else program.start / unit,
+            start_duals=duals,
         ),
         unit,
     )
 
 
-def quadratic(program: Program) -> SolverProgram:
-    """The program as it stands, for solvers that take squares, or where it has none and no magnitudes either."""
+def quadratic(program: Program, start: np.ndarray | None = None) -> SolverProgram:
+    """The program as it stands, for solvers that take squares, or where it has none and no magnitudes either.
+
+    Args:
+        start: values z from which a solver may start, shape (n,).
+    """
     assert program.norm == 2 or not program.weight.any()
     return SolverProgram(
         quadratic=program.weight.astype(float),
@@ -102,4 +116,5 @@ def quadratic(program: Program) -> SolverProgram:
         upper=program.upper,
         integer=np.full(program.n, program.integer),
         reach=program.reach,
+        start=start,
     )

@@ -30,6 +30,8 @@ class _Known:
     dense: bool = False
     strict: bool = False
     """Whether every unknown needs a square in the objective."""
+    starts: bool = False
+    """Whether it takes values to start from."""
 
     @property
     def tolerances(self) -> list[str]:
@@ -46,7 +48,8 @@ SOLVERS: Mapping[str, _Known] = {
             "check_duality_gap": True,
             "eps_duality_gap_abs": 1e-9,
             "eps_duality_gap_rel": 1e-9,
-        }
+        },
+        starts=True,
     ),
     "qpalm": _Known({"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 1_000_000}, "time_limit"),
     "cvxopt": _Known({"abstol": 1e-9, "reltol": 1e-9, "feastol": 1e-9}),
@@ -97,6 +100,10 @@ class QpSolvers(SolverModel):
     def takes(self) -> frozenset[Kind]:
         return frozenset({Kind.QP})
 
+    @property
+    def starts(self) -> frozenset[Kind]:
+        return self.takes if SOLVERS[self.solver].starts else frozenset()
+
     def unavailable(self) -> Result | None:
         qpsolvers = load("qpsolvers")
         if qpsolvers is None:
@@ -132,7 +139,7 @@ class QpSolvers(SolverModel):
             options.setdefault(known.limit, time_limit)
         problem = qpsolvers.Problem(*_arrays(program, known.dense))
         formulated = time.perf_counter()
-        solution = qpsolvers.solve_problem(problem, self.solver, **options)
+        solution = qpsolvers.solve_problem(problem, self.solver, initvals=program.start, **options)
         spent = time.perf_counter() - formulated
         out_of_time = time_limit is not None and spent >= 0.95 * time_limit
         claim = Claim.OPTIMAL if solution.found else Claim.STOPPED if out_of_time else Claim.FAILED

@@ -32,6 +32,10 @@ class Scip(SolverModel):
     def takes(self) -> frozenset[Kind]:
         return frozenset({Kind.MILP, Kind.MIQP})
 
+    @property
+    def starts(self) -> frozenset[Kind]:
+        return self.takes
+
     def unavailable(self) -> Result | None:
         return not_installed("pyscipopt") if load("pyscipopt") is None else None
 
@@ -65,6 +69,13 @@ class Scip(SolverModel):
             model.addCons(scip.quicksum(float(program.quadratic[j]) * v[j] * v[j] for j in squares) <= bound)
             objective = objective + bound
         model.setObjective(objective)
+        if program.start is not None:
+            solution = model.createSol()
+            for variable, value in zip(v, program.start.tolist(), strict=True):
+                model.setSolVal(solution, variable, value)
+            if program.is_quadratic:
+                model.setSolVal(solution, bound, float(program.quadratic @ program.start**2))
+            model.addSol(solution)
         model.setParams(self.parameters())
         if time_limit is not None:
             model.setParam("limits/time", time_limit)

@@ -9,13 +9,13 @@ from scipy import sparse
 from pgsr.models.program import Program, SolverProgram
 
 
-def absolute_values(program: Program) -> SolverProgram:
+def absolute_values(program: Program, start: np.ndarray | None = None) -> SolverProgram:
     """Write |z| = up + down with z = base + up - down: two more unknowns and one more row per cell.
 
         minimise    sum_j weight[j] (up[j] + down[j])    + a constant where a bound keeps z[j] away from 0
         subject to  z = base + up - down,  up, down >= 0,  and the program's own conditions.
 
-    `base` is 0, or the bound nearest to it.
+    `base` is 0, or the bound nearest to it; `start` are values z from which a solver may start.
     """
     assert program.norm == 1
     base = np.clip(0.0, program.lower, program.upper)
@@ -23,10 +23,12 @@ def absolute_values(program: Program) -> SolverProgram:
     # Beyond a bound above 0 there is no way down, and conversely.
     up, down = (base >= 0) & (weight > 0), (base <= 0) & (weight > 0)
     return _stepped(program, base, _Steps(np.flatnonzero(up), weight[up], np.full(up.sum(), np.inf)),
-                    _Steps(np.flatnonzero(down), weight[down], np.full(down.sum(), np.inf)))  # fmt: skip
+                    _Steps(np.flatnonzero(down), weight[down], np.full(down.sum(), np.inf)), start)  # fmt: skip
 
 
-def unit_steps(program: Program, solve: Callable[[SolverProgram], np.ndarray | None]) -> int:
+def unit_steps(
+    program: Program, solve: Callable[[SolverProgram], np.ndarray | None], start: np.ndarray | None = None
+) -> int:
     """Solve an integer quadratic program by linear ones, exactly.
 
     At integers a convex square equals the piecewise linear function through its values, whose step from b to b + 1
@@ -44,6 +46,7 @@ def unit_steps(program: Program, solve: Callable[[SolverProgram], np.ndarray | N
     Args:
         program: norm 2.
         solve: solves a linear program and returns z, shape (n,), or None to stop.
+        start: values z from which a solver may start, of every program of the sequence; shape (n,).
 
     Returns:
         The number of programs solved.
@@ -53,10 +56,12 @@ def unit_steps(program: Program, solve: Callable[[SolverProgram], np.ndarray | N
     assert program.norm == 2
     base = np.rint(np.clip(0.0, program.lower, program.upper))
     chords = _Chords.first(program, base)
+    if start is not None:  # with the steps next to it the start's distance is exact
+        chords = chords.refined(program, base, start) or chords
     rounds = 0
     while True:
         rounds += 1
-        z = solve(_stepped(program, base, *chords.steps(program, base)))
+        z = solve(_stepped(program, base, *chords.steps(program, base), start))
         if z is None:
             return rounds
         finer = chords.refined(program, base, z)
@@ -72,6 +77,17 @@ class _Steps:
     cell: np.ndarray
     cost: np.ndarray
     length: np.ndarray
+
+    def taken(self, distance: np.ndarray) -> np.ndarray:
+        """How much of every piece a distance of each cell takes, cheapest pieces first; distances below 0 take none."""
+        order = np.lexsort((self.cost, self.cell))
+        cell = self.cell[order]
+        want = np.maximum(distance[cell], 0.0)
+        length = np.minimum(self.length[order], want)
+        before = np.cumsum(length) - length
+        taken = np.empty(len(cell))
+        taken[order] = np.clip(want - (before - before[np.searchsorted(cell, cell)]), 0.0, length)
+        return taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +185,7 @@ def _merged(have: tuple[np.ndarray, np.ndarray], new: tuple[np.ndarray, np.ndarr
     return cells[order], offsets[order]
 
 
-def _stepped(program: Program, base: np.ndarray, up: _Steps, down: _Steps) -> SolverProgram:
+def _stepped(program: Program, base: np.ndarray, up: _Steps, down: _Steps, start: np.ndarray | None) -> SolverProgram:
     """The program in (z, ups, downs) with the link z = base + sum of ups - sum of downs of every z with a weight."""
     n, n_steps = program.n, len(up.cell) + len(down.cell)
     linked = np.flatnonzero(program.weight)
@@ -194,6 +210,7 @@ def _stepped(program: Program, base: np.ndarray, up: _Steps, down: _Steps) -> So
             np.concatenate([program.reach[1], _largest(program, length)]),
         ),
         constant=float(program.weight @ np.abs(base) ** program.norm),
+        start=None if start is None else np.concatenate([start, up.taken(start - base), down.taken(base - start)]),
     )
 
 

@@ -38,6 +38,10 @@ class Xpress(SolverModel):
     def takes(self) -> frozenset[Kind]:
         return frozenset(Kind)
 
+    @property
+    def starts(self) -> frozenset[Kind]:
+        return frozenset({Kind.MILP, Kind.MIQP})
+
     def unavailable(self) -> Result | None:
         return not_installed("xpress") if load("xpress") is None else None
 
@@ -67,6 +71,8 @@ class Xpress(SolverModel):
             if time_limit is not None:
                 model.controls.timelimit = time_limit
             model.loadMIQP(**_arrays(program))
+            if program.start is not None:
+                model.addMipSol(program.start.tolist())
             formulated = time.perf_counter()
             model.optimize()
         except (xpress.SolverError, xpress.ModelError, xpress.InterfaceError) as error:

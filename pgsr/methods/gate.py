@@ -21,7 +21,7 @@ from pgsr.checks import checked_limit, require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.engines.losses import Huber
-from pgsr.errors import MemoryNeededError, TooLargeError
+from pgsr.errors import MemoryNeededError, MethodError, TooLargeError
 from pgsr.machine import compilation, memory
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.methods.zero_sizes import WithoutZeroSizes
@@ -159,15 +159,36 @@ class GatedMethod(ABC):
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         """Solve a problem that passed the gate."""
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
+    def no_start(self, problem: Problem) -> str | None:
+        """Give the reason why this method cannot start from the result of another solve, or None if it can."""
+        del problem
+        return f"{self!r} takes no start; leave warm_start= out, or take a solver model of pgsr.models that takes one"
+
+    def answer_from(self, problem: Problem, deadline: Deadline, start: Result) -> Result:
+        """Solve as `answer` does, from the estimate of another solve; of methods whose `no_start` gives None."""
+        del start
+        return self.answer(problem, deadline)
+
+    def solve(self, problem: Problem, time_limit: float | None = None, *, warm_start: Result | None = None) -> Result:
         """Solve within `time_limit` seconds, compilation apart; an unsolved problem has a status with a reason.
+
+        Args:
+            problem: what is asked.
+            time_limit: seconds, or None.
+            warm_start: a result for the same regions and sizes, such as of another draw of the noise or another method,
+                from which the solve starts; its answer need not be feasible here. A method that takes no start is
+                UNSUPPORTED then.
 
         Raises:
             ArgumentError: an argument is of the wrong kind.
+            MethodError: `warm_start` has no estimate, or one of other regions or sizes.
         """
         require_kind(problem, Problem, "the problem", "give Problem.m_h(measurement) or another constructor's")
         deadline = Deadline(checked_limit(time_limit))
         reason = self.supports(problem)
+        if warm_start is not None:
+            _require_same_cells(problem, warm_start)
+            reason = reason or self.no_start(problem)
         if reason is not None:
             return Result(Status.UNSUPPORTED, reason)
         if problem.contradiction is not None:
@@ -182,7 +203,10 @@ class GatedMethod(ABC):
         asked = problem if smaller is None else smaller.reduced
         try:
             memory.require(self.bytes_needed(asked), repr(problem))
-            result = self.answer(asked, deadline)
+            if warm_start is None:
+                result = self.answer(asked, deadline)
+            else:
+                result = self.answer_from(asked, deadline, warm_start)
             if result.multipliers is not None and not asked.integer:
                 result = replace(result, problem=asked)
             result = result if smaller is None else smaller.restored(result)
@@ -191,6 +215,22 @@ class GatedMethod(ABC):
         except (MemoryNeededError, TooLargeError) as error:
             result = Result(Status.TOO_LARGE, str(error), seconds=Seconds(solve=deadline.spent))
         return replace(result, seconds=replace(result.seconds, compile=deadline.compiling))
+
+
+def _require_same_cells(problem: Problem, start: Result) -> None:
+    """Raise `MethodError` unless a result has an estimate of the problem's regions and sizes."""
+    require_kind(start, Result, "warm_start", "give a result of solve")
+    estimate = start.answer
+    if estimate is None:
+        raise MethodError(f"warm_start is a result without an estimate, {start!r}; give one with an answer, or None")
+    if estimate.hierarchy.paths != problem.hierarchy.paths:
+        regions = f"{estimate.hierarchy.n_regions:,} regions, {problem!r} has {problem.hierarchy.n_regions:,}"
+        raise MethodError(f"warm_start is an estimate of other regions ({regions}); give a result for the same ones")
+    if estimate.sizes.max_sizes != problem.sizes.max_sizes:
+        raise MethodError(
+            f"warm_start is an estimate of sizes {estimate.sizes.text}, {problem!r} has {problem.sizes.text}; give a "
+            "result for the same sizes"
+        )
 
 
 def stated_besides(problem: Problem) -> list[Besides]:
