@@ -296,14 +296,13 @@ def _past_of_osqp(program: SolverProgram, data: Any, options: Any) -> Any:
 
 
 def _all_duals(program: SolverProgram, n_rows: int) -> np.ndarray:
-    """The duals to start from, of equalities, inequalities and, as stationarity says, bounds; 0 where none are known."""
+    """The duals to start from, of equalities, inequalities and bounds; 0 where none are known."""
     y = np.zeros(n_rows)
-    if program.start_duals is not None and program.start is not None:
-        duals, order_duals = program.start_duals
-        slope = 2.0 * program.quadratic * program.start + program.linear
-        slope = slope + program.matrix.T @ duals + program.order.T @ order_duals
+    if program.start_duals is not None:
         low, high = np.isfinite(program.lower), np.isfinite(program.upper)
-        known = np.concatenate([duals, order_duals, np.maximum(slope[low], 0.0), np.maximum(-slope[high], 0.0)])
+        of_bounds = program.start_bound_duals
+        of_sides = np.maximum(-of_bounds[low], 0.0), np.maximum(of_bounds[high], 0.0)
+        known = np.concatenate([*program.start_duals, *of_sides])
         y[: len(known)] = known
     return y
 

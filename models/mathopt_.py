@@ -67,7 +67,7 @@ class MathOpt(SolverModel):
 
     @property
     def starts(self) -> frozenset[Kind]:
-        return self.takes if self.solver in ("GSCIP", "PDLP", "HIGHS") else frozenset()
+        return self.takes if self.solver == "PDLP" else frozenset(kind for kind in self.takes if kind.integer)
 
     def unavailable(self) -> Result | None:
         return not_installed("ortools") if load(_MODULE) is None else None

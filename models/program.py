@@ -62,6 +62,16 @@ class SolverProgram:
                 yield matrix.indices[part], matrix.data[part], float(value), equal
 
     @property
+    def start_bound_duals(self) -> np.ndarray:
+        """The duals of bounds beside `start_duals`, by stationarity: positive of upper ones, negative of lower ones."""
+        assert self.start is not None
+        assert self.start_duals is not None
+        duals, order_duals = self.start_duals
+        slope = 2.0 * self.quadratic * self.start + self.linear + self.matrix.T @ duals + self.order.T @ order_duals
+        free_up, free_down = np.isinf(self.upper), np.isinf(self.lower)
+        return np.where((slope < 0) & free_up | (slope > 0) & free_down, 0.0, -slope)
+
+    @property
     def is_quadratic(self) -> bool:
         return bool(self.quadratic.any())
 

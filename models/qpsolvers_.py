@@ -137,6 +137,10 @@ class QpSolvers(SolverModel):
         options = {**known.options, **near, **self.options}
         if time_limit is not None and known.limit is not None:
             options.setdefault(known.limit, time_limit)
+        if program.start_duals is not None:  # beside values, as only proxqp takes them
+            bounded = np.isfinite(program.lower).any() or np.isfinite(program.upper).any()
+            of_bounds = [program.start_bound_duals] if bounded else []
+            options |= {"y": program.start_duals[0], "z": np.concatenate([program.start_duals[1], *of_bounds])}
         problem = qpsolvers.Problem(*_arrays(program, known.dense))
         formulated = time.perf_counter()
         solution = qpsolvers.solve_problem(problem, self.solver, initvals=program.start, **options)

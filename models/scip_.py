@@ -63,18 +63,19 @@ class Scip(SolverModel):
             total = scip.quicksum(float(a) * v[j] for j, a in zip(columns, coefficients, strict=True))
             model.addCons(total == right if equal else total <= right)
         objective = scip.quicksum(float(program.linear[j]) * v[j] for j in np.flatnonzero(program.linear))
+        first = [] if program.start is None else list(zip(v, program.start.tolist(), strict=True))
         if program.is_quadratic:
             bound = model.addVar(lb=0.0)
             squares = np.flatnonzero(program.quadratic)
             model.addCons(scip.quicksum(float(program.quadratic[j]) * v[j] * v[j] for j in squares) <= bound)
             objective = objective + bound
+            if program.start is not None:
+                first.append((bound, float(program.quadratic @ program.start**2)))
         model.setObjective(objective)
-        if program.start is not None:
+        if first:
             solution = model.createSol()
-            for variable, value in zip(v, program.start.tolist(), strict=True):
+            for variable, value in first:
                 model.setSolVal(solution, variable, value)
-            if program.is_quadratic:
-                model.setSolVal(solution, bound, float(program.quadratic @ program.start**2))
             model.addSol(solution)
         model.setParams(self.parameters())
         if time_limit is not None:

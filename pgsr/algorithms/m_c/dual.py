@@ -238,6 +238,16 @@ class TreeDual(ABC):
         prices[:, : self.n] = point.prices[self.node_of]
         return Multipliers(prices, np.zeros(0 if totals is None else len(totals)))
 
+    def prices_of(self, multipliers: Multipliers) -> np.ndarray | None:
+        """Read the prices of all nodes from multipliers, as `multipliers` writes them; None where shapes differ."""
+        prices = multipliers.consistency
+        wanted = self.problem.hierarchy.n_inner, self.problem.target.shape[1]
+        if isinstance(prices, tuple) or prices.shape != wanted or not len(self.kept):
+            return None
+        prices = np.ascontiguousarray(prices[self.kept, : self.n], float)
+        prices[0, : self.first_free] = 0.0  # as at every root without weight
+        return prices
+
 
 class _System:
     """The system of Newton's directions at the blocks that a dual has now: its Hessian, and the preconditioner."""

@@ -120,11 +120,29 @@ class CumulativeProjection(GatedMethod):
         per_leaf = 24 if problem.conditions is None else 40
         return 140 * n_inner + per_leaf * (problem.n_unknowns - n_inner) + 8 * n_dense
 
+    def no_start(self, problem: Problem) -> str | None:
+        if problem.sizes.equal:
+            return None
+        return f"{self!r} takes no start where levels have sizes of their own; leave warm_start= out"
+
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         if not problem.sizes.equal:
             return self._judged(problem, *_folded(problem, deadline), deadline)
+        return self._ascended(problem, SquaresDual(problem), None, deadline)
+
+    def answer_from(self, problem: Problem, deadline: Deadline, start: Result) -> Result:
         dual = SquaresDual(problem)
-        answer = maximise(dual, self.gap / 2, deadline)
+        prices = None if start.multipliers is None else dual.prices_of(start.multipliers)
+        if prices is None:
+            raise Stopped(
+                Status.UNSUPPORTED,
+                f"{self!r} starts from prices of consistency, and {start!r} has none for {problem!r}; give a result of "
+                f"{self!r} for another draw, or leave warm_start= out",
+            )
+        return self._ascended(problem, dual, prices, deadline)
+
+    def _ascended(self, problem: Problem, dual: SquaresDual, start: np.ndarray | None, deadline: Deadline) -> Result:
+        answer = maximise(dual, self.gap / 2, deadline, start)
         late = f"{deadline.limit:g} s and {answer.steps} steps" if answer.timed_out else ""
         return self._judged(problem, dual.multipliers(answer.point), answer.x, deadline, late)
 
