@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pgsr import algorithms
+from pgsr.bounds import lower_bound
 from pgsr.machine.compilation import compilation
 from pgsr.methods import toys
 from pgsr.methods.catalogue import Use
@@ -44,6 +45,7 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
         yield _timed(repr(method), lambda method=method: _solve_toys(method))
     if methods is None:
         yield _timed("draws of the posterior", _draw)
+        yield _timed("lower bounds", lambda: lower_bound([1, 1], 1))
         yield _timed("sizes per level", solve_levels)
         yield _timed("flows of many units", _send_many_units)
         yield _timed("CSV files", _read_a_table)

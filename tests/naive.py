@@ -382,3 +382,71 @@ def counts_within_bounds(
         return None, None
     costs = ((points - y) ** 2).sum(axis=(1, 2))
     return int(costs.min()), points[costs.argmin()]
+
+
+def bayes_risk_of_a_range(m: int, epsilon: float) -> float:
+    """The mean absolute error of the best estimate of k, uniform on 0..m, from the truncated geometric mechanism."""
+    a = math.exp(-epsilon)
+    risk = 0.0
+    for y in range(m + 1):
+        at_end = y in (0, m)
+        likely = [a ** abs(y - k) * (1 if at_end else 1 - a) / (1 + a) for k in range(m + 1)]
+        risk += min(sum(p * abs(k - r) for k, p in enumerate(likely)) for r in range(m + 1))
+    return risk / (m + 1) if m else 0.0
+
+
+def least_risk(loss: np.ndarray, distance: np.ndarray, prior: np.ndarray | None, epsilon: float) -> float:
+    """The least mean loss of any epsilon-DP mechanism, or with `prior` None the least largest one, by a linear program.
+
+    loss[input, answer]; P(answer | one input) <= exp(epsilon * distance) P(answer | another). With `prior` None the
+    largest loss is over all inputs; inputs to be left out of a mean have prior 0.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    inputs, answers = loss.shape
+    row, column, entry, n = [], [], [], 0
+    for one, other in product(range(inputs), repeat=2):
+        if one != other and distance[one, other] < math.inf:
+            for answer in range(answers):
+                row += [n, n]
+                column += [one * answers + answer, other * answers + answer]
+                entry += [math.exp(-epsilon * distance[one, other]), -1.0]
+                n += 1
+    cost = np.zeros(inputs * answers + 1)
+    upper = np.zeros(n)
+    if prior is None:
+        cost[-1] = 1
+        for one in range(inputs):
+            row += [n + one] * (answers + 1)
+            column += [*range(one * answers, (one + 1) * answers), inputs * answers]
+            entry += [*loss[one].tolist(), -1.0]
+        upper = np.zeros(n + inputs)
+    else:
+        cost[:-1] = (prior[:, None] * loss).ravel()
+    sums = coo_array(
+        (np.ones(inputs * answers), (np.repeat(np.arange(inputs), answers), np.arange(inputs * answers))),
+        shape=(inputs, len(cost)),
+    )
+    private = coo_array((entry, (row, column)), shape=(len(upper), len(cost)))
+    found = linprog(cost, private, upper, sums, np.ones(inputs), bounds=(0, None), method="highs")
+    assert found.status == 0, found.message
+    return float(found.fun)
+
+
+def best_corners(row: np.ndarray, epsilon: float, risk: Callable[[int, float], Any]) -> float:
+    """The best lower bound of a region by every way to give its heights and gaps to their corners, whole or halved."""
+    sizes = [s for s, groups in enumerate(row) if groups]
+    lengths = [min(sizes[0], 1)] if sizes else [0]
+    for s, after in zip(sizes, [*sizes[1:], min(sizes[-1] + 1, len(row) - 1)] if sizes else [], strict=True):
+        lengths += [int(row[s]), after - s]
+    of = {length: float(risk(length, epsilon)) for length in range(max(lengths) + 1)}
+    best = 0.0
+    for firsts in product(*({0, length // 2, length} for length in lengths)):
+        worth = 0.0
+        for i in range(1, len(lengths)):
+            p, q = lengths[i - 1] - firsts[i - 1], firsts[i]
+            if p and q:
+                worth += max(of[p], of[q], of[p - 1] + of[q - 1])
+        best = max(best, worth)
+    return best

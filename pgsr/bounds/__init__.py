@@ -1,0 +1,18 @@
+"""Bounds: below which error no epsilon-DP release of counts of groups by size can be expected.
+
+`lower_bound` is for the regions of a `CountOfCounts`, by the earth mover's distance. docs/bounds.md derives it.
+
+Files: `range_risk` the least error of one whole number in a range; `coordinates` which numbers vary near given counts,
+`splits_kernel` their best choice; `lower_bound` the sum.
+
+    >>> from pgsr import CountOfCounts, Hierarchy
+    >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40, 2], [0, 80, 30, 1]])
+    >>> lower_bound(truth, epsilon="1/2").emd.round(2)
+    array([5.55, 5.38, 5.31])
+"""
+
+from pgsr.bounds.coordinates import Coordinates, coordinates
+from pgsr.bounds.lower_bound import LowerBound, lower_bound
+from pgsr.bounds.range_risk import range_risk
+
+__all__ = ["Coordinates", "LowerBound", "coordinates", "lower_bound", "range_risk"]
