@@ -434,19 +434,32 @@ def least_risk(loss: np.ndarray, distance: np.ndarray, prior: np.ndarray | None,
     return float(found.fun)
 
 
-def best_corners(row: np.ndarray, epsilon: float, risk: Callable[[int, float], Any]) -> float:
-    """The best lower bound of a region by every way to give its heights and gaps to their corners, whole or halved."""
+def best_chain_of_boxes(row: np.ndarray, epsilon: float, risk: Callable[[int, float], Any], most: int) -> float:
+    """The largest sum of risks over every chain of boxes between corners and middles of the graph of c[s]."""
     sizes = [s for s, groups in enumerate(row) if groups]
-    lengths = [min(sizes[0], 1)] if sizes else [0]
-    for s, after in zip(sizes, [*sizes[1:], min(sizes[-1] + 1, len(row) - 1)] if sizes else [], strict=True):
-        lengths += [int(row[s]), after - s]
-    of = {length: float(risk(length, epsilon)) for length in range(max(lengths) + 1)}
-    best = 0.0
-    for firsts in product(*({0, length // 2, length} for length in lengths)):
-        worth = 0.0
-        for i in range(1, len(lengths)):
-            p, q = lengths[i - 1] - firsts[i - 1], firsts[i]
-            if p and q:
-                worth += max(of[p], of[q], of[p - 1] + of[q - 1])
-        best = max(best, worth)
-    return best
+    if not sizes:
+        return 0.0
+    corners, groups = [(max(sizes[0] - 1, 0), 0), (sizes[0], 0)], 0
+    for s, after in zip(sizes, [*sizes[1:], min(sizes[-1] + 1, len(row) - 1)], strict=True):
+        groups += int(row[s])
+        corners += [(s, groups), (after, groups)]
+    points = [corners[0]]
+    for (x, y), (after_x, after_y) in pairwise(corners):
+        points += [((x + after_x) // 2, (y + after_y) // 2), (after_x, after_y)]
+    turns = corners[1:-1]
+
+    def worth(i: int, j: int) -> float:
+        p, q = points[j][1] - points[i][1], points[j][0] - points[i][0]
+        inside = [turn for turn in range(len(turns)) if i < 2 * turn + 2 < j]
+        if not p or not q:
+            return 0.0
+        if len(inside) > 1:
+            return float(risk(p * q, epsilon)) if p * q <= most else 0.0
+        p, q = min(p, most + 1), min(q, most + 1)
+        one = min(p, most) * min(q, most // min(p, most))
+        return max(float(risk(one, epsilon)), float(risk(p - 1, epsilon)) + float(risk(q - 1, epsilon)))
+
+    best = [0.0] * len(points)
+    for j in range(1, len(points)):
+        best[j] = max([best[j - 1]] + [best[i] + worth(i, j) for i in range(j)])
+    return best[-1]

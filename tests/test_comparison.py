@@ -32,7 +32,8 @@ from pgsr import (
     certify,
     compare,
 )
-from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
+from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
+from pgsr.bounds import lower_bound
 from pgsr.comparison.comparing import label_of, template_of_arms
 from pgsr.comparison.row import Row
 from pgsr.machine.isolation import run_isolated
@@ -147,6 +148,21 @@ def test_without_a_truth_there_are_no_errors():
     table = compare(PROBLEM, [TreeProjection()], progress=False)
     assert table.rows[0].errors == {}
     assert len(table.plot().axes) == 1
+
+
+def test_with_an_epsilon_errors_are_also_shown_as_times_the_bound():
+    measured = Geometric(View.CUMULATIVE, "1").measure(TRUTH, Seeded("demo"))
+    table = compare(PROBLEM, [("Kuo", measured, Matching())], truth=TRUTH, epsilon="1", progress=False)
+    errors, bound = table.rows[0].errors, lower_bound(TRUTH, "1").emd
+    assert errors["times_bound"] == pytest.approx([errors["emd"][0] / bound[0], errors["emd"][1] / bound[1:].mean()])
+    shown = str(table)
+    assert "times the bound, level 1" in shown
+    assert f"{errors['times_bound'][1]:.2f}" in shown
+    assert table.to_frame()["times_bound_level0"][0] == errors["times_bound"][0]
+    without = compare(PROBLEM, [TreeProjection()], truth=TRUTH, epsilon="1", progress=False)
+    assert ("times_bound" in without.rows[0].errors) == ("emd" in without.rows[0].errors)
+    with pytest.raises(PgsrError, match="give truth="):
+        compare(PROBLEM, [TreeProjection()], epsilon="1", progress=False)
 
 
 def test_a_post_process_needs_a_measurement():

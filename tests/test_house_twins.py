@@ -128,8 +128,8 @@ TWINS = {
         "respond": ("naive.prices_of_linear_leaves", BEST_PRICES),
         "paid_on": ("sums by NumPy", BEST_PRICES),
     },
-    "bounds.splits_kernel": {
-        "best_splits": ("naive.best_corners", "test_bounds_lower_bound::test_splits_are_the_best_of_all"),
+    "bounds.boxes_kernel": {
+        "best_boxes": ("naive.best_chain_of_boxes", "test_bounds_lower_bound::test_chains_are_the_best_of_all"),
     },
     "certificates.chain_kernel": {
         "chain_closes": ("all monotone vectors", "test_certificates_regions_alone::test_chain_equals_brute_force"),

@@ -5,6 +5,7 @@ They show public generators with seeded noise. Those of published results, in do
 """
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from pgsr.algorithms import (
     Posterior,
     TreeProjection,
 )
+from pgsr.bounds import lower_bound
 from pgsr.data.views import cumulative, ranked
 from pgsr.datasets import census_like
 from pgsr.experiments.report.svg import write_svg
@@ -302,6 +304,42 @@ def intervals() -> Figure:
     return figure
 
 
+@cache
+def firms() -> CountOfCounts:
+    """3,000 made firms of 1 to 1,000 people: many small ones, and a long tail."""
+    sizes = np.minimum(1 + (2 * np.random.default_rng(2026).pareto(1.2, 3_000)).astype(int), 1_000)
+    return CountOfCounts(Hierarchy.from_parents(["Town"], [-1]), [np.bincount(sizes, minlength=1_001)])
+
+
+def bounds() -> Figure:
+    """The lower bound of one region over epsilon, and the errors of two releases."""
+    truth, epsilons = firms(), ("1/100", "1/50", "1/20", "1/10", "1/5", "1/2", "1", "2")
+    shown = [float(Fraction(epsilon)) for epsilon in epsilons]
+    figure = new_figure(WIDTH, 3.6)
+    axes = figure.subplots()
+    for view, words, colour, marker in (
+        (View.RANKED, "H_g: ranked sizes, isotonic regression", GREEN, "^"),
+        (View.CUMULATIVE, "H_c: cumulative counts, isotonic regression", BLUE, "o"),
+    ):
+        errors = [[_error_alone(truth, view, epsilon, i) for i in range(REPLICATES)] for epsilon in epsilons]
+        spread = np.std(errors, axis=1, ddof=1) / REPLICATES**0.5
+        axes.errorbar(shown, np.mean(errors, axis=1), spread, color=colour, marker=marker, capsize=3, label=words)
+    bound = [lower_bound(truth, epsilon).emd[0] for epsilon in epsilons]
+    axes.plot(shown, bound, color=BLACK, lw=1.5, label="lower bound for any release, near this truth")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    finish(axes, "epsilon (log scale)", "mean EMD: people to add or remove\n(log scale)", "")
+    log_labels(axes.yaxis)
+    legend_below(figure, (axes,))
+    head(figure, f"3,000 made firms in one region, mean and standard error of {REPLICATES} replicates")
+    return figure
+
+
+def _error_alone(truth: CountOfCounts, view: View, epsilon: str, replicate: int) -> float:
+    measured = Geometric(view, epsilon).measure(truth, Seeded("bounds", replicate))
+    return float(metrics.emd(truth, BottomUp().apply(measured).estimate)[0])
+
+
 def overview() -> Figure:
     """One region before and after, and the errors of four releases."""
     measured = noisy(View.CUMULATIVE)
@@ -329,6 +367,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "errors.svg": errors,
     "release.svg": release,
     "intervals.svg": intervals,
+    "bounds.svg": bounds,
 }
 """The figures by their files' names."""
 

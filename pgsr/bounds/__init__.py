@@ -2,17 +2,17 @@
 
 `lower_bound` is for the regions of a `CountOfCounts`, by the earth mover's distance. docs/bounds.md derives it.
 
-Files: `range_risk` the least error of one whole number in a range; `coordinates` which numbers vary near given counts,
-`splits_kernel` their best choice; `lower_bound` the sum.
+Files: `range_risk` the least error of one whole number in a range; `boxes` what varies near given counts, and
+`boxes_kernel` its best choice; `lower_bound` the sum.
 
     >>> from pgsr import CountOfCounts, Hierarchy
     >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40, 2], [0, 80, 30, 1]])
     >>> lower_bound(truth, epsilon="1/2").emd.round(2)
-    array([5.55, 5.38, 5.31])
+    array([5.55, 5.39, 5.31])
 """
 
-from pgsr.bounds.coordinates import Coordinates, coordinates
+from pgsr.bounds.boxes import Boxes, boxes
 from pgsr.bounds.lower_bound import LowerBound, lower_bound
 from pgsr.bounds.range_risk import range_risk
 
-__all__ = ["Coordinates", "LowerBound", "coordinates", "lower_bound", "range_risk"]
+__all__ = ["Boxes", "LowerBound", "boxes", "lower_bound", "range_risk"]

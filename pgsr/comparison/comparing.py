@@ -6,9 +6,11 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from math import nan
 
 import numpy as np
 
+from pgsr.bounds import lower_bound
 from pgsr.certificates import certify, is_decided
 from pgsr.checks import checked_limit, require_kind
 from pgsr.comparison.row import Row
@@ -24,6 +26,7 @@ from pgsr.methods.gate import Deadline
 from pgsr.methods.method import ANSWERED, Method, PostProcess, Result, Seconds, Status
 from pgsr.methods.toys import toy_of
 from pgsr.noise.measurement import Measurement
+from pgsr.privacy.budget import Number
 from pgsr.privacy.laws.per_level import spent_text
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import ACCEPTED_GAP
@@ -41,6 +44,7 @@ def compare(
     truth: CountOfCounts | None = None,
     progress: bool | Callable[[int, int], None] = True,
     template: Template | None = None,
+    epsilon: Number | None = None,
 ) -> Comparison:
     """Run every arm in a process of its own and judge all answers alike.
 
@@ -54,6 +58,8 @@ def compare(
             at the end.
         template: where the processes come from, `template_of_arms()`. Several comparisons that share one import every
             solver once. None for one of this comparison's own.
+        epsilon: what each arm's measurement spent in all to hide an entity that is added or removed. With it and a
+            truth, errors are also shown as so many times `pgsr.bounds.lower_bound`.
 
     Returns:
         One row per arm, in order. An arm that cannot run is a row with its reason.
@@ -77,6 +83,8 @@ def compare(
         raise ArgumentError("there is nothing to compare; give at least one method")
     if truth is not None:
         _check_truth(truth, arms)
+    if epsilon is not None and truth is None:
+        raise ArgumentError(f"epsilon={epsilon!r} is for bounds near a truth; give truth=..., or leave epsilon out")
     time_limit = checked_limit(time_limit)
     rows = []
     bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress is True else True)
@@ -86,7 +94,7 @@ def compare(
             bar.set_postfix_str(label)
             tell(len(rows), len(arms))
             result, outcome = _run(target, solver, time_limit, started)
-            errors = errors_by_level(truth, result) if truth is not None else {}
+            errors = errors_by_level(truth, result, epsilon) if truth is not None else {}
             name = target.label if isinstance(target, Problem) else f"{target.label} view"
             if result.certificate is not None:
                 name = result.certificate.problem
@@ -226,7 +234,8 @@ def _answer(target: Measurement | Problem, solver: Method | PostProcess, time_li
     return replace(result, seconds=replace(seconds, compile=compilation.seconds()))
 
 
-def errors_by_level(truth: CountOfCounts, result: Result) -> dict[str, list[float]]:
+def errors_by_level(truth: CountOfCounts, result: Result, epsilon: Number | None = None) -> dict[str, list[float]]:
+    """Compute the errors of an answer by level, as `Row.errors` has them; none without an answer."""
     if result.answer is None or result.status not in ANSWERED:
         return {}
     totals = metrics.total_error(truth, result.answer)
@@ -236,4 +245,12 @@ def errors_by_level(truth: CountOfCounts, result: Result) -> dict[str, list[floa
         "cumulative_l1": distance,
         "total_error": metrics.level_sums(truth, np.abs(totals)),
     }
-    return errors | ({"emd": distance} if not totals.any() else {})
+    if totals.any():
+        return errors
+    errors["emd"] = distance
+    if epsilon is not None:
+        sizes = result.answer.sizes.max_sizes
+        folded = truth if truth.max_sizes == sizes else truth.folded(sizes)
+        bound = metrics.level_means(truth, lower_bound(folded, epsilon).emd)
+        errors["times_bound"] = [error / least if least else nan for error, least in zip(distance, bound, strict=True)]
+    return errors

@@ -16,7 +16,8 @@ class Row:
         peak_bytes: most memory its process held while it solved; 0 if unknown.
         errors: per kind ("l1", "emd", "cumulative_l1", "total_error") one number per level, root first; empty without
             a truth or an estimate. "l1" and "total_error" are sums of magnitudes over a level's regions, the others
-            means; "emd" is there only if every region's total is right.
+            means; "emd" is there only if every region's total is right, and so is "times_bound", the EMD over the lower
+            bound of any release, if the comparison was given an epsilon.
         baseline_bytes: what the process held before, with its imports, its compiled code and a toy problem solved.
     """
 

@@ -2,6 +2,7 @@
 
 import textwrap
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING
 
 from pgsr.comparison.figure import figure
@@ -70,18 +71,26 @@ def error_frame(table: Comparison) -> "pd.DataFrame":
     comparable = all("emd" in row.errors for row in rows)
     distance = "emd" if comparable else "cumulative_l1"
     heads = {"l1": "L1", "emd": "EMD", "cumulative_l1": "cum. L1", "total_error": "totals off"}
+    heads["times_bound"] = "times the bound"
     kinds = ["l1", distance] + ([] if comparable else ["total_error"])
+    kinds += ["times_bound"] * all("times_bound" in row.errors for row in rows)
     return pd.DataFrame(
         [
             {"method": row.method}
             | {
-                f"{heads[kind]}, level {level}": f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"
+                f"{heads[kind]}, level {level}": _error(value, kind)
                 for kind in kinds
                 for level, value in enumerate(row.errors[kind])
             }
             for row in rows
         ]
     )
+
+
+def _error(value: float, kind: str) -> str:
+    if kind == "times_bound":
+        return "" if isnan(value) else f"{value:.2f}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"
 
 
 def notes(table: Comparison) -> list[str]:
@@ -96,6 +105,8 @@ def notes(table: Comparison) -> list[str]:
         lines.append(MEMORY)
     if any(row.errors for row in table.rows):
         lines.append(READING)
+    if any("times_bound" in row.errors for row in table.rows):
+        lines.append(TIMES_BOUND)
     return lines
 
 
@@ -115,6 +126,12 @@ READING = (
     "L1: groups counted at the wrong size, summed over the regions of a level. EMD: entities to add or remove to reach "
     "the truth, mean over the regions of a level; where estimated totals differ from the true ones it is not defined, "
     "and 'cum. L1' (the same sum) is shown with 'totals off', the groups by which totals are wrong. Not private."
+)
+
+
+TIMES_BOUND = (
+    "times the bound: the EMD over what no release of this epsilon can be below on the mean over data near the truth, "
+    "though a level gets all of epsilon (docs/bounds.md); at the truth itself less is possible."
 )
 
 
