@@ -2,9 +2,9 @@
 
 from itertools import combinations_with_replacement, product
 
+import naive
 import numpy as np
 import pytest
-from naive import best_chain_of_boxes, least_risk
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View, metrics
 from pgsr.algorithms import BottomUp
@@ -29,7 +29,7 @@ def test_no_mechanism_is_below(row, epsilon):
     prior = np.array([tuple(data) in chosen for data in world]) / len(chosen)
     assert prior.sum() == pytest.approx(1)
     neighbours = np.where(distance == 1, 1.0, np.inf)
-    assert bound == pytest.approx(least_risk(distance, neighbours, prior, epsilon), rel=1e-6)
+    assert bound == pytest.approx(naive.least_risk(distance, neighbours, prior, epsilon), rel=1e-6)
 
 
 @pytest.mark.parametrize("row", TINY, ids=str)
@@ -42,7 +42,7 @@ def test_the_largest_error_near_the_counts_is_above(row):
         distance = np.abs(near[:, None] - near).sum(axis=2)
         neighbours = np.where(distance == 1, 1.0, np.inf)  # a shortest way between two of them never leaves them
         # Any answer is as well replaced by the nearest of these data sets, so they are answers enough.
-        largest = least_risk(distance, neighbours, None, epsilon)
+        largest = naive.least_risk(distance, neighbours, None, epsilon)
         bound = lower_bound(row, epsilon).emd[0]
         assert bound <= largest + 1e-6
         assert bound >= 0.65 * largest  # so it says something
@@ -79,7 +79,7 @@ def test_chains_are_the_best_of_all(epsilon):
     for _ in range(60):
         row = rng.integers(0, 40, rng.integers(2, 30))
         row[rng.random(len(row)) < rng.random()] = 0
-        best = best_chain_of_boxes(row, epsilon, lambda m, _: risks[m], most)
+        best = naive.best_chain_of_boxes(row, epsilon, lambda m, _: risks[m], most)
         assert lower_bound(row, epsilon).emd[0] == pytest.approx(best, rel=1e-9)
 
 

@@ -282,6 +282,7 @@ def test_wrong_arguments_are_sentences():
         ((PROBLEM, [("a", NOISY)]), {}, "is no arm"),
         ((PROBLEM, [TreeProjection()]), {"truth": other}, "other regions or sizes"),
         ((PROBLEM, [TreeProjection()]), {"truth": TRUTH.counts}, "give CountOfCounts"),
+        ((PROBLEM, [TreeProjection()]), {"truth": TRUTH, "epsilon": "one"}, "epsilon"),
         ((PROBLEM, [TreeProjection()]), {"time_limit": -1}, "seconds above 0"),
         ((PROBLEM, [TreeProjection()]), {"time_limit": "x"}, "seconds above 0"),
     ]:

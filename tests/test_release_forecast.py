@@ -13,6 +13,7 @@ from made_tables import TABLES, left, write_config, write_tables
 
 from pgsr import Geometric, PgsrError, Seeded, View, metrics
 from pgsr.algorithms import Matching, Posterior
+from pgsr.bounds import lower_bound
 from pgsr.errors import ArgumentError
 from pgsr.intervals import band
 from pgsr.methods.mechanism import Mechanism
@@ -71,6 +72,16 @@ def test_errors_are_those_of_releases_of_the_stand_in(folder, found):
     runs = [mechanism.release(stand_in, Seeded("plan", turn)).estimate for turn in range(3)]
     errors = [metrics.level_means(stand_in, metrics.emd(stand_in, run)) for run in runs]
     np.testing.assert_allclose(found.mean[place], np.mean(errors, axis=0))
+
+
+def test_no_choice_is_below_the_bound(folder, found):
+    stand_in, _ = stand_in_for(config(folder), None, 3.0, None)
+    bound = metrics.level_means(stand_in, lower_bound(stand_in, 1).emd)
+    assert found.bound == tuple(bound)
+    assert (found.mean > bound).all()
+    assert "no release of epsilon 1, by whatever mechanism, has a smaller error than nation " in found.limit
+    assert f"county {bound[2]:,.3g}, even" in found.limit
+    assert made([[1.0, 1.0], [1.0, 1.0]], 0.1).limit == ""
 
 
 def test_the_table(found):

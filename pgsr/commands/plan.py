@@ -89,7 +89,7 @@ def plan(
                 asked, None, mean_size, replicates, stages.advance, stages, groups, mechanism, weights, cell
             )
             frame = compared.to_frame().sort_values(WORST, kind="stable")
-            text = f"{compared.recommendation(weights)} {compared.effort}"
+            text = f"{compared.recommendation(weights)} {compared.limit} {compared.effort}"
             lines = f"\nTo take it, write into {config}:\n\n{compared.recommended(weights).toml}"
     _show_plan(frame, "Expected earth mover's distance per region, on a made-up stand-in")
     console.print(escape(text), highlight=False)

@@ -10,7 +10,6 @@ from math import nan
 
 import numpy as np
 
-from pgsr.bounds import lower_bound
 from pgsr.certificates import certify, is_decided
 from pgsr.checks import checked_limit, require_kind
 from pgsr.comparison.row import Row
@@ -26,7 +25,7 @@ from pgsr.methods.gate import Deadline
 from pgsr.methods.method import ANSWERED, Method, PostProcess, Result, Seconds, Status
 from pgsr.methods.toys import toy_of
 from pgsr.noise.measurement import Measurement
-from pgsr.privacy.budget import Number
+from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.laws.per_level import spent_text
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import ACCEPTED_GAP
@@ -83,8 +82,10 @@ def compare(
         raise ArgumentError("there is nothing to compare; give at least one method")
     if truth is not None:
         _check_truth(truth, arms)
-    if epsilon is not None and truth is None:
-        raise ArgumentError(f"epsilon={epsilon!r} is for bounds near a truth; give truth=..., or leave epsilon out")
+    if epsilon is not None:
+        if truth is None:
+            raise ArgumentError(f"epsilon={epsilon!r} is for bounds near a truth; give truth=..., or leave epsilon out")
+        exact(epsilon)
     time_limit = checked_limit(time_limit)
     rows = []
     bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress is True else True)
@@ -249,6 +250,8 @@ def errors_by_level(truth: CountOfCounts, result: Result, epsilon: Number | None
         return errors
     errors["emd"] = distance
     if epsilon is not None:
+        from pgsr.bounds import lower_bound  # which imports numba
+
         sizes = result.answer.sizes.max_sizes
         folded = truth if truth.max_sizes == sizes else truth.folded(sizes)
         bound = metrics.level_means(truth, lower_bound(folded, epsilon).emd)

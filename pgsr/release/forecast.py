@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pgsr.bounds import lower_bound
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
+from pgsr.methods import metrics
 from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting import starting_shares
@@ -96,6 +98,7 @@ class Forecast(Plan):
         cell: whose intervals `widths` are of, and `interval_level` the chance that they hold the truth.
         widths: of the published interval of this cell, the median over the level's regions in the first replicate, in
             the order of `labels`; NaN where none can be published.
+        bound: of the error of any release near the stand-in, by level, if the configuration has a pure epsilon.
     """
 
     choices: tuple[Choice, ...]
@@ -106,6 +109,7 @@ class Forecast(Plan):
     cell: Cell | None = field(default=None, kw_only=True)
     interval_level: Fraction = field(default=USUAL_LEVEL, kw_only=True)
     widths: tuple[float, ...] = field(default=(), kw_only=True)
+    bound: tuple[float, ...] | None = field(default=None, kw_only=True)
 
     @property
     def effort(self) -> str:
@@ -114,6 +118,18 @@ class Forecast(Plan):
         return (
             f"A release of {self.choices[own].mechanism} needs about {self.peak_bytes / 2**30:,.2f} GiB of memory. "
             f"Noise and post-processing took {self.seconds[own]:,.3g} s on the stand-in; the check repeats the latter."
+        )
+
+    @property
+    def limit(self) -> str:
+        """Say below which errors no release of this epsilon is near the stand-in; empty if there is no bound."""
+        if self.bound is None:
+            return ""
+        by_level = zip(self.level_names, self.bound, strict=True)
+        least = ", ".join(f"{name} {error:,.3g}" for name, error in by_level)
+        return (
+            f"On the mean over data near the stand-in no release of epsilon {self.choices[0].terms.epsilon}, by whatever "
+            f"mechanism, has a smaller error than {least}, even if all of it goes to one level."
         )
 
     def recommended(self, weights: Mapping[str, float] | None = None) -> Choice:
@@ -292,6 +308,10 @@ def forecast(
     kept = [str(choice) for choice in choices if choice.configured]
     dropping = {"dropped_beyond": DROPPED_BEYOND, "importance": importance, "kept": kept}
     plan = expected_errors(stand_in, labelled, replicates, progress=progress, first=first, look=look, **dropping)
+    bound = None
+    if config.terms.plain:  # by entities and a pure epsilon, what the bound is about
+        assert config.terms.epsilon is not None
+        bound = tuple(metrics.level_means(stand_in, lower_bound(stand_in, config.terms.epsilon).emd))
     needed = bytes_needed(config.terms, stand_in.hierarchy, stand_in)
     found = plan.labels, plan.mean, plan.standard_error, plan.seconds
     return Forecast(
@@ -305,6 +325,7 @@ def forecast(
         cell=about_cell,
         interval_level=interval_level,
         widths=tuple(widths[label] for label in plan.labels),
+        bound=bound,
     )
 
 
