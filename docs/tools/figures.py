@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, View, metrics
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, PostProcess, Problem, Seeded, View, metrics
 from pgsr.algorithms import (
     BottomUp,
     CumulativeIntegers,
@@ -312,16 +312,17 @@ def firms() -> CountOfCounts:
 
 
 def bounds() -> Figure:
-    """The lower bound of one region over epsilon, and the errors of two releases."""
+    """The lower bound of one region over epsilon, and the errors of three releases."""
     truth, epsilons = firms(), ("1/100", "1/50", "1/20", "1/10", "1/5", "1/2", "1", "2")
     shown = [float(Fraction(epsilon)) for epsilon in epsilons]
     figure = new_figure(WIDTH, 3.6)
     axes = figure.subplots()
-    for view, words, colour, marker in (
-        (View.RANKED, "H_g: ranked sizes, isotonic regression", GREEN, "^"),
-        (View.CUMULATIVE, "H_c: cumulative counts, isotonic regression", BLUE, "o"),
+    for view, post, words, colour, marker in (
+        (View.RANKED, BottomUp(), "H_g: ranked sizes, isotonic regression", GREEN, "^"),
+        (View.CUMULATIVE, BottomUp(), "H_c: cumulative counts, isotonic regression", BLUE, "o"),
+        (View.CUMULATIVE, Posterior(intervals=False), "posterior of cumulative counts", PINK, "s"),
     ):
-        errors = [[_error_alone(truth, view, epsilon, i) for i in range(REPLICATES)] for epsilon in epsilons]
+        errors = [[_error_alone(truth, view, post, epsilon, i) for i in range(REPLICATES)] for epsilon in epsilons]
         spread = np.std(errors, axis=1, ddof=1) / REPLICATES**0.5
         axes.errorbar(shown, np.mean(errors, axis=1), spread, color=colour, marker=marker, capsize=3, label=words)
     bound = [lower_bound(truth, epsilon).emd[0] for epsilon in epsilons]
@@ -335,9 +336,9 @@ def bounds() -> Figure:
     return figure
 
 
-def _error_alone(truth: CountOfCounts, view: View, epsilon: str, replicate: int) -> float:
+def _error_alone(truth: CountOfCounts, view: View, post: PostProcess, epsilon: str, replicate: int) -> float:
     measured = Geometric(view, epsilon).measure(truth, Seeded("bounds", replicate))
-    return float(metrics.emd(truth, BottomUp().apply(measured).estimate)[0])
+    return float(metrics.emd(truth, post.apply(measured).estimate)[0])
 
 
 def overview() -> Figure:

@@ -128,8 +128,8 @@ class Forecast(Plan):
         by_level = zip(self.level_names, self.bound, strict=True)
         least = ", ".join(f"{name} {error:,.3g}" for name, error in by_level)
         return (
-            f"On the mean over data near the stand-in no release of epsilon {self.choices[0].terms.epsilon}, by whatever "
-            f"mechanism, has a smaller error than {least}, even if all of it goes to one level."
+            f"On the mean over data near the stand-in no release of epsilon {self.choices[0].terms.epsilon}, by "
+            f"whatever mechanism, has a smaller error than {least}, even if all of it goes to one level."
         )
 
     def recommended(self, weights: Mapping[str, float] | None = None) -> Choice:
