@@ -9,6 +9,7 @@ from pgsr.comparison.table import Comparison
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.engines.losses import Huber
 from pgsr.errors import PgsrError, ProblemError
@@ -56,6 +57,7 @@ __all__ = [
     "Rho",
     "Secure",
     "Seeded",
+    "Split",
     "Status",
     "Totals",
     "Unit",

@@ -41,6 +41,24 @@ def objectives(problem: Problem, points: np.ndarray) -> np.ndarray:
     return ((points - problem.target) ** 2 * problem.w[:, None]).sum(axis=(1, 2))
 
 
+def boxes(sizes: Sequence[int]) -> set[tuple[int, int]]:
+    """The Young diagram of some groups: (i, s) wherever the i-th largest one, from 0, has more than s members."""
+    return {(i, s) for i, size in enumerate(sorted(sizes, reverse=True)) for s in range(size)}
+
+
+def split_view(sizes: Sequence[int], threshold: int, ranks: int | None = None, groups: int | None = None) -> list[int]:
+    """Columns below the threshold and rows from it on, the smallest of the largest groups first, box by box.
+
+    Columns are counted from below; from above, as numbers of boxes, and with rows for `groups` groups, if given.
+    """
+    diagram, n = boxes(sizes), len(sizes)
+    inside = [sum(s == column for _, s in diagram) for column in range(threshold)]
+    n_rows = n if groups is None else groups
+    n_rows = n_rows if ranks is None else min(ranks, n_rows)
+    beyond = [sum(i == row and s >= threshold for i, s in diagram) for row in range(n_rows)]
+    return [*(inside if groups is not None else [n - number for number in inside]), *reversed(beyond)]
+
+
 def monotone_minimum(n: int, best: Callable[[int, int], Any]) -> list[Any]:
     """The non-decreasing minimiser of a sum of n strictly convex costs by its min-max formula.
 

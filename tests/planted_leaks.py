@@ -114,6 +114,50 @@ def nothing_for_empty_cells(patch: MonkeyPatch) -> None:
     around(patch, DoubleGeometric, "add_to", sparse)
 
 
+def nothing_for_equal_cells(patch: MonkeyPatch) -> None:
+    """Add noise to the first of several equal cells in a row alone, as if sizes that repeat were one size."""
+
+    def once(add_to: Callable) -> Callable:
+        def add(noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+            first = np.diff(values, prepend=-1) != 0
+            some = values[first]
+            add_to(noise, some, stream)
+            values[first] = some
+
+        return add
+
+    around(patch, DoubleGeometric, "add_to", once)
+
+
+def rows_from_one_size_lower(patch: MonkeyPatch) -> None:
+    """Begin rows of a split view at T - 1, so that boxes of that size are in a column and in a row."""
+    around(patch, pgsr.noise.step, "rows", lambda f: lambda counts, t, ranks: f(counts, max(0, t - 1), ranks))
+
+
+def columns_to_one_size_higher(patch: MonkeyPatch) -> None:
+    """Let the last column of a split view be that of size T, whose boxes are in rows, too."""
+
+    def beyond(columns: Callable) -> Callable:
+        return lambda counts, t: columns(counts, t + 1)[1:] if t else columns(counts, t)
+
+    around(patch, pgsr.noise.step, "columns", beyond)
+
+
+def whole_sizes_as_rows(patch: MonkeyPatch) -> None:
+    """Rank whole sizes beside the columns, not what lies beyond the threshold: boxes below it count twice."""
+    around(patch, pgsr.noise.step, "rows", lambda f: lambda counts, t, ranks: f(counts, 0, ranks))
+
+
+def rows_of_groups_that_are_larger(patch: MonkeyPatch) -> None:
+    """Measure as many rows as there are groups beyond the threshold, which is no public number."""
+    around(
+        patch,
+        pgsr.noise.step,
+        "rows",
+        lambda f: lambda counts, t, ranks: f(counts, t, min(ranks, int(counts[t + 1 :].sum()))),
+    )
+
+
 def nothing_for_empty_regions(patch: MonkeyPatch) -> None:
     def skipping(add_to: Callable) -> Callable:
         def add(noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:

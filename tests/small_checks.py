@@ -5,6 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import naive
 import numpy as np
 from law_fits import chi_square_p, histogram, kolmogorov_smirnov_p
 from neighbours import ALONE, CHAIN, PAIR, THREE, random_pair, truth_of
@@ -25,6 +26,7 @@ from pgsr import (
     Rho,
     Secure,
     Seeded,
+    Split,
     View,
 )
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicTreeProjection, Matching, TreeProjection
@@ -118,6 +120,33 @@ def r6_losses() -> None:
     check_losses(Geometric((View.COUNTS, ByGroups("2/3")), "1", max_quantity=2), PAIR, (3, 2), 3)
     for view in (View.COUNTS, View.CUMULATIVE):
         check_losses(Geometric(view, "1", totals="root"), PAIR, (2, 0), 2)
+
+
+def r6_losses_of_split_views() -> None:
+    """All thresholds from 0 to beyond K, all ranks or some, alike on all levels, by level, by region; quantities."""
+    for threshold in range(5):
+        for ranks in (None, 1, 2):
+            check_losses(Geometric(Split(threshold, ranks), "7/10"), PAIR, (2, 1), 3)
+        check_losses(Geometric(Split(threshold), "7/10", ("1/2", "1/3", "1/6")), THREE, (2,), 3)
+        check_losses(Geometric(Split(threshold), "1", max_quantity=2), PAIR, (2, 1), 3)
+    check_losses(Geometric((Split(1), Split(2, 2)), "7/10"), PAIR, (3, 2), 3)
+    check_losses(Geometric((Split(2, 3), Split(1), View.RANKED), "7/10"), PAIR, (2, 2), 3)
+
+
+def r6_split_views_are_boxes() -> None:
+    """The cells are columns and rows of the definition, each with noise; at this scale no draw is 0 (fixed seed)."""
+    for table in (((), ()), ((0,), ()), ((0, 2, 2, 2), (1, 1)), ((3, 3, 1), (2,))):
+        truth = truth_of(PAIR, table, 3)
+        for threshold in range(3):
+            for ranks in (1, 2, 9):
+                split = Split(threshold, ranks)
+                measured = Geometric(split, "1/10000").measure(truth, Seeded("boxes"))
+                shifted = Geometric(split, 10**9).measure(truth, Seeded("boxes"))
+                for region, sizes in enumerate((sum(table, ()), *table)):
+                    exact_values = naive.split_view(sizes, threshold, ranks)
+                    assert shifted.values[region].tolist() == exact_values, f"{sizes} split at {threshold}"
+                    noise = measured.values[region] - np.array(exact_values, np.int64)
+                    assert noise.all(), f"{table}: {(noise == 0).sum()} cells without noise"
 
 
 def r6_losses_of_quantities() -> None:

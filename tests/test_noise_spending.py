@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from test_privacy_sensitivity import ADD, EMPTY, LEAVES, MOVE, REPLACE, Case, World, neighbours, worlds
 
-from pgsr import ByGroups, View
+from pgsr import ByGroups, Split, View
+from pgsr.data.split_view import AnyView
 from pgsr.errors import ProblemError
 from pgsr.noise import Noise
-from pgsr.noise.by_groups import ViewRule
+from pgsr.noise.by_groups import ViewRule, view_under
 from pgsr.noise.step import _vector
 from pgsr.privacy.accounting import Loss, PureEpsilon, Rho, rho_of_law
 from pgsr.privacy.laws import DoubleGeometric, Law
@@ -29,7 +30,13 @@ UNITS = [
 ]
 BUDGETS: list[tuple[Loss, str]] = [(PureEpsilon("3/2"), "best"), (Rho("1/5"), "gaussian"), (Rho(5), "best")]
 
-Changes = tuple[tuple[View, int, tuple[int, ...]], ...]
+Rules = ViewRule | tuple[ViewRule, ...]
+MIXED: Rules = (Split(1), View.RANKED, Split(1))
+"""A view for every region: the root and its leaves."""
+
+ALL_VIEWS: tuple[AnyView, ...] = (*View, Split(1), Split(1, ranks=1))
+
+Changes = tuple[tuple[AnyView, int, tuple[int, ...]], ...]
 """(view, level, absolute changes) of every region that changes; of numbers of groups the level is 2."""
 
 
@@ -49,7 +56,7 @@ def test_all_levels_together_spend_at_most_the_budget(
     numbers of groups where these are noisy.
     """
     largest, kept = Fraction(0), 0
-    rules: tuple[ViewRule, ...] = (*View, ByGroups("1/2"))
+    rules: tuple[Rules, ...] = (*View, ByGroups("1/2"), Split(1), Split(1, ranks=1), MIXED)
     for rule, sizes, totals in product(rules, SIZES, ("regions", "root", "noisy")):
         by_level = sizes != (K, K)
         if by_level and (totals == "noisy" or rule not in (View.COUNTS, View.CUMULATIVE)):
@@ -72,15 +79,15 @@ def test_all_levels_together_spend_at_most_the_budget(
     assert largest > Fraction(999, 1_000) or few
 
 
-def laws_of(noise: Noise, sizes: tuple[int, int], noisy: bool) -> list[dict[View, Law]]:
+def laws_of(noise: Noise, sizes: tuple[int, int], noisy: bool) -> list[dict[AnyView, Law]]:
     """The laws that are drawn on every level, by view, and last those of the numbers of groups."""
     if sizes != (K, K):
         assert isinstance(noise.view, View)
         return [{noise.view: law} for law in noise.laws_of_sizes(sizes)]
-    return [*noise._laws(2, K), dict.fromkeys(View, noise._totals_law(2, K)) if noisy else {}]
+    return [*noise._laws(2, K), dict.fromkeys(ALL_VIEWS, noise._totals_law(2, K)) if noisy else {}]
 
 
-def cost(drawn: list[dict[View, Law]], budget: Loss, changes: Changes) -> Fraction:
+def cost(drawn: list[dict[AnyView, Law]], budget: Loss, changes: Changes) -> Fraction:
     if isinstance(budget, Rho):
         return sum((rho_of_law(drawn[level][view], change) for view, level, change in changes), Fraction(0))
     spent = Fraction(0)
@@ -92,19 +99,19 @@ def cost(drawn: list[dict[View, Law]], budget: Loss, changes: Changes) -> Fracti
 
 
 @cache
-def found(case: Case, rule: ViewRule, sizes: tuple[int, int], noisy: bool) -> set[Changes]:
+def found(case: Case, rule: Rules, sizes: tuple[int, int], noisy: bool) -> set[Changes]:
     """The changes between all neighbours that public facts do not tell apart."""
     pairs = ((one, other) for one in worlds(case.max_groups, K + 1) for other in neighbours(one, case))
     return {between(one, other, rule, sizes, noisy) for one, other in pairs}
 
 
-def between(one: World, other: World, rule: ViewRule, sizes: tuple[int, int], noisy: bool) -> Changes:
+def between(one: World, other: World, rule: Rules, sizes: tuple[int, int], noisy: bool) -> Changes:
     changes = []
     for level, k in enumerate(sizes):
-        for leaves in [range(LEAVES)] if level == 0 else [[leaf] for leaf in range(LEAVES)]:
+        for region, leaves in enumerate([range(LEAVES)] if level == 0 else [[leaf] for leaf in range(LEAVES)], level):
             ours, theirs = (counts(world, leaves, k) for world in (one, other))
             # Views are chosen by public numbers of groups, or by noisy ones that turned out alike.
-            view = rule if isinstance(rule, View) else rule.view(int(ours.sum()), K)
+            view = view_under(rule[region] if isinstance(rule, tuple) else rule, K, int(ours.sum()))
             length = PADDED if noisy or view is View.RANKED else None
             vectors = [_vector(row, view, length) for row in (ours, theirs)]
             changes.append((view, level, absolute(*vectors)))

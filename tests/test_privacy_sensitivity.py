@@ -5,10 +5,12 @@ from functools import cache
 from itertools import combinations, combinations_with_replacement, product
 from typing import NamedTuple
 
+import naive
 import numpy as np
 import pytest
 from instances import scale
 
+from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError, MemoryNeededError, ProblemError
 from pgsr.ledger import Charge, LedgerError, LedgerFile
@@ -62,6 +64,13 @@ def test_every_neighbour_of_small_worlds(case: Case, counted: Callable[[int, str
         stated, found = of(view, case), changes(view, case)
         assert faults(stated, found) == []
         assert {change for change in found if not at_most(change, stated)} == set()
+    for view in splits(case):
+        # The L1 norm is reached where all ranks are measured, the L2 norm where both parts have room for an entity.
+        stated, found, room = of(view, case), changes(view, case), min(view.threshold, case.max_size - view.threshold)
+        wrong = faults(stated, found)
+        tight = view.ranks is None and (case.unit.is_group or room >= case.max_quantity)
+        assert wrong == [] or (not tight and all(fault.startswith(("L1 is", "L2^2 is")) for fault in wrong))
+        assert view.ranks is not None or not any(fault.startswith("L1 is") for fault in wrong)
     assert faults(sensitivity_of_totals(case.unit, case.relation), changes(None, case)) == []
     counted(len(pairs(case)[1]), "neighbour pairs of a unit and a relation")
 
@@ -221,7 +230,11 @@ def test_a_ledger_keeps_units_apart(tmp_path) -> None:
 # Stated and found.
 
 
-def of(view: View, case: Case) -> Sensitivity:
+def splits(case: Case) -> list[Split]:
+    return [Split(threshold, ranks) for threshold in range(1, case.max_size) for ranks in (None, 1)]
+
+
+def of(view: AnyView, case: Case) -> Sensitivity:
     unit, relation, quantity, max_size, _ = case
     return sensitivity_of(view, unit, max_quantity=quantity, max_size=max_size, relation=relation)
 
@@ -310,7 +323,7 @@ def ordered(groups: list[tuple[int, int]]) -> World:
 
 
 @cache
-def changes(view: View | None, case: Case) -> set[tuple[int, ...]]:
+def changes(view: AnyView | None, case: Case) -> set[tuple[int, ...]]:
     """Every change of the vectors of a level (the numbers of groups, without a view), as sorted absolute values."""
     all_worlds, found = pairs(case)
     result: set[tuple[int, ...]] = set()
@@ -323,7 +336,7 @@ def changes(view: View | None, case: Case) -> set[tuple[int, ...]]:
     return result
 
 
-def vector(world: World, view: View | None, case: Case, level: str = "leaves") -> np.ndarray:
+def vector(world: World, view: AnyView | None, case: Case, level: str = "leaves") -> np.ndarray:
     """Write the vectors of the regions of a level one after the other, from the definitions of the views.
 
     Cumulative counts are measured from below, but from above where groups come and go. Ranked sizes go from the largest
@@ -331,11 +344,15 @@ def vector(world: World, view: View | None, case: Case, level: str = "leaves") -
     """
     padded, cells = case.max_groups + 60, range(case.max_size + 1)
     from_above = case.relation is EMPTY or (case.unit.is_group and case.relation is ADD)
+    noisy_totals = from_above or (case.unit.is_group and case.relation is MOVE)
     values: list[int] = []
     for leaf in range(LEAVES) if level == "leaves" else [None]:
         sizes = [min(size, case.max_size) for place, size in world if leaf is None or place == leaf]
         if view is None:
             values += [len(sizes)]
+        elif isinstance(view, Split):
+            cells_of_split = naive.split_view(sizes, view.threshold, view.ranks, padded if noisy_totals else None)
+            values += cells_of_split + [0] * (view.threshold + padded - len(cells_of_split))
         elif view is View.COUNTS:
             values += [sizes.count(s) for s in cells]
         elif view is View.CUMULATIVE:

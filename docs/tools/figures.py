@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, PostProcess, Problem, Seeded, View, metrics
@@ -103,6 +104,37 @@ def views() -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     head(figure, "17 groups in one region, told in three ways")
+    return figure
+
+
+def split_view() -> Figure:
+    """The Young diagram of nine groups, divided into columns and rows, and a box that one more member adds."""
+    sizes, threshold, grown = (9, 6, 5, 4, 3, 3, 2, 1, 1), 3, 4
+    figure = new_figure(WIDTH, 4.0)
+    axes = figure.subplots()
+    for rank, size in enumerate(sizes, 1):
+        for s in range(size):
+            colour = BLUE if s < threshold else ORANGE
+            axes.add_patch(Rectangle((s - 0.46, rank - 0.46), 0.92, 0.92, fc=colour, ec="white", alpha=0.75))
+    axes.add_patch(Rectangle((threshold - 0.46, grown + 0.54), 0.92, 0.92, fc="white", ec=VERMILION, hatch="////"))
+    for s in range(threshold):
+        n = sum(size > s for size in sizes)
+        axes.add_patch(Rectangle((s - 0.5, 0.5), 1, n, fc="none", ec=BLACK, lw=1.4))
+        axes.text(s, n + 1, f"{n}", ha="center", va="center", color=BLUE)
+    for rank, size in enumerate(sizes[:grown], 1):
+        axes.add_patch(Rectangle((threshold - 0.5, rank - 0.5), size - threshold, 1, fc="none", ec=BLACK, lw=1.4))
+        axes.text(size, rank, f"{size - threshold}", ha="center", va="center", color=VERMILION)
+    axes.annotate(
+        "a group of 3 gets a member:\none box more, in one set",
+        (threshold + 0.5, grown + 1),
+        (threshold + 2.2, grown + 2),
+        va="center",
+        arrowprops={"arrowstyle": "-", "color": GREY},
+    )
+    axes.set(xlim=(-0.7, 9.7), ylim=(10.9, 0.2), aspect="equal", xticks=range(10), yticks=range(1, 10))
+    finish(axes, "size s: the group has more than s members", "rank i of the group, largest first", "")
+    axes.grid(visible=False)
+    head(figure, "Columns below the threshold 3 count groups, rows from it on count what the largest have beyond it")
     return figure
 
 
@@ -367,6 +399,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "judged.svg": judged,
     "errors.svg": errors,
     "release.svg": release,
+    "split_view.svg": split_view,
     "intervals.svg": intervals,
     "bounds.svg": bounds,
 }

@@ -8,6 +8,7 @@ import numpy as np
 from pgsr.checks import require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
+from pgsr.data.split_view import Split
 from pgsr.data.views import View, counts_of_cumulative, cumulative
 from pgsr.errors import ArgumentError
 from pgsr.figures.region_figure import COUNTED, ESTIMATED, NOISY, Curve, sizes_figure
@@ -82,8 +83,9 @@ def overlay(
         raise ArgumentError("the tables are of different regions or sizes; give those of one data set")
     place = tree.find(region)
     measured = None if noisy is None else noisy.view_of(place)
-    if measured is View.RANKED:
-        raise ArgumentError("ranked sizes do not lie over counts; draw them alone, by measurement.plot()")
+    if measured is View.RANKED or isinstance(measured, Split):
+        what = "ranked sizes do" if measured is View.RANKED else f"{measured.value} does"
+        raise ArgumentError(f"{what} not lie over counts; draw the measurement alone, by measurement.plot()")
     shown = view or measured or View.COUNTS
     if shown is View.RANKED:
         raise ArgumentError("view=View.RANKED; give View.COUNTS or View.CUMULATIVE")

@@ -115,6 +115,9 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
         raise ProblemError(
             "a band needs public numbers of groups, and those of this measurement are noisy; use the bootstrap"
         )
+    refused = measurement.refused_split("a band")
+    if refused is not None:
+        raise ProblemError(refused)
     tree, max_size = measurement.hierarchy, measurement.max_size
     if measurement.root_total * max(tree.n_regions, max_size + 2) >= LARGEST_TOTAL:
         raise TooLargeError(

@@ -6,9 +6,10 @@ import numpy as np
 
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View
 from pgsr.noise import Geometric
-from pgsr.noise.by_groups import ByGroups
+from pgsr.noise.by_groups import ByGroups, ViewRule
 from pgsr.noise.measurement import Measurement
 from pgsr.privacy.random import Seeded
 from pgsr.problems.conditions import Cells, Conditions, cells, either, state, total
@@ -26,9 +27,8 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
     levels = target.hierarchy.n_levels
     truth = _truth(levels)
     if isinstance(target, Measurement):
-        by_region = isinstance(target.view, tuple) and len(target.view) != levels
-        view = ByGroups(1) if by_region else target.view  # of the toy's regions, leaves are ranked by it
         max_sizes = None if target.sizes.equal else _sizes(levels)
+        view = _toy_view(target.view, levels)
         return Geometric(view, levels, totals=target.public, max_sizes=max_sizes).measure(truth, Seeded("toy"))
     max_sizes = None if target.sizes.equal else _sizes(levels)
     toy = Geometric(target.view, levels, totals="regions", max_sizes=max_sizes).measure(truth, Seeded("toy"))
@@ -71,6 +71,16 @@ def problems() -> list[Problem]:
     found += [problem.where(known) for problem in (Problem.m_h(counts, "root"), Problem.m_c(cumulative))]
     found += [Problem.isotonic(cumulative).where(known), Problem.m_h(counts, "root").where(total(level=1) == 3)]
     return [*found, *(problem.relaxed() for problem in found if problem.integer)]
+
+
+def _toy_view(view: AnyView | tuple[AnyView, ...], levels: int) -> ViewRule | tuple[ViewRule, ...]:
+    """Choose views of the toy of which each is one of the target's; a threshold is within the toy's sizes."""
+    if not isinstance(view, tuple):
+        return Split(1) if isinstance(view, Split) else view
+    within = tuple(Split(1) if isinstance(one, Split) else one for one in view)
+    if len(view) == levels:
+        return within
+    return Split(1) if Split(1) in within else ByGroups(1)  # of the toy's regions, leaves are ranked by the latter
 
 
 def _toy_conditions(target: Conditions, place: Cells) -> Conditions:

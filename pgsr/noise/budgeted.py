@@ -92,16 +92,16 @@ class Noise(NoiseStep):
         part = exact(self.totals_share) if self.totals is Totals.NOISY else Fraction(0)
         shares = tuple((1 - part) * share for share in Budget.split(1, n_levels, self.shares).levels)
         largest = (max_size,) * n_levels if isinstance(max_size, int) else max_size
-        sizes = [self._worst(*pair) for pair in zip(self._rules_of_levels(n_levels), largest, strict=True)]
+        sizes = [self._worst(*pair) for pair in zip(self._rules_on_levels(n_levels), largest, strict=True)]
         if part:
             shares += (part / n_levels,) * n_levels
             sizes += [sensitivity_of_totals(self.unit, Relation(self.relation))] * n_levels
         return _best(self.budget, tuple(sizes), shares, Laws.parse(self.laws))
 
-    def _worst(self, rule: ViewRule, max_size: int) -> Sensitivity:
+    def _worst(self, rules: Sequence[ViewRule], max_size: int) -> Sensitivity:
         """Give the sensitivity of a level on which regions may have different views: that of the worst."""
-        found = [self.sensitivity(view, max_size) for view in possible_views(rule)]
-        return Sensitivity(tuple(change for one in found for change in one.changes))
+        found = [self.sensitivity(view, max_size) for view in possible_views(rules, max_size)]
+        return Sensitivity(tuple(dict.fromkeys(change for one in found for change in one.changes)))
 
 
 @lru_cache(maxsize=16)

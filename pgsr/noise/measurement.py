@@ -1,5 +1,6 @@
 """The measurement, all that post-processing may see: noisy values and public facts."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,6 +15,7 @@ from pgsr.data.counts import checked_counts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.long_form import long_cells, long_frame
 from pgsr.data.sizes import Sizes
+from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.figures.html import facts_table
@@ -64,9 +66,9 @@ class Measurement:
         hierarchy: the regions.
         view: which vector of each region was measured: one view; a tuple with one per level where levels differ; or a
             tuple with one per region where regions of a level may differ. `view_of` reads all three.
-        values: shape (regions, K + 1), int64, any sign; where some region may be `View.RANKED` a tuple with one array
-            per region. Rows of regions that are not measured are 0, or empty. Where levels have sizes of their own, a
-            tuple with one table per level, root first.
+        values: shape (regions, K + 1), int64, any sign; where some region may be `View.RANKED` or a `Split` a tuple
+            with one array per region. Rows of regions that are not measured are 0, or empty. Where levels have sizes of
+            their own, a tuple with one table per level, root first.
         max_size: K, of the root.
         noise: the noise of every level, root first; None where nothing was measured.
         public: whose number of groups is public.
@@ -88,7 +90,7 @@ class Measurement:
     """
 
     hierarchy: Hierarchy
-    view: View | tuple[View, ...]
+    view: AnyView | tuple[AnyView, ...]
     values: np.ndarray | tuple[np.ndarray, ...]
     max_size: int
     noise: tuple[LevelNoise | None, ...]
@@ -128,11 +130,11 @@ class Measurement:
             raise ProblemError(ROOT_ALONE)
         return self.totals
 
-    def view_of(self, region: int) -> View:
+    def view_of(self, region: int) -> AnyView:
         """Give the view of this region, by its index."""
         return view_of(self.view, self.hierarchy, region)
 
-    def views_on(self, level: int) -> set[View]:
+    def views_on(self, level: int) -> set[AnyView]:
         """Give the views of the regions of this level."""
         regions = self.hierarchy.level(level)
         return {self.view_of(region) for region in range(regions.start, regions.stop)}
@@ -145,10 +147,15 @@ class Measurement:
             self._laws[level, view] = noise.law(self.sensitivity(view, level)) if noise else None
         return self._laws[level, view]
 
-    def sensitivity(self, view: View, level: int = 0) -> Sensitivity:
+    def sensitivity(self, view: AnyView, level: int = 0) -> Sensitivity:
         """Give how far the vector of this view of a region of a level may change between neighbouring data sets."""
         largest = self.sizes.max_sizes[level]
         return sensitivity_of(view, self.unit, max_quantity=self.max_quantity, max_size=largest, relation=self.relation)
+
+    def refused_split(self, what: str) -> str | None:
+        """Say that `what` does not take split views, if a measured region has one, and what to do; else None."""
+        split = next((v for r in np.flatnonzero(self.measured) if isinstance(v := self.view_of(int(r)), Split)), None)
+        return None if split is None else f"{what} does not take {split!r}; measure View.CUMULATIVE or another View"
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -187,11 +194,17 @@ class Measurement:
     @property
     def label(self) -> str:
         """The view in words, the views from the root down, or how many regions have which."""
-        if isinstance(self.view, View):
+        if not isinstance(self.view, tuple):
             return self.view.value
         if len(self.view) == self.hierarchy.n_levels:
             return " x ".join(view.value for view in self.view)
-        return ", ".join(f"{self.view.count(view):,} regions {view.value}" for view in View if view in self.view)
+        numbers = {view: self.view.count(view) for view in View if view in self.view}
+        splits = Counter(view for view in self.view if isinstance(view, Split))
+        named = [f"{number:,} regions {view.value}" for view, number in numbers.items()]
+        if len(splits) > 1:
+            lowest, highest = (end(view.threshold for view in splits) for end in (min, max))
+            return ", ".join([*named, f"{splits.total():,} regions split at {lowest:,} to {highest:,}"])
+        return ", ".join([*named, *(f"{number:,} regions {view.value}" for view, number in splits.items())])
 
     @cached_property
     def measured(self) -> np.ndarray:
@@ -209,20 +222,35 @@ class Measurement:
         """The noisy values in long form, one row per measured region and size, zeros included.
 
         The columns of `pgsr.tables.to_long`, with `noisy_count` or `noisy_cumulative_count` in place of `n_groups`; of
-        ranked sizes `rank`, from 0, and `noisy_group_size`. Where regions differ in view, columns of the others are
-        empty.
+        ranked sizes `rank`, from 0 for the smallest group, and `noisy_group_size`. A split view has rows of both kinds,
+        with `noisy_excess`, what the group of a rank has beyond the threshold, for its size. Where regions differ in
+        view, columns of the others are empty.
         """
         import pandas as pd
 
         columns, frames = self.hierarchy.region_columns(level_names), []
-        for view in View:
-            regions = np.array([r for r in np.flatnonzero(self.measured).tolist() if self.view_of(r) is view], np.int64)
-            if len(regions):
-                longest = max(len(self.row(region)) for region in regions)
-                cells = long_cells(self.row, regions, longest, zeros=True)
-                value, cell = _COLUMNS[view]
-                frames.append(long_frame(columns, cells, value, cell))
+        for (value, cell), vectors in self._vectors().items():
+            longest = max(len(row) for _, row in vectors.values())
+            row_of = {region: row for region, (_, row) in vectors.items()}.__getitem__
+            owner, place, values = long_cells(row_of, np.array(list(vectors)), longest, zeros=True)
+            place = place + np.array([vectors[region][0] for region in owner.tolist()])
+            frames.append(long_frame(columns, (owner, place, values), value, cell))
         return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True).convert_dtypes()
+
+    def _vectors(self) -> dict[tuple[str, str], dict[int, tuple[int, np.ndarray]]]:
+        """Collect the vectors of measured regions by columns of a table, each with its first place and its values."""
+        found = {columns: {} for columns in (*_COLUMNS.values(), _COLUMNS_OF_RANKS)}
+        for region in np.flatnonzero(self.measured).tolist():
+            view, row = self.view_of(region), self.row(region)
+            if isinstance(view, View):
+                found[_COLUMNS[view]][region] = 0, row
+                continue
+            below, beyond = row[: view.threshold], row[view.threshold :]
+            if len(below):
+                found[_COLUMNS[View.CUMULATIVE]][region] = 0, below
+            if len(beyond):
+                found[_COLUMNS_OF_RANKS][region] = int(self.totals[region]) - len(beyond), beyond
+        return {columns: vectors for columns, vectors in found.items() if vectors}
 
     def plot(self, region: int | Sequence[str] | None = None) -> "Figure":
         """Draw the noisy values of one region, by its path or index; the root's if None.
@@ -234,13 +262,16 @@ class Measurement:
         title = " / ".join(self.hierarchy.paths[place])
         if not self.measured[place]:
             raise ProblemError(f"{title} was not measured; draw a region of a level that has a share of epsilon")
-        view, curve = self.view_of(place), Curve("noisy", self.row(place), NOISY)
+        view, values = self.view_of(place), self.row(place)
+        if isinstance(view, Split):
+            values = view.cumulative(values, int(self.totals[place]), self.max_size)
+        curve = Curve("noisy", values, NOISY)
         return (
-            ranks_figure(title, curve) if view is View.RANKED else sizes_figure(title, [curve], view is View.CUMULATIVE)
+            ranks_figure(title, curve) if view is View.RANKED else sizes_figure(title, [curve], view is not View.COUNTS)
         )
 
     @cached_property
-    def _laws(self) -> dict[tuple[int, View], Law | None]:
+    def _laws(self) -> dict[tuple[int, AnyView], Law | None]:
         """The laws that were asked for, by level and view."""
         return {}
 
@@ -274,6 +305,9 @@ _COLUMNS = {
 }
 """The columns of a view's values, and of what they belong to."""
 
+_COLUMNS_OF_RANKS = ("noisy_excess", "rank")
+"""Those of the ranks of a split view."""
+
 
 def measured_regions(hierarchy: Hierarchy, noise: tuple[LevelNoise | None, ...]) -> np.ndarray:
     """Tell which regions get noise; shape (regions,), bool."""
@@ -281,12 +315,12 @@ def measured_regions(hierarchy: Hierarchy, noise: tuple[LevelNoise | None, ...])
     return spent[hierarchy.level_of] & ~hierarchy.padded
 
 
-def view_of(view: View | tuple[View, ...], hierarchy: Hierarchy, region: int) -> View:
+def view_of(view: AnyView | tuple[AnyView, ...], hierarchy: Hierarchy, region: int) -> AnyView:
     """Give the view of a region, by its index, where `view` is one, one per level or one per region.
 
     A tuple that fits both levels and regions says the same either way: every level has one region then.
     """
-    if isinstance(view, View):
+    if not isinstance(view, tuple):
         return view
     return view[int(hierarchy.level_of[region]) if len(view) == hierarchy.n_levels else region]
 
@@ -310,8 +344,10 @@ def matrix(values: np.ndarray | tuple[np.ndarray, ...], view: str) -> np.ndarray
 def _check_view(view: object, hierarchy: Hierarchy) -> None:
     """Raise `ProblemError` unless this is a view, or a tuple of views that fits the levels or the regions."""
     views = view if isinstance(view, tuple) else (view,)
-    if not all(isinstance(one, View) for one in views):
-        raise ProblemError("the view of a measurement is a View, or a tuple of them; use View.COUNTS or another")
+    if not all(isinstance(one, AnyView) for one in views):
+        raise ProblemError(
+            "the view of a measurement is a View, or a tuple of them; use View.COUNTS or another, or Split(5)"
+        )
     if isinstance(view, tuple) and len(view) not in (hierarchy.n_levels, hierarchy.n_regions):
         raise ProblemError(
             f"{len(view)} views for {hierarchy.n_levels} levels and {hierarchy.n_regions} regions; give one view, one "

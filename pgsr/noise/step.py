@@ -1,7 +1,7 @@
 """The noise step: the only place that touches the truth."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +10,11 @@ from pgsr.checks import require_kind, require_source
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
+from pgsr.data.split_view import AnyView, Split, columns, rows
 from pgsr.data.views import View, cumulative, ranked
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.machine import memory
-from pgsr.noise.by_groups import ByGroups, ViewRule, possible_views, views_of_regions
+from pgsr.noise.by_groups import ByGroups, ViewRule, possible_views, view_under, views_of_regions
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
 from pgsr.noise.tables import noisy_tables
@@ -66,17 +67,17 @@ class NoiseStep(ABC):
         for rule in self._rules:
             if not isinstance(rule, ViewRule):
                 raise ProblemError(
-                    f"view={rule!r} is unknown; use View.COUNTS, View.CUMULATIVE, View.RANKED or ByGroups()"
+                    f"view={rule!r} is unknown; use View.COUNTS, View.CUMULATIVE, View.RANKED, Split(5) or ByGroups()"
                 )
         if isinstance(self.max_quantity, bool) or not isinstance(self.max_quantity, int) or self.max_quantity < 1:
             raise ProblemError(f"max_quantity={self.max_quantity!r}; give a public whole number from 1 up")
-        if self._ragged and self.totals is Totals.ROOT:
-            which = "View.RANKED" if View.RANKED in self._rules else "ByGroups()"
+        ranks = next((rule for rule in self._rules if rule not in _RECTANGULAR), None)
+        if ranks is not None and self.totals is Totals.ROOT:
             raise ProblemError(
-                f"{which} tells every region's number of groups by its length; use totals='regions' or another view"
+                f"{ranks!r} tells every region's number of groups by its length; use totals='regions' or another view"
             )
 
-    def sensitivity(self, view: View, max_size: int) -> Sensitivity:
+    def sensitivity(self, view: AnyView, max_size: int) -> Sensitivity:
         """Give how far the vectors of this view of one level differ between neighbouring data sets."""
         return sensitivity_of(
             view, self.unit, max_quantity=self.max_quantity, max_size=max_size, relation=self.relation
@@ -106,8 +107,9 @@ class NoiseStep(ABC):
         if public is Totals.NOISY:
             totals = noisy_totals(truth, self._totals_law(tree.n_levels, truth.max_size), source)
         views, measured = self.views_on(tree, truth.max_size, totals), measured_regions(tree, noise)
-        rows = [np.empty(0, np.int64)] * tree.n_regions
-        matrix = None if self._ragged else np.zeros((tree.n_regions, truth.max_size + 1), np.int64)
+        vectors = [np.empty(0, np.int64)] * tree.n_regions
+        ragged = self._ragged(truth.max_size)
+        matrix = None if ragged else np.zeros((tree.n_regions, truth.max_size + 1), np.int64)
         for region in range(tree.n_regions):
             if not measured[region]:
                 continue
@@ -115,17 +117,20 @@ class NoiseStep(ABC):
             counts = truth.rows(region, region + 1)[0]
             total = int(totals[region]) if public is Totals.NOISY else None
             row = _vector(counts, view, total)
-            laws[level][view].add_to(row, source.stream(StreamId(truth.name, view.value, level, tree.paths[region])))
-            if total is not None and view is View.CUMULATIVE:
-                row = total - row  # measured from above
+            for part, cells in _parts(row, view):
+                laws[level][view].add_to(
+                    cells, source.stream(StreamId(truth.name, part.value, level, tree.paths[region]))
+                )
+                if total is not None and part is View.CUMULATIVE:
+                    cells[:] = total - cells  # measured from above
             if matrix is None:
-                rows[region] = row
+                vectors[region] = row
             else:
                 matrix[region] = row
         return Measurement(
             hierarchy=tree,
             view=views,
-            values=tuple(rows) if matrix is None else matrix,
+            values=tuple(vectors) if matrix is None else matrix,
             max_size=truth.max_size,
             noise=noise,
             public=public,
@@ -226,7 +231,7 @@ class NoiseStep(ABC):
         self._laws(tree.n_levels, truth.max_size)
         if self.totals is Totals.NOISY:
             self._totals_law(tree.n_levels, truth.max_size)
-        n_cells = _most_cells(truth, self._rules_of_levels(tree.n_levels))
+        n_cells = _most_cells(truth, self._rules_of_regions(tree))
         memory.require(8 * n_cells, f"a measurement of {n_cells:,} values")
 
     def blank(self, truth: CountOfCounts) -> Measurement:
@@ -239,7 +244,7 @@ class NoiseStep(ABC):
             largest = self._sizes(truth)
             rows = np.diff(tree.level_start).tolist()
             values = tuple(np.broadcast_to(np.int64(0), (n, k + 1)) for n, k in zip(rows, largest, strict=True))
-        elif self._ragged:
+        elif self._ragged(truth.max_size):
             values = (np.empty(0, np.int64),) * shape[0]
         return Measurement(
             hierarchy=tree,
@@ -288,11 +293,12 @@ class NoiseStep(ABC):
                 )
         return sizes
 
-    def views_on(self, tree: Hierarchy, max_size: int, totals: np.ndarray) -> View | tuple[View, ...]:
+    def views_on(self, tree: Hierarchy, max_size: int, totals: np.ndarray) -> AnyView | tuple[AnyView, ...]:
         """Choose the view of every region from public facts, in the form of `Measurement.view`.
 
-        That is one view, a tuple with one per level where levels differ, or, with `ByGroups`, one per region even where
-        all are the same: what may be asked of a measurement should not hang on a number of groups.
+        That is one view, a tuple with one per level where levels differ, or one per region where they were given so.
+        With `ByGroups` it is one per region even where all are the same: what may be asked of a measurement should not
+        hang on a number of groups.
 
         Args:
             tree: the regions.
@@ -300,12 +306,12 @@ class NoiseStep(ABC):
             totals: public numbers of groups, of the root or of every region as `totals` says; noisy ones if they are.
 
         Raises:
-            ProblemError: as many views as levels are needed, or one.
+            ProblemError: as many views as levels or regions are needed, or one.
         """
-        rules = self._rules_of_levels(tree.n_levels)
+        rules = self._rules_of_regions(tree)
         if any(isinstance(rule, ByGroups) for rule in rules):
-            return views_of_regions(rules, tree.level_of.tolist(), totals.tolist(), max_size)
-        views = tuple(rule for rule in rules if isinstance(rule, View))
+            return views_of_regions(rules, range(tree.n_regions), totals.tolist(), max_size)
+        views = tuple(view_under(rule, max_size) for rule in self._rules)
         return views[0] if len(set(views)) == 1 else views
 
     @property
@@ -317,17 +323,16 @@ class NoiseStep(ABC):
     def _rules(self) -> tuple[ViewRule, ...]:
         return self.view if isinstance(self.view, tuple) else (self.view,)
 
-    @property
-    def _ragged(self) -> bool:
+    def _ragged(self, max_size: int) -> bool:
         """Say whether vectors may differ in length."""
-        return any(View.RANKED in possible_views(rule) for rule in self._rules)
+        return any(view not in _RECTANGULAR for view in possible_views(self._rules, max_size))
 
-    def _laws(self, n_levels: int, max_size: int) -> list[dict[View, Law]]:
+    def _laws(self, n_levels: int, max_size: int) -> list[dict[AnyView, Law]]:
         """Make the law of the noise of every view that a level may have; none where nothing is measured."""
-        pairs = zip(self._rules_of_levels(n_levels), self.levels(n_levels, max_size), strict=True)
+        pairs = zip(self._rules_on_levels(n_levels), self.levels(n_levels, max_size), strict=True)
         return [
-            {view: noise.law(self.sensitivity(view, max_size)) for view in possible_views(rule) if noise}
-            for rule, noise in pairs
+            {view: noise.law(self.sensitivity(view, max_size)) for view in possible_views(rules, max_size) if noise}
+            for rules, noise in pairs
         ]
 
     def _totals_law(self, n_levels: int, max_size: int) -> Law:
@@ -335,16 +340,54 @@ class NoiseStep(ABC):
         assert noise is not None, "asked where totals are noisy alone"
         return noise.law(sensitivity_of_totals(self.unit, self.relation))
 
-    def _rules_of_levels(self, n_levels: int) -> tuple[ViewRule, ...]:
+    def _rules_on_levels(self, n_levels: int) -> tuple[tuple[ViewRule, ...], ...]:
+        """List the rules that the regions of every level may be under; all of them, where every region has its own."""
+        if len(self._rules) == n_levels:
+            return tuple((rule,) for rule in self._rules)
+        return (tuple(dict.fromkeys(self._rules)),) * n_levels
+
+    def _rules_of_regions(self, tree: Hierarchy) -> tuple[ViewRule, ...]:
+        """Give every region its rule.
+
+        Raises:
+            ProblemError: there are neither as many rules as levels nor as regions, nor one for all.
+        """
+        rules = self._rules
         if not isinstance(self.view, tuple):
-            return (self.view,) * n_levels
-        if len(self.view) != n_levels:
-            raise ProblemError(f"{len(self.view)} views for {n_levels} levels; give one view per level, or one for all")
-        return self.view
+            return rules * tree.n_regions
+        if len(rules) == tree.n_levels:
+            return tuple(rules[level] for level in tree.level_of.tolist())
+        if len(rules) != tree.n_regions:
+            raise ProblemError(
+                f"{len(rules)} views for {tree.n_levels} levels; give one view per level or per region, or one for all"
+            )
+        return rules
 
 
-def _vector(counts: np.ndarray, view: View, total: int | None) -> np.ndarray:
+_RECTANGULAR = (View.COUNTS, View.CUMULATIVE)
+"""The views whose vectors have a cell per size, so that no length tells a number of groups."""
+
+
+def _parts(row: np.ndarray, view: AnyView) -> Iterator[tuple[View, np.ndarray]]:
+    """Yield the cells of a row that get their noise together, and the view whose stream it is drawn from.
+
+    Columns and rows of a split view have the streams of the whole views that they are part of, so that both ends of
+    thresholds give the noise of these.
+    """
+    if isinstance(view, Split):
+        yield View.CUMULATIVE, row[: view.threshold]
+        yield View.RANKED, row[view.threshold :]
+    else:
+        yield view, row
+
+
+def _vector(counts: np.ndarray, view: AnyView, total: int | None) -> np.ndarray:
     """Make a fresh array of the view's values; cumulative counts from above where totals are noisy."""
+    if isinstance(view, Split):
+        groups = int(counts.sum())
+        below = columns(counts, view.threshold)
+        ranks = view.n_ranks(groups if total is None else total)
+        return np.concatenate([below if total is None else groups - below, rows(counts, view.threshold, ranks)])
     if view is View.COUNTS:
         return counts.astype(np.int64, copy=True)
     if view is View.CUMULATIVE:
@@ -356,13 +399,29 @@ def _vector(counts: np.ndarray, view: View, total: int | None) -> np.ndarray:
 
 
 def _most_cells(truth: CountOfCounts, rules: tuple[ViewRule, ...]) -> int:
-    """Count the values to be measured; where a number of groups decides, the most that a region may have."""
-    level_of, n_sizes = truth.hierarchy.level_of, truth.max_size + 1
-    ranks = np.array([rule is View.RANKED for rule in rules])
-    few = [rule.ranked_up_to(truth.max_size) if isinstance(rule, ByGroups) else 0 for rule in rules]
-    groups = truth.totals if ranks.any() else 0
-    return int(np.where(ranks[level_of], groups, np.maximum(n_sizes, few)[level_of]).sum())
+    """Count the values to be measured; where a number of groups decides, the most that a region may have.
+
+    Args:
+        rules: of the regions.
+    """
+    n_cells, max_size, groups = 0, truth.max_size, None
+    for region, rule in enumerate(rules):
+        view = View.CUMULATIVE if isinstance(rule, ByGroups) else view_under(rule, max_size)
+        if view in _RECTANGULAR:
+            few = rule.ranked_up_to(max_size) if isinstance(rule, ByGroups) else 0
+            n_cells += max(max_size + 1, few)
+            continue
+        groups = truth.totals if groups is None else groups
+        own = int(groups[region])
+        n_cells += view.threshold + view.n_ranks(own) if isinstance(view, Split) else own
+    return n_cells
 
 
 def _named(rules: Iterable[ViewRule]) -> str:
-    return " x ".join(rule.value if isinstance(rule, View) else repr(rule) for rule in rules)
+    names = [rule.value if isinstance(rule, View) else repr(rule) for rule in rules]
+    more = [] if len(names) <= _NAMED else [f"{len(names) - _NAMED:,} more"]
+    return " x ".join([*names[:_NAMED], *more])
+
+
+_NAMED = 8
+"""Views that a label or a ledger names; levels are fewer, regions many."""

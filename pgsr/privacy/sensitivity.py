@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pgsr.checks import require_kind
+from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.machine.memory import require
@@ -51,19 +52,19 @@ class Sensitivity:
 
 
 def sensitivity_of(
-    view: View, unit: Unit, *, max_quantity: int = 1, max_size: int, relation: Relation = Relation.ADD_REMOVE
+    view: AnyView, unit: Unit, *, max_quantity: int = 1, max_size: int, relation: Relation = Relation.ADD_REMOVE
 ) -> Sensitivity:
     """Find how far the vectors of all regions of one level, taken together, differ between neighbouring data sets.
 
     With K = max_size, m the groups of an entity and M the smaller of max_quantity and K, all changes are at most
 
-    | unit | relation | counts | cumulative | ranked |
-    |---|---|---|---|---|
-    | entity in m groups | add_remove (or_empty_group) | (m, m) | M times m | m times M |
-    | entity in m groups | move | (2m, m, m) | 2 M times m | 2 m times M |
-    | group | add_remove (or_empty_group) | (1) | K times 1 | (K) |
-    | group | replace | (1, 1) | K times 1 | (K) |
-    | group | move | (1, 1) | 2 (K + 1) times 1 | (K, K) |
+    | unit | relation | counts | cumulative | ranked | split at T, 0 < T < K |
+    |---|---|---|---|---|---|
+    | entity in m groups | add_remove (or_empty_group) | (m, m) | M times m | m times M | min(m, M) times max(m, M) |
+    | entity in m groups | move | (2m, m, m) | 2 M times m | 2 m times M | 2 min(m, M) times max(m, M) |
+    | group | add_remove (or_empty_group) | (1) | K times 1 | (K) | (K - T, T times 1) |
+    | group | replace | (1, 1) | K times 1 | (K) | (K - T, T times 1) |
+    | group | move | (1, 1) | 2 (K + 1) times 1 | (K, K) | (K - T, K - T, 2 T times 1) |
 
     Entities. An entity that joins adds at most M to the size of each of its m groups; larger sizes than K count as K.
 
@@ -75,6 +76,10 @@ def sensitivity_of(
       these may be the same M cells for all m groups. On a move each cell rises by at most m and falls by at most m.
     - Ranked sizes: a vector whose entries each grow by 0 to M, sorted again, has entries that each grow by 0 to M, and
       the sum grows by at most m M. No rank changes by more than M, so the squared L2 norm is m M^2, not (m M)^2.
+    - Split view: its cells are those columns and parts of rows of the Young diagram of `pgsr.data.split_view`. A column
+      is a cumulative count, which changes by at most m, and a part of a row by at most M, as the row. Boxes lie in one
+      cell each, and at most m M are added, or 2 m M change on a move. So no cell changes by more than max(m, M), and
+      the n largest changes add up to at most n max(m, M) and at most m M, as min(m, M) changes by max(m, M) do.
 
     Groups. A group that is added or removed changes the number of groups, which must not be public then
     (`require_totals`). Cumulative counts are then measured from above, as the numbers of groups larger than s, and
@@ -87,6 +92,8 @@ def sensitivity_of(
     - Ranked sizes: a group of size s moves the smaller ones one rank down; all changes have one sign and add up to s.
       In a region with one group the whole change is in one rank. So ranked sizes have the L1 norm of cumulative counts
       and a far larger L2 norm: nobody who protects groups should measure them.
+    - Split view: the T columns change as cumulative counts do, by one each; what ranks have beyond T changes as sizes
+      of at most K - T do. Numbers of groups of regions, which a move changes, are noisy there.
 
     Args:
         view: the vector of each region.
@@ -107,12 +114,13 @@ def sensitivity_of(
     Shown by `tests/test_privacy_sensitivity.py::test_every_neighbour_of_small_worlds`; all but moved counts at K = 1
     are reached.
     """
-    require_kind(view, View, "view", "give View.COUNTS, View.CUMULATIVE or View.RANKED")
+    require_kind(view, (View, Split), "view", "give View.COUNTS, View.CUMULATIVE, View.RANKED or Split(5)")
     require_kind(unit, Unit, "unit", "give Unit.ENTITY, Unit.entity_in_groups(5) or Unit.GROUP")
     for name, value, least in (("max_quantity", max_quantity, 1), ("max_size", max_size, 0)):
         if type(value) is not int or value < least:
             raise ProblemError(f"{name}={value!r}; give a public whole number from {least} up")
     relation, cells = Relation(relation), max(max_size, 1)
+    view = view.on(cells) if isinstance(view, Split) else view
     if unit.groups is None:
         return Sensitivity((_of_a_group(view, cells, relation),))
     return Sensitivity((_of_an_entity(view, unit.groups, min(max_quantity, cells), relation),))
@@ -180,22 +188,28 @@ _CHANGES_OF_TOTALS = {
 """Of a group."""
 
 
-def _of_an_entity(view: View, groups: int, quantity: int, relation: Relation) -> tuple[int, ...]:
+def _of_an_entity(view: AnyView, groups: int, quantity: int, relation: Relation) -> tuple[int, ...]:
     _refuse_replaced_entities(relation)
     moved = relation is Relation.MOVE
     if view is View.COUNTS:
         return (2 * groups, groups, groups) if moved else (groups, groups)
     cells, change = (quantity, groups) if view is View.CUMULATIVE else (groups, quantity)
+    if isinstance(view, Split):
+        cells, change = sorted((quantity, groups))
     return (change,) * (2 * cells if moved else cells)
 
 
-def _of_a_group(view: View, max_size: int, relation: Relation) -> tuple[int, ...]:
+def _of_a_group(view: AnyView, max_size: int, relation: Relation) -> tuple[int, ...]:
     moved = relation is Relation.MOVE
     if view is View.COUNTS:
         return (1, 1) if moved or relation is Relation.REPLACE else (1,)
     if view is View.CUMULATIVE:
         require(16 * max_size, f"the change of {max_size:,} cumulative counts by a group", "lower the largest size K")
         return (1,) * (2 * (max_size + 1) if moved else max_size)
+    if isinstance(view, Split):
+        require(16 * view.threshold, f"the change of {view.threshold:,} cumulative counts by a group", "lower it")
+        times = 2 if moved else 1
+        return (*(max_size - view.threshold,) * times, *(1,) * (view.threshold * times))
     return (max_size, max_size) if moved else (max_size,)
 
 

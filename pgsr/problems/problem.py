@@ -433,5 +433,6 @@ def _require(measurement: Measurement, problem: str, *views: View) -> None:
     require_kind(measurement, Measurement, f"{problem} is about", "give what Geometric(...).measure returned")
     if measurement.view not in views:
         wanted = " or ".join(map(repr, views))
-        have = repr(measurement.view) if isinstance(measurement.view, View) else f"several views ({measurement.label})"
+        one = not isinstance(measurement.view, tuple)
+        have = repr(measurement.view) if one else f"several views ({measurement.label})"
         raise ProblemError(f"{problem} needs {wanted}, this measurement is of {have}; measure that view")

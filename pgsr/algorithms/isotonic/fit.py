@@ -62,7 +62,7 @@ class IsotonicFit:
             return "the leaves were not measured; give the last level a share of epsilon"
         if any(View.COUNTS in measurement.views_on(level) for level in levels):
             return "isotonic fits need View.CUMULATIVE or View.RANKED; for counts use SimplexProjection"
-        return None
+        return measurement.refused_split("an isotonic fit")
 
     def groups(self, measurement: Measurement, region: int) -> Groups:
         """Estimate the groups of one measured region; `refusal` says beforehand whether it can be fitted."""

@@ -1,0 +1,124 @@
+"""The split view of a region's groups: cumulative counts below a threshold of sizes, ranked sizes from it on.
+
+The groups of a region are a Young diagram: a box at (i, s) wherever the i-th largest group has more than s members. The
+boxes of size s are the groups larger than s, G - Hc[s]; those of rank i are the members of the i-th largest group. So
+cumulative counts add up columns of the diagram, and ranked sizes its rows. With a threshold T the columns s < T and, of
+what lies beyond them, the rows are
+
+- columns  Hc[s],                   s = 0..T-1, non-decreasing;
+- rows     max(Hg[i] - T, 0),       of the m largest groups, non-decreasing as listed here.
+
+Every box lies in one column or in one row, and one entity more is one box more. docs/split_view.md has the theorem.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.data.views import View, cumulative
+from pgsr.errors import ProblemError
+
+
+@dataclass(frozen=True)
+class Split:
+    """The view with cumulative counts of the sizes below a threshold T, and what groups have beyond T, rank by rank.
+
+    A row of noisy values has Hc[s] for s < T first, then max(size - T, 0) of the m largest groups, smallest first; m is
+    `ranks`, or the number of groups where these are fewer or `ranks` is None. Threshold 0 with all ranks is
+    `View.RANKED`, and a threshold of K or more is `View.CUMULATIVE`.
+
+    Both numbers are public and must not be taken from the data: from what the expected number of groups per size is
+    about as small as the noise on, ranks are measured better, and no more than m groups should be larger than T. Of
+    groups of lower ranks nothing is measured beyond T.
+
+    Args:
+        threshold: T, a whole number from 0 up.
+        ranks: m, a whole number from 1 up; None for all groups.
+
+    Raises:
+        ProblemError: a number is no such number.
+
+    Example:
+        >>> Split(3).on(max_size=10), Split(0).on(max_size=10), Split(10).on(max_size=10)
+        (Split(3), View.RANKED, View.CUMULATIVE)
+        >>> Split(3, ranks=50).n_ranks(groups=20), Split(3, ranks=50).n_ranks(groups=2_000)
+        (20, 50)
+    """
+
+    threshold: int
+    ranks: int | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.threshold) is not int or self.threshold < 0:
+            raise ProblemError(f"Split(threshold={self.threshold!r}): give a public size, a whole number from 0 up")
+        if self.ranks is not None and (type(self.ranks) is not int or self.ranks < 1):
+            raise ProblemError(
+                f"Split(ranks={self.ranks!r}): give how many of the largest groups are measured by their ranks, a "
+                "whole number from 1 up, or None for all"
+            )
+
+    def on(self, max_size: int) -> "View | Split":
+        """Give the view that this is where sizes are 0..max_size: one of the plain views at either end."""
+        if self.threshold >= max_size:
+            return View.CUMULATIVE
+        return View.RANKED if self.threshold == 0 and self.ranks is None else self
+
+    def n_ranks(self, groups: int) -> int:
+        """Count the ranks that are measured in a region with this number of groups."""
+        return groups if self.ranks is None else min(self.ranks, groups)
+
+    def cumulative(self, values: np.ndarray, groups: int, max_size: int) -> np.ndarray:
+        """Read noisy values of one region as noisy cumulative counts; int64, shape (K + 1,).
+
+        Below the threshold they are the values; from there on, groups less the ranks that have more beyond it.
+
+        Args:
+            values: of the region.
+            groups: its number of groups, public or noisy.
+            max_size: K.
+
+        Example:
+            >>> Split(2).cumulative(np.array([0, 3, -1, 0, 1, 4]), groups=4, max_size=4)
+            array([0, 3, 2, 3, 3])
+        """
+        beyond = np.sort(values[self.threshold :])
+        sizes = np.arange(max_size + 1 - self.threshold)
+        larger = len(beyond) - np.searchsorted(beyond, sizes, side="right")
+        return np.concatenate([values[: self.threshold], groups - larger])
+
+    @property
+    def value(self) -> str:
+        """The view in words."""
+        return f"split at {self.threshold:,}" + ("" if self.ranks is None else f" of {self.ranks:,} ranks")
+
+    def __repr__(self) -> str:
+        return f"Split({self.threshold})" if self.ranks is None else f"Split({self.threshold}, ranks={self.ranks})"
+
+
+AnyView = View | Split
+"""What may be measured of a region."""
+
+
+def columns(counts: np.ndarray, threshold: int) -> np.ndarray:
+    """Count the groups of at most size s, for s = 0..threshold - 1; shape (threshold,).
+
+    Example:
+        >>> columns(np.array([0, 2, 1, 2]), threshold=2)
+        array([0, 2])
+    """
+    return cumulative(counts[:threshold])
+
+
+def rows(counts: np.ndarray, threshold: int, ranks: int) -> np.ndarray:
+    """List what the largest groups have beyond a threshold, in increasing order; shape (ranks,).
+
+    Missing groups count as empty ones.
+
+    Example:
+        >>> rows(np.array([0, 2, 1, 2]), threshold=2, ranks=4)
+        array([0, 0, 1, 1])
+    """
+    beyond = counts[threshold:]
+    listed = np.repeat(np.arange(len(beyond)), beyond)
+    listed = listed[max(0, len(listed) - ranks) :]
+    return np.concatenate([np.zeros(ranks - len(listed), np.int64), listed])

@@ -1,0 +1,264 @@
+"""The split view: the theorem behind it, what is measured, both ends of the threshold, and who refuses it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import naive
+import numpy as np
+import pytest
+from instances import random_tree, random_truth, scale
+from neighbours import ALONE, CHAIN, PAIR
+from privacy_checks import check_likelihood, check_losses, frozen
+
+from pgsr import (
+    ByGroups,
+    CountOfCounts,
+    Geometric,
+    Hierarchy,
+    Ledger,
+    Measurement,
+    Mechanism,
+    Noise,
+    PgsrError,
+    Problem,
+    Relation,
+    Rho,
+    Seeded,
+    Split,
+    Unit,
+    View,
+    overlay,
+)
+from pgsr.algorithms import METHODS, Matching
+from pgsr.intervals import band
+from pgsr.methods.method import Method
+from pgsr.methods.toys import toy_of
+from pgsr.privacy.random import StreamId
+
+TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y")])
+TRUTH = CountOfCounts(TREE, [np.bincount(np.arange(n) % 8, minlength=10) for n in (3, 9, 40, 0)], "split")
+
+
+def test_any_partition_of_the_boxes_has_sensitivity_1() -> None:
+    """The theorem: one entity more adds one box, which is in one set of the partition, drawn by lot 200 times."""
+    rng, most = np.random.default_rng(1), 4
+    place = [(i, s) for i in range(3) for s in range(most)]
+    for _ in range(200):
+        owner = dict(zip(place, rng.integers(0, 5, len(place)), strict=True))
+        for sizes in combinations_with_replacement(range(most + 1), 3):
+            for i in range(3):
+                if sizes[i] < most:
+                    larger = [*sizes[:i], sizes[i] + 1, *sizes[i + 1 :]]
+                    ours, theirs = (
+                        np.bincount([owner[b] for b in naive.boxes(g)], minlength=5) for g in (sizes, larger)
+                    )
+                    assert np.abs(ours - theirs).sum() == 1
+
+
+def test_columns_are_cumulative_counts_and_rows_ranked_sizes() -> None:
+    """Boxes of a column are the groups that are larger, those of a row the members of a group."""
+    for sizes in combinations_with_replacement(range(5), 4):
+        diagram = naive.boxes(sizes)
+        assert [sum(s == column for _, s in diagram) for column in range(4)] == [
+            sum(x > s for x in sizes) for s in range(4)
+        ]
+        assert [sum(i == row for i, _ in diagram) for row in range(4)] == sorted(sizes, reverse=True)
+
+
+def test_values_are_those_of_the_definition() -> None:
+    """Without noise, against boxes; regions, noisy totals, ranks."""
+    rng = np.random.default_rng(2)
+    for i in range(scale(40, 400)):
+        truth = random_truth(rng, random_tree(rng), name=f"set {i}")
+        split = Split(int(rng.integers(0, truth.max_size + 1)), None if i % 3 == 0 else int(rng.integers(1, 6)))
+        totals = "noisy" if i % 2 else "regions"
+        if not isinstance(split.on(truth.max_size), Split):
+            continue
+        noisy = Geometric(split, 10**9, totals=totals, totals_share="1/2").measure(truth, Seeded(i))
+        for region in range(truth.hierarchy.n_regions):
+            sizes = np.repeat(np.arange(truth.max_size + 1), truth.counts[region]).tolist()
+            expected = np.array(naive.split_view(sizes, split.threshold, split.ranks, len(sizes)), np.int64)
+            expected[: split.threshold] = len(sizes) - expected[: split.threshold]
+            assert noisy.values[region].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("unit", "relation", "totals"),
+    [
+        (Unit.ENTITY, "add_remove", "regions"),
+        (Unit.ENTITY, "add_remove", "noisy"),
+        (Unit.entity_in_groups(3), "move", "regions"),
+        (Unit.GROUP, "add_remove", "noisy"),
+    ],
+    ids=str,
+)
+def test_both_ends_are_the_plain_views_bit_by_bit(unit: Unit, relation: str, totals: str) -> None:
+    """T = 0 is the ranked view, T = K and more the cumulative one, of the same seed, whatever the noise."""
+    steps = [
+        lambda view: Geometric(view, "0.7", totals=totals, max_quantity=2),
+        lambda view: Noise(view, Rho("1/5"), totals=totals, unit=unit, relation=Relation(relation), max_quantity=2),
+    ]
+    for step in steps:
+        for split, plain in ((Split(0), View.RANKED), (Split(9), View.CUMULATIVE), (Split(99, 4), View.CUMULATIVE)):
+            ours, theirs = (step(view).measure(TRUTH, Seeded("ends")) for view in (split, plain))
+            assert ours.view is plain
+            assert frozen(ours) == frozen(theirs)
+
+
+def test_parts_have_the_noise_of_the_whole_views() -> None:
+    """Columns are the first ones of the cumulative view, rows those of the ranked one less T, if no size is below."""
+    truth = CountOfCounts(TREE, [np.bincount(3 + np.arange(n) % 5, minlength=10) for n in (3, 9, 40, 0)], "parts")
+    whole = {view: Geometric(view, "0.7").measure(truth, Seeded("same")).values for view in View}
+    for region, values in enumerate(Geometric(Split(3), "0.7").measure(truth, Seeded("same")).values):
+        assert values[:3].tolist() == whole[View.CUMULATIVE][region][:3].tolist()
+        assert values[3:].tolist() == (whole[View.RANKED][region] - 3).tolist()
+
+
+def test_no_two_cells_share_noise_and_every_stream_is_asked_for_once() -> None:
+    class Counting(Seeded):
+        def stream(self, identity: StreamId):
+            asked.append((identity.view, identity.path))
+            return super().stream(identity)
+
+    asked: list[tuple[str, tuple[str, ...]]] = []
+    Geometric(Split(4), 1).measure(TRUTH, Counting("once"))
+    assert sorted(asked) == sorted((view, path) for path in TREE.paths for view in ("cumulative", "ranked"))
+
+
+@pytest.mark.assure("R6")
+@pytest.mark.parametrize("threshold", range(5))
+def test_losses_of_every_threshold(threshold: int, counted: Callable[[int, str], None]) -> None:
+    """Every pair of neighbours in small worlds, levels together: at most epsilon, and all of it for some pair."""
+    for ranks in (None, 1, 3):
+        pairs = check_losses(Geometric(Split(threshold, ranks), "7/10", ("1/3", "2/3")), PAIR, (3, 1), 4)
+        counted(pairs, "neighbour pairs of split views")
+
+
+@pytest.mark.assure("R7")
+@pytest.mark.parametrize("ranks", [None, 1])
+def test_likelihood_ratios(ranks: int | None, counted: Callable[[int, str], None]) -> None:
+    """P(noisy values | D) <= e^epsilon P(noisy values | D') in fractions, with public and with noisy totals."""
+    values = lambda measurement: (measurement.view, frozen(measurement.values))  # noqa: E731
+    bases = [Fraction(1, 2)]
+    for threshold in range(3):
+        noise = Geometric(Split(threshold, ranks), "1")
+        n, attained = check_likelihood(Mechanism(noise, Matching()), ALONE, (2,), 2, 0, 2, bases, values)
+        assert attained
+        counted(n, "likelihoods")
+        noise = Geometric(Split(threshold, ranks), "1", totals="noisy", totals_share="1/3")
+        for groups in (0, 1):
+            n, _ = check_likelihood(Mechanism(noise, Matching()), ALONE, (groups,), 2, -2, 3, bases, values)
+            counted(n, "likelihoods")
+    noise = Geometric((Split(1, ranks), Split(1)), "1", ("1/3", "2/3"))
+    n, attained = check_likelihood(Mechanism(noise, Matching()), CHAIN, (1,), 2, 0, 2, bases, values)
+    assert attained
+    counted(n, "likelihoods")
+
+
+def test_a_threshold_per_level_and_per_region() -> None:
+    by_level = Geometric((Split(3, 5), View.COUNTS, Split(2)), 1).measure(TRUTH, Seeded("x"))
+    assert [len(values) for values in by_level.values] == [8, 10, 10, 5, 11, 42, 2]
+    assert by_level.label == "split at 3 of 5 ranks x counts x split at 2"
+    views = (Split(3), View.CUMULATIVE, Split(0), Split(2, 7), Split(2, 7), Split(8), View.RANKED)
+    by_region = Geometric(views, 1).measure(TRUTH, Seeded("x"))
+    assert by_region.view == (*views[:2], View.RANKED, *views[3:])
+    assert [len(values) for values in by_region.values] == [55, 10, 40, 5, 9, 48, 0]
+    assert by_region.label == "1 regions cumulative, 2 regions ranked, 4 regions split at 2 to 8"
+    for region, view in enumerate(views):
+        alone = Geometric(view, 1).measure(TRUTH, Seeded("x"))
+        assert np.array_equal(by_region.values[region], alone.values[region])
+    assert isinstance(Geometric((Split(2),) * 7, 1).measure(TRUTH, Seeded("x")).view, Split)
+
+
+def test_levels_of_other_views_have_the_noise_of_the_worst() -> None:
+    """Under Gaussian noise of a group's unit every region's cells have the sigma of its own view."""
+    noise = Noise(Split(3), Rho("1/2"), ("0", "0", "1"), "gaussian", unit=Unit.GROUP, relation=Relation.REPLACE)
+    law = noise.measure(TRUTH, Seeded("x")).law(3)
+    assert law is not None
+    assert law.spelling["sigma_squared"] == str((9 - 3) ** 2 + 3)
+
+
+def test_values_as_cumulative_counts() -> None:
+    """Without noise they are these; ranks that are not measured lie below the threshold."""
+    sizes = [0, 1, 1, 2, 5, 7]
+    truth = CountOfCounts(Hierarchy.from_paths([("x",)]), [np.bincount(sizes, minlength=9)])
+    for threshold in range(9):
+        for ranks in (None, 3, 6):
+            split = Split(threshold, ranks)
+            if not isinstance(split.on(8), Split):
+                continue
+            noisy = Geometric(split, 10**9).measure(truth, Seeded("x")).values[0]
+            found, exact = split.cumulative(noisy, 6, 8), np.cumsum(truth.counts[0])
+            known = exact >= (0 if ranks is None else 6 - ranks)
+            known[:threshold] = True
+            assert found[known].tolist() == exact[known].tolist()
+
+
+def test_tables_figures_and_texts() -> None:
+    noisy = Geometric(Split(4, ranks=5), 1).measure(TRUTH, Seeded("frame"))
+    frame = noisy.to_frame()
+    assert len(frame) == sum(map(len, noisy.values))
+    ranks = frame[frame["rank"].notna() & (frame["region_id"] == "US/MI/x")]
+    assert ranks["rank"].tolist() == [35, 36, 37, 38, 39]
+    assert ranks["noisy_excess"].tolist() == noisy.values[5][4:].tolist()
+    assert repr(noisy).startswith("Measurement(Split(4, ranks=5), ")
+    assert "split at 4 of 5 ranks" in noisy._repr_html_()
+    assert len(noisy.plot(("US", "MI", "x")).axes[0].lines[0].get_ydata()) == 10
+    with pytest.raises(PgsrError, match="split at 4 of 5 ranks does not lie over counts"):
+        overlay(TRUTH, noisy)
+    ledger = Ledger(2)
+    Geometric(Split(4), 1).measure(TRUTH, Seeded("ledger"), ledger)
+    assert "Split(4)" in str(vars(ledger))
+    many = Geometric(tuple(Split(1 + i % 5, i + 1) for i in range(20)), 1)
+    assert many.label.endswith("x Split(3, ranks=8) x 12 more")
+
+
+@pytest.mark.parametrize("bad", [-1, 1.5, True, "3", None])
+def test_a_threshold_is_a_size(bad: object) -> None:
+    with pytest.raises(PgsrError, match="give a public size, a whole number from 0 up"):
+        Split(bad)  # type: ignore[arg-type]
+    if bad is not None:
+        with pytest.raises(PgsrError, match="whole number from 1 up, or None for all"):
+            Split(3, bad)  # type: ignore[arg-type]
+
+
+def test_refusals() -> None:
+    with pytest.raises(PgsrError, match=r"Split\(3\) tells every region's number of groups by its length"):
+        Geometric(Split(3), 1, totals="root")
+    with pytest.raises(PgsrError, match=r"not of Split\(3\); give View.COUNTS or View.CUMULATIVE"):
+        Geometric(Split(3), 1, max_sizes=(9, 5, 5)).measure(TRUTH, Seeded(0))
+    with pytest.raises(PgsrError, match="5 views for 3 levels; give one view per level or per region"):
+        Geometric((Split(3),) * 5, 1).measure(TRUTH, Seeded(0))
+    with pytest.raises(PgsrError, match="is a View, or a tuple of them"):
+        replace(Geometric(Split(3), 1).measure(TRUTH, Seeded(0)), view=ByGroups())
+
+
+def test_a_toy_is_split_as_its_target() -> None:
+    for view in (Split(2), (View.CUMULATIVE, View.RANKED, Split(1, 4)), (Split(3), *(Split(2),) * 6)):
+        toy = toy_of(Geometric(view, 1).measure(TRUTH, Seeded("toy")))
+        assert isinstance(toy, Measurement)
+        assert any(isinstance(toy.view_of(region), Split) for region in range(toy.hierarchy.n_regions))
+
+
+def test_methods_take_a_split_measurement_or_say_why_not() -> None:
+    """Every method of the catalogue, and a band: a sentence or a result, no other error."""
+    noisy = Geometric(Split(3), 1).measure(TRUTH, Seeded("gate"))
+    for entry in METHODS:
+        method = entry.method
+        if not isinstance(method, Method):
+            reason = method.supports(noisy)
+            if reason is not None:
+                assert "Split(3)" in reason or "split at 3" in reason
+                with pytest.raises(PgsrError, match=re.escape(reason)):
+                    method.apply(noisy)
+            else:
+                assert method.apply(noisy).estimate is not None
+    for state in (Problem.isotonic, Problem.m_c, Problem.m_h, Problem.naive, Problem.mean_consistency):
+        with pytest.raises(PgsrError, match=r"this measurement is of Split\(3\); measure that view"):
+            state(noisy)
+    for by_region in (noisy, Geometric((View.CUMULATIVE, Split(3), Split(2)), 1).measure(TRUTH, Seeded("gate"))):
+        with pytest.raises(PgsrError, match=r"a band does not take Split\(3\); measure View.CUMULATIVE"):
+            band(by_region, level="0.9")
