@@ -13,7 +13,7 @@ from law_checks import (
 from neighbours import ALONE, CHAIN, PAIR, THREE
 from privacy_checks import check_likelihood, frozen
 
-from pgsr import ByGroups, Geometric, Hierarchy, Mechanism, Problem, View
+from pgsr import ByGroups, Geometric, Hierarchy, Mechanism, Problem, Split, View
 from pgsr.algorithms import (
     BottomUp,
     CostTables,
@@ -62,6 +62,8 @@ MECHANISMS = {
     "matching, by groups": Mechanism(noise(ByGroups(1)), Matching()),
     "matching, H_c x by groups": Mechanism(noise((View.CUMULATIVE, ByGroups(1))), Matching()),
     "bottom-up, by groups": Mechanism(noise(ByGroups(1), shares=(0, 1)), BottomUp()),
+    "matching, split": Mechanism(noise(Split(1)), Matching()),
+    "bottom-up, split": Mechanism(noise(Split(1, ranks=1), shares=(0, 1)), BottomUp()),
     "matching, smallest size 1": Mechanism(noise(View.CUMULATIVE), Matching(IsotonicFit(min_size=1))),
     "bottom-up": Mechanism(noise(View.CUMULATIVE, shares=(0, 1)), BottomUp()),
     "bottom-up, H_g": Mechanism(noise(View.RANKED, shares=(0, 1)), BottomUp()),
@@ -72,6 +74,7 @@ NOISY_TOTALS = {
     "matching, H_c": Mechanism(noise(View.CUMULATIVE, "noisy", totals_share="1/3"), Matching()),
     "matching, H_g": Mechanism(noise(View.RANKED, "noisy", totals_share="1/3"), Matching()),
     "matching, by groups": Mechanism(noise(ByGroups(1), "noisy", totals_share="1/3"), Matching()),
+    "matching, split": Mechanism(noise(Split(1), "noisy", totals_share="1/3"), Matching()),
 }
 BASES = (Fraction(1, 2), Fraction(2, 3))
 

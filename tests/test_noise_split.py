@@ -32,9 +32,19 @@ from pgsr import (
     View,
     overlay,
 )
-from pgsr.algorithms import METHODS, Matching
+from pgsr.algorithms import (
+    METHODS,
+    BottomUp,
+    IsotonicFit,
+    Matching,
+    NoConsistency,
+    Posterior,
+    isotonic_l1,
+    isotonic_l2,
+)
+from pgsr.algorithms.matching.alone import precision_of
 from pgsr.intervals import band
-from pgsr.methods.method import Method
+from pgsr.methods.method import Method, PostProcess
 from pgsr.methods.toys import toy_of
 from pgsr.privacy.random import StreamId
 
@@ -140,7 +150,7 @@ def test_losses_of_every_threshold(threshold: int, counted: Callable[[int, str],
 @pytest.mark.assure("R7")
 @pytest.mark.parametrize("ranks", [None, 1])
 def test_likelihood_ratios(ranks: int | None, counted: Callable[[int, str], None]) -> None:
-    """P(noisy values | D) <= e^epsilon P(noisy values | D') in fractions, with public and with noisy totals."""
+    """P(output | D) <= e^epsilon P(output | D') in fractions, of noisy values and releases, with any totals."""
     values = lambda measurement: (measurement.view, frozen(measurement.values))  # noqa: E731
     bases = [Fraction(1, 2)]
     for threshold in range(3):
@@ -153,9 +163,10 @@ def test_likelihood_ratios(ranks: int | None, counted: Callable[[int, str], None
             n, _ = check_likelihood(Mechanism(noise, Matching()), ALONE, (groups,), 2, -2, 3, bases, values)
             counted(n, "likelihoods")
     noise = Geometric((Split(1, ranks), Split(1)), "1", ("1/3", "2/3"))
-    n, attained = check_likelihood(Mechanism(noise, Matching()), CHAIN, (1,), 2, 0, 2, bases, values)
-    assert attained
-    counted(n, "likelihoods")
+    for published in (values, None):  # the release by matching, too
+        n, attained = check_likelihood(Mechanism(noise, Matching()), CHAIN, (1,), 2, 0, 2, bases, published)
+        assert attained or published is None
+        counted(n, "likelihoods")
 
 
 def test_a_threshold_per_level_and_per_region() -> None:
@@ -262,3 +273,77 @@ def test_methods_take_a_split_measurement_or_say_why_not() -> None:
     for by_region in (noisy, Geometric((View.CUMULATIVE, Split(3), Split(2)), 1).measure(TRUTH, Seeded("gate"))):
         with pytest.raises(PgsrError, match=r"a band does not take Split\(3\); measure View.CUMULATIVE"):
             band(by_region, level="0.9")
+
+
+def test_regions_alone_join_the_fits_of_columns_and_rows() -> None:
+    """Against lists: groups below the threshold by columns, and of the fitted ranks as many as the columns leave."""
+    rng, fewer, more = np.random.default_rng(7), 0, 0
+    for i in range(scale(60, 600)):
+        truth = random_truth(rng, random_tree(rng), name=f"set {i}")
+        split = Split(int(rng.integers(0, truth.max_size + 1)), None if i % 3 == 0 else int(rng.integers(1, 5)))
+        if not isinstance(split.on(truth.max_size), Split):
+            continue
+        fit = IsotonicFit(*((1, 2), (2, 1))[i % 2], min_size=i % 5 // 4)
+        noisy = Geometric(split, "1/2", totals="noisy" if i % 4 == 0 else "regions").measure(truth, Seeded("fits", i))
+        for region, values in enumerate(noisy.values):
+            total, t = int(noisy.totals[region]), split.threshold
+            below = IsotonicFit(fit.cumulative_norm, min_size=fit.min_size).cumulative_counts(
+                np.append(values[:t], total)[None], np.array([total])
+            )[0]
+            ends = max(0, fit.min_size - t), truth.max_size - t
+            beyond = (
+                isotonic_l1(values[t:], *ends)
+                if fit.ranked_norm == 1
+                else isotonic_l2(values[None, t:], *map(np.atleast_1d, ends))[0]
+            )
+            wanted = int(below[t])
+            sizes = [t + int(x) for x in beyond][len(beyond) - min(wanted, len(beyond)) :]
+            sizes += [t + ends[0]] * (wanted - len(sizes))
+            expected = np.append(below[:t], np.bincount(sizes, minlength=truth.max_size + 1)[t:])
+            found = fit.groups(noisy, region)
+            assert found.total == total
+            assert np.array_equal(np.bincount(found.size, found.count, truth.max_size + 1), expected)
+            fewer, more = fewer + (wanted < len(beyond)), more + (wanted > len(beyond))
+    assert min(fewer, more) > 20
+
+
+@pytest.mark.parametrize("totals", ["regions", "noisy"])
+@pytest.mark.parametrize("post", [Matching(), Matching(partitions=True), BottomUp(), Posterior()], ids=repr)
+def test_releases_satisfy_the_four_conditions(post: PostProcess, totals: str) -> None:
+    rng = np.random.default_rng(72)
+    for i in range(scale(12, 300)):
+        truth = random_truth(rng, random_tree(rng), name=f"set {i}")
+        shares = (*(0,) * (truth.hierarchy.n_levels - 1), 1) if isinstance(post, BottomUp) else None
+        views = tuple(
+            Split(int(rng.integers(0, truth.max_size + 2)), None if i % 2 else int(rng.integers(1, 9)))
+            for _ in range(truth.hierarchy.n_regions)
+        )
+        result = Mechanism(Geometric(views, "1/2", shares, totals), post).release(truth, Seeded("conditions", i))
+        assert result.certificate is not None
+        assert result.measurement is not None
+        assert not any(result.certificate.violations.values())
+        assert np.array_equal(result.estimate.counts().totals, result.measurement.totals)
+
+
+@pytest.mark.parametrize("post", [Matching(), BottomUp(), NoConsistency(), Posterior()], ids=repr)
+def test_without_noise_the_truth_comes_back(post: PostProcess) -> None:
+    """With as many ranks as there are groups beyond the threshold, and with more."""
+    for split in (Split(0, ranks=60), Split(4), Split(4, ranks=20), Split(8, ranks=1)):
+        found = Mechanism(Geometric(split, 10**9), post).release(TRUTH, Seeded(0))
+        assert np.array_equal(found.estimate.counts().counts, TRUTH.counts)
+
+
+@pytest.mark.parametrize("post", [Matching(), BottomUp(), Posterior()], ids=repr)
+def test_releases_of_both_ends_are_those_of_the_plain_views(post: PostProcess) -> None:
+    for split, plain in ((Split(0), View.RANKED), (Split(9), View.CUMULATIVE)):
+        ours, theirs = (Mechanism(Geometric(v, "1/2"), post).release(TRUTH, Seeded("ends")) for v in (split, plain))
+        assert np.array_equal(ours.estimate.counts().counts, theirs.estimate.counts().counts)
+
+
+def test_matching_weighs_groups_by_columns_or_ranks() -> None:
+    """A size below the threshold is a difference of two noisy values, one beyond it has a noisy value of its own."""
+    noisy = Geometric(Split(4), "1").measure(TRUTH, Seeded("weights"))
+    for region in range(TREE.n_regions):
+        groups = IsotonicFit().groups(noisy, region)
+        expected = groups.count / float(noisy.law(region).variance_bound) / np.where(groups.size < 4, 2, 1)
+        assert np.allclose(precision_of(IsotonicFit(), noisy, region, groups, False), expected)

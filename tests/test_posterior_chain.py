@@ -4,12 +4,14 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from math import exp, lgamma
 
+import naive
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
 from pgsr.algorithms.posterior import Evidence
 from pgsr.algorithms.posterior.likelihood import Likelihood
+from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View, cumulative, ranked
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 
@@ -23,8 +25,14 @@ def negative_binomial(x: int, mean: float, shape: float) -> float:
 
 def likelihood(evidence: Evidence, counts: np.ndarray) -> float:
     """Written out from the law of the noise: P(noisy - true) over all measured values."""
-    of = {View.COUNTS: np.copy, View.CUMULATIVE: cumulative, View.RANKED: ranked}[evidence.view]
-    return chance(evidence.law, (evidence.values - of(counts))[: evidence.measured])
+    return chance(evidence.law, (evidence.values - vector(evidence.view, counts))[: evidence.measured])
+
+
+def vector(view: AnyView, counts: np.ndarray) -> np.ndarray:
+    """What is measured of one region, without noise."""
+    if isinstance(view, Split):
+        return np.array(naive.split_view(ranked(counts).tolist(), view.threshold, view.ranks), np.int64)
+    return {View.COUNTS: np.copy, View.CUMULATIVE: cumulative, View.RANKED: ranked}[view](counts)
 
 
 def chance(law: Law, noise: np.ndarray) -> float:
@@ -100,11 +108,10 @@ def assert_same_posterior(
     assert found.step_variance[0] == found.variance[0]
 
 
-def made(view: View, n_sizes: int, total: int, law: Law, public: bool, rng: np.random.Generator) -> Evidence:
+def made(view: AnyView, n_sizes: int, total: int, law: Law, public: bool, rng: np.random.Generator) -> Evidence:
     """Noisy values of random groups."""
     counts = rng.multinomial(total, rng.dirichlet(np.full(n_sizes, 0.5)))
-    of = {View.COUNTS: np.copy, View.CUMULATIVE: cumulative, View.RANKED: ranked}[view]
-    values = of(counts).astype(np.int64)
+    values = vector(view, counts).astype(np.int64)
     noise = np.arange(-200, 201)
     masses = np.array([chance(law, noise[i : i + 1]) for i in range(len(noise))])
     values += rng.choice(noise, len(values), p=masses / masses.sum())
@@ -115,7 +122,9 @@ def made(view: View, n_sizes: int, total: int, law: Law, public: bool, rng: np.r
 def test_variances_of_counts() -> None:
     """Var x[s] by adding up over all vectors."""
     rng = np.random.default_rng(9)
-    for view, law in product(View, (DoubleGeometric(Fraction(2)), DiscreteGaussian(Fraction(7, 2)))):
+    for view, law in product(
+        (*View, Split(1), Split(2, 2)), (DoubleGeometric(Fraction(2)), DiscreteGaussian(Fraction(7, 2)))
+    ):
         evidence = made(view, 4, 5, law, True, rng)
         mu = rng.exponential(2.0, 4) + 0.05
         sums = np.zeros((3, 4))
@@ -135,21 +144,23 @@ LAWS = [
     *(DiscreteGaussian(variance) for variance in (Fraction(1, 5), Fraction(2), Fraction(50))),
 ]
 
-CASES = [(view, True) for view in View] + [(View.CUMULATIVE, False)]
+SPLITS = [Split(threshold, ranks) for threshold in range(3) for ranks in (None, 1, 3)]
+CASES = [(view, True) for view in (*View, *SPLITS)] + [(View.CUMULATIVE, False)]
 
 
 @pytest.mark.drawn(5)
 @pytest.mark.parametrize(("view", "public"), CASES)
 @pytest.mark.parametrize("law", LAWS, ids=str)
-def test_equals_brute_force(view: View, public: bool, law: Law) -> None:
+def test_equals_brute_force(view: AnyView, public: bool, law: Law) -> None:
     rng = np.random.default_rng(5)
     for _ in range(6):
-        evidence = made(view, int(rng.integers(2, 5)), int(rng.integers(1, 7)), law, public, rng)
+        least = view.threshold + 2 if isinstance(view, Split) else 2
+        evidence = made(view, int(rng.integers(least, 5)), int(rng.integers(1, 7)), law, public, rng)
         mu = rng.exponential(2.0, evidence.n_sizes) + 0.05
         assert_same_posterior(evidence, mu, by_enumeration(evidence, mu), 1e-9)
 
 
-@pytest.mark.parametrize(("view", "public"), [case for case in CASES if case[0] is not View.RANKED])
+@pytest.mark.parametrize(("view", "public"), [case for case in CASES if case[0] in (View.COUNTS, View.CUMULATIVE)])
 @pytest.mark.parametrize("law", [DoubleGeometric(Fraction(2)), DiscreteGaussian(Fraction(9))], ids=str)
 def test_equals_plain_dictionaries(view: View, public: bool, law: Law) -> None:
     rng = np.random.default_rng(6)
@@ -160,9 +171,9 @@ def test_equals_plain_dictionaries(view: View, public: bool, law: Law) -> None:
 
 
 @pytest.mark.drawn(2)
-@pytest.mark.parametrize("view", View)
+@pytest.mark.parametrize("view", [*View, Split(1), Split(2, ranks=2)])
 @pytest.mark.parametrize("law", [DoubleGeometric(Fraction(1)), DiscreteGaussian(Fraction(3, 2))], ids=str)
-def test_draws_have_the_posterior_law(view: View, law: Law) -> None:
+def test_draws_have_the_posterior_law(view: AnyView, law: Law) -> None:
     """Frequencies of whole vectors against brute force, in a chi-square test of level 1e-6."""
     rng = np.random.default_rng(10)
     evidence = made(view, 4, 4, law, True, rng)
@@ -218,6 +229,40 @@ def test_ranked_sizes_weigh_cumulative_counts() -> None:
         wrong = sum(int((noisy[: c[s]] > s).sum() + (noisy[c[s] :] <= s).sum()) for s in range(top))
         outside = np.abs(noisy - np.clip(noisy, 0, top)).sum()
         assert np.abs(noisy - sizes).sum() == wrong + outside
+
+
+def test_what_ranks_weigh_beyond_a_threshold() -> None:
+    """The same identity for what groups have beyond a threshold, of the largest ranks alone."""
+    rng = np.random.default_rng(11)
+    for _ in range(200):
+        top, n = int(rng.integers(1, 8)), int(rng.integers(1, 9))
+        threshold, ranks = int(rng.integers(0, top)), int(rng.integers(1, n + 1))
+        sizes = np.sort(rng.integers(0, top + 1, n))
+        beyond = np.maximum(sizes - threshold, 0)[n - ranks :]
+        noisy = rng.integers(-3, top + 4, ranks)
+        c = np.searchsorted(sizes, np.arange(top), side="right") - (n - ranks)
+        c = np.maximum(c, 0)
+        wrong = sum(
+            int((noisy[: c[s]] > s - threshold).sum() + (noisy[c[s] :] <= s - threshold).sum())
+            for s in range(threshold, top)
+        )
+        outside = np.abs(noisy - np.clip(noisy, 0, top - threshold)).sum()
+        assert np.abs(noisy - beyond).sum() == wrong + outside
+
+
+@pytest.mark.parametrize("law", [DoubleGeometric(Fraction(3)), DiscreteGaussian(Fraction(7))], ids=str)
+def test_both_ends_of_the_threshold_are_the_plain_views(law: Law) -> None:
+    """The posterior of a split at 0 is that of ranked sizes, that of a split at K of cumulative counts, bit by bit."""
+    rng = np.random.default_rng(12)
+    for view, split in ((View.RANKED, Split(0)), (View.CUMULATIVE, Split(7))):
+        plain = made(view, 8, 25, law, True, rng)
+        values = plain.values[: plain.measured]
+        other = Evidence(split, values, len(values), law, plain.total, plain.most, 8)
+        mu, shapes = rng.exponential(3.0, 8) + 0.05, np.full(8, SHAPE)
+        assert np.array_equal(other.pilot(), plain.pilot())
+        about = plain.pilot().astype(float), np.full(8, 9.0), mu, shapes, 1e-9
+        for name, value in vars(plain.marginals(*about)).items():
+            assert np.array_equal(value, getattr(other.marginals(*about), name))
 
 
 def test_a_prior_that_contradicts_the_noisy_values_gives_way() -> None:

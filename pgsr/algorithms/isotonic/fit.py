@@ -15,6 +15,7 @@ from pgsr.algorithms.isotonic.regression import (
 )
 from pgsr.checks import member_of, require_kind
 from pgsr.data.rounding import nearest
+from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.errors import MethodError
 from pgsr.machine.parallel import Threads
@@ -27,6 +28,8 @@ class IsotonicFit:
 
     H_c, cumulative: cells 0..K-1 are fitted by non-decreasing values in [0, G], cell K is G; differences are counts.
     H_g, ranked: the G sizes are fitted by non-decreasing values in [min_size, K].
+    Split at T: cells 0..T-1 are fitted as H_c, and leave n groups of T or more members. What ranks have beyond T is
+    fitted as H_g; the n largest of them are the groups from T on, those without a rank of T members.
 
     Args:
         cumulative_norm: 1 (the paper's choice) or 2.
@@ -62,7 +65,7 @@ class IsotonicFit:
             return "the leaves were not measured; give the last level a share of epsilon"
         if any(View.COUNTS in measurement.views_on(level) for level in levels):
             return "isotonic fits need View.CUMULATIVE or View.RANKED; for counts use SimplexProjection"
-        return measurement.refused_split("an isotonic fit")
+        return None
 
     def groups(self, measurement: Measurement, region: int) -> Groups:
         """Estimate the groups of one measured region; `refusal` says beforehand whether it can be fitted."""
@@ -71,7 +74,9 @@ class IsotonicFit:
         row = measurement.values[region]
         if view is View.CUMULATIVE:
             return Groups.of_counts(self.cumulative_counts(row[None], np.array([total]))[0])
-        return self._from_ranked(row, measurement.max_size)
+        if isinstance(view, Split):
+            return self._from_split(row, view.threshold, total, measurement.max_size)
+        return self._from_ranked(row, self.min_size, measurement.max_size)
 
     def all_groups(self, measurement: Measurement, regions: Iterable[int]) -> list[Groups]:
         """Estimate the groups of many regions on all cores, because the compiled loops release Python's lock."""
@@ -98,11 +103,21 @@ class IsotonicFit:
     def _fit_l1(self, row: np.ndarray, total: int, out: np.ndarray) -> None:
         out[:] = isotonic_l1(row, 0, total, self.optimum)
 
-    def _from_ranked(self, row: np.ndarray, max_size: int) -> Groups:
+    def _from_ranked(self, row: np.ndarray, least: int, largest: int) -> Groups:
         if self.ranked_norm == 1:
-            size = nearest(isotonic_l1(row, self.min_size, max_size, self.optimum))
+            size = nearest(isotonic_l1(row, least, largest, self.optimum))
             return Groups.of_counts(np.bincount(size, minlength=1))
-        return Groups.pooled(*isotonic_l2_runs(row, self.min_size, max_size))
+        return Groups.pooled(*isotonic_l2_runs(row, least, largest))
+
+    def _from_split(self, row: np.ndarray, threshold: int, total: int, max_size: int) -> Groups:
+        *below, n_beyond = self.cumulative_counts(np.append(row[:threshold], total)[None], np.array([total]))[0]
+        least = max(0, self.min_size - threshold)
+        beyond = self._from_ranked(row[threshold:], least, max_size - threshold)
+        # The smallest have no place where ranks are more than groups; groups without a rank have the least size.
+        left = np.clip(np.cumsum(beyond.count) - max(0, beyond.total - n_beyond), 0, beyond.count)
+        sizes = np.concatenate([np.arange(threshold), [threshold + least], threshold + beyond.size])
+        counts = np.concatenate([below, [max(0, n_beyond - beyond.total)], left])
+        return Groups.pooled(sizes[counts > 0], counts[counts > 0])
 
     def __repr__(self) -> str:
         defaults = IsotonicFit()

@@ -10,6 +10,7 @@ from pgsr.algorithms.matching.runs import Runs
 from pgsr.algorithms.sizes_per_level import ONE_LARGEST_SIZE
 from pgsr.checks import require_kind
 from pgsr.data.rounding import nearest
+from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.machine.blocks import row_blocks
@@ -130,13 +131,16 @@ def precision_of(
     fit: IsotonicFit, measurement: Measurement, region: int, groups: Groups, partitions: bool
 ) -> np.ndarray:
     """Compute 1 / variance of the size of one group of a measured region, per run."""
-    law, is_ranked = measurement.law(region), measurement.view_of(region) is View.RANKED
+    law, view, largest = measurement.law(region), measurement.view_of(region), measurement.max_size
     assert law is not None, "a measured region"
-    precision = groups.count / ((1 if is_ranked else 2) * float(law.variance_bound))
-    if partitions and is_ranked and fit.ranked_norm == 2:  # an L1 fit is whole: a partition per size
-        means = isotonic_l2_means(measurement.values[region], fit.min_size, measurement.max_size)
-        size, n_partitions = np.unique(nearest(np.unique(means)), return_counts=True)
-        precision /= n_partitions[np.searchsorted(size, groups.size)]
+    first = view.threshold if isinstance(view, Split) else 0 if view is View.RANKED else largest + 1
+    ranked = groups.size >= first
+    precision = groups.count / (np.where(ranked, 1, 2) * float(law.variance_bound))
+    if partitions and ranked.any() and fit.ranked_norm == 2:  # an L1 fit is whole: a partition per size
+        means = isotonic_l2_means(measurement.values[region][first:], max(0, fit.min_size - first), largest - first)
+        size, n_partitions = np.unique(nearest(first + np.unique(means)), return_counts=True)
+        fitted = ranked & np.isin(groups.size, size)  # and not a group without a rank
+        precision[fitted] /= n_partitions[np.searchsorted(size, groups.size[fitted])]
     return precision
 
 

@@ -28,9 +28,9 @@ class Matching:
 
     1. `fit` estimates the groups of every region (H_c or H_g, as each was measured).
     2. Each group gets a variance estimate from the number n of estimated groups of its size:
-       2 / (n epsilon_l^2) for H_g, 4 / (n epsilon_l^2) for H_c. With `partitions`, n is for H_g the number of groups in
-       its partition of the fit, those of one value before rounding, as the paper defines it; there may be several of
-       one rounded size, whose mean variance counts.
+       2 / (n epsilon_l^2) for H_g, 4 / (n epsilon_l^2) for H_c; of a split view the former from its threshold on. With
+       `partitions`, n is for H_g the number of groups in its partition of the fit, those of one value before rounding,
+       as the paper defines it; there may be several of one rounded size, whose mean variance counts.
     3. From the root down, the G groups of a region are matched to the G groups of its children at the least total
        difference of sizes (by `matcher`), and every child's group gets the merged size
 

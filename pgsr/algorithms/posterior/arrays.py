@@ -9,11 +9,14 @@ class Noisy(NamedTuple):
     """The noisy values of one region, or of several with a row each, and the law of their noise.
 
     Attributes:
-        kind: 0, the values are noisy cumulative counts; 1, noisy ranked sizes; 2, noisy counts.
-        y: the noisy values; int64, shape (values,), or (regions, values).
+        kind: 0, the values are columns and rows of a Young diagram; 1, noisy counts.
+        y: the noisy values; int64, shape (values,), or (regions, values). Of kind 0 first the cumulative counts, then
+            what groups have beyond the size `up_to`, in the order of their ranks.
         law: 0, the noise is double geometric; 1, discrete Gaussian.
         coarse, fine: powers of the law's base, base^(j len(fine)) and base^i; see `chain_kernel.power`.
-        up_to: the first `up_to` values were measured; others of 0..K were not (the public total, say).
+        up_to: the first `up_to` values are those of the sizes below it; of other sizes no column was measured.
+        first: the rank, from 0 for the smallest group, of the group that y[up_to] belongs to; lower ranks were not
+            measured. Beyond every group where there are no rows.
     """
 
     kind: int
@@ -22,6 +25,7 @@ class Noisy(NamedTuple):
     coarse: np.ndarray
     fine: np.ndarray
     up_to: int
+    first: int
 
 
 class Prior(NamedTuple):

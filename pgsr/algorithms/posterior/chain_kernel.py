@@ -232,7 +232,7 @@ def step_masses(noisy, s, least, most, mu, shape, out):
     at least 1), so the masses have one peak, are computed outwards from it, and are cut off where they are negligible.
     """
     y, law, coarse, fine = noisy.y, noisy.law, noisy.coarse, noisy.fine
-    counts = noisy.kind == 2 and s < noisy.up_to
+    counts = noisy.kind == 1 and s < noisy.up_to
     p = mu / (shape + mu)
     # Without a likelihood P(x + 1) / P(x) is at least 1 where x + 1 <= (shape - 1) mu / shape, whose whole part is the
     # peak therefore; a likelihood moves it on, step by step.
@@ -276,18 +276,17 @@ def state_weights(noisy, s, low, high, out):
     With the noise z = y - (true value), P(z) ~ base^loss(z) for whole numbers loss(z): |z| and base exp(-1 / scale) for
     double geometric noise, z^2 and base exp(-1 / (2 sigma^2)) for discrete Gaussian noise. Both losses are convex.
 
-    A noisy cumulative count weighs base^loss(y[s] - c). Of ranked sizes h[i], rank i has a size above s if and only if
-    i >= c[s], so that the loss of its noise is a sum over sizes,
+    A noisy cumulative count, s below the threshold T, weighs base^loss(y[s] - c). What the group of rank i has beyond T
+    is e[i] = max(h[i] - T, 0). It is above s if and only if i >= c[s], so that the loss of its noise is a sum over
+    sizes from T on,
 
-        loss(y[i] - h[i]) = loss(y[i]) + sum over s with i >= c[s] of (loss(y[i] - s - 1) - loss(y[i] - s)),
+        loss(z[i] - e[i]) = loss(z[i]) + sum over t >= 0 with i >= c[T + t] of (loss(z[i] - t - 1) - loss(z[i] - t)),
 
-    and c[s] weighs base to the power of the sum over ranks i >= c[s]. Either way, from c to c + 1 the exponent changes
-    by `change_of_loss` at d = y[s] - c, or at d = s + 1 - y[c], because the losses are even.
+    and c[s] weighs base to the power of the sum over measured ranks i >= c[s].
     """
-    kind, y, law, up_to = noisy.kind, noisy.y, noisy.law, noisy.up_to
     coarse, fine = noisy.coarse, noisy.fine
     n_states = high - low + 1
-    if kind == 2 or (kind == 0 and s >= up_to):
+    if noisy.kind == 1 or (s >= noisy.up_to and high <= noisy.first):
         for c in range(n_states):
             out[c] = 1.0
         return
@@ -295,21 +294,27 @@ def state_weights(noisy, s, low, high, out):
     exponent = 0
     smallest = 0
     for c in range(n_states - 1):
-        exponent += change_of_loss(law, distance(kind, y, up_to, s, low + c))
+        exponent += change_of_exponent(noisy, s, low + c)
         smallest = min(smallest, exponent)
     exponent = -smallest
     out[0] = power(coarse, fine, exponent)
     for c in range(n_states - 1):
-        exponent += change_of_loss(law, distance(kind, y, up_to, s, low + c))
+        exponent += change_of_exponent(noisy, s, low + c)
         out[c + 1] = power(coarse, fine, exponent)
 
 
 @compiled
-def distance(kind, y, up_to, s, c):
-    """Compute d such that the exponent changes by loss(d - 1) - loss(d) from c to c + 1; 0 beyond the last rank."""
-    if kind == 0:
-        return y[s] - c
-    return s + 1 - y[c] if c < up_to else 0
+def change_of_exponent(noisy, s, c):
+    """Compute by how much the exponent changes from c to c + 1: `change_of_loss` at a distance d.
+
+    Below the threshold T, d = y[s] - c. From T on the rank i = c no longer counts, and d = s + 1 - T - z[i], because
+    the losses are even; a rank that was not measured changes nothing.
+    """
+    y, up_to = noisy.y, noisy.up_to
+    if s < up_to:
+        return change_of_loss(noisy.law, y[s] - c)
+    place = up_to + c - noisy.first
+    return change_of_loss(noisy.law, s + 1 - up_to - y[place]) if up_to <= place < len(y) else 0
 
 
 @compiled

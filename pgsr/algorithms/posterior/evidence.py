@@ -9,12 +9,13 @@ from pgsr.algorithms.posterior.arrays import Moments, Noisy, Prior, Window
 from pgsr.algorithms.posterior.likelihood import Likelihood
 from pgsr.algorithms.posterior.misfit import WIDE_SHAPE, misfits
 from pgsr.algorithms.simplex import simplex_projection
+from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View, counts_of_ranked
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.laws import Law
 
-KINDS = {View.CUMULATIVE: 0, View.RANKED: 1, View.COUNTS: 2}
-"""The views' numbers in the compiled loops."""
+BOXES, COUNTS = 0, 1
+"""The kinds of noisy values in the compiled loops: columns and rows of a Young diagram, and counts."""
 
 BORDER = 1e-9
 """The posterior mass at the edge of a window that is small enough for a final answer."""
@@ -64,13 +65,14 @@ class Evidence:
         view: of the noisy values.
         values: the noisy values, int64.
         measured: how many of them were measured; the cumulative count at K is not where it is a public total.
+            `columns` are those of sizes, the others of ranks.
         law: of the noise.
         total: the region's number of groups, or None where it is not public.
         most: no cumulative count is larger.
         n_sizes: K + 1.
     """
 
-    view: View
+    view: AnyView
     values: np.ndarray
     measured: int
     law: Law
@@ -97,23 +99,33 @@ class Evidence:
             measurement.max_size + 1,
         )
 
+    @property
+    def columns(self) -> int:
+        """The number of sizes, from 0 on, that have a measured value of their own."""
+        if isinstance(self.view, Split):
+            return self.view.threshold
+        return 0 if self.view is View.RANKED else self.measured
+
     def pilot(self) -> np.ndarray:
         """Guess the cumulative counts without a prior: nearest non-decreasing values, or counts; int64, (K + 1,).
 
-        Cumulative counts: the middle of the L1 isotonic optima. Ranked sizes: the L2 isotonic regression. Counts: the
-        nearest non-negative ones with the right total.
+        Cumulative counts: the middle of the L1 isotonic optima. Ranked sizes: the L2 isotonic regression. A split view
+        has both, and the former are not undercut by the latter. Counts: the nearest non-negative ones with the right
+        total.
         """
-        if self.view is View.CUMULATIVE:
-            below = self.values[: self.measured]
-            least, largest = (isotonic_l1(below, 0, self.most, o) for o in (Optimum.SMALLEST, Optimum.LARGEST))
-            middle = (least + largest) // 2
-            return middle if self.total is None else np.append(middle, self.total)
-        if self.view is View.RANKED:
-            top = self.n_sizes - 1
-            sizes = isotonic_l2(self.values[None], np.array([0]), np.array([top]))[0] if len(self.values) else []
-            return np.cumsum(counts_of_ranked(np.asarray(sizes, np.int64), top))
-        assert self.total is not None, "`Posterior.supports` refuses counts without a total"
-        return np.cumsum(simplex_projection(self.values[None], np.array([self.total]), integer=True)[0])
+        if self.view is View.COUNTS:
+            assert self.total is not None, "`Posterior.supports` refuses counts without a total"
+            return np.cumsum(simplex_projection(self.values[None], np.array([self.total]), integer=True)[0])
+        below, beyond = self.values[: self.columns], self.values[self.columns : self.measured]
+        least, largest = (isotonic_l1(below, 0, self.most, o) for o in (Optimum.SMALLEST, Optimum.LARGEST))
+        middle = (least + largest) // 2
+        top = self.n_sizes - 1 - len(middle)
+        if top < 0:
+            return middle
+        assert self.total is not None, "`Geometric` refuses ranks without a total"
+        sizes = isotonic_l2(beyond[None], np.array([0]), np.array([top]))[0] if len(beyond) else []
+        ranks = np.cumsum(counts_of_ranked(np.asarray(sizes, np.int64), top))
+        return np.maximum.accumulate(np.append(middle, self.total - len(beyond) + ranks))
 
     def half_width(self) -> int:
         """The half-width of the first windows around the pilot, before any of them proves too narrow."""
@@ -175,9 +187,12 @@ class Evidence:
             widening *= 1.5
 
     def _misfits(self, centre: np.ndarray, mu: np.ndarray, shape: np.ndarray) -> np.ndarray:
-        if self.view is not View.CUMULATIVE:
+        if self.view is View.COUNTS or not self.columns:
             return np.zeros(self.n_sizes, bool)
-        return misfits(centre, mu, float(self.law.variance_bound), shape)
+        wide = misfits(centre, mu, float(self.law.variance_bound), shape)
+        if isinstance(self.view, Split):
+            wide[self.columns :] = False  # what ranks say of a sum of counts has another variance
+        return wide
 
     def _without_conflict(
         self, centre: np.ndarray, half: np.ndarray, mu: np.ndarray, shape: np.ndarray, conflict: float
@@ -194,7 +209,9 @@ class Evidence:
     def _noisy(self, width: int) -> Noisy:
         """Collect what the compiled loops read of the noisy values and their law, in windows of this width."""
         of = Likelihood.of(self.law, width)
-        return Noisy(KINDS[self.view], self.values, of.law, of.coarse, of.fine, self.measured)
+        kind = COUNTS if self.view is View.COUNTS else BOXES
+        first = self.most + 1 if self.total is None else self.total - (self.measured - self.columns)
+        return Noisy(kind, self.values[: self.measured], of.law, of.coarse, of.fine, self.columns, first)
 
     def _window(self, centre: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low = np.maximum(0, np.floor(centre - half)).astype(np.int64)

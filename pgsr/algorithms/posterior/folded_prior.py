@@ -72,7 +72,7 @@ def prior_means(rule: PooledPrior, levels: Levels, cumulative: Tables) -> Iterat
             yielded.
     """
     tree, (shapes, variances) = levels.hierarchy, levels.shapes(cumulative)
-    root, _ = rule.smooth(shapes[0], rule.root_width, variances[0])
+    root, _ = rule.smooth(shapes[0], rule.root_width, variances[0][:, None])
     yield 0, slice(0, 1), positive(root, levels.totals[0])
     for level in range(1, tree.n_levels):
         above, here, n_sizes = tree.level(level - 1), tree.level(level), cumulative[level].shape[1]
@@ -83,7 +83,7 @@ def prior_means(rule: PooledPrior, levels: Levels, cumulative: Tables) -> Iterat
             stop = max(stop, start + 1)
             families = first[start : stop + 1]
             rows = slice(int(families[0]), int(families[-1]))
-            about = shapes[level - 1][start:stop], rule.shape_width, variances[level - 1][start:stop]
+            about = shapes[level - 1][start:stop], rule.shape_width, variances[level - 1][start:stop, None]
             shape, apart = rule.smooth(*about)
             shape = np.append(shape[:, : n_sizes - 1], shape[:, n_sizes - 1 :].sum(axis=1, keepdims=True), axis=1)
             if apart is not None:

@@ -137,7 +137,7 @@ class Posterior:
         }
         laws = [law for region in one_of_each.values() if (law := measurement.law(region)) is not None]
         too_wide = (reason for law in laws if (reason := refused_law(law)) is not None)
-        reason = next(too_wide, None) or measurement.refused_split("Posterior") or refused_by_level(measurement)
+        reason = next(too_wide, None) or refused_by_level(measurement)
         return reason or refused_precision(measurement, self.projection)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:

@@ -8,6 +8,7 @@ import numpy as np
 from pgsr.algorithms.posterior.misfit import TURNS, far_from, standing_out
 from pgsr.algorithms.posterior.windows import smoothed, window_ends, window_sums
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.errors import MethodError
 from pgsr.noise.measurement import Measurement
@@ -24,7 +25,8 @@ BLOCK = 250_000
 COUNT_NOISE = {View.CUMULATIVE: 2.0, View.COUNTS: 1.0, View.RANKED: np.inf}
 """The variance of the noise in a count, as a multiple of that in a value of the view.
 
-That of ranked sizes depends on the sizes, so that no cell of theirs is said to stand out.
+That of ranked sizes depends on the sizes, so that no cell of theirs is said to stand out, nor one that a split view
+knows by ranks.
 """
 
 
@@ -116,13 +118,14 @@ class PooledPrior:
         tree, n_sizes = measurement.hierarchy, means.shape[1]
         known = _Known.of(measurement)
         shapes = known.shapes(means)
-        root, _ = self.smooth(shapes[:1], self.root_width, known.variance[:1])
+        root, _ = self.smooth(shapes[:1], self.root_width, known.variances(slice(0, 1), n_sizes))
         yield slice(0, 1), positive(root, groups[:1])
         step = max(1, CELLS_AT_ONCE // n_sizes)
         for parent in range(tree.n_inner):
             first, last = int(tree.first_child[parent]), int(tree.first_child[parent + 1])
             parts = [slice(start, min(start + step, last)) for start in range(first, last, step)]
-            shape, apart = self.smooth(shapes[parent], self.shape_width, known.variance[parent])
+            variance = known.variances(slice(parent, parent + 1), n_sizes)[0]
+            shape, apart = self.smooth(shapes[parent], self.shape_width, variance)
             together = shape.sum()
             shape = shape / together if together > 0 else np.full(n_sizes, 1 / n_sizes)
             wanted, found = np.zeros(n_sizes), np.zeros(n_sizes)
@@ -145,9 +148,9 @@ class PooledPrior:
         Args:
             counts: S, shape (..., K + 1).
             width: relative half-width of the windows.
-            variance: of the noise in S, shape (...).
+            variance: of the noise in S, shape (..., 1) or that of the counts.
         """
-        apart = standing_out(counts, width, variance[..., None], self.shape)
+        apart = standing_out(counts, width, variance, self.shape)
         return smoothed(counts, width, apart), apart
 
     def _of_children(
@@ -169,7 +172,8 @@ class PooledPrior:
         for start in range(0, len(mu), step):
             of_block = np.flatnonzero(known.measured[regions][start : start + step]) + start
             counts = np.diff(means[regions][of_block], prepend=0.0, axis=1)
-            about = counts, mu[of_block], apart, known.own_variance[regions][of_block, None]
+            variances = known.own_variances(of_block + regions.start, len(shape))
+            about = counts, mu[of_block], apart, variances
             mu[of_block], own[of_block] = self.deviating(*about)
         return mu, own
 
@@ -182,7 +186,8 @@ class PooledPrior:
             counts: posterior means of the regions' counts, shape (regions, K + 1).
             expected: G P, of the same shape.
             apart: the sizes at which P was not smoothed, shape (K + 1,) or as `counts`; None for none.
-            variance: of the noise in `counts`, shape (regions, 1); infinite where no count may stand out.
+            variance: of the noise in `counts`, shape (regions, 1) or that of the counts; infinite where no count may
+                stand out.
 
         Returns:
             The means, up to the scale of a family, and the cells whose mean is the region's own count.
@@ -214,7 +219,8 @@ class _Known:
         own: the precision p of its own values.
         below: the precision q of the sum of what is known of its children.
         own_variance: of the noise in its own counts; infinite where ranked sizes were measured, or nothing.
-        variance: of the noise in S, the region's and its children's counts together.
+        own_up_to: the size from which on they are known by ranks, if at all, so that the variance is infinite.
+        variance, up_to: of the noise in S, the region's and its children's counts together.
     """
 
     hierarchy: Hierarchy
@@ -222,19 +228,25 @@ class _Known:
     own: np.ndarray
     below: np.ndarray
     own_variance: np.ndarray
+    own_up_to: np.ndarray
     variance: np.ndarray
+    up_to: np.ndarray
 
     @classmethod
     def of(cls, measurement: Measurement) -> "_Known":
         tree, n = measurement.hierarchy, measurement.hierarchy.n_regions
         own, below, own_variance, variance = np.zeros(n), np.zeros(n), np.full(n, np.inf), np.full(n, np.inf)
+        own_up_to, up_to = np.full((2, n), measurement.max_size + 1)
         for region in range(n - 1, -1, -1):
             law = measurement.law(region) if measurement.measured[region] else None
             if law is not None:
                 own[region] = 2 / float(law.variance_bound)
-                own_variance[region] = float(law.variance_bound) * COUNT_NOISE[measurement.view_of(region)]
+                view = measurement.view_of(region)
+                split = isinstance(view, Split)
+                own_variance[region] = float(law.variance_bound) * COUNT_NOISE[View.CUMULATIVE if split else view]
+                own_up_to[region] = view.threshold if split else measurement.max_size + 1
             if region >= tree.n_inner:
-                variance[region] = own_variance[region]
+                variance[region], up_to[region] = own_variance[region], own_up_to[region]
                 continue
             children = slice(tree.first_child[region], tree.first_child[region + 1])
             below[region] = 1.0 / (1.0 / (own[children] + below[children])).sum()
@@ -242,7 +254,16 @@ class _Known:
             from_own = p * p * own_variance[region] if p else 0.0
             from_below = q * q * variance[children].sum() if q else 0.0
             variance[region] = (from_own + from_below) / (p + q) ** 2 if p + q else np.inf
-        return cls(tree, measurement.measured, own, below, own_variance, variance)
+            up_to[region] = min(own_up_to[region], up_to[children].min()) if q else own_up_to[region]
+        return cls(tree, measurement.measured, own, below, own_variance, own_up_to, variance, up_to)
+
+    def variances(self, regions: slice, n_sizes: int) -> np.ndarray:
+        """Give the variances of the noise in S, by size where it matters; shape (regions, 1 or n_sizes)."""
+        return _below(self.variance[regions], self.up_to[regions], n_sizes)
+
+    def own_variances(self, regions: np.ndarray, n_sizes: int) -> np.ndarray:
+        """Give the variances of the noise in the regions' own counts, likewise."""
+        return _below(self.own_variance[regions], self.own_up_to[regions], n_sizes)
 
     def shapes(self, means: np.ndarray) -> np.ndarray:
         """S of the inner regions, shape (inner regions, K + 1); of the root alone where it has no children."""
@@ -259,6 +280,13 @@ class _Known:
             here = np.diff(means[region], prepend=0.0) if own else 0.0
             shapes[region] = (own * here + self.below[region] * below) / (own + self.below[region])
         return shapes
+
+
+def _below(variance: np.ndarray, up_to: np.ndarray, n_sizes: int) -> np.ndarray:
+    """Make variances infinite from the sizes `up_to` on; shape (regions, 1) where there are no such sizes."""
+    if (up_to >= n_sizes).all():
+        return variance[:, None]
+    return np.where(np.arange(n_sizes) < up_to[:, None], variance[:, None], np.inf)
 
 
 def positive(mu: np.ndarray, groups: np.ndarray) -> np.ndarray:

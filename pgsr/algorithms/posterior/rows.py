@@ -18,7 +18,7 @@ import numpy as np
 from pgsr.algorithms.isotonic import isotonic_l1_middles
 from pgsr.algorithms.m_c.joint import laws_of
 from pgsr.algorithms.posterior.arrays import Noisy, Prior, Round, RowMoments
-from pgsr.algorithms.posterior.evidence import BORDER, KINDS, ROUGH_BORDER
+from pgsr.algorithms.posterior.evidence import BORDER, BOXES, COUNTS, ROUGH_BORDER
 from pgsr.algorithms.posterior.folded_prior import Levels, prior_means
 from pgsr.algorithms.posterior.likelihood import Likelihood
 from pgsr.algorithms.posterior.misfit import WIDE_SHAPE, misfits
@@ -127,7 +127,9 @@ def _improve(
     likelihood = Likelihood.of(law, int(min(total.max(initial=0) + 1, _NOTHING * deviation + 2)))
     n_sizes = y.shape[1]
     up_to = n_sizes - (view is View.CUMULATIVE)
-    noisy = Noisy(KINDS[view], y, likelihood.law, likelihood.coarse, likelihood.fine, up_to)
+    kind = COUNTS if view is View.COUNTS else BOXES
+    no_ranks = int(total.max(initial=0)) + 1
+    noisy = Noisy(kind, y, likelihood.law, likelihood.coarse, likelihood.fine, up_to, no_ranks)
     moments = RowMoments(mean, variance, steps)
     given, about = Prior(mu, np.where(wide, WIDE_SHAPE, prior.shapes(n_sizes))), Round(half, first, border, deviation)
     share(posterior_rows, range(len(y)), 20 * n_sizes, noisy, given, total, about, moments)

@@ -32,7 +32,7 @@ def posterior_rows(start, stop, noisy, prior, total, about, moments):
     for r in range(start, stop):
         most = total[r]
         widening, conflict = 1.0, 0
-        evidence = Noisy(noisy.kind, y[r], noisy.law, noisy.coarse, noisy.fine, noisy.up_to)
+        evidence = Noisy(noisy.kind, y[r], noisy.law, noisy.coarse, noisy.fine, noisy.up_to, noisy.first)
         while True:
             # The window of c[s] is its mean +- reach within 0..most; cut so that neither end falls with s, as c[s] does
             # not, and shut at c[K], which is public.

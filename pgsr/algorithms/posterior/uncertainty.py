@@ -41,6 +41,7 @@ from pgsr.algorithms.posterior.shared_error import Cells, CommonFactors
 from pgsr.data.cell_intervals import CellIntervals
 from pgsr.data.estimate import Estimate
 from pgsr.data.sizes import Sizes
+from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.noise.measurement import Measurement, Totals
@@ -108,7 +109,7 @@ class Uncertainty:
         the estimated prior, whose errors no variance of a region alone tells.
         """
         views = _views(measurement)
-        return View.CUMULATIVE in views or (views == {View.COUNTS} and measurement.sizes.equal)
+        return _with_columns(views) or (views == {View.COUNTS} and measurement.sizes.equal)
 
     @classmethod
     def of(cls, measurement: Measurement, found: Marginals, prior: PooledPrior, centre: np.ndarray) -> "Uncertainty":
@@ -127,7 +128,7 @@ class Uncertainty:
                     getattr(reach, name)[:, sizes] = values
         root_alone = measurement.public is Totals.ROOT
         most = np.full(tree.n_regions, measurement.root_total) if root_alone else measurement.region_totals
-        of_cumulative = made[1] if View.CUMULATIVE in _views(measurement) else None
+        of_cumulative = made[1] if _with_columns(_views(measurement)) else None
         return cls(made[0], of_cumulative, most, not root_alone, measurement.sizes)
 
     @classmethod
@@ -332,8 +333,13 @@ class _Errors:
         return np.array([0.0 if law is None else float(law.variance_bound) for law in laws])
 
 
-def _views(measurement: Measurement) -> set[View]:
+def _views(measurement: Measurement) -> set[AnyView]:
     return set(measurement.view) if isinstance(measurement.view, tuple) else {measurement.view}
+
+
+def _with_columns(views: set[AnyView]) -> bool:
+    """Tell whether cumulative counts were measured, if only of some sizes."""
+    return View.CUMULATIVE in views or any(isinstance(view, Split) for view in views)
 
 
 def _steps(cumulative: np.ndarray, sizes: slice) -> np.ndarray:
