@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Split, View
 from pgsr.algorithms import Posterior, TreeProjection
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
+from pgsr.data.split_view import AnyView
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.problems.problem import Problem, precision_weights
 
@@ -61,26 +62,33 @@ def smooth(seed: int) -> CountOfCounts:
     return CountOfCounts(tree, tree.sum_up(np.array(leaves)))
 
 
+VIEWS = (View.CUMULATIVE, (Split(50), Split(40), Split(30)))
+"""Measured of the groups of `smooth`; a threshold is about where 3 groups of a size are expected."""
+
+
 @pytest.mark.drawn(1, pool="intervals hold the truth")
 @pytest.mark.slow
 @pytest.mark.parametrize("shares", [None, ("1/10", "0", "9/10")])
-def test_intervals_cover_on_nested_replicates(shares: tuple[str, ...] | None) -> None:
+@pytest.mark.parametrize("view", VIEWS, ids=repr)
+def test_intervals_cover_on_nested_replicates(
+    view: AnyView | tuple[AnyView, ...], shares: tuple[str, ...] | None
+) -> None:
     """90 % intervals hold the truth in 86 % or more of the cells whose standard deviation exceeds 1, at every level."""
-    inside = {(view, level): [] for view in (View.COUNTS, View.CUMULATIVE) for level in range(3)}
+    inside = {(asked, level): [] for asked in (View.COUNTS, View.CUMULATIVE) for level in range(3)}
     for seed in range(12):
         truth = smooth(seed)
         for again in range(3):
-            noisy = Geometric(View.CUMULATIVE, "1/2", shares=shares).measure(truth, Seeded(f"{seed} {again}"))
+            noisy = Geometric(view, "1/2", shares=shares).measure(truth, Seeded(f"{seed} {again}"))
             result = Posterior().apply(noisy)
             assert isinstance(result.uncertainty, Uncertainty)
-            for view in (View.COUNTS, View.CUMULATIVE):
-                found = result.intervals(0.9, view)
-                wanted = truth.counts if view is View.COUNTS else np.cumsum(truth.counts, axis=1)
-                sd = result.uncertainty.reach(view).sd
+            for asked in (View.COUNTS, View.CUMULATIVE):
+                found = result.intervals(0.9, asked)
+                wanted = truth.counts if asked is View.COUNTS else np.cumsum(truth.counts, axis=1)
+                sd = result.uncertainty.reach(asked).sd
                 held = (found.lower <= wanted) & (wanted <= found.upper)
                 for level in range(3):
                     here = truth.hierarchy.level(level)
-                    inside[view, level].append(held[here][sd[here] > 1])
+                    inside[asked, level].append(held[here][sd[here] > 1])
     for key, parts in inside.items():
         together = np.concatenate(parts)
         assert len(together) >= 500
@@ -88,12 +96,13 @@ def test_intervals_cover_on_nested_replicates(shares: tuple[str, ...] | None) ->
 
 
 @pytest.mark.slow
-def test_draws_scatter_as_the_variances_of_regions_alone_say() -> None:
+@pytest.mark.parametrize("view", VIEWS, ids=repr)
+def test_draws_scatter_as_the_variances_of_regions_alone_say(view: AnyView | tuple[AnyView, ...]) -> None:
     """And their quantiles hold statistics that are no cells: mean size and the 90 % quantile of sizes."""
     held, n = {"mean": 0, "tail": 0}, 0
     for seed in range(10):
         truth = smooth(seed)
-        noisy = Geometric(View.CUMULATIVE, "1/2").measure(truth, Seeded(f"draws {seed}"))
+        noisy = Geometric(view, "1/2").measure(truth, Seeded(f"draws {seed}"))
         draws = np.stack(list(Posterior().draws(noisy, 200, seed=seed)))
         sd = np.sqrt(Propagation.of(noisy).variances(Posterior().marginals(noisy).variance))
         wide = sd > 2

@@ -18,7 +18,7 @@ inequalities, and the answer without them.
 prior, no bias, and a variance that is known. Let R be the standard deviation of the errors above by that of this noise.
 Up to R = 0.7 an interval is the one above. From R = 0.9 on it is that of the noisy values alone. In between the ends
 move from one to the other, so that the last digits of R change nothing much. Ranked sizes have no such values; of
-measurements that hold some, intervals stay the ones above.
+measurements that hold some, intervals stay the ones above, and of split views those from the smallest threshold on.
 
 **Rounding to integers is no error of the posterior.** Where a region is expected to have 0.03 groups of each of many
 sizes, integers put one group at one size. So intervals lie around real answers, not around the released integers, and
@@ -260,9 +260,10 @@ class _Errors:
         of_counts, of_cumulative = self.factors.variances(cells, wide)
         about = self.prior.shapes(n_sizes)[wide], self.prior.cells(n_sizes)[wide]
         own = with_estimated_prior(cells.step_variance, cells.prior_mean, self.found.wide[:, wide], *about)
-        counts = _steps(self.centre, wide), cells.mean, own, of_counts, self._noisy_counts(wide)
+        known = np.arange(sizes.start, sizes.stop) < self._columns
+        counts = _steps(self.centre, wide), cells.mean, own, of_counts, self._noisy_counts(wide), known
         means = self.centre[:, wide], self.found.mean[:, wide]
-        cumulative = *means, cells.variance, of_cumulative, self._noisy_cumulative(wide)
+        cumulative = *means, cells.variance, of_cumulative, self._noisy_cumulative(wide), known
         return self._reach(here, *counts), self._reach(here, *cumulative)
 
     def _reach(
@@ -273,6 +274,7 @@ class _Errors:
         own: np.ndarray,
         shared: np.ndarray,
         noisy: tuple[np.ndarray, np.ndarray] | None,
+        known: np.ndarray,
     ) -> Reach:
         """Compute where intervals lie, of values `here` among those given; shape (regions, sizes) each.
 
@@ -282,6 +284,7 @@ class _Errors:
             means, own: posterior means of regions alone and the variances of their errors.
             shared: variances of errors in common, carried through the projection already.
             noisy: noisy values and the variances of their noise, None where ranked sizes were measured.
+            known: which of the sizes have noisy values; shape (sizes `here`,).
         """
         carried, plain = self.propagation.variances(own[:, here]), self.propagation.errors(means[:, here])
         low, high = np.minimum(answer[:, here], plain), np.maximum(answer[:, here], plain)
@@ -290,7 +293,7 @@ class _Errors:
             bare, noise = (values[:, here] for values in noisy)
             bare, noise = self.propagation.errors(bare), np.sqrt(self.propagation.variances(noise))
             ratio = np.divide(sd, noise, out=np.ones(sd.shape), where=noise > 0)
-            part = np.clip((ratio - GAIN[0]) / (GAIN[1] - GAIN[0]), 0, 1)
+            part = np.where(known, np.clip((ratio - GAIN[0]) / (GAIN[1] - GAIN[0]), 0, 1), 0)
             between = (part > 0) & (part < 1)
             moved = np.where(between, np.abs(bare - low) + np.abs(bare - high) + 3 * np.abs(noise - sd), 0)
             low, high, sd = (start + part * (end - start) for start, end in ((low, bare), (high, bare), (sd, noise)))
@@ -298,11 +301,11 @@ class _Errors:
 
     def _noisy_cumulative(self, sizes: slice) -> tuple[np.ndarray, np.ndarray] | None:
         """Give the noisy cumulative counts of these sizes, and the variances of their noise; None without such."""
-        if self.measurement.view is not View.CUMULATIVE:
+        if self.measurement.view is View.COUNTS or sizes.start >= self._columns:
             return None
         values, variances = self._measured(sizes)
         known = slice(0, 1) if self.measurement.public is Totals.ROOT else slice(None)
-        if sizes.stop == self.centre.shape[1]:  # public numbers of groups have no noise
+        if sizes.stop == self._columns == self.centre.shape[1]:  # public numbers of groups have no noise
             values[known, -1], variances[known, -1] = self.found.mean[known, -1], 0.0
         return values, variances
 
@@ -320,9 +323,24 @@ class _Errors:
 
     def _measured(self, sizes: slice) -> tuple[np.ndarray, np.ndarray]:
         """Give the noisy values of these sizes, and the variances of their noise; 0 where nothing was measured."""
-        measured = self.measurement.measured[:, None]
-        values = np.where(measured, self.measurement.matrix[:, sizes], 0.0)
+        measured, here = self.measurement.measured, slice(sizes.start, min(sizes.stop, self._columns))
+        if isinstance(self.measurement.values, np.ndarray):
+            values = np.where(measured[:, None], self.measurement.matrix[:, sizes], 0.0)
+        else:
+            values = np.zeros((len(measured), sizes.stop - sizes.start))
+            for region in np.flatnonzero(measured).tolist():
+                values[region, : here.stop - here.start] = self.measurement.row(region)[here]
         return values, np.repeat(self._noise[:, None], values.shape[1], axis=1)
+
+    @cached_property
+    def _columns(self) -> int:
+        """The number of sizes, from 0 on, that have a noisy value of their own in every measured region."""
+        views, n_sizes = _views(self.measurement), self.centre.shape[1]
+        if not isinstance(self.measurement.view, tuple) and not isinstance(self.measurement.view, Split):
+            return n_sizes if self.measurement.view in (View.COUNTS, View.CUMULATIVE) else 0
+        if not any(isinstance(view, Split) for view in views) or views & {View.COUNTS, View.RANKED}:
+            return 0
+        return min(view.threshold if isinstance(view, Split) else n_sizes for view in views)
 
     @property
     def _noise(self) -> np.ndarray:
