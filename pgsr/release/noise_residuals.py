@@ -59,6 +59,7 @@ def families(measurement: Measurement) -> Iterator[Family]:
         for region in range(tree.level(level).start, tree.level(level).stop):
             if measured[region] and below[region]:
                 parts, row, view = below[region], measurement.row(region), views[region]
+                assert isinstance(view, View), "releases have no split views"
                 folded = row if sizes.equal else sizes.folded(row[None], level, view)[0]
                 found = folded - sum(measurement.row(part) for part in parts)
                 in_tail = 1 if view is View.CUMULATIVE else len(row) - len(found) + 1

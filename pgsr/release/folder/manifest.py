@@ -12,6 +12,7 @@ import numpy as np
 from pgsr.algorithms import Merge
 from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
+from pgsr.data.split_view import AnyView
 from pgsr.data.views import View, cumulative, ranked
 from pgsr.errors import PgsrError
 from pgsr.machine.blocks import row_blocks
@@ -237,18 +238,25 @@ def _compared(measurement: Measurement, counts: Estimate) -> Iterator[tuple[np.n
     if isinstance(measurement.values, np.ndarray) or are_tables(measurement.values):
         for level, y in enumerate(measurement.tables):
             first = tree.level(level).start
-            view = measurement.view_of(first)
+            view = _whole(measurement.view_of(first))
             for rows in row_blocks(slice(0, len(y)), y.shape[1]):
                 kept = measured[first + rows.start : first + rows.stop]
                 x = counts.rows(first + rows.start, first + rows.stop)
                 yield _VECTORS[view](x[kept]), y[rows][kept]
         return
     for region in np.flatnonzero(measured).tolist():
-        x, y, view = counts.row(region), measurement.row(region), measurement.view_of(region)
+        x, y, view = counts.row(region), measurement.row(region), _whole(measurement.view_of(region))
         if view is View.RANKED and ((x < 0).any() or x.sum() != len(y)):
             name = " / ".join(tree.paths[region])
             raise ManifestError(f"the counts of {name} do not have its public number of groups")
         yield _VECTORS[view](x), y
+
+
+def _whole(view: AnyView) -> View:
+    """Give a view that is in the format of releases, which knows no split views yet."""
+    if not isinstance(view, View):
+        raise ManifestError(f"releases measure counts, cumulative counts or ranked sizes, and not {view!r}")
+    return view
 
 
 def versions() -> dict[str, str]:
