@@ -129,6 +129,16 @@ def test_what_is_no_table_is_refused():
             lower_bound(wrong, 1)
 
 
+def test_the_largest_numbers_of_groups_and_the_extremes_of_epsilon():
+    by_hand = 2 * range_risk(40, 1) + range_risk(1, 1)  # c[0] and c[1], and the one group of size 2 or 3
+    assert lower_bound([2**61, 2**61 - 1, 0, 1], 1).emd[0] == pytest.approx(by_hand)
+    with pytest.raises(CountError, match="give smaller counts"):
+        lower_bound([2**62, 2**62], 1)
+    assert lower_bound([7], 1).boxes[0] == lower_bound([0, 0, 0], 1).boxes[0] == 0
+    assert lower_bound([1, 2, 3], 10**9).emd[0] == pytest.approx(0)
+    assert lower_bound([1, 1], "1e-9").emd[0] == pytest.approx(0.5)
+
+
 def whole_world(n_groups: int, max_size: int) -> np.ndarray:
     """Every c[0..K - 1] of so many groups."""
     sizes = np.array(list(combinations_with_replacement(range(max_size + 1), n_groups)))

@@ -1,6 +1,9 @@
 """The boxes of entities in which the data of a lower bound vary: some groups, between two sizes."""
 
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil
 
 import numpy as np
 
@@ -73,11 +76,17 @@ def boxes(counts: np.ndarray, epsilon: Number) -> Boxes:
     about sizes that occur times sqrt(1 / epsilon).
     """
     points = _points(counts)
-    risk = range_risk(np.arange(1 + min(_LARGEST, int(np.ceil(_NOISES / float(exact(epsilon)))))), epsilon)
+    risk = _risks(exact(epsilon))
     origin, in_two = np.full(len(points.size), NO_BOX), np.zeros(len(points.size), bool)
     best_boxes(points.starts, points.size, points.groups, risk, origin, in_two)
     end = np.flatnonzero(origin != NO_BOX)
     return _laid(points, origin[end], end, in_two[end], len(risk) - 1)
+
+
+@lru_cache(8)
+def _risks(epsilon: Fraction) -> np.ndarray:
+    """Compute the risk of every box that is allowed, by its entities; blocks of regions share it."""
+    return range_risk(np.arange(1 + min(_LARGEST, ceil(_NOISES / epsilon))), epsilon)
 
 
 def _laid(points: _Points, i: np.ndarray, j: np.ndarray, two: np.ndarray, most: int) -> Boxes:
@@ -113,8 +122,8 @@ def _points(counts: np.ndarray) -> _Points:
     following = np.where(last, np.minimum(size + 1, largest), np.roll(size, -1))
     sizes, groups = np.zeros(starts[-1], np.int64), np.zeros(starts[-1], np.int64)
     sizes[foot[first] - 2] = sizes[foot[first] - 1] = np.maximum(size[first] - 1, 0)
-    for step, (at, height) in enumerate(
-        ((size, below), (size, (below + upto) // 2), (size, upto), ((size + following) // 2, upto), (following, upto))
-    ):
+    half, across = below + (upto - below) // 2, (size + following) // 2
+    steps = ((size, below), (size, half), (size, upto), (across, upto), (following, upto))
+    for step, (at, height) in enumerate(steps):
         sizes[foot + step], groups[foot + step] = at, height
     return _Points(starts, sizes, groups)

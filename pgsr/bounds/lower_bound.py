@@ -8,7 +8,7 @@ import numpy as np
 from pgsr.bounds.boxes import boxes
 from pgsr.bounds.range_risk import range_risk
 from pgsr.checks import as_array
-from pgsr.data.counts import CountOfCounts
+from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
 from pgsr.errors import CountError
 from pgsr.privacy.budget import Number
 
@@ -56,7 +56,7 @@ def lower_bound(counts: CountOfCounts | object, epsilon: Number) -> LowerBound:
         The bounds, the numbers of boxes and the distances, by region.
 
     Raises:
-        CountError: the table is not one of non-negative whole numbers.
+        CountError: the table is not one of non-negative whole numbers, or these are too large to add up.
         BudgetError: epsilon is malformed.
 
     Complexity: linear in the cells, beside that of `boxes` and the risks of all lengths up to 40 / epsilon or 20,000.
@@ -93,4 +93,6 @@ def _blocks(counts: CountOfCounts | object) -> Iterator[np.ndarray]:
     table = np.atleast_2d(as_array(counts))
     if table.ndim != 2 or not table.size or table.dtype.kind not in "iu" or (table < 0).any():
         raise CountError("counts is no table of groups by size; give whole numbers from 0 up, a row per region")
+    if table.sum(axis=1, dtype=float).max() > LARGEST_TOTAL:
+        raise CountError(f"a region has more than {LARGEST_TOTAL:,} groups; give smaller counts")
     yield table.astype(np.int64)
