@@ -21,6 +21,7 @@ PACKAGES = (
     "pgsr.release",
     "pgsr.datasets",
     "pgsr.certificates",
+    "pgsr.bounds",
 )
 
 

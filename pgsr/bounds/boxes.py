@@ -76,7 +76,8 @@ def boxes(counts: np.ndarray, epsilon: Number) -> Boxes:
     about sizes that occur times sqrt(1 / epsilon).
     """
     points = _points(counts)
-    risk = _risks(exact(epsilon))
+    room = int(counts.sum(axis=1, dtype=float).max()) * (counts.shape[1] - 1)
+    risk = _risks(exact(epsilon), min(_LARGEST, ceil(_NOISES / exact(epsilon)), room))
     origin, in_two = np.full(len(points.size), NO_BOX), np.zeros(len(points.size), bool)
     best_boxes(points.starts, points.size, points.groups, risk, origin, in_two)
     end = np.flatnonzero(origin != NO_BOX)
@@ -84,9 +85,9 @@ def boxes(counts: np.ndarray, epsilon: Number) -> Boxes:
 
 
 @lru_cache(8)
-def _risks(epsilon: Fraction) -> np.ndarray:
+def _risks(epsilon: Fraction, most: int) -> np.ndarray:
     """Compute the risk of every box that is allowed, by its entities; blocks of regions share it."""
-    return range_risk(np.arange(1 + min(_LARGEST, ceil(_NOISES / epsilon))), epsilon)
+    return range_risk(np.arange(1 + most), epsilon)
 
 
 def _laid(points: _Points, i: np.ndarray, j: np.ndarray, two: np.ndarray, most: int) -> Boxes:
