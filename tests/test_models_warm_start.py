@@ -1,8 +1,10 @@
 """Solves that start from the result of another one: refused in a sentence, or seen to make a difference."""
 
 import math
+import re
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -272,6 +274,23 @@ def test_who_takes_no_start_says_so(method):
             assert result.status is Status.UNSUPPORTED
             assert result.reason.startswith(f"{method!r} takes no start")
             assert "leave warm_start= out" in result.reason
+
+
+def test_the_table_of_solvers_says_who_takes_starts():
+    """Every solver model that the catalogue has is in the table of the page, with what it takes and gives."""
+    page = (Path(__file__).parent.parent / "docs" / "swap_a_solver.md").read_text("utf-8")
+    lines = page.split("| solver | prices of rows | takes a start of |")[1].split("\n\n")[0].splitlines()[2:]
+    told = {}
+    for line in lines:
+        names, prices, kinds = (part.strip() for part in line.strip("|").split("|")[:3])
+        for name in re.findall(r"`([^`]+)`", names):
+            told[name.replace('"', "'")] = prices == "yes", kinds
+    models = [entry.method for entry in SOLVERS if isinstance(entry.method, SolverModel) and not entry.method.options]
+    for method in models:
+        takes = ", ".join(kind.name for kind in Kind if kind in method.starts)
+        gives = bool({Kind.LP, Kind.QP} & method.takes)
+        assert told.pop(repr(method)) == (gives, takes), method
+    assert list(told) == ["CumulativeProjection()"]
 
 
 def test_solvers_that_are_named_take_starts():

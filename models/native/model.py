@@ -219,11 +219,15 @@ class NativeModel(ABC):
             return None
         return f"this model states {self.problem!r}; make one of {problem!r} by .model(problem)"
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        """Solve and judge, as methods do; for the model's own problem."""
+    def solve(self, problem: Problem, time_limit: float | None = None, *, warm_start: Result | None = None) -> Result:
+        """Solve and judge, as methods do; for the model's own problem. Starts are set in `native` alone."""
         require_kind(problem, Problem, "the problem", "give the one that this model was made of")
         deadline = Deadline(checked_limit(time_limit))
         reason = self.supports(problem)
+        if reason is None and warm_start is not None:
+            reason = (
+                f"{self!r} takes no start; give it to `native` in {self.solver}'s interface, or to {self.solver}.solve"
+            )
         if reason is not None:
             return Result(Status.UNSUPPORTED, reason)
         try:
