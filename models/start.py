@@ -24,9 +24,11 @@ def values_to_start(problem: Problem, program: Program, start: Result) -> np.nda
     others than those that it was made of.
 
     Raises:
-        MethodError: sizes are ranked and a region has another number of groups than here.
+        MethodError: values are not finite; or sizes are ranked and a region has another number of groups than here.
     """
     x = _cells(problem, start)
+    if not np.isfinite(x).all():
+        raise MethodError("warm_start has values that are not finite; give a result of solve, or None")
     x = nearest(x) if program.integer else x
     z = x - program.origin[: program.n_cells]
     if problem.sums is not None:

@@ -320,6 +320,14 @@ def test_starts_that_do_not_fit_are_sentences():
     assert issubclass(MethodError, PgsrError)
 
 
+def test_values_that_are_no_numbers_are_refused():
+    problem = Problem.m_h(draws()[0])
+    result = TreeProjection().solve(problem)
+    broken = replace(result.estimate, values=result.estimate.values * math.nan)
+    with pytest.raises(MethodError, match="not finite"):
+        Scip().solve(problem, warm_start=replace(result, answer=broken))
+
+
 def test_ranks_start_where_groups_are_as_many():
     truth = census_like("divisions", max_size=3, groups=100)
     ranks, other = (Problem.isotonic(Geometric(View.RANKED, 1).measure(truth, Seeded(seed))) for seed in ("a", "b"))
