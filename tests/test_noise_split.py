@@ -37,8 +37,11 @@ from pgsr.algorithms import (
     BottomUp,
     IsotonicFit,
     Matching,
+    MidpointBottomUp,
     NoConsistency,
+    Optimum,
     Posterior,
+    TwoStage,
     isotonic_l1,
     isotonic_l2,
 )
@@ -308,14 +311,15 @@ def test_regions_alone_join_the_fits_of_columns_and_rows() -> None:
 
 
 @pytest.mark.parametrize("totals", ["regions", "noisy"])
-@pytest.mark.parametrize("post", [Matching(), Matching(partitions=True), BottomUp(), Posterior()], ids=repr)
+@pytest.mark.parametrize("post", [Matching(), Matching(partitions=True), BottomUp(), TwoStage(), Posterior()], ids=repr)
 def test_releases_satisfy_the_four_conditions(post: PostProcess, totals: str) -> None:
     rng = np.random.default_rng(72)
     for i in range(scale(12, 300)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}")
         shares = (*(0,) * (truth.hierarchy.n_levels - 1), 1) if isinstance(post, BottomUp) else None
+        least = 1 if isinstance(post, TwoStage) else 0  # it takes no ranked sizes
         views = tuple(
-            Split(int(rng.integers(0, truth.max_size + 2)), None if i % 2 else int(rng.integers(1, 9)))
+            Split(int(rng.integers(least, truth.max_size + 2)), None if i % 2 else int(rng.integers(1, 9)))
             for _ in range(truth.hierarchy.n_regions)
         )
         result = Mechanism(Geometric(views, "1/2", shares, totals), post).release(truth, Seeded("conditions", i))
@@ -325,7 +329,9 @@ def test_releases_satisfy_the_four_conditions(post: PostProcess, totals: str) ->
         assert np.array_equal(result.estimate.counts().totals, result.measurement.totals)
 
 
-@pytest.mark.parametrize("post", [Matching(), BottomUp(), NoConsistency(), Posterior()], ids=repr)
+@pytest.mark.parametrize(
+    "post", [Matching(), BottomUp(), NoConsistency(), TwoStage(), MidpointBottomUp(), Posterior()], ids=repr
+)
 def test_without_noise_the_truth_comes_back(post: PostProcess) -> None:
     """With as many ranks as there are groups beyond the threshold, and with more."""
     for split in (Split(0, ranks=60), Split(4), Split(4, ranks=20), Split(8, ranks=1)):
@@ -347,3 +353,28 @@ def test_matching_weighs_groups_by_columns_or_ranks() -> None:
         groups = IsotonicFit().groups(noisy, region)
         expected = groups.count / float(noisy.law(region).variance_bound) / np.where(groups.size < 4, 2, 1)
         assert np.allclose(precision_of(IsotonicFit(), noisy, region, groups, False), expected)
+
+
+def test_two_stages_begin_with_the_fits_of_columns_and_rows() -> None:
+    """Against lists: cumulative counts of columns, and of groups by their fitted ranks, none below the one before."""
+    rng = np.random.default_rng(8)
+    for i in range(scale(40, 400)):
+        truth = random_truth(rng, random_tree(rng), name=f"set {i}")
+        views = tuple(
+            Split(int(rng.integers(1, truth.max_size + 2)), None if i % 3 == 0 else int(rng.integers(1, 5)))
+            for _ in range(truth.hierarchy.n_regions)
+        )
+        noisy = Geometric(views, "1/2", totals="noisy" if i % 4 == 0 else "regions").measure(truth, Seeded("two", i))
+        found = [noisy.view_of(region) for region in range(truth.hierarchy.n_regions)]
+        if not any(isinstance(view, Split) for view in found):
+            continue
+        alone = np.concatenate(TwoStage().alone(noisy))
+        for region, (view, values) in enumerate(zip(found, noisy.values, strict=True)):
+            total, largest = int(noisy.totals[region]), truth.max_size
+            t = view.threshold if isinstance(view, Split) else largest
+            expected = list(isotonic_l1(values[:t], 0, total, Optimum.MIDPOINT))
+            if isinstance(view, Split):
+                beyond = isotonic_l2(values[None, t:], np.array([0]), np.array([largest - t]))[0]
+                sizes = [0] * (total - len(beyond)) + [t + int(x) for x in beyond]
+                expected += [sum(size <= s for size in sizes) for s in range(t, largest)]
+            assert alone[region].tolist() == np.maximum.accumulate(expected).tolist()

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l1_middles
+from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l1_middles, isotonic_l2
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.algorithms.m_c.joint import (
     integers_of,
@@ -17,7 +17,8 @@ from pgsr.algorithms.m_c.joint import (
 from pgsr.algorithms.sizes_per_level import ONE_LARGEST_SIZE, refused_by_level
 from pgsr.checks import checked_limit, member_of, require_kind
 from pgsr.data.estimate import Estimate
-from pgsr.data.views import View
+from pgsr.data.split_view import Split
+from pgsr.data.views import View, counts_of_ranked
 from pgsr.errors import MethodError, ProblemError
 from pgsr.machine.blocks import row_blocks
 from pgsr.machine.parallel import Threads
@@ -32,7 +33,9 @@ class TwoStage:
 
     1. Every measured region r alone: L1 isotonic regression of its noisy cumulative counts, with the last cell fixed
        where it is public. Its optima lie between a smallest A[r] and a largest B[r]; a[r] = (A[r] + B[r]) / 2 is taken
-       as it is, not rounded. A median is exactly right on long flat tails, where a mean follows the noise.
+       as it is, not rounded. A median is exactly right on long flat tails, where a mean follows the noise. Of a split
+       view these are the sizes below the threshold; beyond it a[r] counts groups by the L2 isotonic regression of what
+       ranks have beyond the threshold, and no cumulative count is below the one before.
     2. All regions together: with epsilon[r] what was spent on r's level,
 
            minimise    sum over measured regions r, sizes s of  epsilon[r]^2 (x[r, s] - a[r, s])^2
@@ -126,6 +129,11 @@ class TwoStage:
     def _twice_alone(self, measurement: Measurement) -> np.ndarray:
         """Compute 2 a[r], which is integer, and 0 where a region is not measured; shape (cells,)."""
         tree, out = measurement.hierarchy, np.zeros(measurement.sizes.n_cells, np.int64)
+        if not isinstance(measurement.values, np.ndarray) and measurement.sizes.equal:
+            rows = out.reshape(tree.n_regions, -1)
+            for region in np.flatnonzero(measurement.measured).tolist():
+                rows[region] = _twice_joined(measurement, region, self.optimum)
+            return out
         for level, (noisy, twice) in enumerate(zip(measurement.tables, measurement.sizes.tables(out), strict=True)):
             here = tree.level(level)
             public = measurement.public is not Totals.ROOT or level == 0
@@ -195,11 +203,25 @@ def _twice_fitted(rows: np.ndarray, most: np.ndarray, optimum: Optimum) -> np.nd
     return 2 * np.array(fits, np.int64).reshape(rows.shape)
 
 
+def _twice_joined(measurement: Measurement, region: int, optimum: Optimum) -> np.ndarray:
+    """Compute 2 a[r] of a region whose columns and rows are fitted each alone; shape (K + 1,)."""
+    view, values = measurement.view_of(region), measurement.row(region)
+    largest, total = measurement.max_size, int(measurement.region_totals[region])
+    split = isinstance(view, Split)
+    threshold = view.threshold if split else largest
+    beyond = values[threshold:] if split else values[:0]  # a cumulative count of all groups is no rank
+    below = _twice_fitted(values[None, :threshold], np.array([total]), optimum)[0]
+    fitted = isotonic_l2(beyond[None], np.array([0]), np.array([largest - threshold]))[0]
+    ranks = total - len(beyond) + np.cumsum(counts_of_ranked(fitted, largest - threshold))
+    return np.maximum.accumulate(np.append(below, 2 * ranks))
+
+
 def _refusal(method: object, measurement: Measurement) -> str | None:
     require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
     name = type(method).__name__
-    if measurement.view is not View.CUMULATIVE:
-        return f"{name} needs View.CUMULATIVE on every level, this measurement is of {measurement.label}"
+    views = measurement.view if isinstance(measurement.view, tuple) else (measurement.view,)
+    if not all(view is View.CUMULATIVE or isinstance(view, Split) for view in views):
+        return f"{name} needs View.CUMULATIVE or a Split on every level, this measurement is of {measurement.label}"
     if not measurement.measured[measurement.hierarchy.leaves].all():
         return f"{name} needs measured leaves; give the last level a share of epsilon"
     return None
