@@ -5,6 +5,7 @@
 | `geometric` | `Geometric`: double-geometric noise for a pure epsilon                                 |
 | `budgeted`  | `Noise`: any budget, unit of privacy and law per level                                 |
 | `tables`    | the same noise on one table per level, where levels have sizes of their own             |
+| `thresholds` | `split_by`: a split view per region, by a public stand-in                             |
 | `step`      | `NoiseStep`: what both share, measuring every region with the noise of its level       |
 """
 
@@ -12,7 +13,8 @@ from pgsr.moved import old_names
 from pgsr.noise.budgeted import Noise
 from pgsr.noise.geometric import Geometric
 from pgsr.noise.step import NoiseStep
+from pgsr.noise.thresholds import split_by
 
-__all__ = ["Geometric", "Noise", "NoiseStep"]
+__all__ = ["Geometric", "Noise", "NoiseStep", "split_by"]
 
 __getattr__ = old_names(__name__)
