@@ -27,9 +27,9 @@ class Split:
     `ranks`, or the number of groups where these are fewer or `ranks` is None. Threshold 0 with all ranks is
     `View.RANKED`, and a threshold of K or more is `View.CUMULATIVE`.
 
-    Both numbers are public and must not be taken from the data: from what the expected number of groups per size is
-    about as small as the noise on, ranks are measured better, and no more than m groups should be larger than T. Of
-    groups of lower ranks nothing is measured beyond T.
+    Both numbers are public and must not be taken from the data. From the size on at which the expected number of groups
+    per size is as small as the noise, ranks are measured better. No more than m groups should be larger than T, as of
+    groups of lower ranks nothing is measured beyond it.
 
     Args:
         threshold: T, a whole number from 0 up.

@@ -14,9 +14,12 @@ An absolute difference of integers is the number of s that lie between them, so 
 
     sum over i of |y[i] - h[i]|  =  sum over s of  #{i <= c[s] : y[i] > s} + #{i > c[s] : y[i] <= s},
 
-and alpha to this power is a product over s of weights of c[s] alone.
+and alpha to this power is a product over s of weights of c[s] alone. The same holds of what groups have beyond a
+threshold T, max(h[i] - T, 0), with y[i] > s - T in the place of y[i] > s, for the sizes from T on. So a split view,
+whose values are cumulative counts below T and such rows, has weights of c[s] on both sides of T; T = K and T = 0 are
+the first and the third line above. A rank that was not measured weighs nothing.
 
-**Forward-backward.** So in all three views c[0], c[1], ... is a Markov chain whose steps are the x[s], seen through
+**Forward-backward.** So in all views c[0], c[1], ... is a Markov chain whose steps are the x[s], seen through
 weights of states (and, for counts, of steps):
 
     f[s](c) ~ w[s](c)  sum over x of  q[s](x) f[s-1](c - x),            f[-1] all at 0,

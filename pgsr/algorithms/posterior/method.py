@@ -79,12 +79,13 @@ class Posterior:
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
         projection: a method that solves step 2.
         intervals: whether the result knows its intervals, which it does where counts or cumulative counts were
-            measured, also beside ranked sizes of regions with few groups (`ByGroups`), see `Uncertainty`. Without them
-            the release takes 8 bytes per cell beside the measurement, and 4 more while regions are improved, an eighth
-            of what it takes with them: all steps follow each other in the memory of the means. Step 2 adds 20 bytes per
-            block of equal cumulative counts of a leaf; on census-like data there are 0.17 blocks per cell at 1,001
-            sizes and 0.01 at 20,001. Variances, which say how wide the next windows are, are then kept in single
-            precision, so that a window may be wider or narrower by one state in a million cells.
+            measured, also beside ranked sizes of regions with few groups (`ByGroups`) or of large groups (`Split`), see
+            `Uncertainty`. Without them the release takes 8 bytes per cell beside the measurement, and 4 more while
+            regions are improved, an eighth of what it takes with them: all steps follow each other in the memory of the
+            means. Step 2 adds 20 bytes per block of equal cumulative counts of a leaf; on census-like data there are
+            0.17 blocks per cell at 1,001 sizes and 0.01 at 20,001. Variances, which say how wide the next windows are,
+            are then kept in single precision, so that a window may be wider or narrower by one state in a million
+            cells.
 
     Shapes: any number of levels and sizes, any view, any split of epsilon that leaves a share for the leaves. Public
     or noisy totals of regions, or the root's alone. Levels may have sizes of their own, with counts or cumulative

@@ -103,7 +103,7 @@ class Uncertainty:
 
     @staticmethod
     def is_known(measurement: Measurement) -> bool:
-        """Tell whether intervals may be made: of cumulative counts, also beside ranked sizes, or of counts alone.
+        """Tell whether intervals may be made: of cumulative counts, also beside ranks, or of counts alone.
 
         With sizes per level they are known of cumulative counts only: what a posterior of counts says of sums rests on
         the estimated prior, whose errors no variance of a region alone tells.
