@@ -26,6 +26,7 @@ from pgsr import (
     Problem,
     Secure,
     Seeded,
+    Split,
     View,
     algorithms,
     certify,
@@ -151,7 +152,7 @@ class Draw:
 
 def geometric(a: Draw) -> Any:
     noise = Geometric(
-        a(*View, (View.CUMULATIVE, View.RANKED), ByGroups(1), (View.COUNTS, ByGroups("1/2"))),
+        a(*View, (View.CUMULATIVE, View.RANKED), ByGroups(1), (View.COUNTS, ByGroups("1/2")), Split(1), Split(0, 2)),
         a(1, "0.1"),
         a(None, ("1/2", "1/2"), (0, 1)),
         a("regions", "root", "noisy"),
@@ -162,6 +163,11 @@ def geometric(a: Draw) -> Any:
 
 def by_groups(a: Draw) -> Any:
     noisy = Geometric(ByGroups(a("1/2", 1, 0.5)), 1).measure(TRUTH, Seeded("x"))
+    return a.one_of(*POSTS).apply(noisy)
+
+
+def split(a: Draw) -> Any:
+    noisy = Geometric(Split(a(0, 1, 2, 9), a(None, 1, 3)), 1).measure(TRUTH, Seeded("x"))
     return a.one_of(*POSTS).apply(noisy)
 
 
@@ -241,6 +247,7 @@ def finished(a: Draw) -> Any:
 CALLS = [
     geometric,
     by_groups,
+    split,
     budget,
     seeded,
     problem,
