@@ -131,7 +131,7 @@ def test_epsilon_and_ledger_are_exact() -> None:
     [
         (hc(shares=("1/2", "1/4", "1/4")), "shares"),
         (hc("1e-9"), "noise of scale"),
-        (Mechanism(Geometric((View.RANKED,) * 3, 1), Matching()), "views for 2 levels"),
+        (Mechanism(Geometric((View.RANKED,) * 4, 1), Matching()), "views for 2 levels"),
         (Mechanism(Geometric(View.RANKED, 1), TreeProjection()), "say which problem"),
         (Mechanism(Geometric(View.CUMULATIVE, 1), TreeProjection()), "TreeProjection works on counts"),
     ],
