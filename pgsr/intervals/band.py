@@ -8,6 +8,7 @@ import numpy as np
 from pgsr.checks import require_kind
 from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.intervals.bounds import Bounds, Pair
@@ -92,7 +93,7 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
         level: above 0 and below 1.
 
     Raises:
-        ProblemError: numbers of groups are noisy.
+        ProblemError: numbers of groups are noisy, or a view is split.
         EmptyBandError: the noise has left the quantiles, which has a probability of less than 1 - level.
         TooLargeError, MemoryNeededError: the table is too large.
 
@@ -115,9 +116,9 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
         raise ProblemError(
             "a band needs public numbers of groups, and those of this measurement are noisy; use the bootstrap"
         )
-    refused = measurement.refused_split("a band")
-    if refused is not None:
-        raise ProblemError(refused)
+    for region in np.flatnonzero(measurement.measured).tolist():
+        if isinstance(view := measurement.view_of(region), Split):
+            raise ProblemError(f"a band does not take {view!r}; measure View.CUMULATIVE or another View")
     tree, max_size = measurement.hierarchy, measurement.max_size
     if measurement.root_total * max(tree.n_regions, max_size + 2) >= LARGEST_TOTAL:
         raise TooLargeError(

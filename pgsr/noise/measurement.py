@@ -152,11 +152,6 @@ class Measurement:
         largest = self.sizes.max_sizes[level]
         return sensitivity_of(view, self.unit, max_quantity=self.max_quantity, max_size=largest, relation=self.relation)
 
-    def refused_split(self, what: str) -> str | None:
-        """Say that `what` does not take split views, if a measured region has one, and what to do; else None."""
-        split = next((v for r in np.flatnonzero(self.measured) if isinstance(v := self.view_of(int(r)), Split)), None)
-        return None if split is None else f"{what} does not take {split!r}; measure View.CUMULATIVE or another View"
-
     @cached_property
     def sizes(self) -> Sizes:
         """The sizes of every level."""

@@ -242,8 +242,8 @@ class NoiseStep(ABC):
         largest, values = truth.max_size, np.broadcast_to(np.int64(0), shape)
         if self._by_level(truth):
             largest = self._sizes(truth)
-            rows = np.diff(tree.level_start).tolist()
-            values = tuple(np.broadcast_to(np.int64(0), (n, k + 1)) for n, k in zip(rows, largest, strict=True))
+            regions = np.diff(tree.level_start).tolist()
+            values = tuple(np.broadcast_to(np.int64(0), (n, k + 1)) for n, k in zip(regions, largest, strict=True))
         elif self._ragged(truth.max_size):
             values = (np.empty(0, np.int64),) * shape[0]
         return Measurement(
