@@ -56,7 +56,8 @@ class Notebook(pytest.Item):
         NotebookClient(notebook, timeout=SECONDS_PER_CELL, resources=resources).execute()
         for cell, after in zip(notebook.cells[1:], notebook.cells[2:], strict=False):
             if cell.cell_type == "code" and cell.source != TELL:
-                _require_pictures(cell, made=int(after.outputs[0].text))
+                inside = _pictures_of_widgets(notebook) if _shows_widget(cell) else 0
+                _require_pictures(cell, inside, made=int(after.outputs[0].text))
         _require_kept(self.path, sum(_pictures(cell) for cell in cells))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
@@ -67,14 +68,25 @@ class Notebook(pytest.Item):
         return str(super().repr_failure(excinfo))
 
 
-def _require_pictures(cell: "NotebookNode", made: int) -> None:
-    pictures = _pictures(cell)
+def _require_pictures(cell: "NotebookNode", inside: int, made: int) -> None:
+    pictures = _pictures(cell) + inside
     if pictures < made:
         raise NotShownError(f"{made} figures were made and {pictures} are shown by the cell\n\n{cell.source}")
 
 
 def _pictures(cell: "NotebookNode") -> int:
     return sum("image/png" in output.get("data", {}) for output in cell.get("outputs", []))
+
+
+def _shows_widget(cell: "NotebookNode") -> bool:
+    return any("application/vnd.jupyter.widget-view+json" in output.get("data", {}) for output in cell.outputs)
+
+
+def _pictures_of_widgets(notebook: "NotebookNode") -> int:
+    """Count the pictures that stand inside widgets, which keep what they show beside the cells."""
+    state = notebook.metadata["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    shown = (output for model in state.values() for output in model["state"].get("outputs", []))
+    return sum("data:image/png" in output.get("data", {}).get("text/html", "") for output in shown)
 
 
 def _require_kept(path: Path, pictures: int) -> None:

@@ -26,6 +26,7 @@ from pgsr.algorithms import (
     TreeProjection,
 )
 from pgsr.bounds import lower_bound
+from pgsr.comparison.explore import explored
 from pgsr.data.views import cumulative, ranked
 from pgsr.datasets import census_like
 from pgsr.experiments.report.svg import write_svg
@@ -373,6 +374,12 @@ def _error_alone(truth: CountOfCounts, view: View, post: PostProcess, epsilon: s
     return float(metrics.emd(truth, post.apply(measured).estimate)[0])
 
 
+def sliders() -> Figure:
+    """What `explore(town())` shows with epsilon at 1/3, the leaves' share at 75 %, and the southern district."""
+    shown = explored(town(), epsilon="1/3", leaves="3/4", view=View.CUMULATIVE, region=("Town", "South"))
+    return shown.figure()
+
+
 def overview() -> Figure:
     """One region before and after, and the errors of four releases."""
     measured = noisy(View.CUMULATIVE)
@@ -402,6 +409,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "split_view.svg": split_view,
     "intervals.svg": intervals,
     "bounds.svg": bounds,
+    "sliders.svg": sliders,
 }
 """The figures by their files' names."""
 

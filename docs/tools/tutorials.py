@@ -27,6 +27,9 @@ NOT_RUN = (
     "!!! note\n    This build of the site did not run the notebook, so its outputs are missing; `make docs` runs it.\n"
 )
 
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SLIDERS = "*Where the notebook runs, sliders stand here; a page has no kernel that could answer them.*"
+
 
 def tutorials(folder: Path, kept: Path) -> Iterator[tuple[str, str | bytes]]:
     """Make the pages of all notebooks and their pictures, as paths inside the site with their contents."""
@@ -140,6 +143,8 @@ def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]
 
 def _shown(output: nbformat.NotebookNode, data: dict[str, str]) -> str:
     """Write an output that is no picture."""
+    if WIDGET in data:
+        return SLIDERS
     if "text/html" in data:
         html = re.sub(r"<style.*?</style>", "", data["text/html"], flags=re.DOTALL)
         return '<div class="output">\n' + re.sub(r"\n\s*\n", "\n", html.strip()) + "\n</div>"
