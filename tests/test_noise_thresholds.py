@@ -33,7 +33,7 @@ def test_equals_the_definition(seed):
         many = [s for s in range(len(row)) if expected[s] > factor / own]
         threshold = max(many) + 1 if many else 0
         assert split.threshold == threshold
-        assert split.ranks == pytest.approx(2 * expected[threshold + 1 :].sum() + 20.5, abs=0.51)
+        assert split.ranks is None
 
 
 def test_more_groups_and_more_budget_have_more_columns():
@@ -51,9 +51,9 @@ def test_any_budget_and_levels_that_are_not_measured():
     assert all(isinstance(view, Split) and 0 < view.threshold <= 21 for view in noise.view[1:])
 
 
-def test_a_region_without_groups_has_ranks_to_spare():
-    noise = split_by(Geometric(View.CUMULATIVE, 1), census_like("states", 20), TREE, GROUPS * 0)
-    assert set(noise.view) == {Split(0, ranks=20)}
+def test_a_region_without_groups_has_ranks_alone():
+    noise = split_by(Geometric(View.CUMULATIVE, 1), census_like("states", 20), TREE, GROUPS * 0, ranks=None)
+    assert set(noise.view) == {Split(0)}
 
 
 def test_sparse_regions_are_measured_better_than_by_either_view():
