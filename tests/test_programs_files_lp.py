@@ -1,0 +1,133 @@
+"""LP files leave nothing to guess: a strict reader and HiGHS hold the very program, and HiGHS finds its optimum.
+
+What strict means stands in `strict_lp`. HiGHS 1.16 parses LP files by a formal grammar: it refuses a file without End,
+which 1.14 reads. What is written here must be the same program to both, so the tests run with any of them.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from lib_instances import program_of
+from program_files import NAMES, problem_of
+from scipy import sparse
+from strict_lp import NotStrictError, by_strict_reader, of_highs, of_program
+
+from pgsr import Hierarchy, Huber, Problem, View
+from pgsr.experiments.lib import verify
+from pgsr.experiments.lib.instances import INSTANCES
+from pgsr.experiments.lib.optimum import optimum_of
+from pgsr.problems.conditions import Conditions, cells, either, groups, total, zero_or_at_least
+from pgsr.problems.programs import named
+
+MADE_HERE = ("census", "ties", "deep")
+"""The data of PGSR-LIB that need no download."""
+
+SMALL = [instance for instance in INSTANCES if instance.size == 3 and instance.data in MADE_HERE]
+
+CONTINUOUS = [one for one in SMALL if not one.integer or "-l1" in one.family]
+"""Squares in reals, and magnitudes: what HiGHS solves."""
+
+
+def wide_problems():
+    """What beyond cells and totals a file holds, in every norm."""
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    other = Hierarchy.from_paths([("US", "east", "GA"), ("US", "west", "MI")])
+    noisy = np.array([[1, 9, 4, 2], [0, 5, 3, 1], [-1, 4, 1, 2]])
+    plain = Problem.of(noisy, tree, groups=15, label="M_H")
+    leaves = {("US", "east", "GA"): ("US", "GA"), ("US", "west", "MI"): ("US", "MI")}
+    joined = plain.joined(Problem.of(np.repeat(noisy, [1, 2, 2], axis=0) + 1, other), leaves)
+    chosen = plain.where(
+        zero_or_at_least(cells(level=1), 2), either(total(("US", "GA")) == 7, groups(level=0, size=3) >= 4)
+    )
+    for norm in (2, 1, math.inf, Huber(1)):
+        yield f"norm {norm}", replace(plain, norm=norm)
+        yield f"sums, norm {norm}", replace(joined, norm=norm)
+        yield f"choices, norm {norm}", replace(chosen, norm=norm)
+    yield "a negative maximum", plain.where(cells(("US", "GA"), size=0) <= -1)
+    row = sparse.csr_array(np.eye(1, 12, 4, dtype=int))
+    stated = replace(
+        Conditions.none(3, 4), rows=row, row_lower=np.array([1]), row_upper=np.array([2]), names=("between [1, 2]",)
+    )
+    yield "two sides", replace(plain, conditions=stated)
+    strange = Hierarchy.from_paths([("e1", "New York [NY]"), ("e1", '3 + 4 < 7; "x" *'), ("e1", "Doña/Ana\\漢:^-=")])
+    yield "strange names", Problem.of(np.vstack([noisy, noisy[:1]]), strange, groups=9, label="free \\ 漢\nEnd")
+    yield "a region called inf", Problem.of([[5, -4]], Hierarchy.from_paths([("inf",)]), groups=3)
+    steps = ([[0, 3, 5]], [[1, 2], [0, 3]])
+    yield "sizes per level", Problem.of(steps, tree, View.CUMULATIVE, groups=5)
+    long = Hierarchy.from_paths([("US", "a" * 244), ("US", "b")])
+    yield "long names", Problem.of(noisy, long, groups=15)
+
+
+CASES = {
+    **{f"agreement: {name}": lambda name=name: problem_of(name) for name in NAMES},
+    **{f"PGSR-LIB: {one.name}": one.problem for one in SMALL},
+    **{name: lambda problem=problem: problem for name, problem in wide_problems()},
+}
+
+
+@pytest.mark.drawn(12)
+@pytest.mark.parametrize("case", CASES)
+def test_a_strict_reader_and_highs_hold_the_very_program(case, tmp_path):
+    """Every coefficient, side, bound, square and name, in the problem's unknowns and in deviations."""
+    highspy = pytest.importorskip("highspy")
+    for shifted in (False, True):
+        path, problem = tmp_path / "p.lp", CASES[case]()
+        problem.write(path, shifted=shifted)
+        stated = of_program(named(problem, shifted=shifted))
+        assert by_strict_reader(path.read_text()) == stated
+        solver = highspy.Highs()
+        solver.silent()
+        assert solver.readModel(str(path)) != highspy.HighsStatus.kError  # 1.14 warns of bounds that cross
+        assert of_highs(solver.getModel()) == stated
+
+
+@pytest.mark.drawn(3)
+@pytest.mark.parametrize("instance", CONTINUOUS, ids=lambda one: one.name)
+def test_highs_finds_the_optimum_of_a_shifted_file(instance, tmp_path):
+    """The optimum in deviations, with the constant that the file states, is that of the proof in exact fractions."""
+    highspy = pytest.importorskip("highspy")
+    problem = instance.problem()
+    found = optimum_of(problem, named(problem))
+    ours = verify.check_solution(program_of(problem), verify.whole(found.solution, "solution"), found.solution_unit)
+    problem.write(tmp_path / "p.lp", shifted=True)
+    solver = highspy.Highs()
+    solver.silent()
+    solver.readModel(str(tmp_path / "p.lp"))
+    solver.run()
+    assert solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    value = solver.getInfo().objective_function_value
+    assert value == pytest.approx(float(ours), rel=1e-7)
+
+
+CHANGED = {
+    "no end": ("End\n", ""),
+    "more behind the end": ("End\n", "End\n x(US,0)\n"),
+    "a section twice": ("Bounds\n", "Bounds\nBounds\n"),
+    "a strict sense": (" = 5\n", " < 5\n"),
+    "a row with two sides": (" = 5\n", " <= 5 <= 6\n"),
+    "a row without a side": (" = 5\n", "\n"),
+    "squares that are not halved": (" ] / 2\n", " ]\n"),
+    "an unknown that the objective lacks": (" + x(US,1) = 5\n", " + y = 5\n"),
+    "a bound of an unknown that the objective lacks": ("Bounds\n", "Bounds\n y <= 5\n"),
+    "an unknown twice in a row": (" + x(US,1) = 5\n", " + x(US,0) = 5\n"),
+    "a name like an exponent": (" total(US):\n", " e1:\n"),
+    "a keyword as a name": (" total(US):\n", " free:\n"),
+    "a name of a letter that is none": (" total(US):\n", " total[US]:\n"),
+    "a name that is too long": (" total(US):\n", f" {'t' * 256}:\n"),
+    "a line that is too long": (" total(US):\n", f" {' ' * 560}total(US):\n"),
+    "a negative upper bound alone": ("Bounds\n", "Bounds\n x(US,0) <= -1\n"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_the_strict_reader_refuses_what_leaves_a_guess(what, tmp_path):
+    old, new = CHANGED[what]
+    problem = Problem.of([[0, 3], [1, 2]], Hierarchy.from_parents(["US", "GA"], [-1, 0]), groups=5)
+    problem.write(tmp_path / "p.lp")
+    text = (tmp_path / "p.lp").read_text()
+    assert old in text
+    by_strict_reader(text)
+    with pytest.raises(NotStrictError):
+        by_strict_reader(text.replace(old, new, 1))
