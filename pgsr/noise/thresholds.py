@@ -8,10 +8,9 @@ groups are expected beside sigma, and rows where few are:
     T[r] = the number of sizes up to the largest s with G[r] p[s] > factor sigma / sqrt(2),
 
 where p[s] is the share of the stand-in's groups of size s. With double geometric noise sigma / sqrt(2) is 1 / epsilon
-(sigma^2 = 2 / epsilon^2 bounds its variance). On three data sets (Hawaiian
-population by block group, flights, made households; epsilon 1/10) the error of the posterior at the root with a third
-and with three times this factor was 0.8 to 1.2 times that with it, so a stand-in needs to be near in its tail's order of
-magnitude alone.
+(sigma^2 = 2 / epsilon^2 bounds its variance). On three data sets (Hawaiian population by block group, flights, made
+households; epsilon 1/10) the error of the posterior at the root with a third and with three times this factor was 0.8
+to 1.2 times that with it, so a stand-in needs to be near in its tail's order of magnitude alone.
 
 Extends: the views of Kuo et al. 2018, section 4.
 """
