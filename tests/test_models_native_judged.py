@@ -37,6 +37,28 @@ def test_cvxpy_has_names_by_level():
     assert [constraint.label for constraint in model.native.constraints] == list(model.constraints)
 
 
+def test_a_printed_model_says_its_conditions_as_they_were_written():
+    """Names and slices, not the stacked cells that CVXPY prints; all interfaces print the same."""
+    stated = total(("US", "MI")) >= 2, cells(("US", "GA"), size=slice(1, 3)) <= 5
+    problem = demo().where(*stated)
+    printed = [str(method.model(problem)).splitlines() for method in (Cvxpy("CLARABEL"), Gurobi(), CpSat())]
+    assert printed[0][-2:] == ["  stated       total(US/MI) >= 2", "               cells(US/GA, 1:3) <= 5"]
+    assert "  total        total(US) == 5" in printed[0]
+    assert "Hstack" not in "".join(printed[0])
+    assert printed[1][3:] == printed[2][3:] == printed[0][3:]
+    assert "integers" in printed[1][2]
+    assert "real numbers" in printed[0][2]
+    html = Gurobi().model(problem)._repr_html_()
+    assert "<th>stated</th><td>total(US/MI) &gt;= 2; cells(US/GA, 1:3) &lt;= 5</td>" in html
+
+
+def test_a_printed_model_counts_what_it_leaves_out_and_tells_changes_by_hand():
+    model = Cvxpy("CLARABEL").model(demo().where(*(cells(size=1) <= 20 + n for n in range(13))))
+    assert str(model).splitlines()[-1].strip() == "and 3 more"
+    model.native = cvxpy.Problem(model.native.objective, [*model.native.constraints, model.x[1][0, 1] <= 2])
+    assert str(model).splitlines()[-1].split() == ["changed", "by", "hand,", "after", "it", "was", "made"]
+
+
 @pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Gurobi(), Scip()], ids=repr)
 def test_a_model_solved_natively_is_judged(method):
     problem = demo()

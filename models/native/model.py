@@ -18,6 +18,7 @@ from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
+from pgsr.models.native import shown
 from pgsr.models.native.levels import Levels
 from pgsr.noise.measurement import Measurement
 from pgsr.problems.conditions import Conditions
@@ -301,6 +302,12 @@ class NativeModel(ABC):
 
     def __repr__(self) -> str:
         return f"{self.solver}.model({self.problem.label})"
+
+    def __str__(self) -> str:
+        return shown.text(repr(self), self.stated, self.changed)
+
+    def _repr_html_(self) -> str:
+        return shown.html(repr(self), self.stated, self.changed)
 
 
 def _are_in_order(parts: list[np.ndarray], table: np.ndarray, problem: Problem) -> bool:
