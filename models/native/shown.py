@@ -1,4 +1,4 @@
-"""What a native model states, line by line, in the words in which conditions were written."""
+"""The lines that a native model prints: its conditions in the words of the modeller."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ MOST = 10
 
 
 def text(head: str, stated: Problem, changed: bool) -> str:
-    """Write a model as lines: its head, then what it states, one line per condition."""
+    """Write a model as lines: its head, then its statements, one line per condition."""
     found = facts(stated, changed)
     width = max(map(len, found))
     lines = []
@@ -29,20 +29,21 @@ def html(head: str, stated: Problem, changed: bool) -> str:
 
 
 def facts(problem: Problem, changed: bool) -> dict[str, list[str]]:
-    """List what a model states, by kind; kinds of which it states nothing are left out.
+    """List the statements of a model by kind, without kinds that have none.
 
     Args:
         problem: what the model states; its conditions are told as they were written.
         changed: whether a modeller changed the solver's object by hand, of which nothing else is told.
     """
+    known = problem.conditions
     found = {
         "least": [f"distance of x to the noisy values: {norm_text(problem.norm)}"],
         "unknowns": [_unknowns(problem)],
-        "consistency": ["cells(r, s) == sum of the cells of r's children"] if _adds_up(problem) else [],
+        "consistency": [_consistency(problem)] if _adds_up(problem) else [],
         "total": _first(list(_totals(problem))),
         "order": ["cells(r, s) <= cells(r, s + 1)"] if problem.monotone else [],
         "sign": ["cells(every region, :) >= 0"] if problem.nonnegative else [],
-        "stated": [] if problem.conditions is None else _first(list(problem.conditions.stated)),
+        "stated": [] if known is None else _first(list(known.stated or known.names)),
         "changed": ["by hand, after it was made"] if changed else [],
     }
     return {name: part for name, part in found.items() if part}
@@ -52,6 +53,11 @@ def _unknowns(problem: Problem) -> str:
     sizes = (f"x[{level}] {len(table):,} x {table.shape[1]:,}" for level, table in enumerate(problem.tables))
     what = "cumulative counts" if problem.view is View.CUMULATIVE else "counts"
     return f"{', '.join(sizes)}: {what}, {'integers' if problem.integer else 'real numbers'}"
+
+
+def _consistency(problem: Problem) -> str:
+    folded = "" if problem.sizes.equal else ", of which the last holds all larger sizes"
+    return f"cells(r, s) == sum of the cells of r's children{folded}"
 
 
 def _adds_up(problem: Problem) -> bool:
