@@ -12,6 +12,7 @@ from pgsr import Geometric, Seeded, View
 from pgsr.datasets.parameters import Regions
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import agreement, household_views, nation, prefix_sums, release_run, speed
+from pgsr.experiments.benchmarks import draws as many_draws
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
 from pgsr.experiments.benchmarks.interval_coverage import Coverage
 from pgsr.experiments.benchmarks.national_coverage import DATA, LEAST, NationalCoverage, in_words, judged
@@ -153,6 +154,14 @@ def bench_nation(
     writable(out)
     sizes, methods = blocks or list(nation.BLOCKS), method or list(nation.METHODS)
     nation.main(console_for_tables(), out, sizes, methods, epsilon, place, keep)
+
+
+@app.command(epilog="Example:  python -m pgsr.experiments bench-draws --draws 10")
+def bench_draws(
+    draws: Annotated[int, typer.Option(help="Draws of the noise.", min=1)] = 100,
+) -> None:
+    """Measure native models over many draws of the noise, updated and made anew, beside TreeProjection."""
+    print_frame(console_for_tables(), many_draws.table(draws), f"{draws} draws: multiples of TreeProjection's time")
 
 
 @app.command(
