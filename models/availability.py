@@ -106,6 +106,7 @@ def solver_info(method: Method, package: str, licence: str, limit: str, through:
 def cvxpy() -> list[SolverInfo]:
     """Describe the solvers that CVXPY calls."""
     packages = {"GLOP": "ortools", "PDLP": "ortools", "HIGHS": "highspy", "GUROBI": "gurobipy", "SCIP": "pyscipopt"}
+    packages |= {"CUOPT": "cuopt-cu12", "CUCLARABEL": "juliacall"}
     licences = {"HIGHS": "MIT", "PIQP": "BSD", "SCS": "MIT", "SCIPY": "BSD", "QOCO": "BSD"}
     infos = [
         solver_info(Cvxpy(name), packages.get(name, name.lower()), licences.get(name, "Apache 2.0"), "memory", "cvxpy")

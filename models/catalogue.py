@@ -38,6 +38,8 @@ USES_BY_CVXPY = {
     "HIGHS": Use.EVERYWHERE,
     "PDLP": NOT_COMPARED & ~Use.AGREEMENT,  # not six digits: there and in comparisons it comes through MathOpt
     "MOSEK": NOT_COMPARED & ~Use.AGREEMENT,  # says nothing without a licence
+    "CUOPT": NOT_COMPARED & ~Use.AGREEMENT,  # says nothing without a graphics processor
+    "CUCLARABEL": NOT_COMPARED & ~Use.AGREEMENT,
     **dict.fromkeys(TIGHT, NOT_COMPARED & ~Use.AGREEMENT),  # there with their tight options
 }
 

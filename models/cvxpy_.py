@@ -72,6 +72,10 @@ SOLVERS: Mapping[str, _Known] = {
         ("scipy_options.primal_feasibility_tolerance", "scipy_options.dual_feasibility_tolerance"),
         "scipy_options.mip_rel_gap",
     ),
+    # For graphics processors, and not run by us: kinds and names are those of CVXPY's own interface, which passes
+    # CUCLARABEL no options.
+    "CUOPT": _Known(_BOTH | {Kind.MILP}, "cuopt-cu12", "time_limit", ("optimality",), "mip_relative_gap"),
+    "CUCLARABEL": _Known(_BOTH, "cupy-cuda12x juliacall", None),
     "GLOP": _Known(_LINEAR, "ortools", "time_limit_sec"),
     "PDLP": _Known(_LINEAR, "ortools", "time_limit_sec"),
 }
@@ -96,8 +100,8 @@ class Cvxpy(SolverModel):
     integers; solvers of linear programs only (GLOP, PDLP) solve it by unit steps.
 
     Args:
-        solver: name as CVXPY spells it: CLARABEL, HIGHS, OSQP, PIQP, SCS, QOCO, GUROBI, MOSEK, SCIPY, GLOP, PDLP, or
-            any other that it finds installed.
+        solver: name as CVXPY spells it: CLARABEL, HIGHS, OSQP, PIQP, SCS, QOCO, GUROBI, MOSEK, SCIPY, GLOP, PDLP,
+            CUOPT and CUCLARABEL for graphics processors, or any other that it finds installed.
         options, tolerance: as in `SolverModel`; OSQP gets `OSQP_TOLERANCES` where they say nothing. GLOP and PDLP take
             a tolerance through `MathOpt` alone.
         own_tolerances: whether OSQP keeps the tolerances that CVXPY asks it for instead; they are too wide for most of

@@ -9,7 +9,7 @@ import pytest
 from instances import random_tree
 from model_problems import random_problem, states_problem
 
-from pgsr import Geometric, PgsrError, Problem, Seeded, Status, View, compare
+from pgsr import Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, compare
 from pgsr.datasets import census_like
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.availability import capabilities, solvers
@@ -129,3 +129,23 @@ def test_cvxpy_with_gurobi_and_weights_stays_below_its_limit():
     problem = naive.problem_of(tree, noisy, 99, rng.integers(1, 6, tree.n_regions)).relaxed()
     assert problem.n_unknowns <= BUNDLED_QUADRATIC_LIMIT
     assert Cvxpy("GUROBI").solve(problem).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("name", ["CUOPT", "CUCLARABEL"])
+def test_solvers_for_graphics_processors_name_what_to_install(name):
+    """Run where CVXPY finds none, as here."""
+    if name in pytest.importorskip("cvxpy").installed_solvers():
+        pytest.skip(f"{name} is installed")
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    result = Cvxpy(name).solve(Problem.of([[2, 4], [1, 2], [1, 1]], tree, groups=6, label="M_H").relaxed())
+    assert result.status is Status.NOT_INSTALLED
+    assert f"{name} is missing; pip install " in result.reason
+
+
+def test_hipdlp_is_an_option_of_highs():
+    noisy = Geometric(View.CUMULATIVE, 1).measure(census_like("states", max_size=4, groups=3_000), Seeded("hipdlp"))
+    problem = Problem.m_c(noisy, norm=1).relaxed()
+    first_order = Cvxpy("HIGHS", options={"solver": "hipdlp"}).solve(problem)
+    assert first_order.status is Status.OPTIMAL, first_order.reason
+    exact = Cvxpy("HIGHS").solve(problem).certificate.objective
+    assert first_order.certificate.objective == pytest.approx(exact, rel=1e-5)
