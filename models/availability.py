@@ -75,7 +75,7 @@ def solvers() -> list[SolverInfo]:
             was installed from an older version.
 
     >>> print(*sorted({info.package for info in solvers() if "Cvxpy" in repr(info.method)}))
-    clarabel gurobipy highspy mosek ortools osqp piqp pyscipopt qoco scipy scs
+    clarabel cuopt-cu12 cupy-cuda12x gurobipy highspy mosek ortools osqp piqp pyscipopt qoco scipy scs
     """
     declared = sorted(entry_points(group=GROUP), key=lambda point: (_package(point) != "pgsr", point.name))
     if not declared or _package(declared[0]) != "pgsr":
@@ -106,7 +106,7 @@ def solver_info(method: Method, package: str, licence: str, limit: str, through:
 def cvxpy() -> list[SolverInfo]:
     """Describe the solvers that CVXPY calls."""
     packages = {"GLOP": "ortools", "PDLP": "ortools", "HIGHS": "highspy", "GUROBI": "gurobipy", "SCIP": "pyscipopt"}
-    packages |= {"CUOPT": "cuopt-cu12", "CUCLARABEL": "juliacall"}
+    packages |= {"CUOPT": "cuopt-cu12", "CUCLARABEL": "cupy-cuda12x"}
     licences = {"HIGHS": "MIT", "PIQP": "BSD", "SCS": "MIT", "SCIPY": "BSD", "QOCO": "BSD"}
     infos = [
         solver_info(Cvxpy(name), packages.get(name, name.lower()), licences.get(name, "Apache 2.0"), "memory", "cvxpy")

@@ -75,7 +75,7 @@ SOLVERS: Mapping[str, _Known] = {
     # For graphics processors, and not run by us: kinds and names are those of CVXPY's own interface, which passes
     # CUCLARABEL no options.
     "CUOPT": _Known(_BOTH | {Kind.MILP}, "cuopt-cu12", "time_limit", ("optimality",), "mip_relative_gap"),
-    "CUCLARABEL": _Known(_BOTH, "cupy-cuda12x juliacall", None),
+    "CUCLARABEL": _Known(_BOTH, "cupy-cuda12x", None),
     "GLOP": _Known(_LINEAR, "ortools", "time_limit_sec"),
     "PDLP": _Known(_LINEAR, "ortools", "time_limit_sec"),
 }
