@@ -79,7 +79,7 @@ class _Steps:
     length: np.ndarray
 
     def taken(self, distance: np.ndarray) -> np.ndarray:
-        """How much of every piece a distance of each cell takes, cheapest pieces first; distances below 0 take none."""
+        """Compute what each cell's distance takes of every piece, cheapest pieces first; one below 0 takes none."""
         order = np.lexsort((self.cost, self.cell))
         cell = self.cell[order]
         want = np.maximum(distance[cell], 0.0)

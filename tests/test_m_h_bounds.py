@@ -57,7 +57,7 @@ def test_relaxed_optimum_of_medium_trees_is_proved(largest):
 
 
 def test_a_child_that_rounding_starts_where_it_stops():
-    """Its two breakpoints have one price and come in either order; the sum of its siblings lost what it had taken."""
+    """The child's two breakpoints have one price and come in either order; their sum with the siblings' is kept."""
     problem = medium_instance(np.random.default_rng(1228), 3)
     result = TreeProjection().solve(problem.relaxed())
     assert result.status is Status.OPTIMAL, result.reason

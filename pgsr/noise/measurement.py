@@ -301,7 +301,7 @@ _COLUMNS = {
 """The columns of a view's values, and of what they belong to."""
 
 _COLUMNS_OF_RANKS = ("noisy_excess", "rank")
-"""Those of the ranks of a split view."""
+"""The names of the columns for what groups of a split view have beyond the threshold, by rank."""
 
 
 def measured_regions(hierarchy: Hierarchy, noise: tuple[LevelNoise | None, ...]) -> np.ndarray:
