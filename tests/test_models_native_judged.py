@@ -52,6 +52,14 @@ def test_a_printed_model_says_its_conditions_as_they_were_written():
     assert "<th>stated</th><td>total(US/MI) &gt;= 2; cells(US/GA, 1:3) &lt;= 5</td>" in html
 
 
+def test_a_printed_model_tells_sizes_per_level():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    problem = Problem.of([[[0, 3, 2]], [[1, 2], [0, 2]]], tree, groups=5)
+    lines = str(Gurobi().model(problem)).splitlines()
+    assert lines[2].split(None, 1)[1] == "x[0] 1 x 3, x[1] 2 x 2: counts, integers"
+    assert "cells(r, s), s folded into the children's sizes, == sum of the cells of r's children" in lines[3]
+
+
 def test_a_printed_model_counts_what_it_leaves_out_and_tells_changes_by_hand():
     model = Cvxpy("CLARABEL").model(demo().where(*(cells(size=1) <= 20 + n for n in range(13))))
     assert str(model).splitlines()[-1].strip() == "and 3 more"

@@ -56,8 +56,8 @@ def _unknowns(problem: Problem) -> str:
 
 
 def _consistency(problem: Problem) -> str:
-    folded = "" if problem.sizes.equal else ", of which the last holds all larger sizes"
-    return f"cells(r, s) == sum of the cells of r's children{folded}"
+    folded = "" if problem.sizes.equal else ", s folded into the children's sizes,"
+    return f"cells(r, s){folded} == sum of the cells of r's children"
 
 
 def _adds_up(problem: Problem) -> bool:
