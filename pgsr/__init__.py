@@ -18,7 +18,7 @@ from pgsr.methods import metrics
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Method, PostProcess, Result, Status
 from pgsr.moved import MovedModules
-from pgsr.noise import Geometric, Noise
+from pgsr.noise import Geometric, Noise, SplitByRoot
 from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
@@ -58,6 +58,7 @@ __all__ = [
     "Secure",
     "Seeded",
     "Split",
+    "SplitByRoot",
     "Status",
     "Totals",
     "Unit",

@@ -481,3 +481,10 @@ def best_chain_of_boxes(row: np.ndarray, epsilon: float, risk: Callable[[int, fl
     for j in range(1, len(points)):
         best[j] = max([best[j - 1]] + [best[i] + worth(i, j) for i in range(j)])
     return best[-1]
+
+
+def falling(values):
+    """The nearest non-increasing vector in squares: p[s] = max over b >= s of min over a <= s of the mean of a..b."""
+    n = len(values)
+    mean = {(a, b): sum(values[a : b + 1]) / (b + 1 - a) for a in range(n) for b in range(a, n)}
+    return np.array([max(min(mean[a, b] for a in range(s + 1)) for b in range(s, n)) for s in range(n)])

@@ -13,8 +13,8 @@ from pgsr import ByGroups, Split, View
 from pgsr.data.split_view import AnyView
 from pgsr.errors import ProblemError
 from pgsr.noise import Noise
-from pgsr.noise.by_groups import ViewRule, view_under
 from pgsr.noise.step import _vector
+from pgsr.noise.view_rules import ViewRule, view_under
 from pgsr.privacy.accounting import Loss, PureEpsilon, Rho, rho_of_law
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.privacy.neighbours import Relation, Unit

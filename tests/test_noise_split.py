@@ -1,7 +1,7 @@
 """The split view: the theorem behind it, what is measured, both ends of the threshold, and who refuses it."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -279,7 +279,7 @@ def test_methods_take_a_split_measurement_or_say_why_not() -> None:
 
 
 def test_regions_alone_join_the_fits_of_columns_and_rows() -> None:
-    """Against lists: groups below the threshold by columns, and of the fitted ranks as many as the columns leave."""
+    """Against lists: groups below the threshold as columns and rows have it, and of the ranks as many as are left."""
     rng, fewer, more = np.random.default_rng(7), 0, 0
     for i in range(scale(60, 600)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}")
@@ -299,6 +299,16 @@ def test_regions_alone_join_the_fits_of_columns_and_rows() -> None:
                 if fit.ranked_norm == 1
                 else isotonic_l2(values[None, t:], *map(np.atleast_1d, ends))[0]
             )
+            if t:
+                most, left = np.cumsum(below)[:t], np.sort(beyond)
+                fewest = min(int(most[-1]), max(0, total - int((left > 0).sum())))  # fewer lose no more of the rows
+                cost = {
+                    u: ((np.minimum(most, u) - values[:t]) ** 2).sum()
+                    + (left[: max(0, len(left) - (total - u))].astype(float) ** 2).sum()
+                    for u in range(int(most[-1]), fewest - 1, -1)
+                }
+                fitted = np.minimum(most, min(cost, key=cost.__getitem__))
+                below = np.diff(np.append(fitted, total), prepend=0)
             wanted = int(below[t])
             sizes = [t + int(x) for x in beyond][len(beyond) - min(wanted, len(beyond)) :]
             sizes += [t + ends[0]] * (wanted - len(sizes))
@@ -378,3 +388,28 @@ def test_two_stages_begin_with_the_fits_of_columns_and_rows() -> None:
                 sizes = [0] * (total - len(beyond)) + [t + int(x) for x in beyond]
                 expected += [sum(size <= s for size in sizes) for s in range(t, largest)]
             assert alone[region].tolist() == np.maximum.accumulate(expected).tolist()
+
+
+def test_columns_and_rows_meet_where_both_say() -> None:
+    """Of one region: the cost is within 2 % of that of the best groups in the mean, and 1.5 times it once at most."""
+    rng, ratios = np.random.default_rng(8), []
+    for k in range(scale(60, 600)):
+        sizes = np.sort(rng.choice([0, 1, 1, 2, 3, 9], 4))
+        truth = CountOfCounts(ALONE, [np.bincount(sizes, minlength=10)], f"alone {k}")
+        noisy = Geometric(Split(3), "1/2").measure(truth, Seeded("alone", k))
+        fit = BottomUp(IsotonicFit(cumulative_norm=2)).apply(noisy).estimate.rows(0, 1)[0]
+        listed = np.repeat(np.arange(10), fit)
+        best = min(_cost(noisy, groups) for groups in combinations_with_replacement(range(10), 4))
+        ratios.append(_cost(noisy, listed.tolist()) / best if best else 1.0)
+    assert min(ratios) >= 1
+    assert np.mean(ratios) < 1.02
+    assert max(ratios) < 1.5
+
+
+def _cost(noisy: Measurement, sizes: Sequence[int]) -> int:
+    """Squares of columns and rows together."""
+    view = noisy.view
+    assert isinstance(view, Split)
+    exact = np.array(naive.split_view(list(sizes), view.threshold, None, len(sizes)))
+    exact[: view.threshold] = len(sizes) - exact[: view.threshold]
+    return int(((exact - noisy.row(0)) ** 2).sum())

@@ -10,7 +10,7 @@ from pgsr import Geometric, Problem, View
 from pgsr.algorithms import Matching
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.models import CumulativeFlow, TwoStage
-from pgsr.noise.by_groups import ViewRule
+from pgsr.noise.view_rules import ViewRule
 
 
 def equal_shares(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:

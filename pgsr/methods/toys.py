@@ -9,8 +9,9 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View
 from pgsr.noise import Geometric
-from pgsr.noise.by_groups import ByGroups, ViewRule
+from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Measurement
+from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.random import Seeded
 from pgsr.problems.conditions import Cells, Conditions, cells, either, state, total
 from pgsr.problems.problem import Problem

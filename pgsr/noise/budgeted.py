@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from pgsr.checks import require_kind
 from pgsr.errors import BudgetError
-from pgsr.noise.by_groups import ViewRule, possible_views
 from pgsr.noise.measurement import Totals
 from pgsr.noise.step import NoiseStep
+from pgsr.noise.view_rules import ViewRule, possible_views
 from pgsr.privacy.accounting import Loss
 from pgsr.privacy.accounting.choosing import Laws, best_noise
 from pgsr.privacy.budget import Budget, Number, exact

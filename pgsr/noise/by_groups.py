@@ -23,11 +23,9 @@ Extends: the views of Kuo et al. 2018, section 4, to a choice by region.
 Source of the rate: Zhang 2002, Risk bounds in isotonic regression.
 """
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.privacy.budget import Number, exact
@@ -76,42 +74,3 @@ class ByGroups:
 
     def __repr__(self) -> str:
         return "ByGroups()" if self == ByGroups() else f"ByGroups({str(self.threshold)!r})"
-
-
-ViewRule = View | Split | ByGroups
-"""What says how the regions of a level are measured: all by one view, or each by its number of groups."""
-
-
-def possible_views(rules: Iterable[ViewRule], max_size: int) -> tuple[AnyView, ...]:
-    """List the views that regions under some rules may get where sizes are 0..max_size."""
-    found: dict[AnyView, None] = {}
-    for rule in rules:
-        of_groups = (View.RANKED, View.CUMULATIVE)
-        found |= dict.fromkeys(of_groups if isinstance(rule, ByGroups) else (view_under(rule, max_size),))
-    return tuple(found)
-
-
-def view_under(rule: ViewRule, max_size: int, groups: int = 0) -> AnyView:
-    """Give the view of a region with sizes 0..max_size and this number of groups."""
-    if isinstance(rule, ByGroups):
-        return rule.view(groups, max_size)
-    return rule.on(max_size) if isinstance(rule, Split) else rule
-
-
-def views_of_regions(
-    rules: Sequence[ViewRule], level_of: Sequence[int], groups: Sequence[int], max_size: int
-) -> tuple[AnyView, ...]:
-    """Choose the view of every region.
-
-    Args:
-        rules: one per level.
-        level_of: the level of every region.
-        groups: the number of groups of every region.
-        max_size: K.
-
-    Example:
-        >>> views_of_regions((View.CUMULATIVE, ByGroups()), level_of=[0, 1, 1], groups=[12, 2, 10], max_size=9)
-        (View.CUMULATIVE, View.RANKED, View.CUMULATIVE)
-    """
-    pairs = zip(level_of, groups, strict=True)
-    return tuple(view_under(rules[level], max_size, int(known)) for level, known in pairs)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from pgsr.errors import BudgetError
-from pgsr.noise.by_groups import ViewRule
 from pgsr.noise.measurement import Totals
 from pgsr.noise.step import NoiseStep
+from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import Budget, Number, exact
 from pgsr.privacy.laws.per_level import GeometricNoise

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -14,10 +15,13 @@ from pgsr.data.split_view import AnyView, Split, columns, rows
 from pgsr.data.views import View, cumulative, ranked
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.machine import memory
-from pgsr.noise.by_groups import ByGroups, ViewRule, possible_views, view_under, views_of_regions
+from pgsr.noise.by_groups import ByGroups
+from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
+from pgsr.noise.split_by_root import SplitByRoot
 from pgsr.noise.tables import noisy_tables
+from pgsr.noise.view_rules import ViewRule, possible_views, view_under
 from pgsr.privacy.accounting import Loss
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws import Law
@@ -67,7 +71,8 @@ class NoiseStep(ABC):
         for rule in self._rules:
             if not isinstance(rule, ViewRule):
                 raise ProblemError(
-                    f"view={rule!r} is unknown; use View.COUNTS, View.CUMULATIVE, View.RANKED, Split(5) or ByGroups()"
+                    f"view={rule!r} is unknown; use View.COUNTS, View.CUMULATIVE, View.RANKED, Split(5), SplitByRoot() "
+                    "or ByGroups()"
                 )
         if isinstance(self.max_quantity, bool) or not isinstance(self.max_quantity, int) or self.max_quantity < 1:
             raise ProblemError(f"max_quantity={self.max_quantity!r}; give a public whole number from 1 up")
@@ -75,6 +80,12 @@ class NoiseStep(ABC):
         if ranks is not None and self.totals is Totals.ROOT:
             raise ProblemError(
                 f"{ranks!r} tells every region's number of groups by its length; use totals='regions' or another view"
+            )
+
+        if self._by_root and self.unit.is_group:
+            raise ProblemError(
+                "the sensitivity of a split view hangs on its threshold where whole groups are protected, and "
+                "SplitByRoot chooses it while measuring; give thresholds, Split(5), or another view"
             )
 
     def sensitivity(self, view: AnyView, max_size: int) -> Sensitivity:
@@ -102,27 +113,37 @@ class NoiseStep(ABC):
             values = self.noisy_tables(exact, source, truth.name)
             return replace(self.blank(truth), values=values, secure=source.secure)
 
-        noise, laws = self.levels(tree.n_levels, truth.max_size), self._laws(tree.n_levels, truth.max_size)
+        noise = self.levels(tree.n_levels, truth.max_size)
         totals = (truth.totals if public is Totals.REGIONS else truth.totals[:1]).copy()
         if public is Totals.NOISY:
             totals = noisy_totals(truth, self._totals_law(tree.n_levels, truth.max_size), source)
-        views, measured = self.views_on(tree, truth.max_size, totals), measured_regions(tree, noise)
+
+        @cache
+        def law_of(level: int, view: AnyView) -> Law:
+            of_level = noise[level]
+            assert of_level is not None, "of measured regions alone"
+            return of_level.law(self.sensitivity(view, truth.max_size))
+
+        def draw(region: int, view: AnyView) -> np.ndarray:
+            level, counts = int(tree.level_of[region]), truth.rows(region, region + 1)[0]
+            total = int(totals[region]) if public is Totals.NOISY else None
+            row = _vector(counts, view, total)
+            for part, cells in _parts(row, view):
+                identity = StreamId(truth.name, part.value, level, tree.paths[region])
+                law_of(level, view).add_to(cells, source.stream(identity))
+                if total is not None and part is View.CUMULATIVE:
+                    cells[:] = total - cells  # measured from above
+            return row
+
+        root = draw(0, View.CUMULATIVE) if self._by_root else None
+        views, measured = self.views_on(tree, truth.max_size, totals, root), measured_regions(tree, noise)
         vectors = [np.empty(0, np.int64)] * tree.n_regions
         ragged = self._ragged(truth.max_size)
         matrix = None if ragged else np.zeros((tree.n_regions, truth.max_size + 1), np.int64)
         for region in range(tree.n_regions):
             if not measured[region]:
                 continue
-            level, view = int(tree.level_of[region]), view_of(views, tree, region)
-            counts = truth.rows(region, region + 1)[0]
-            total = int(totals[region]) if public is Totals.NOISY else None
-            row = _vector(counts, view, total)
-            for part, cells in _parts(row, view):
-                laws[level][view].add_to(
-                    cells, source.stream(StreamId(truth.name, part.value, level, tree.paths[region]))
-                )
-                if total is not None and part is View.CUMULATIVE:
-                    cells[:] = total - cells  # measured from above
+            row = draw(region, view_of(views, tree, region)) if region or root is None else root
             if matrix is None:
                 vectors[region] = row
             else:
@@ -228,10 +249,16 @@ class NoiseStep(ABC):
         if self._by_level(truth):
             self.laws_of_sizes(self._sizes(truth))
             return
-        self._laws(tree.n_levels, truth.max_size)
+        laws, rules = self._laws(tree.n_levels, truth.max_size), self._rules_of_regions(tree)
+        if self._by_root and not (laws[0] and isinstance(rules[0], SplitByRoot)):
+            raise ProblemError(
+                "SplitByRoot takes thresholds from the noisy root, and the root has another view or no part of the "
+                "budget; give SplitByRoot() for it too and a share such as '1/20', or thresholds of a public stand-in "
+                "by pgsr.noise.split_by"
+            )
         if self.totals is Totals.NOISY:
             self._totals_law(tree.n_levels, truth.max_size)
-        n_cells = _most_cells(truth, self._rules_of_regions(tree))
+        n_cells = _most_cells(truth, rules)
         memory.require(8 * n_cells, f"a measurement of {n_cells:,} values")
 
     def blank(self, truth: CountOfCounts) -> Measurement:
@@ -293,26 +320,39 @@ class NoiseStep(ABC):
                 )
         return sizes
 
-    def views_on(self, tree: Hierarchy, max_size: int, totals: np.ndarray) -> AnyView | tuple[AnyView, ...]:
-        """Choose the view of every region from public facts, in the form of `Measurement.view`.
+    def views_on(
+        self, tree: Hierarchy, max_size: int, totals: np.ndarray, root: np.ndarray | None = None
+    ) -> AnyView | tuple[AnyView, ...]:
+        """Choose the view of every region from public facts and the noisy root, in the form of `Measurement.view`.
 
         That is one view, a tuple with one per level where levels differ, or one per region where they were given so.
-        With `ByGroups` it is one per region even where all are the same: what may be asked of a measurement should not
-        hang on a number of groups.
+        With `ByGroups` and `SplitByRoot` it is one per region even where all are the same: what may be asked of a
+        measurement should not hang on numbers of groups or on noise.
 
         Args:
             tree: the regions.
             max_size: K.
             totals: public numbers of groups, of the root or of every region as `totals` says; noisy ones if they are.
+            root: the root's noisy cumulative counts, which `SplitByRoot` asks for; without them every region under this
+                rule gets the threshold 1, which stands for all.
 
         Raises:
             ProblemError: as many views as levels or regions are needed, or one.
         """
         rules = self._rules_of_regions(tree)
-        if any(isinstance(rule, ByGroups) for rule in rules):
-            return views_of_regions(rules, range(tree.n_regions), totals.tolist(), max_size)
-        views = tuple(view_under(rule, max_size) for rule in self._rules)
-        return views[0] if len(set(views)) == 1 else views
+        if not any(isinstance(rule, ByGroups | SplitByRoot) for rule in rules):
+            views = tuple(view_under(rule, max_size) for rule in self._rules)
+            return views[0] if len(set(views)) == 1 else views
+        places = zip(rules, totals.tolist(), strict=True)
+        if root is None:
+            return tuple(view_under(rule, max_size, groups) for rule, groups in places)
+        shape = shape_of_noisy(root, int(totals[0]))
+        return tuple(
+            rule.view_at(region, shape, groups).on(max_size)
+            if isinstance(rule, SplitByRoot)
+            else view_under(rule, max_size, groups)
+            for region, (rule, groups) in enumerate(places)
+        )
 
     @property
     def label(self) -> str:
@@ -322,6 +362,11 @@ class NoiseStep(ABC):
     @property
     def _rules(self) -> tuple[ViewRule, ...]:
         return self.view if isinstance(self.view, tuple) else (self.view,)
+
+    @property
+    def _by_root(self) -> bool:
+        """Say whether the noisy root decides about the views of other regions."""
+        return any(isinstance(rule, SplitByRoot) for rule in self._rules)
 
     def _ragged(self, max_size: int) -> bool:
         """Say whether vectors may differ in length."""
@@ -404,16 +449,16 @@ def _most_cells(truth: CountOfCounts, rules: tuple[ViewRule, ...]) -> int:
     Args:
         rules: of the regions.
     """
-    n_cells, max_size, groups = 0, truth.max_size, None
-    for region, rule in enumerate(rules):
-        view = View.CUMULATIVE if isinstance(rule, ByGroups) else view_under(rule, max_size)
-        if view in _RECTANGULAR:
-            few = rule.ranked_up_to(max_size) if isinstance(rule, ByGroups) else 0
-            n_cells += max(max_size + 1, few)
-            continue
-        groups = truth.totals if groups is None else groups
-        own = int(groups[region])
-        n_cells += view.threshold + view.n_ranks(own) if isinstance(view, Split) else own
+    n_cells, max_size, groups = 0, truth.max_size, truth.totals.tolist()
+    for rule, own in zip(rules, groups, strict=True):
+        if isinstance(rule, ByGroups):
+            n_cells += max(max_size + 1, rule.ranked_up_to(max_size))
+        elif isinstance(rule, SplitByRoot):
+            n_cells += max_size + 1 + Split(0, rule.ranks).n_ranks(own)
+        else:
+            view = view_under(rule, max_size)
+            many = view.threshold + view.n_ranks(own) if isinstance(view, Split) else own
+            n_cells += max_size + 1 if view in _RECTANGULAR else many
     return n_cells
 
 

@@ -3,8 +3,9 @@
 from enum import StrEnum
 
 from pgsr.data.views import View
-from pgsr.noise.by_groups import ByGroups, ViewRule
+from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Totals
+from pgsr.noise.view_rules import ViewRule
 from pgsr.publishing.errors import ConfigError
 
 M_C_RENAMED = (

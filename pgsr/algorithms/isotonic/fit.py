@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.isotonic.meeting import groups_below
 from pgsr.algorithms.isotonic.regression import (
     Optimum,
     isotonic_l1,
@@ -28,8 +29,8 @@ class IsotonicFit:
 
     H_c, cumulative: cells 0..K-1 are fitted by non-decreasing values in [0, G], cell K is G; differences are counts.
     H_g, ranked: the G sizes are fitted by non-decreasing values in [min_size, K].
-    Split at T: cells 0..T-1 are fitted as H_c, and leave n groups of T or more members. What ranks have beyond T is
-    fitted as H_g; the n largest of them are the groups from T on, those without a rank of T members.
+    Split at T: cells 0..T-1 are fitted as H_c, and what ranks have beyond T as H_g. Both decide how many groups have T
+    or more members (`groups_below`), n; the n largest ranks are these groups, those without a rank have T members.
 
     Args:
         cumulative_norm: 1 (the paper's choice) or 2.
@@ -110,9 +111,13 @@ class IsotonicFit:
         return Groups.pooled(*isotonic_l2_runs(row, least, largest))
 
     def _from_split(self, row: np.ndarray, threshold: int, total: int, max_size: int) -> Groups:
-        *below, n_beyond = self.cumulative_counts(np.append(row[:threshold], total)[None], np.array([total]))[0]
+        fitted = np.cumsum(self.cumulative_counts(np.append(row[:threshold], total)[None], np.array([total]))[0])
         least = max(0, self.min_size - threshold)
         beyond = self._from_ranked(row[threshold:], least, max_size - threshold)
+        fitted = fitted[:threshold]
+        if threshold > 0:
+            fitted = np.minimum(fitted, groups_below(fitted, row[:threshold], beyond, total))
+        *below, n_beyond = np.diff(np.append(fitted, total), prepend=0)
         # The smallest have no place where ranks are more than groups; groups without a rank have the least size.
         left = np.clip(np.cumsum(beyond.count) - max(0, beyond.total - n_beyond), 0, beyond.count)
         sizes = np.concatenate([np.arange(threshold), [threshold + least], threshold + beyond.size])

@@ -1,0 +1,80 @@
+"""A falling shape of a population's sizes, and how many sizes of a region are worth a column of a split view.
+
+Below its threshold T a split view has one noisy number for the groups of every size, and from T on one noisy number for
+what every group has beyond T. Let d be the number of groups per size about a size s, and sigma the standard deviation
+of the noise. The nearest non-decreasing vector to noisy cells whose values rise by V per cell is off by about
+(sigma^2 V)^(1/3) in every cell. Columns rise by d per size; rows rise by 1 / d per rank, and there are d of them per
+size. So the earth mover's distance is, per size,
+
+    columns:  sigma^(2/3) d^(1/3),        rows:  d sigma^(2/3) d^(-1/3) = sigma^(2/3) d^(2/3),
+
+and rows are worth their noise where d < 1, whatever epsilon is. With G groups, of which a part p[s] has s members,
+
+    T = the number of sizes s with G p[s] > factor,
+
+where p falls with s, and factor is about 1.
+
+Sizes of a population seldom fall from the first on, and noisy ones never do. The p that is used is the nearest falling
+one in squares, which is the mean of p over stretches of sizes. It rests on many groups where single sizes have few, and
+does not take a last class, "K or more", or a single spike for a long tail.
+
+Source of the rate: Zhang 2002, Risk bounds in isotonic regression.
+"""
+
+import numpy as np
+
+
+def falling_shape(groups: np.ndarray) -> np.ndarray:
+    """Fit non-increasing shares of sizes to numbers of groups, noisy ones too; float, shape (K + 1,), adding up to 1.
+
+        minimise sum_s (p[s] - groups[s] / sum groups)^2   over   p[0] >= p[1] >= ... >= p[K] >= 0.
+
+    Shares of 0 everywhere stand for groups that are none in all.
+
+    Args:
+        groups: of every size, shape (K + 1,).
+
+    Complexity: O(K).
+
+    Example:
+        >>> falling_shape(np.array([0, 6, 2, 3, 0, 1])).round(3).tolist()
+        [0.25, 0.25, 0.208, 0.208, 0.042, 0.042]
+    """
+    from scipy.optimize import isotonic_regression
+
+    fitted = np.maximum(isotonic_regression(groups.astype(float), increasing=False).x, 0)
+    total = fitted.sum()
+    return fitted / total if total else fitted
+
+
+def shape_of_noisy(cumulative_counts: np.ndarray, groups: int) -> np.ndarray:
+    """Fit non-increasing shares of sizes to noisy cumulative counts; float, shape (K + 1,).
+
+    The nearest non-decreasing counts within 0..groups come first, then `falling_shape` of their steps.
+
+    Args:
+        cumulative_counts: noisy numbers of groups of at most s members, shape (K + 1,).
+        groups: the number of groups.
+
+    Complexity: O(K).
+
+    Example:
+        >>> shape_of_noisy(np.array([1, 5, 9, 8, 10, 9]), groups=10).round(3).tolist()
+        [0.298, 0.298, 0.298, 0.053, 0.053, 0.0]
+    """
+    from scipy.optimize import isotonic_regression
+
+    fitted = np.clip(isotonic_regression(cumulative_counts.astype(float)).x, 0, groups)
+    return falling_shape(np.diff(fitted, prepend=0))
+
+
+def columns_worth(shape: np.ndarray, groups: int, factor: float) -> int:
+    """Count the sizes s with groups shape[s] > factor, where the shape does not increase.
+
+    Complexity: O(log K).
+
+    Example:
+        >>> columns_worth(np.array([0.6, 0.3, 0.1]), groups=5, factor=1)
+        2
+    """
+    return int(np.searchsorted(-groups * shape, -factor, side="left"))

@@ -1,0 +1,78 @@
+"""The choice of a split view for every region below the root by the noisy root, which is measured first.
+
+The noise of the root is paid for, so whatever is computed from its noisy values costs nothing: they give the shape of
+sizes, with which `pgsr.noise.falling_shape` finds where columns of a region stop to be worth their noise. Measuring the
+other levels afterwards, in views that hang on the root's noisy values, is adaptive sequential composition: for every
+outcome of the root the other levels keep their own epsilons, as their sensitivity does not depend on the thresholds.
+
+The root needs little for it. A size that has one group in one of fifty equal regions has fifty in the root, and noise
+that is fifty times that of the regions hides it no more.
+
+Extends: the views of Kuo et al. 2018, section 4.
+
+Source of the composition: Dwork and Roth 2014, The Algorithmic Foundations of Differential Privacy, section 3.5.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from pgsr.data.split_view import Split
+from pgsr.errors import ProblemError
+from pgsr.noise.falling_shape import columns_worth
+from pgsr.privacy.budget import Number, exact
+
+
+@dataclass(frozen=True)
+class SplitByRoot:
+    """The rule that measures the root in cumulative counts, and every region below in a split view that fits its shape.
+
+    With G[r] the number of groups of region r, and p the falling shares of sizes fitted to the root's noisy cumulative
+    counts,
+
+        view of region r  =  Split(T[r]),     T[r] = number of sizes s with G[r] p[s] > factor.
+
+    The root must get a part of the budget; 1/20 to 1/50 is enough where there are some ten regions or more.
+
+    Args:
+        factor: how many groups of one size are enough for a column; exact, above 0.
+        ranks: how many of a region's largest groups are measured by their ranks; None for all, see `Split`.
+
+    Raises:
+        ProblemError: a number is no such number.
+
+    Example:
+        >>> SplitByRoot().view_at(3, np.array([0.5, 0.3, 0.15, 0.05, 0, 0]), groups=15)
+        Split(3)
+    """
+
+    factor: Number = Fraction(1)
+    ranks: int | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "factor", exact(self.factor, "factor"))
+        except ValueError:
+            raise ProblemError(f"SplitByRoot(factor={self.factor!r}): give a number above 0, such as 1") from None
+        Split(0, self.ranks)
+
+    def view_at(self, region: int, shape: np.ndarray, groups: int) -> Split:
+        """Give the view of a region; that of the root, region 0, has all columns.
+
+        Args:
+            region: its index.
+            shape: non-increasing shares of sizes, shape (K + 1,).
+            groups: of the region.
+        """
+        if not region:
+            return Split(_ALL, self.ranks)
+        return Split(columns_worth(shape, groups, float(exact(self.factor))), self.ranks)
+
+    def __repr__(self) -> str:
+        given = [] if self == SplitByRoot(ranks=self.ranks) else [f"factor={str(self.factor)!r}"]
+        return f"SplitByRoot({', '.join(given + [f'ranks={self.ranks}'] * (self.ranks is not None))})"
+
+
+_ALL = 1 << 62
+"""A threshold that no size reaches."""

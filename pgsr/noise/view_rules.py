@@ -1,0 +1,47 @@
+"""The rules that say how regions are measured: all by one view, or each by public facts or by noise already drawn."""
+
+from collections.abc import Iterable
+
+from pgsr.data.split_view import AnyView, Split
+from pgsr.data.views import View
+from pgsr.noise.by_groups import ByGroups
+from pgsr.noise.split_by_root import SplitByRoot
+
+ViewRule = View | Split | ByGroups | SplitByRoot
+"""What says how the regions of a level are measured: all by one view, or each by its number of groups or the root."""
+
+
+def possible_views(rules: Iterable[ViewRule], max_size: int) -> tuple[AnyView, ...]:
+    """List the views that regions under some rules may get where sizes are 0..max_size.
+
+    One threshold stands for all those between the ends where the noisy root decides, as sensitivities of entities do
+    not depend on it.
+    """
+    found: dict[AnyView, None] = {}
+    for rule in rules:
+        found |= dict.fromkeys(_possible(rule, max_size))
+    return tuple(found)
+
+
+def _possible(rule: ViewRule, max_size: int) -> tuple[AnyView, ...]:
+    if isinstance(rule, ByGroups):
+        return View.RANKED, View.CUMULATIVE
+    if isinstance(rule, SplitByRoot):
+        return View.CUMULATIVE, *(Split(threshold, rule.ranks).on(max_size) for threshold in (0, 1))
+    return (view_under(rule, max_size),)
+
+
+def view_under(rule: ViewRule, max_size: int, groups: int = 0) -> AnyView:
+    """Give the view of a region with sizes 0..max_size and this number of groups, without a noisy root.
+
+    Under `SplitByRoot` that is the threshold 1, which stands for all.
+
+    Example:
+        >>> view_under(ByGroups(), max_size=9, groups=2), view_under(Split(3), max_size=9)
+        (View.RANKED, Split(3))
+    """
+    if isinstance(rule, ByGroups):
+        return rule.view(groups, max_size)
+    if isinstance(rule, SplitByRoot):
+        return Split(1, rule.ranks).on(max_size)
+    return rule.on(max_size) if isinstance(rule, Split) else rule
