@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgsr.datasets import acs2019, census2000, flights, kuo_taxi, tlc_trips
+from pgsr.datasets import acs2019, census2000, flights, kuo_hawaiian, kuo_taxi, tlc_trips
 from pgsr.datasets import census2010_race as census2010
 from pgsr.datasets.census_figures import states
-from pgsr.datasets.raw.kuo2018 import HAWAIIAN
+from pgsr.datasets.kuo_hawaiian import FILE as HAWAIIAN
 from pgsr.errors import DataError
 
 NATION = [27_230_075, 34_418_046, 17_439_027, 14_973_089, 6_936_886, 2_636_134, 1_846_844]
@@ -132,10 +132,25 @@ def test_kuo_taxi_with_wrong_columns(tmp_path):
         kuo_taxi(tmp_path)
 
 
+# Native Hawaiians
+
+
+def test_kuo_hawaiian():
+    """Statistics as Kuo et al. 2018 print them; sizes above K count as K."""
+    folder = real("kuo2018_hawaiian_national.csv")
+    truth = kuo_hawaiian(folder)
+    row = truth.counts[0]
+    assert (truth.hierarchy.n_regions, int(row.sum()), int(row @ np.arange(1_001))) == (1, 11_155_486, 540_383)
+    assert (np.count_nonzero(row), int(np.flatnonzero(row)[-1]), int(row[0])) == (224, 908, 11_011_898)
+    assert truth.name == "kuo-hawaiian/K=1000"
+    clipped = kuo_hawaiian(folder, max_size=2).counts[0]
+    assert clipped.tolist() == [row[0], row[1], row[2:].sum()]
+
+
 # Files
 
 
-@pytest.mark.parametrize("read", [kuo_taxi, census2000])
+@pytest.mark.parametrize("read", [kuo_taxi, kuo_hawaiian, census2000])
 def test_folder_unknown(monkeypatch, read):
     monkeypatch.delenv("PGSR_DATA", raising=False)
     with pytest.raises(DataError, match=r"PGSR_DATA names, and it is not set; set PGSR_DATA or pass folder="):
@@ -143,13 +158,18 @@ def test_folder_unknown(monkeypatch, read):
 
 
 @pytest.mark.parametrize(
-    ("read", "file"), [(kuo_taxi, "kuo2018_taxi_nyc2013.parquet"), (census2000, "census2000_county_hhsize.csv.gz")]
+    ("read", "file"),
+    [
+        (kuo_taxi, "kuo2018_taxi_nyc2013.parquet"),
+        (kuo_hawaiian, "kuo2018_hawaiian_national.csv"),
+        (census2000, "census2000_county_hhsize.csv.gz"),
+    ],
 )
 def test_file_missing_or_damaged(monkeypatch, tmp_path, read, file):
     monkeypatch.setenv("PGSR_DATA", str(tmp_path))
     with pytest.raises(DataError, match=f"{file} does not exist.*PGSR_DATA"):
         read()
-    (tmp_path / file).write_bytes(b"neither parquet nor gzip")
+    (tmp_path / file).write_bytes(b"neither parquet, gzip nor text \xff")
     with pytest.raises(DataError, match=f"{file} cannot be read"):
         read()
 

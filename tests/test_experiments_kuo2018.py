@@ -23,7 +23,16 @@ from pgsr.experiments.engine.verdicts import Finding
 from pgsr.experiments.kuo2018 import data_statistics, norms, positions, selection, three_levels, weighting
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import HC, HG, combined
-from pgsr.experiments.kuo2018.data import TAXI, TAXI_HALVES, TAXI_ROOT, WHITE_STATES, is_the_papers, paper_name, part_of
+from pgsr.experiments.kuo2018.data import (
+    HAWAIIAN_NATION,
+    TAXI,
+    TAXI_HALVES,
+    TAXI_ROOT,
+    WHITE_STATES,
+    is_the_papers,
+    paper_name,
+    part_of,
+)
 from pgsr.experiments.registry import find
 
 pytestmark = pytest.mark.slow
@@ -37,6 +46,7 @@ def needs(file: str) -> pytest.MarkDecorator:
 
 
 needs_taxi = needs("kuo2018_taxi_nyc2013.parquet")
+needs_hawaiian = needs("kuo2018_hawaiian_national.csv")
 
 
 def computed(experiment: Experiment) -> list[Entry]:
@@ -210,6 +220,20 @@ def test_k1_gives_the_published_totals():
         "upper": 119_337,
     }
     assert sorted(record["entities at level 1"]) == [3_927_662, 127_034_736]
+
+
+@needs_hawaiian
+def test_hawaiian_is_the_papers_own():
+    """All that the paper prints of Hawaiian in the nation: its statistics, and errors of Hc and Hg at epsilon 1."""
+    record = computed(on(data_statistics.EXPERIMENT, HAWAIIAN_NATION, (None,), 1))[0].record
+    for printed in kuo.K1:
+        if printed.data == "Hawaiian":
+            assert record[printed.metric] == printed.value
+    entries = computed(on(find("K3"), HAWAIIAN_NATION, (Fraction(1),), scale(5, 10)))
+    for printed in kuo.K3:
+        if printed.data == "Hawaiian":
+            assert near(levels(entries, printed.arm, Fraction(1), "emd"), (printed.value,), 10), printed
+    assert is_the_papers(HAWAIIAN_NATION.name)
 
 
 @needs("census2000_blockgroup_race_hhsize.parquet")

@@ -14,7 +14,7 @@ from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.verdicts import Verdict, exactly, not_judged
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.data import (
-    HAWAIIAN_STATES,
+    HAWAIIAN_NATION,
     HOUSEHOLDS,
     SMALL_STATES,
     SYNTHETIC_STATES,
@@ -140,7 +140,7 @@ STATISTICS_ARM = Arm("statistics")
 PRINTED_NUMBERS = (
     *stand_beside(
         kuo.K1,
-        (TAXI, HAWAIIAN_STATES, WHITE_STATES, SYNTHETIC_STATES),
+        (TAXI, HAWAIIAN_NATION, WHITE_STATES, SYNTHETIC_STATES),
         {"": [STATISTICS_ARM.label]},
         {"level": None},
     ),
@@ -161,10 +161,10 @@ EXPERIMENT = Experiment(
     profiles={
         Profile.SMOKE: Scale((SMALL_STATES,), (None,), replicates=1, time_limit=60),
         Profile.QUICK: Scale(
-            (TAXI, HAWAIIAN_STATES, WHITE_STATES, SYNTHETIC_STATES, HOUSEHOLDS), (None,), 1, time_limit=60
+            (TAXI, HAWAIIAN_NATION, WHITE_STATES, SYNTHETIC_STATES, HOUSEHOLDS), (None,), 1, time_limit=60
         ),
         Profile.PAPER: Scale(
-            (TAXI, HAWAIIAN_STATES, WHITE_STATES, SYNTHETIC_STATES, HOUSEHOLDS), (None,), 1, time_limit=60
+            (TAXI, HAWAIIAN_NATION, WHITE_STATES, SYNTHETIC_STATES, HOUSEHOLDS), (None,), 1, time_limit=60
         ),
     },
     plot=plot,

@@ -24,7 +24,7 @@ from pgsr.experiments.engine.verdicts import Verdict, compared, not_judged
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import EPSILONS, HC, ONE, Fitted, per_level
 from pgsr.experiments.kuo2018.data import (
-    HAWAIIAN_ROOT,
+    HAWAIIAN_NATION,
     SMALL_ROOT,
     SYNTHETIC_ROOT,
     TAXI_ROOT,
@@ -164,7 +164,7 @@ ARMS = (
 )
 
 GRID = ((("K", 100_000),), (("K", 20_000),))
-ROOTS = (TAXI_ROOT, HAWAIIAN_ROOT, WHITE_ROOT, SYNTHETIC_ROOT)
+ROOTS = (TAXI_ROOT, HAWAIIAN_NATION, WHITE_ROOT, SYNTHETIC_ROOT)
 
 PRINTED_NUMBERS = tuple(
     each

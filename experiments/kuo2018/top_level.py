@@ -15,7 +15,7 @@ from pgsr.experiments.engine.verdicts import Verdict, compared, in_every_replica
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
 from pgsr.experiments.kuo2018.data import (
-    HAWAIIAN_ROOT,
+    HAWAIIAN_NATION,
     SMALL_ROOT,
     SYNTHETIC_ROOT,
     TAXI_ROOT,
@@ -108,7 +108,7 @@ ARMS = (
     Arm("Hg", per_level(HG), Fitted(NoConsistency)),
 )
 
-ROOTS = (TAXI_ROOT, HAWAIIAN_ROOT, WHITE_ROOT, SYNTHETIC_ROOT)
+ROOTS = (TAXI_ROOT, HAWAIIAN_NATION, WHITE_ROOT, SYNTHETIC_ROOT)
 
 PRINTED_NUMBERS = (
     *stand_beside(kuo.K3, ROOTS, {"Hc": ["Hc"], "Hg": ["Hg"]}),

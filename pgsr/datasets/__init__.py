@@ -1,16 +1,26 @@
 """The data sets, as counts of groups by region and size: generators from published figures, and readers of files.
 
-`census_like`, `CensusBlocks`, `taxi_like` and `flights` work anywhere; `census2000`, `kuo_taxi` and `PpmfBlocks` read
-files from the folder that the environment variable PGSR_DATA names; `python -m pgsr.datasets` says where these files
-come from, makes and checks them.
+`census_like`, `CensusBlocks`, `taxi_like` and `flights` work anywhere; `census2000`, `kuo_taxi`, `kuo_hawaiian` and
+`PpmfBlocks` read files from the folder that the environment variable PGSR_DATA names; `python -m pgsr.datasets` says
+where these files come from, makes and checks them.
 """
 
 from pgsr.datasets.census2000 import census2000
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.datasets.census_like import census_like
 from pgsr.datasets.flights import flights
+from pgsr.datasets.kuo_hawaiian import kuo_hawaiian
 from pgsr.datasets.kuo_taxi import kuo_taxi
 from pgsr.datasets.ppmf_blocks import PpmfBlocks
 from pgsr.datasets.taxi_like import taxi_like
 
-__all__ = ["CensusBlocks", "PpmfBlocks", "census2000", "census_like", "flights", "kuo_taxi", "taxi_like"]
+__all__ = [
+    "CensusBlocks",
+    "PpmfBlocks",
+    "census2000",
+    "census_like",
+    "flights",
+    "kuo_hawaiian",
+    "kuo_taxi",
+    "taxi_like",
+]

@@ -14,6 +14,7 @@ from pgsr.datasets.census2000_race import FILE as BLOCK_GROUPS
 from pgsr.datasets.census2010_race import FILE as BLOCKS
 from pgsr.datasets.census_figures import states
 from pgsr.datasets.files import DataFile
+from pgsr.datasets.kuo_hawaiian import FILE as HAWAIIAN
 from pgsr.datasets.kuo_taxi import FILE as TAXI
 from pgsr.datasets.raw import ipums, kuo2018, summary_file_1, tlc
 from pgsr.datasets.raw import nhts2001 as survey
@@ -140,6 +141,17 @@ RECIPES = (
         "which neighbourhoods their 28 areas are",
     ),
     Recipe(
+        data=HAWAIIAN,
+        what="census blocks of 2010 by native Hawaiians in them, the nation alone: Hawaiian of Kuo et al. 2018",
+        needed_by="K1 to K3",
+        source="Kuo, Chiu, Kifer, Hay, Machanavajjhala 2018: github.com/yzk5145/coco, data/Hawaiian_nation_H.npy; "
+        "counted by them from the U.S. Census Bureau's 2010 Census Summary File 1",
+        licence=f"the counts are of the {_PUBLIC_DOMAIN}; the authors' file has no licence",
+        convert=kuo2018.hawaiian,
+        raw="Hawaiian_nation_H.npy",
+        downloads=(f"{_COCO}/5e102e7ed53b319cd6f71ac112c0e82c849dce19/data/Hawaiian_nation_H.npy",),
+    ),
+    Recipe(
         data=BLOCK_GROUPS,
         what="people by race of every block group, in California of every tract, 2000; for blocks of 2010",
         needed_by="K1 to K10, X2",
@@ -197,17 +209,6 @@ RECIPES = (
         raw="Ascii.zip, or HHPUB.csv and PERPUB.csv",
         downloads=("https://nhts.ornl.gov/2001/download/Ascii.zip",),
         unchecked="as of nhts2001_households",
-    ),
-    Recipe(
-        data=kuo2018.HAWAIIAN,
-        what="census blocks of 2010 by native Hawaiians in them, the nation alone: Hawaiian of Kuo et al. 2018",
-        needed_by="a test of census2010_block_race, whose national row it is; no experiment reads it",
-        source="Kuo, Chiu, Kifer, Hay, Machanavajjhala 2018: github.com/yzk5145/coco, data/Hawaiian_nation_H.npy; "
-        "counted by them from the U.S. Census Bureau's 2010 Census Summary File 1",
-        licence=f"the counts are of the {_PUBLIC_DOMAIN}; the authors' file has no licence",
-        convert=kuo2018.hawaiian,
-        raw="Hawaiian_nation_H.npy",
-        downloads=(f"{_COCO}/5e102e7ed53b319cd6f71ac112c0e82c849dce19/data/Hawaiian_nation_H.npy",),
     ),
     Recipe(
         data=BLOCKS,

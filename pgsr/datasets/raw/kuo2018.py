@@ -11,23 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pgsr.datasets.files import DataFile, Total
+from pgsr.datasets.kuo_hawaiian import FILE as HAWAIIAN
 from pgsr.datasets.kuo_taxi import FILE as TAXI
 from pgsr.datasets.raw.files import member, write_parquet
 from pgsr.errors import DataError
 from pgsr.machine.replacing import replacing
-
-HAWAIIAN = DataFile(
-    "kuo2018_hawaiian_national.csv",
-    whole=("size", "n_groups"),
-    totals=(
-        Total("distinct sizes", 224),
-        Total("blocks", 11_155_486, of=("n_groups",)),
-        Total("people", 540_383, of=("size", "n_groups")),
-    ),
-    content="320f2e493f1a4a257b1b15d40f85a5a57f1e0ac358eda453faa577641f49deff",
-)
-"""Census blocks of 2010 by their native Hawaiians and other Pacific Islanders, in the nation."""
 
 LOWER_AREAS, AREAS = 18, 28
 """Neighbourhood tabulation areas of lower Manhattan, which come first, and in all."""
