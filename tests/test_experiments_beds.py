@@ -1,0 +1,35 @@
+"""The test beds are what they declare, where they are there, and one is refused with its remedy where it is not."""
+
+from importlib import metadata
+
+import numpy as np
+import pytest
+
+from pgsr.errors import DataError
+from pgsr.experiments.ours.beds import BEDS
+
+
+@pytest.mark.slow
+@pytest.mark.drawn(3)
+@pytest.mark.parametrize("data", BEDS, ids=lambda data: data.name)
+def test_a_bed_is_what_it_declares(data):
+    try:
+        truth = data.truth()
+    except DataError as absent:
+        if "declared are" in str(absent):
+            raise
+        pytest.skip(str(absent))
+    assert not truth.rows(0, 1)[0, : data.smallest_size].any()
+    assert truth.max_size == data.max_size
+    assert np.diff(truth.hierarchy.level_start).tolist() == list(data.levels)
+
+
+def test_an_absent_bed_names_what_to_install(monkeypatch):
+    def absent(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "files", absent)
+    for data in BEDS:
+        with pytest.raises(DataError, match="is not installed; pip install "):
+            data.resolved()
+    assert len({data.name for data in BEDS}) == len(BEDS)
