@@ -137,6 +137,17 @@ def test_states_follow_from_declarations():
         }
 
 
+def test_a_data_set_that_is_the_papers_in_part_says_in_which():
+    base, paper = find("PG4"), replace(PAPERS[0], name="Nobody 1999", numbers=(), claims=(), absent=())
+    own = replace(TAXI, name="own", stands_for=StandsFor("Taxi"))
+    other = replace(TAXI, name="other", stands_for=StandsFor("Taxi", "generated"))
+    profiles = {profile: replace(scale, data=(own, other)) for profile, scale in base.profiles.items()}
+    items = all_items([replace(base, paper=paper, profiles=profiles, printed=())])
+    item = next(item for item in items if item.kind is Kind.DATA)
+    assert (item.state, item.where) == (State.OTHER_DATA, "other")
+    assert item.why == "the paper's own is own; of the rest: generated"
+
+
 @pytest.mark.slow
 def test_the_command(tmp_path):
     done = CliRunner().invoke(app, ["items", "--out", str(tmp_path / "items.md")])

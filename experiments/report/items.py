@@ -303,16 +303,24 @@ def _numbers(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
 
 
 def _data(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
-    """List the paper's data sets, each with those of ours that are it or stand for it, the nearest first."""
+    """List the paper's data sets, each with those of ours that are it or stand for it.
+
+    A data set works where none of ours stands in for it; where some do, what they are is said of the nearest of them.
+    """
     found: dict[str, dict[str, StandsFor]] = {}
     for data in (data for experiment in experiments for data in _data_sets(experiment)):
         if data.stands_for is not None:
             found.setdefault(data.stands_for.name, {})[data.name] = data.stands_for
     for name, ours in found.items():
-        nearest = min(ours.values(), key=lambda of: (not of.is_the_papers, not of.by_recipe))
-        state = State.YES if nearest.is_the_papers else State.OTHER_DATA
-        why = "the paper's own" if nearest.is_the_papers else nearest.why_other
-        yield Item(paper.name, Kind.DATA, "data sets", name, "; ".join(ours), state, why)
+        others = {mine: of for mine, of in ours.items() if not of.is_the_papers}
+        own = [mine for mine in ours if mine not in others]
+        if not others:
+            yield Item(paper.name, Kind.DATA, "data sets", name, "; ".join(own), State.YES, "the paper's own")
+            continue
+        nearest = min(others.values(), key=lambda of: not of.by_recipe)
+        why = f"the paper's own is {', '.join(own)}; of the rest: " if own else ""
+        where = "; ".join(others)
+        yield Item(paper.name, Kind.DATA, "data sets", name, where, State.OTHER_DATA, why + nearest.why_other)
 
 
 def _stands_in(experiment: Experiment) -> bool:
