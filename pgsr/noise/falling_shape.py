@@ -12,7 +12,9 @@ and rows are worth their noise where d < 1, whatever epsilon is. With G groups, 
 
     T = the number of sizes s with G p[s] > factor,
 
-where p falls with s, and factor is about 1.
+where p falls with s. On taxi pick-ups, flights, made households and people of a race by block group, at epsilon 1 and
+1/10, a factor of 1/2 gave the posterior release errors within 3 % of those of the best of 1/4, 1/2, 1, 2 and 4, but for
+taxi pick-ups at 1/10 (5 %).
 
 Sizes of a population seldom fall from the first on, and noisy ones never do. The p that is used is the nearest falling
 one in squares, which is the mean of p over stretches of sizes. It rests on many groups where single sizes have few, and

@@ -43,11 +43,11 @@ class SplitByRoot:
         ProblemError: a number is no such number.
 
     Example:
-        >>> SplitByRoot().view_at(3, np.array([0.5, 0.3, 0.15, 0.05, 0, 0]), groups=15)
+        >>> SplitByRoot().view_at(3, np.array([0.5, 0.3, 0.15, 0.05, 0, 0]), groups=9)
         Split(3)
     """
 
-    factor: Number = Fraction(1)
+    factor: Number = Fraction(1, 2)
     ranks: int | None = None
 
     def __post_init__(self) -> None:

@@ -28,7 +28,7 @@ def split_by(
     stand_in: CountOfCounts,
     hierarchy: Hierarchy,
     groups: np.ndarray,
-    factor: float = 1.0,
+    factor: float = 1 / 2,
     ranks: int | None = None,
 ) -> Step:
     """Give the noise step a split view per region, with thresholds from a stand-in's shape.
@@ -57,11 +57,12 @@ def split_by(
     Complexity: O(regions log K + K).
 
     Example:
+        >>> from pgsr import View
         >>> from pgsr.datasets import census_like
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> stand_in, groups = census_like("states", 200), np.array([9_000, 8_000, 1_000])
         >>> split_by(Geometric(View.CUMULATIVE, 1), stand_in, tree, groups).view
-        (Split(15), Split(15), Split(11))
+        (Split(17), Split(17), Split(12))
 
     Shown by `tests/test_noise_thresholds.py::test_equals_the_definition`.
     """
