@@ -12,7 +12,7 @@ from exact_law import noise_by
 from instances import random_tree, random_truth, scale
 from test_intervals_statistics import all_of
 
-from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, PgsrError, Rho, Seeded, View
+from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, PgsrError, Rho, Seeded, Split, View
 from pgsr.intervals import Bounds, Difference, EmptyBandError, Gini, MeanSize, Tail, band
 from pgsr.intervals.noise_quantiles import noise_quantiles
 from pgsr.intervals.tightening import tightened
@@ -101,6 +101,9 @@ def bare(truth: CountOfCounts, noise: Geometric) -> Measurement:
         (View.CUMULATIVE, [[1, 2], [0, 1]], ("0", "1"), "root"),
         (View.RANKED, [[0, 1], [0, 1]], None, "regions"),
         (View.RANKED, [[0, 1], [1, 1]], ("0", "1"), "regions"),
+        (Split(1), [[1, 0, 0], [0, 0, 1]], ("0", "1"), "regions"),
+        (Split(1, ranks=1), [[1, 0, 1], [0, 2, 0]], ("0", "1"), "regions"),
+        (Split(0, ranks=1), [[1, 1], [0, 2]], ("0", "1"), "regions"),
     ],
 )
 @pytest.mark.drawn(1)
@@ -148,7 +151,10 @@ def random_measurement(rng: np.random.Generator) -> tuple[CountOfCounts, Measure
     tree = Hierarchy.from_paths(paths, pad_ragged=True)
     truth = random_truth(rng, tree, max_size=int(rng.integers(1, 7)))
     totals = str(rng.choice(["root", "regions"]))
-    views = [View.COUNTS, View.CUMULATIVE] + [View.RANKED] * (totals == "regions")
+    views = [View.COUNTS, View.CUMULATIVE]
+    if totals == "regions":
+        ranks = (None, 1, 2, 5)[rng.integers(4)]
+        views += [View.RANKED, Split(int(rng.integers(truth.max_size + 1)), ranks)]
     view = tuple(views[rng.integers(len(views))] for _ in range(tree.n_levels))
     shares = rng.integers(0, 3, tree.n_levels)
     shares[rng.integers(tree.n_levels)] += 1

@@ -46,7 +46,6 @@ from pgsr.algorithms import (
     isotonic_l2,
 )
 from pgsr.algorithms.matching.alone import precision_of
-from pgsr.intervals import band
 from pgsr.methods.method import Method, PostProcess
 from pgsr.methods.toys import toy_of
 from pgsr.privacy.random import StreamId
@@ -258,7 +257,7 @@ def test_a_toy_is_split_as_its_target() -> None:
 
 
 def test_methods_take_a_split_measurement_or_say_why_not() -> None:
-    """Every method of the catalogue, and a band: a sentence or a result, no other error."""
+    """Every method of the catalogue: a sentence or a result, no other error."""
     noisy = Geometric(Split(3), 1).measure(TRUTH, Seeded("gate"))
     for entry in METHODS:
         method = entry.method
@@ -273,9 +272,6 @@ def test_methods_take_a_split_measurement_or_say_why_not() -> None:
     for state in (Problem.isotonic, Problem.m_c, Problem.m_h, Problem.naive, Problem.mean_consistency):
         with pytest.raises(PgsrError, match=r"this measurement is of Split\(3\); measure that view"):
             state(noisy)
-    for by_region in (noisy, Geometric((View.CUMULATIVE, Split(3), Split(2)), 1).measure(TRUTH, Seeded("gate"))):
-        with pytest.raises(PgsrError, match=r"a band does not take Split\(3\); measure View.CUMULATIVE"):
-            band(by_region, level="0.9")
 
 
 def test_regions_alone_join_the_fits_of_columns_and_rows() -> None:

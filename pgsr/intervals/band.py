@@ -86,14 +86,16 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
     and over regions, and have their public totals. Whatever the truth is, it stays inside if it was inside before.
 
     Ranked sizes y[i] in [l[i], u[i]] bound cumulative counts: c[s] is the number of i with h[i] <= s, so at least the
-    number of i with u[i] <= s and at most that with l[i] <= s.
+    number of i with u[i] <= s and at most that with l[i] <= s. The ranks of a split view do so from its threshold on.
+    If the m largest groups alone were measured, the others are at most as large as the smallest of these: they are
+    counted in the upper bounds, and in the lower ones from the size on at which some u[i] <= s.
 
     Args:
         measurement: of any view, with public numbers of groups of the root or of all regions.
         level: above 0 and below 1.
 
     Raises:
-        ProblemError: numbers of groups are noisy, or a view is split.
+        ProblemError: numbers of groups are noisy.
         EmptyBandError: the noise has left the quantiles, which has a probability of less than 1 - level.
         TooLargeError, MemoryNeededError: the table is too large.
 
@@ -116,9 +118,6 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
         raise ProblemError(
             "a band needs public numbers of groups, and those of this measurement are noisy; use the bootstrap"
         )
-    for region in np.flatnonzero(measurement.measured).tolist():
-        if isinstance(view := measurement.view_of(region), Split):
-            raise ProblemError(f"a band does not take {view!r}; measure View.CUMULATIVE or another View")
     tree, max_size = measurement.hierarchy, measurement.max_size
     if measurement.root_total * max(tree.n_regions, max_size + 2) >= LARGEST_TOTAL:
         raise TooLargeError(
@@ -181,10 +180,26 @@ def _raw(measurement: Measurement, quantiles: tuple[int | None, ...]) -> Bounds:
             if view is View.RANKED:  # larger sizes are fewer groups up to a size
                 low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])
                 low, high = (_sizes_at_most(side, measurement.max_size) for side in (high, low))
+            if isinstance(view, Split):
+                low, high = _split_bounds(view, low, high, int(totals[region]), measurement.max_size)
             kept = slice(0, shape[1] - int(region < len(measurement.totals)))  # a public total has no noise
             c_low[region, kept] = np.maximum(c_low[region, kept], low[kept])
             c_high[region, kept] = np.minimum(c_high[region, kept], high[kept])
     return Bounds((x_low, x_high), (c_low, c_high))
+
+
+def _split_bounds(
+    view: Split, low: np.ndarray, high: np.ndarray, groups: int, max_size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Make bounds of cumulative counts, shape (K + 1,) each, of those of a split view's values."""
+    most, threshold = max_size - view.threshold, view.threshold
+    sure = _sizes_at_most(np.minimum.accumulate(high[threshold:][::-1]), most)
+    possible = _sizes_at_most(np.maximum.accumulate(low[threshold:]), most)
+    others = groups - (len(high) - threshold)
+    return (
+        np.concatenate([low[:threshold], sure + np.where(sure > 0, others, 0)]),
+        np.concatenate([high[:threshold], possible + others]),
+    )
 
 
 def _measured_of(measurement: Measurement, level: int) -> np.ndarray:

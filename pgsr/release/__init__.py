@@ -8,13 +8,14 @@
 | `folder`                                         | what is published: every file, written and read back           |
 | `preflight`, `private_log`                       | what a run needs of the machine, and keeps for its operator    |
 | `stated_terms`, `terms`, with `kinds`, `levels`, | the public terms, checked; the mechanism and noise that follow |
-| `terms_facts`                                    |                                                                |
+| `thresholds`, `terms_facts`                      |                                                                |
 | `publication`                                    | the publisher's words, and the form of the tables              |
 | `making`                                         | `publish` and `finish`: read, charge, measure, write, check    |
 | `count_intervals`                                | the columns `lower` and `upper` of the released counts         |
 | `checking`, with `judging`,                      | `check`, for which nobody needs the data                       |
 | `rehearsals`, `near_replay`, `noise_law`,        |                                                                |
-| `noise_residuals`                                |                                                                |
+| `noise_residuals`, `split_residuals`,            |                                                                |
+| `residuals`                                      |                                                                |
 | `reading`, with `own_intervals`,                 | `read_release`, a published folder as values; its intervals    |
 | `cell_intervals`                                 |                                                                |
 | `outline`, `forecast`, `epsilon_for`             | what would be released, its errors, the epsilon for given ones |
@@ -91,6 +92,7 @@ from pgsr.release.publication import Publication
 from pgsr.release.reading import Published, read_release
 from pgsr.release.selftest import selftest
 from pgsr.release.terms import Terms
+from pgsr.release.thresholds import StandIn
 
 __all__ = [
     "EXAMPLE",
@@ -112,6 +114,7 @@ __all__ = [
     "ReleaseError",
     "Report",
     "SignatureError",
+    "StandIn",
     "Terms",
     "check",
     "digest_of",

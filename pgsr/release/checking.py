@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pgsr.data.estimate import Estimate
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import region_id
 from pgsr.errors import PgsrError
 from pgsr.methods.method import Result
@@ -27,6 +28,7 @@ from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.folder.wide_tables import wide_files, wide_tables
 from pgsr.release.judging import answer_of, broken, certificate_of, post_processed
+from pgsr.release.kinds import Measured
 from pgsr.release.near_replay import Differences
 from pgsr.release.rehearsals import is_rehearsal
 from pgsr.release.terms import Terms
@@ -127,6 +129,15 @@ class ReleaseCheck(FolderCheck):
             and (totals[: tree.n_inner] != tree.sum_up(totals[tree.leaves])[: tree.n_inner]).any()
         ):
             raise ReleaseError("the numbers of groups of regions do not add up to those above them")
+        terms = terms.resolved(tree, totals)
+        if terms.stand_in is not None:
+            follow = terms.thresholds_by_stand_in(tree, totals)
+            wrong = sum(ours != theirs for ours, theirs in zip(_each(terms.threshold, tree), follow, strict=True))
+            if wrong:
+                raise ReleaseError(
+                    f"the thresholds of {wrong:,} regions do not follow from the stand-in and the public numbers of "
+                    "groups"
+                )
         self.known |= {"tree": tree, "totals": totals}
         return f"{tree.n_regions:,} regions on {tree.n_levels} levels, {int(totals[0]):,} groups"
 
@@ -152,6 +163,8 @@ class ReleaseCheck(FolderCheck):
         measurement = terms.measured(tree, values, totals, secure)
         self.known["measurement"] = measurement
         ranked = " or rank, as its number of groups says" if terms.ranked_up_to is not None else ""
+        if terms.view is Measured.SPLIT:
+            ranked = " below its threshold, and of every rank beyond it"
         return f"noisy values of every measured region and {self._sizes}{ranked}"
 
     def privacy_claim(self) -> str:
@@ -334,6 +347,14 @@ class ReleaseCheck(FolderCheck):
         terms: Terms | None = self.known.get("terms")
         whose = "the root has" if terms is not None and terms.kept is Totals.ROOT else "every region has"
         return f"{whose} its public number of groups"
+
+
+def _each(threshold: int | tuple[int, ...] | None, tree: Hierarchy) -> list[int]:
+    """The threshold of every region, of one for all or one per level."""
+    if not isinstance(threshold, tuple):
+        return [threshold or 0] * tree.n_regions
+    by_level = len(threshold) == tree.n_levels
+    return [threshold[level] for level in tree.level_of.tolist()] if by_level else list(threshold)
 
 
 def _tables(counts: Estimate) -> list[np.ndarray]:

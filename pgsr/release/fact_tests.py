@@ -17,7 +17,8 @@ at most one release in a million with right facts is. One draw has the exact pro
 they are computed by an integral to some 1e-12, to which 1e-11 is added; and P(|R| > m) is at most the sum over the n
 draws of P(|X| > m / n) (union bound), which is exact. The smaller of the two is taken.
 
-A fact that is wrong by less than the noise cannot be told from a right one. Ranked sizes say nothing here.
+A fact that is wrong by less than the noise cannot be told from a right one. Ranked sizes, and what groups have beyond
+the threshold of a split view, say nothing here.
 
 Shown by `tests/test_release_facts.py`: wrong facts are found, and right ones are not called wrong.
 """
@@ -34,6 +35,7 @@ from pgsr.noise.measurement import Measurement, Totals
 from pgsr.release.facts import Fact
 from pgsr.release.noise_law import probability_beyond
 from pgsr.release.noise_residuals import measured_below
+from pgsr.release.split_residuals import columns_of
 from pgsr.release.terms import Terms
 
 FALSE_ALARM = 1e-6
@@ -143,10 +145,18 @@ def comparisons(terms: Terms, measurement: Measurement) -> Iterator[Comparison]:
                 continue
             known = region < len(measurement.totals) and measurement.public is not Totals.NOISY
             total = int(measurement.totals[region]) if known else None
+            if not _is_told(measurement, parts, first, last, total):
+                continue
             value, each = _value(measurement, parts, first, last, total, counts=views[parts[0]] is View.COUNTS)
             if each:
                 draws = each * np.bincount(tree.level_of[parts], minlength=n_levels)
                 yield Comparison(fact, region, tuple(map(int, draws)), value - fact.number)
+
+
+def _is_told(measurement: Measurement, parts: list[int], first: int, last: int, total: int | None) -> bool:
+    """Tell whether noisy values say how many groups of these sizes there are: of split views columns do alone."""
+    sizes = min(columns_of(measurement.view_of(part), measurement.max_size) for part in parts)
+    return first <= sizes and (last < sizes or (last == measurement.max_size and total is not None))
 
 
 def chance_of(comparison: Comparison, laws: tuple) -> float:

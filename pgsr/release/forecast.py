@@ -296,8 +296,9 @@ def forecast(
     interval_level = config.terms.intervals or USUAL_LEVEL
     choices = _choices(config.terms, others, stand_in)
     tell(SIMULATING)
-    labelled = {str(choice): choice.terms.mechanism(stand_in.hierarchy.n_levels) for choice in choices}
-    with_intervals = {str(choice): publishing(choice.terms, interval_level, stand_in) for choice in choices}
+    resolved = {str(choice): choice.terms.resolved(stand_in.hierarchy, stand_in.totals) for choice in choices}
+    labelled = {label: terms.mechanism(len(names)) for label, terms in resolved.items()}
+    with_intervals = {label: publishing(terms, interval_level, stand_in) for label, terms in resolved.items()}
     first = {label: terms.mechanism(len(names)) for label, terms in with_intervals.items() if terms is not None}
     widths: dict[str, float] = {}
 
@@ -472,8 +473,8 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> li
     """List what to compare: the configured one, and of each mechanism all views and splits with its usual totals.
 
     The view by groups is left out where no region has few enough groups, so that it would be that of cumulative counts;
-    counts for the posterior, which are far worse than cumulative counts where entities are hidden, unless groups are.
-    Facts are left out: they are about the data, and not about a stand-in.
+    counts for the posterior, which are far worse than cumulative counts where entities are hidden, unless groups are;
+    split views where no thresholds are configured, or none that the mechanism takes. Facts are about the data.
     """
     terms = replace(terms, facts=())
     n_levels = stand_in.hierarchy.n_levels
@@ -487,13 +488,13 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> li
         by_groups = totals is Totals.REGIONS and any_ranked
         left_out = {Measured.BY_GROUPS} if not by_groups or not terms.ranks_alike else set()
         left_out |= {Measured.COUNTS} if kind is Kind.POSTERIOR and not terms.unit.is_group else set()
+        left_out |= set() if terms.has_thresholds_for(kind) else {Measured.SPLIT}
         for view in [view for view in kind.views if view not in left_out]:
             for shares in [leaves_only] if kind is Kind.BOTTOM_UP else splits:
                 if (kind, view, shares) == (terms.kind, terms.view, own):
                     continue
                 share = terms.totals_share if noisy else None
-                other = replace(
-                    terms, kind=kind, view=view, shares=shares, totals=totals, totals_share=share, intervals=None
-                )
-                choices.append(Choice(other, shares))
+                about = {"view": view, "shares": shares, "totals": totals, "totals_share": share, "intervals": None}
+                about |= {} if view is Measured.SPLIT else {"threshold": None, "ranks": None, "stand_in": None}
+                choices.append(Choice(replace(terms, kind=kind, **about), shares))
     return choices

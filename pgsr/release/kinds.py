@@ -16,20 +16,25 @@ M_C_RENAMED = (
 
 
 class Measured(StrEnum):
-    """The view that a release measures: one of all regions, or each region's by its number of groups (`ByGroups`)."""
+    """The view that a release measures: one of all regions, each region's by its number of groups, or split views.
+
+    BY_GROUPS: `ByGroups`. SPLIT: `Split`, whose thresholds stand in the terms.
+    """
 
     COUNTS = "counts"
     CUMULATIVE = "cumulative"
     BY_GROUPS = "by_groups"
+    SPLIT = "split"
 
     @property
-    def rule(self) -> ViewRule:
+    def rule(self) -> ViewRule | None:
+        """The rule of the noise step; None of split views, whose rules follow from the terms' thresholds."""
         rules = {Measured.COUNTS: View.COUNTS, Measured.CUMULATIVE: View.CUMULATIVE, Measured.BY_GROUPS: ByGroups()}
-        return rules[self]
+        return rules.get(self)
 
     @property
     def sensitive(self) -> View:
-        """The view whose sensitivity counts: ranked sizes have that of cumulative counts."""
+        """The view whose sensitivity counts: ranked sizes and split views have that of cumulative counts."""
         return View.COUNTS if self is Measured.COUNTS else View.CUMULATIVE
 
 
@@ -51,8 +56,8 @@ class Kind(StrEnum):
     (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). POSTERIOR: noisy
     cumulative counts, every region's posterior means by the exact law of the noise, then consistent (`Posterior`).
     These three also work on ranked sizes, which suit regions with few groups (`Measured.BY_GROUPS`). TWO_STAGE: noisy
-    cumulative counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). Mean consistency is none of
-    them: its counts are fractional and negative.
+    cumulative counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). These four also work on
+    split views (`Measured.SPLIT`). Mean consistency is none of them: its counts are fractional and negative.
     """
 
     M_H = "m_h"
@@ -74,10 +79,12 @@ class Kind(StrEnum):
         """The choices of what is measured, the usual one first."""
         if self is Kind.M_H:
             return (Measured.COUNTS,)
-        if self in (Kind.M_C_DP, Kind.TWO_STAGE):
+        if self is Kind.M_C_DP:
             return (Measured.CUMULATIVE,)
+        if self is Kind.TWO_STAGE:
+            return Measured.CUMULATIVE, Measured.SPLIT
         more = (Measured.COUNTS,) if self is Kind.POSTERIOR else ()
-        return Measured.CUMULATIVE, Measured.BY_GROUPS, *more
+        return Measured.CUMULATIVE, Measured.BY_GROUPS, Measured.SPLIT, *more
 
     @property
     def totals(self) -> tuple[Totals, ...]:

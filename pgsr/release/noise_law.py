@@ -10,15 +10,17 @@ Some numbers of a release are known twice, once with noise and once without it, 
 
 Ranked sizes do not add up over regions, and a total tells none of them, so there is nothing to compare them with. Where
 regions differ in view, a region is compared with those below it if all of these were measured by cumulative counts.
-With sizes per level, a region's sizes that are one class of the level below are added up first. `noise_residuals` finds
-all these numbers.
+With sizes per level, a region's sizes that are one class of the level below are added up first. Where views are split,
+the cumulative counts below all thresholds are compared, and `split_residuals` finds two more kinds of such numbers
+among the ranks. `noise_residuals` finds all others.
 
 Under the stated laws the law P0 of every such R is known exactly. How well other scales (or sigmas) explain the
 residuals is measured by a likelihood ratio: |R| is sorted into bins, and for an alternative with bin probabilities P1
 the product over all independent residuals of P1(bin) / P0(bin) has expectation 1 if the statement is true, whatever P1
 is. So has the mean of such products over many alternatives and over families of residuals that depend on each other. By
 Markov's inequality this evidence E is 10^9 or more with chance 10^-9 at most if the statement is true. No approximation
-enters that guarantee; approximate alternatives only cost power.
+enters that guarantee; approximate alternatives only cost power. Residuals of split views are noise alone but for a
+chance of 10^-13 (`DOUBT`), which is kept off the 10^-9.
 
 Source: the likelihood ratio as evidence, Wald 1945 (sequential tests); its mean over dependent families, Vovk and Wang
 2021 (E-values: calibration, combination and applications).
@@ -33,7 +35,9 @@ import numpy as np
 from pgsr.noise.measurement import Measurement
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.shapes import Shape
-from pgsr.release.noise_residuals import Family, Sum, families
+from pgsr.release.noise_residuals import families
+from pgsr.release.residuals import Family, Sum
+from pgsr.release.split_residuals import DOUBT
 
 FALSE_ALARM = 1e-9
 """The largest chance that noise of the stated law is called wrong."""
@@ -73,7 +77,7 @@ class Verdict:
     @property
     def refuted(self) -> bool:
         """Tell whether the stated scales are wrong; a false alarm has a chance of 10^-9 at most."""
-        return bool(self.evidence >= -np.log(FALSE_ALARM))
+        return bool(self.evidence >= -np.log(FALSE_ALARM - DOUBT))
 
     @property
     def can_tell(self) -> bool:

@@ -1,89 +1,83 @@
 """Find the numbers of a measurement that are known twice, and what remains of them: noise alone."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.noise.measurement import Measurement, Totals
-
-MOST_LAWS = 32
-"""The most laws that are computed per level, those of the fewest draws; other regions are left out."""
-
-
-@dataclass(frozen=True)
-class Sum:
-    """The kind of a residual: of how many independent draws of each level's noise it is the sum.
-
-    Attributes:
-        draws: number of draws per level, root first.
-    """
-
-    draws: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Family:
-    """A set of residuals that are independent of each other under the stated law.
-
-    Attributes:
-        what: where they come from, in words.
-        residuals: per kind of sum, the residuals; shape (n,) each.
-    """
-
-    what: str
-    residuals: dict[Sum, np.ndarray]
-
-    @property
-    def size(self) -> int:
-        return sum(len(values) for values in self.residuals.values())
+from pgsr.release.residuals import Family, Sum, fewest_draws
+from pgsr.release.split_residuals import columns_of, split_families
 
 
 def families(measurement: Measurement) -> Iterator[Family]:
-    """The residuals: of public totals, and of every level against the measured regions below it.
+    """The residuals: of public totals, of every level against the measured regions below it, and of split views.
 
     With sizes per level, counts of a region's tail are added up first; its cumulative counts at the end of a class are
     there as they are.
     """
-    tree, sizes = measurement.hierarchy, measurement.sizes
+    tree = measurement.hierarchy
     views = [measurement.view_of(region) for region in range(tree.n_regions)]
     assert not {View.COUNTS, View.CUMULATIVE} <= set(views), "counts and cumulative counts measure different things"
     measured = measurement.measured & np.array([view is not View.RANKED for view in views])
-    yield Family("numbers of groups", _of_totals(measurement, measured))
-    below = measured_below(tree, measured)
+    split = np.array([isinstance(view, Split) for view in views])
+    yield Family("numbers of groups", _of_totals(measurement, measured & ~split))
+    below = measured_below(tree, measured, without_groups(measurement))
     for level in range(tree.n_levels - 1):
         grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
         for region in range(tree.level(level).start, tree.level(level).stop):
-            if measured[region] and below[region]:
-                parts, row, view = below[region], measurement.row(region), views[region]
-                assert isinstance(view, View), "releases have no split views"
-                folded = row if sizes.equal else sizes.folded(row[None], level, view)[0]
-                found = folded - sum(measurement.row(part) for part in parts)
-                in_tail = 1 if view is View.CUMULATIVE else len(row) - len(found) + 1
-                for own, residuals in ((1, found[:-1]), (in_tail, found[-1:])):
-                    draws = np.bincount(tree.level_of[parts], minlength=tree.n_levels)
-                    draws[level] += own
-                    grouped[Sum(tuple(map(int, draws)))].append(residuals)
-        yield Family(f"level {level}", _fewest_draws(grouped))
+            parts = below[region]
+            if not measured[region] or not parts:
+                continue
+            draws = np.bincount(tree.level_of[parts], minlength=tree.n_levels)
+            for own, residuals in _against(measurement, region, parts):
+                draws[level] += own
+                grouped[Sum(tuple(map(int, draws)))].append(residuals)
+                draws[level] -= own
+        yield Family(f"level {level}", fewest_draws(grouped))
+    if split.any():
+        yield from split_families(measurement, below)
 
 
-def _fewest_draws(grouped: Mapping[Sum, list[np.ndarray]]) -> dict[Sum, np.ndarray]:
-    """Keep the residuals of the fewest draws: each of their kinds has a law of its own to be computed."""
-    kept = sorted(grouped, key=lambda kind: sum(kind.draws))[:MOST_LAWS]
-    return {kind: np.concatenate(grouped[kind]) for kind in kept}
+def _against(measurement: Measurement, region: int, parts: list[int]) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield values of a region less those of its parts, each after how many draws of the region's noise it holds."""
+    row, sizes, level = measurement.row(region), measurement.sizes, int(measurement.hierarchy.level_of[region])
+    views = [measurement.view_of(one) for one in (region, *parts)]
+    if any(isinstance(view, Split) for view in views):
+        common = min(columns_of(view, measurement.max_size) for view in views)
+        yield 1, row[:common] - sum(measurement.row(part)[:common] for part in parts)
+        return
+    view = views[0]
+    assert isinstance(view, View), "no split view is left"
+    folded = row if sizes.equal else sizes.folded(row[None], level, view)[0]
+    found = folded - sum(measurement.row(part) for part in parts)
+    yield 1, found[:-1]
+    yield 1 if view is View.CUMULATIVE else len(row) - len(found) + 1, found[-1:]
 
 
-def measured_below(tree: Hierarchy, measured: np.ndarray) -> list[list[int]]:
-    """Find for every region the nearest measured regions below that together make it up; empty if there are none."""
+def measured_below(tree: Hierarchy, measured: np.ndarray, empty: np.ndarray | None = None) -> list[list[int]]:
+    """Find for every region the nearest measured regions below that together make it up; empty if there are none.
+
+    Args:
+        tree: the regions.
+        measured: which of them are; shape (regions,), bool.
+        empty: which of them are known to have no groups, so that nothing is missing where these are not measured.
+    """
     below: list[list[int]] = [[] for _ in range(tree.n_regions)]
     for region in range(tree.n_inner - 1, -1, -1):
-        parts = [[child] if measured[child] else below[child] for child in tree.children(region)]
+        children = [child for child in tree.children(region) if measured[child] or empty is None or not empty[child]]
+        parts = [[child] if measured[child] else below[child] for child in children]
         if all(parts):
             below[region] = [part for some in parts for part in some]
     return below
+
+
+def without_groups(measurement: Measurement) -> np.ndarray | None:
+    """Tell which regions have no groups, where numbers of groups are public; shape (regions,), bool."""
+    return measurement.totals == 0 if measurement.public is Totals.REGIONS else None
 
 
 def _of_totals(measurement: Measurement, measured: np.ndarray) -> dict[Sum, np.ndarray]:

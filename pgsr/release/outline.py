@@ -90,13 +90,14 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
     assert left is not None, "no fault was found"
     assert read is not None, "no fault was found"
     tree, counted = read
+    terms = terms.resolved(tree, None if counted is None else counted.totals)
     require_room(config.output, terms, tree)
     groups = f", {int(counted.totals[0]):,} {terms.publication.group_name}" if counted else ""
     about = terms_facts(terms)
     about["sizes"] += groups
     facts = [
         *about.items(),
-        *_levels(config, tree),
+        *_levels(terms, tree),
         ("intervals", _intervals(terms)),
         ("neighbours", manifest.neighbours(terms)),
         ("exact", "published without noise: " + ", ".join(manifest.invariants(terms))),
@@ -141,9 +142,8 @@ def _public(config: ReleaseConfig) -> tuple[Hierarchy, CountOfCounts | None]:
     return counted.hierarchy, counted
 
 
-def _levels(config: ReleaseConfig, tree: Hierarchy) -> list[tuple[str, str]]:
+def _levels(terms: Terms, tree: Hierarchy) -> list[tuple[str, str]]:
     """List epsilon, sensitivity and noise of every level, as the manifest of the release will state them."""
-    terms = config.terms
     regions = [level.stop - level.start for level in map(tree.level, range(tree.n_levels))]
     fields = manifest.terms_fields(terms, True, regions)
     facts = [

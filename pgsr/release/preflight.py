@@ -13,7 +13,7 @@ from pgsr.machine import memory
 from pgsr.machine.blocks import row_blocks
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.publishing.errors import ReleaseError
-from pgsr.release.kinds import Construction, Kind
+from pgsr.release.kinds import Construction, Kind, Measured
 from pgsr.release.terms import Terms
 
 MOST_IN_SUMS = 2**50
@@ -98,6 +98,13 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
             f'view = "by_groups" with sizes up to {terms.max_size:,} would need more than 64 bits; lower max_size, or '
             'write view = "cumulative"; nothing was charged'
         )
+    if terms.view is Measured.SPLIT and terms.kind is not Kind.POSTERIOR:
+        ranks = min(groups + noise, terms.ranks or groups + noise)
+        if (terms.max_excess + noise) * ranks**2 >= 2**62:  # always by squares
+            raise ReleaseError(
+                "ranks of so many groups would need more than 64 bits; write a smaller number with ranks = ..., or "
+                'view = "cumulative"; nothing was charged'
+            )
     if squares and (groups + noise) * (terms.max_excess + 1) ** 2 >= 2**62:
         other = in_integers if terms.kind is Kind.M_C_DP else "norm = 1"
         raise ReleaseError(

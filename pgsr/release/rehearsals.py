@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View, counts_of_cumulative, counts_of_ranked
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.noise.tables import noisy_tables
@@ -28,41 +29,87 @@ def is_rehearsal(terms: Terms, measurement: Measurement) -> bool:
         return _is_rehearsal_by_level(terms, measurement)
     tree = measurement.hierarchy
     levels = [level for level in range(tree.n_levels) if measurement.measured[tree.level(level)].all()][:2]
-    # Noisy totals measure cumulative counts from above, which shifts the first cell by their own noise.
-    from_above = terms.totals is Totals.NOISY and terms.view is Measured.CUMULATIVE
-    first = int(from_above)
     laws = terms.noise_laws(tree.n_levels)
-    chances, sums = 0.0, np.zeros((2, terms.max_excess + 1), np.int64)
+    # Noisy totals measure cumulative counts from above, which shifts the first cell by their own noise.
+    first = int(terms.totals is Totals.NOISY and terms.view is not Measured.COUNTS)
+    compared = _compared(measurement, levels)
+    chances, sums = 0.0, np.zeros((2, compared), np.int64)
     for place, level in enumerate(levels):
         law, regions = laws[level], tree.level(level)
         assert law is not None, "a measured level"
         for region in range(regions.start, regions.stop):
-            view, values = measurement.view_of(region), measurement.values[region]
-            noise = np.zeros(len(values), np.int64)
-            identity = StreamId(terms.data_set, view.value, level, tree.paths[region])
-            law.add_to(noise, Seeded(REHEARSAL_KEY).stream(identity))
-            noise = -noise if from_above else noise
-            bare = values - noise
-            steps = bare if view is View.COUNTS else np.diff(bare, prepend=0)  # counts, or how much larger the next is
-            if (steps[first:] < 0).any():
+            found = _taken_off(terms, measurement, region, law)
+            if found is None:
                 return False
-            known = False  # a total tells how many sizes are ranked, and nothing of them
-            if view is View.RANKED and bare.max(initial=0) > terms.max_excess:
-                return False
-            if view is not View.RANKED:
-                known = region < len(measurement.totals) and terms.totals is not Totals.NOISY
-                if known and steps.sum() != measurement.totals[region]:
-                    return False
-            sums[place] += counts_of_ranked(bare, terms.max_excess) if view is View.RANKED else steps
-            chance = _log_cdf(law, steps + noise)  # of a step that is not negative
-            # Totals, and the sums over the other regions, leave one number.
-            fixed = np.arange(len(noise)) == len(noise) - 1 if known else np.zeros(len(noise), bool)
-            if place == 1 and region == regions.stop - 1:
-                fixed[:] = True
-            chances += float(np.where(fixed, law.log_pmf(noise), chance)[first:].sum())
+            counts, cells = found
+            sums[place] += counts[:compared]
+            # Sums over the other regions leave the last one no choice.
+            last = place == 1 and region == regions.stop - 1
+            for noise, room, fixed, is_rank in cells:
+                if last:
+                    fixed[: compared if not is_rank else len(fixed) * (compared > terms.max_excess)] = True
+                chance = np.where(fixed, law.log_pmf(noise), _log_cdf(law, room))
+                chances += float(chance[0 if is_rank else first :].sum())
     if len(levels) > 1 and (sums[0] != sums[1])[first:].any():
         return False
     return chances < LOG_CHANCE
+
+
+_Cells = tuple[np.ndarray, np.ndarray, np.ndarray, bool]
+"""The noise of cells; the room that each has, given those before; which have no choice; and whether they are ranks."""
+
+
+def _compared(measurement: Measurement, levels: list[int]) -> int:
+    """Count the sizes, from 0 up, whose counts in regions of these levels follow from values without noise."""
+    known = measurement.max_size + 1
+    for level in levels:
+        for region in range(measurement.hierarchy.level(level).start, measurement.hierarchy.level(level).stop):
+            view = measurement.view_of(region)
+            if isinstance(view, Split) and len(measurement.row(region)) < view.threshold + measurement.totals[region]:
+                known = min(known, view.threshold)
+    return known
+
+
+def _taken_off(terms: Terms, measurement: Measurement, region: int, law: Law) -> tuple[np.ndarray, list[_Cells]] | None:
+    """Take the noise of a rehearsal off a region's values: counts by excess, and the cells; None if it was other."""
+    view, most = measurement.view_of(region), measurement.max_size
+    known = region < len(measurement.totals) and terms.totals is not Totals.NOISY
+    total = int(measurement.totals[region]) if region < len(measurement.totals) else 0
+    bare, cells = [], []
+    for part, values in _parts(view, measurement.row(region)):
+        noise = np.zeros(len(values), np.int64)
+        level, path = int(measurement.hierarchy.level_of[region]), measurement.hierarchy.paths[region]
+        law.add_to(noise, Seeded(REHEARSAL_KEY).stream(StreamId(terms.data_set, part.value, level, path)))
+        from_above = terms.totals is Totals.NOISY and part is View.CUMULATIVE
+        noise = -noise if from_above else noise
+        without = values - noise
+        # Counts, or how much larger the next is.
+        steps = without if part is View.COUNTS else np.diff(without, prepend=0)
+        if (steps[int(from_above) :] < 0).any():
+            return None
+        whole = known and part is view  # a total tells how many sizes are ranked, and nothing of them
+        if part is View.RANKED:
+            whole = False
+            if without.max(initial=0) > most - (view.threshold if isinstance(view, Split) else 0):
+                return None
+        elif whole and steps.sum() != total:
+            return None
+        bare.append(without)
+        fixed = np.arange(len(noise)) == len(noise) - 1 if whole else np.zeros(len(noise), bool)
+        cells.append((noise, steps + noise, fixed, part is View.RANKED))
+    if view is View.COUNTS:
+        return bare[0], cells
+    if view is View.RANKED:
+        return counts_of_ranked(bare[0], most), cells
+    up_to = bare[0] if view is View.CUMULATIVE else view.cumulative(np.concatenate(bare), total, most)
+    return np.diff(up_to, prepend=0), cells
+
+
+def _parts(view: AnyView, values: np.ndarray) -> list[tuple[View, np.ndarray]]:
+    """List the values of a region by the view whose stream their noise is drawn from."""
+    if not isinstance(view, Split):
+        return [(view, values)]
+    return [(View.CUMULATIVE, values[: view.threshold]), (View.RANKED, values[view.threshold :])]
 
 
 def _is_rehearsal_by_level(terms: Terms, measurement: Measurement) -> bool:

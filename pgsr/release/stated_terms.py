@@ -19,6 +19,7 @@ from pgsr.release.facts import Fact
 from pgsr.release.kinds import Construction, Kind, Measured
 from pgsr.release.levels import require_level_names, sizes_and_names
 from pgsr.release.publication import USUAL, Publication
+from pgsr.release.thresholds import StandIn, checked_ranks, checked_thresholds
 
 LARGEST_PROBABILITY = Fraction(9999, 10_000)
 """The largest probability that published intervals aim at."""
@@ -66,6 +67,9 @@ class StatedTerms:
     min_size: int = 0
     facts: tuple[Fact, ...] = ()
     publication: Publication = USUAL
+    threshold: int | tuple[int, ...] | None = None
+    ranks: int | None = None
+    stand_in: StandIn | None = None
     total: Loss = field(init=False, repr=False, compare=False)
     max_excess: int = field(init=False, repr=False, compare=False)
     plain: bool = field(init=False, repr=False, compare=False)
@@ -101,6 +105,7 @@ class StatedTerms:
         if self.min_size and self.min_size >= least:
             where = "the smallest max_size of a level" if self.max_sizes else "max_size"
             raise ConfigError(f"min_size is {self.min_size:,}, and {where} {least:,}; write a smaller min_size")
+        self._check_thresholds()
         if type(self.norm) is not int or self.norm not in (1, 2):
             raise ConfigError(f"norm is {self.norm}; write 1 or 2")
         noisy = self.totals is Totals.NOISY
@@ -160,6 +165,11 @@ class StatedTerms:
             keep(self, name, value)
         if self.intervals is not None:
             keep(self, "intervals", exact(self.intervals, "intervals"))
+        if self.threshold is not None:
+            keep(self, "threshold", checked_thresholds(self.threshold, self.min_size))
+        keep(self, "ranks", checked_ranks(self.ranks))
+        if self.stand_in is not None:
+            keep(self, "stand_in", self.stand_in.folded(self.max_size))
 
     def _check_currency(self) -> None:
         """Fill in the relation and the laws, and refuse budgets, units and relations that do not go together."""
@@ -191,6 +201,50 @@ class StatedTerms:
                 'view = "by_groups" measures ranked sizes and cumulative counts, which differ in sensitivity here; '
                 'write view = "cumulative"'
             )
+        several = self.stand_in is not None or (isinstance(self.threshold, tuple) and len(set(self.threshold)) > 1)
+        if self.view is Measured.SPLIT and several and not self.ranks_alike:
+            raise ConfigError(
+                'view = "split" with several thresholds measures views that differ in sensitivity here; write one '
+                'threshold for all regions, or view = "cumulative"'
+            )
+
+    def _check_thresholds(self) -> None:
+        """Raise `ConfigError` unless thresholds, ranks and stand-in are those of a split view, or not there."""
+        given = [name for name in ("threshold", "ranks", "stand_in") if getattr(self, name) is not None]
+        shown = " and ".join({"stand_in": "[stand_in]"}.get(name, name) for name in given)
+        if self.view is not Measured.SPLIT:
+            if given:
+                raise ConfigError(
+                    f'{shown} with view = "{self.view}", which has no thresholds; write view = "split", or leave out '
+                    f"{shown}"
+                )
+            return
+        if self.threshold is None and self.stand_in is None:
+            raise ConfigError(
+                'view = "split" wants thresholds: write threshold = 12, threshold = [40, 12] with one per level, root '
+                "first, or a table [stand_in] with a public file of counts, from which they follow"
+            )
+        if not self.has_thresholds_for(self.kind):
+            raise ConfigError(
+                f"mechanism two_stage needs some cumulative counts of every region, and threshold is "
+                f"{self.min_size:,}, the least size; write a larger one"
+            )
+        if self.totals is Totals.ROOT:
+            raise ConfigError(
+                'view = "split" tells every region\'s number of groups, and totals = "root" publishes that of the root '
+                'alone; write totals = "regions", or view = "cumulative"'
+            )
+        if self.stand_in is not None and self.totals is Totals.NOISY:
+            raise ConfigError(
+                '[stand_in] finds thresholds from every region\'s public number of groups, and totals = "noisy" '
+                "publishes none beforehand; write threshold = 12, or one per level, instead"
+            )
+
+    def has_thresholds_for(self, kind: Kind) -> bool:
+        """Tell whether views are split where a mechanism takes it: `TWO_STAGE` wants columns or a number of ranks."""
+        sizes = self.threshold if isinstance(self.threshold, tuple) else (self.threshold,)
+        ranked = kind is Kind.TWO_STAGE and self.ranks is None and self.min_size in sizes
+        return self.view is Measured.SPLIT and not ranked
 
     def _check_fact(self, fact: Fact, where: str) -> None:
         """Raise `ConfigError` unless a release under the other terms can keep this fact."""
@@ -236,6 +290,10 @@ class StatedTerms:
         if self.view is Measured.BY_GROUPS:
             raise ConfigError(
                 'view = "by_groups" has the same sizes on all levels; write view = "cumulative", or one max_size'
+            )
+        if self.view is Measured.SPLIT:
+            raise ConfigError(
+                'view = "split" has the same sizes on all levels; write view = "cumulative", or one max_size'
             )
         if self.totals is not wanted:
             whose = "the root's public number" if wanted is Totals.ROOT else "every region's public number"

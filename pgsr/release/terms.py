@@ -7,8 +7,12 @@ from fractions import Fraction
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.split_view import Split
+from pgsr.data.views import View
 from pgsr.methods.mechanism import Mechanism
+from pgsr.methods.method import Method, PostProcess
 from pgsr.noise import Geometric, Noise
+from pgsr.noise.by_groups import ViewRule
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.laws import Law
@@ -18,10 +22,11 @@ from pgsr.problems.problem import Problem
 from pgsr.publishing.errors import ConfigError
 from pgsr.release.facts import fact_bounds, require_possible
 from pgsr.release.keeping_facts import StatedFacts, keeping
-from pgsr.release.kinds import Construction, Kind
+from pgsr.release.kinds import Construction, Kind, Measured
 from pgsr.release.post_processing import post_of
 from pgsr.release.publication import MOST_ROWS
 from pgsr.release.stated_terms import StatedTerms
+from pgsr.release.thresholds import split_rule, thresholds_by
 
 
 class Terms(StatedTerms):
@@ -59,6 +64,10 @@ class Terms(StatedTerms):
             `pgsr.release.excess`.
         facts: public facts about counts, which the released counts keep.
         publication: the words of the publisher, and the form of the tables.
+        threshold: of a split view, a size: below it cumulative counts are measured, from it on what groups have beyond
+            it, rank by rank. One, one per level, root first, or one per region.
+        ranks: of a split view, how many of a region's largest groups are measured by their ranks; None for all.
+        stand_in: of a split view, from which the threshold of every region follows where none is given, see `resolved`.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
@@ -117,6 +126,43 @@ class Terms(StatedTerms):
         rows = sum(n * (k + 1) for n, k in zip(regions, self.sizes(len(regions)), strict=True))
         return replace(self, publication=replace(self.publication, zeros=rows <= MOST_ROWS))
 
+    def resolved(self, tree: Hierarchy, totals: np.ndarray | None) -> "Terms":
+        """The same terms with a threshold of every region, if they follow from a stand-in; others stay as they are.
+
+        Args:
+            tree: the regions.
+            totals: their public numbers of groups; None where there are none, and so no stand-in.
+
+        Raises:
+            ConfigError: thresholds are given, and there are neither as many as levels nor as regions.
+
+        Example:
+            >>> from pgsr.release import StandIn
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> terms = Terms("demo", 6, "1", "bottom_up", view="split", stand_in=StandIn([0, 60, 30, 8, 1, 0, 1]))
+            >>> terms.resolved(tree, np.array([100, 90, 10])).threshold
+            (6, 4, 3)
+        """
+        if self.view is not Measured.SPLIT or isinstance(self.threshold, int):
+            return self
+        if self.threshold is None:
+            assert totals is not None, "terms with a stand-in have public numbers of groups"
+            return replace(self, threshold=self.thresholds_by_stand_in(tree, totals))
+        if len(self.threshold) not in (tree.n_levels, tree.n_regions):
+            raise ConfigError(
+                f"threshold gives {len(self.threshold)} sizes, and the regions have {tree.n_levels} levels; write one "
+                "per level, root first, or one for all"
+            )
+        return self
+
+    def thresholds_by_stand_in(self, tree: Hierarchy, totals: np.ndarray) -> tuple[int, ...]:
+        """The threshold of every region that follows from the stand-in and the public numbers of groups."""
+        assert self.stand_in is not None, "terms without a stand-in"
+        step = self._step(tree.n_levels, View.CUMULATIVE)
+        found = thresholds_by(self.stand_in, step, tree, totals, self.min_size)
+        least = self.min_size + int(self.kind is Kind.TWO_STAGE)  # which needs some cumulative counts of every region
+        return tuple(max(threshold, least) for threshold in found)
+
     def n_cells(self, tree: Hierarchy) -> int:
         """The number of cells of all regions that are measured and computed, those of sizes from `min_size` on."""
         pairs = zip(tree.regions_per_level, self.excesses(tree.n_levels), strict=True)
@@ -147,6 +193,11 @@ class Terms(StatedTerms):
 
         A level with sizes of its own holds the counts of the same data with that largest size.
         """
+        if self.view is Measured.SPLIT and not self.ranks_alike:
+            step = self.noise(n_levels)
+            view = step.view[0] if isinstance(step.view, tuple) else step.view
+            assert isinstance(view, Split), "one for all regions, as others would differ in sensitivity"
+            return (step.sensitivity(view.on(self.max_excess), self.max_excess),) * n_levels
         if self.max_sizes is None:
             return (self.sensitivity,) * n_levels
         return tuple(self.noise(n_levels).sensitivity(self.view.sensitive, size) for size in self.excesses(n_levels))
@@ -165,7 +216,7 @@ class Terms(StatedTerms):
         Raises:
             BudgetError: there is not one share per level, or the budget is too small for noise that can be drawn.
         """
-        return self.noise(n_levels).levels(n_levels, self.excesses(n_levels))
+        return self._drawn(n_levels).levels(n_levels, self.excesses(n_levels))
 
     def noise_laws(self, n_levels: int) -> tuple[Law | None, ...]:
         """The law of the noise of every level, root first; None where nothing is measured."""
@@ -174,17 +225,25 @@ class Terms(StatedTerms):
 
     def totals_law(self, n_levels: int) -> Law | None:
         """The law of the noise of the numbers of groups; None where these are public."""
-        found = self.noise(n_levels).totals_noise(n_levels, self.max_excess)
+        found = self._drawn(n_levels).totals_noise(n_levels, self.max_excess)
         return found and found.law(self.totals_sensitivity)
 
     def mechanism(self, n_levels: int) -> Mechanism:
         """The mechanism on a hierarchy with this many levels."""
-        about = self.merge, self.norm, self.construction is Construction.POSTERIOR, self.max_sizes is not None
-        post = post_of(self.kind, *about)
-        stated = StatedFacts(self.facts, self.names(n_levels), self.min_size) if self.facts else None
         if self.kind is Kind.M_H:
-            return Mechanism(self.noise(n_levels), post, Problem.m_h if stated is None else stated.m_h)
-        return Mechanism(self.noise(n_levels), keeping(post, stated, self.kept))
+            problem = self._stated(n_levels).m_h if self.facts else Problem.m_h
+            return Mechanism(self.noise(n_levels), self.post(n_levels), problem)
+        return Mechanism(self.noise(n_levels), self.post(n_levels))
+
+    def post(self, n_levels: int) -> Method | PostProcess:
+        """The method or post-process of the mechanism, which keeps the facts; of `M_H` its problem does."""
+        about = self.merge, self.norm, self.construction is Construction.POSTERIOR, self.max_sizes is not None
+        found = post_of(self.kind, *about)
+        kept = None if self.kind is Kind.M_H or not self.facts else self._stated(n_levels)
+        return keeping(found, kept, self.kept)
+
+    def _stated(self, n_levels: int) -> StatedFacts:
+        return StatedFacts(self.facts, self.names(n_levels), self.min_size)
 
     def fact_bounds(self, tree: Hierarchy) -> tuple[np.ndarray, np.ndarray]:
         """The least and the most that every count by excess can be, as the facts say; shape (regions, K - m + 1)."""
@@ -226,9 +285,29 @@ class Terms(StatedTerms):
         )
 
     def noise(self, n_levels: int) -> Geometric | Noise:
-        """The noise step on a hierarchy with this many levels."""
+        """The noise step on a hierarchy with this many levels.
+
+        Raises:
+            ConfigError: thresholds are still to follow from a stand-in, see `resolved`.
+        """
+        if self.view is Measured.SPLIT and self.threshold is None:
+            raise ConfigError(
+                "the thresholds follow from [stand_in] and every region's public number of groups; ask for the noise "
+                "of resolved terms, Terms.resolved(tree, totals)"
+            )
+        return self._drawn(n_levels)
+
+    def _drawn(self, n_levels: int) -> Geometric | Noise:
+        """The noise step, of cumulative counts where thresholds are not known yet: they have the same laws of noise."""
+        rule = self.view.rule
+        if self.threshold is not None:
+            rule = split_rule(self.threshold, self.ranks, self.min_size)
+        return self._step(n_levels, rule or View.CUMULATIVE)
+
+    def _step(self, n_levels: int, rule: ViewRule | tuple[ViewRule, ...]) -> Geometric | Noise:
+        """The noise step that measures by this rule, or by one per level or region."""
         share = self.totals_share if self.totals is Totals.NOISY else Fraction(1, 10)
-        rule, parts = self.view.rule, self.shares_of(n_levels)
+        parts = self.shares_of(n_levels)
         sizes = None if self.max_sizes is None else self.excesses(n_levels)
         if self.plain:
             assert self.epsilon is not None

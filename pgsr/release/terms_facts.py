@@ -11,7 +11,7 @@ def terms_facts(terms: Terms) -> dict[str, str]:
         >>> terms_facts(Terms("demo", 5, "1", "m_h"))["mechanism"]
         'm_h: noise on counts, then TreeProjection()'
     """
-    post = terms.mechanism(len(terms.max_sizes or (1,))).post
+    post = terms.post(len(terms.level_names or terms.max_sizes or (1,)))
     return {
         "data set": terms.data_set,
         "mechanism": f"{terms.kind}: noise on {_measures(terms)}, then {post!r}",
@@ -23,7 +23,21 @@ def terms_facts(terms: Terms) -> dict[str, str]:
 def _measures(terms: Terms) -> str:
     if terms.view is Measured.BY_GROUPS:
         return f"ranked sizes of regions with at most {terms.ranked_up_to:,} groups and cumulative counts of the others"
+    if terms.view is Measured.SPLIT:
+        return f"cumulative counts below {_thresholds(terms)} and, beyond it, {_ranks(terms)} by rank"
     return "counts" if terms.view is Measured.COUNTS else "cumulative counts"
+
+
+def _thresholds(terms: Terms) -> str:
+    if terms.threshold is None:
+        return "a threshold per region, by the stand-in,"
+    if isinstance(terms.threshold, int):
+        return f"the threshold {terms.threshold:,}"
+    return f"thresholds from {min(terms.threshold):,} to {max(terms.threshold):,}"
+
+
+def _ranks(terms: Terms) -> str:
+    return "what all groups have" if terms.ranks is None else f"what the {terms.ranks:,} largest groups have"
 
 
 def _sizes(terms: Terms) -> str:

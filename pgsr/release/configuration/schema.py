@@ -212,6 +212,26 @@ _PUBLICATION = Table(
     ),
 )
 
+_STAND_IN = Table(
+    "stand_in",
+    'Public, with view = "split" instead of threshold: counts of groups by size of an older publication or a similar '
+    "population, such as the counts.csv of an earlier release. Every region's threshold follows from their shape and "
+    "its public number of groups.",
+    (
+        *SOURCE,
+        Key("size", forms.TEXT, "The column of sizes.", "group_size"),
+        Key("groups", forms.TEXT, "The column of numbers of groups, which are added up by size.", "n_groups"),
+        Key(
+            "factor",
+            forms.EXACT,
+            "How many groups of one size, in units of the noise, are enough for a cumulative count of their own.",
+            "1",
+        ),
+    ),
+    one_of=FILE_OR_QUERY,
+    apart=SOURCE_APART,
+)
+
 CONFIGURATION = Table(
     "",
     "What to release, of which tables, and where to. Names of files are relative to the configuration's folder.",
@@ -263,9 +283,24 @@ CONFIGURATION = Table(
         Key(
             "view",
             choice(Measured, dict.fromkeys(("tree", "size_tree"), _NO_TREE)),
-            "What is measured of a region: counts (m_h), cumulative counts (the others) or (kuo, bottom_up, posterior) "
-            "by_groups, which is ranked sizes where a region has at most max_size / 3 groups, else cumulative counts; "
-            "the mechanism's own if left out.",
+            "What is measured of a region: counts (m_h), cumulative counts (the others), (kuo, bottom_up, posterior) "
+            "by_groups, which is ranked sizes where a region has at most max_size / 3 groups, else cumulative counts, "
+            "or (these and two_stage) split, which is cumulative counts of the sizes below a threshold and, rank by "
+            "rank, what groups have beyond it; the mechanism's own if left out.",
+            None,
+        ),
+        Key(
+            "threshold",
+            forms.WHOLE_OR_WHOLES,
+            'With view = "split", a public size: where the view is split. One, or an array with one per level, root '
+            "first; not beside [stand_in].",
+            None,
+        ),
+        Key(
+            "ranks",
+            forms.COUNT,
+            'With view = "split": how many of the largest groups of a region are measured by their ranks; all if left '
+            "out. Surely more than the groups above the threshold.",
             None,
         ),
         Key(
@@ -311,9 +346,11 @@ CONFIGURATION = Table(
         _TUPLES,
         _GROUPS,
         _REGIONS,
+        _STAND_IN,
         _LIMITS,
     ),
     one_of=((("epsilon",), ("rho",)), (("entities",), ("tuples",))),
+    not_both=("threshold", "stand_in"),
     apart=("ledger_total",),
 )
 """The whole file. `tests/test_release_schema.py` shows that the reading code reads every key of it."""

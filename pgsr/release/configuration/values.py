@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.publishing.configuration.declared import Table, complete, require
-from pgsr.publishing.configuration.sources import read_source
+from pgsr.publishing.configuration.sources import name_of, read_source
 from pgsr.publishing.errors import ConfigError
 from pgsr.release.configuration.schema import CONFIGURATION
+from pgsr.release.configuration.stand_ins import read_stand_in
 from pgsr.release.facts import Fact
 from pgsr.release.kinds import Kind
 from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
+from pgsr.release.thresholds import StandIn
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities
 
 TABLES = ("entities", "tuples", "groups", "regions")
@@ -40,8 +42,9 @@ def fields_of(values: Mapping[str, Any], folder: Path, here: Collection[str]) ->
     output, ledger, sign = (
         told[key] and (Path() if key in here else folder) / told[key] for key in ("output", "ledger", "sign")
     )
+    stand_in = None if told["stand_in"] is None else _stand_in(told, values, folder)
     return {
-        "terms": _terms(told, values.get("options", {})),
+        "terms": _terms(told, values.get("options", {}), stand_in),
         "output": output,
         "ledger": ledger,
         "log": folder / (told["log"] or f"{output.name}-private.log"),
@@ -50,13 +53,24 @@ def fields_of(values: Mapping[str, Any], folder: Path, here: Collection[str]) ->
     }
 
 
-def _terms(told: Mapping[str, Any], options: Mapping[str, Any]) -> Terms:
+def _stand_in(told: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> StandIn:
+    """Read the public table [stand_in], whose place no private table has."""
+    table, source = told["stand_in"], read_source(values["stand_in"], "stand_in", folder)
+    for name in ("entities", "tuples"):
+        if name in values and name_of(read_source(values[name], name, folder)) == name_of(source):
+            raise ConfigError(f"[stand_in] is read from the private table [{name}]; name a public one")
+    limits = Limits(**told["limits"]) if told["limits"] is not None else None
+    return read_stand_in(source, table["size"], table["groups"], table["factor"], limits)
+
+
+def _terms(told: Mapping[str, Any], options: Mapping[str, Any], stand_in: StandIn | None) -> Terms:
     kind = Kind(told["mechanism"])
     for name in options:
         if name not in kind.options:
             known = " and ".join(kind.options) or "none at all"
             raise ConfigError(f"the mechanism {kind} has no option {name!r}; it has {known}: leave out the others")
     named = ("shares", "totals", "totals_share", "level_names", "view", "intervals", "rho", "laws", "unit", "relation")
+    named = (*named, "threshold", "ranks")
     return Terms(
         told["data_set"],
         told["max_size"],
@@ -66,6 +80,7 @@ def _terms(told: Mapping[str, Any], options: Mapping[str, Any]) -> Terms:
         **{name: told[name] for name in (*named, "min_size")},
         delta=None if Fraction(told["delta"]) == 0 else told["delta"],
         facts=_facts(told["facts"]),
+        stand_in=stand_in,
         publication=Publication(**told["publication"]) if told["publication"] else USUAL,
     )
 

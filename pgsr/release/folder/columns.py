@@ -105,6 +105,8 @@ def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
         f"sizes): true number plus noise. At {last} it is the noisy number of all {groups}."
     )
     columns = [_size(terms, names), _noisy("noisy_cumulative_count", value)]
+    if terms.view is Measured.SPLIT:
+        return [*_region_columns(groups, names), *_split_columns(terms, columns)]
     if terms.ranked_up_to is None:
         return [*_region_columns(groups, names), *columns]
     few = f"regions with at most {terms.ranked_up_to:,} {groups}"
@@ -116,6 +118,37 @@ def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     described = zip(columns, empty, strict=True)
     both = [replace(c, description=f"{c.description} {more}", required=False) for c, more in described]
     return [*_region_columns(groups, names), *both]
+
+
+def _split_columns(terms: Terms, columns: list[Column]) -> list[Column]:
+    """Describe the columns of split views: a row has a size and a cumulative count, or a rank and what lies beyond."""
+    groups, members = terms.publication.group_name, terms.publication.entity_name
+    few = "all" if terms.ranks is None else f"the {terms.ranks:,} largest"
+    last = f"the size {terms.max_size} if it is not below the threshold"
+    value = (
+        f"Noisy number of {groups} of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
+        f"sizes): true number plus noise. Of the sizes below the region's threshold, which manifest.json states; up to "
+        f"{last}."
+    )
+    size, rank = "Empty in rows of ranks.", "Empty in rows of sizes."
+    return [
+        replace(columns[0], description=f"{columns[0].description} {size}", required=False),
+        replace(_noisy("noisy_cumulative_count", f"{value} {size}"), required=False),
+        Column(
+            "rank",
+            "integer",
+            f"A place among the {groups} of this region sorted by size, 0 for the smallest; of {few} {groups}. {rank}",
+            False,
+        ),
+        replace(
+            _noisy(
+                "noisy_excess",
+                f"Noisy number of {members} that the one at this rank has beyond the region's threshold, 0 if it has "
+                f"none: true number plus noise. {rank}",
+            ),
+            required=False,
+        ),
+    ]
 
 
 def regions_columns(terms: Terms, names: Sequence[str]) -> list[Column]:

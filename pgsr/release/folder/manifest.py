@@ -12,7 +12,7 @@ import numpy as np
 from pgsr.algorithms import Merge
 from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
-from pgsr.data.split_view import AnyView
+from pgsr.data.split_view import Split, columns, rows
 from pgsr.data.views import View, cumulative, ranked
 from pgsr.errors import PgsrError
 from pgsr.machine.blocks import row_blocks
@@ -27,6 +27,7 @@ from pgsr.release.kinds import Kind, Measured
 from pgsr.release.post_processing import RECORDED_BY_LEVEL
 from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
+from pgsr.release.thresholds import StandIn
 
 FORMAT = "pgsr release 3"
 PRIVATE = "epsilon-differentially private (secure noise)"
@@ -36,7 +37,7 @@ REHEARSAL_KEY = "rehearsal"
 
 PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
-FIELDS = (  # and "min_size", "facts", "intervals" and "noise", where there are some
+FIELDS = (  # and "min_size", "facts", "intervals", "noise" and "stand_in", where there are some
     *(
         "format",
         "data_set",
@@ -91,6 +92,7 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
             **({} if terms.max_sizes is None else {"max_size": terms.max_sizes[level]}),
             "view": str(terms.view),
             **({} if terms.ranked_up_to is None else {"ranked_up_to": terms.ranked_up_to}),
+            **({} if terms.threshold is None else _threshold_fields(terms, regions, level)),
             "share": str(parts[level]),
             **noise[level],
         }
@@ -118,11 +120,21 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
         "max_quantity": terms.max_quantity,
         "invariants": invariants(terms),
         "mechanism": str(terms.kind),
-        "method": repr(terms.mechanism(n_levels).post) if terms.max_sizes is None else RECORDED_BY_LEVEL[terms.kind],
+        "method": repr(terms.post(n_levels)) if terms.max_sizes is None else RECORDED_BY_LEVEL[terms.kind],
         "options": {name: {"merge": str(terms.merge), "norm": terms.norm}[name] for name in terms.kind.options},
         **intervals,
         **({} if terms.plain else {"noise": _noise_fields(terms)}),
+        **({} if terms.stand_in is None else {"stand_in": terms.stand_in.fields}),
     }
+
+
+def _threshold_fields(terms: Terms, regions: list[int], level: int) -> dict[str, Any]:
+    """Say where a level's views are split: one size, or one for each of its regions in their order."""
+    found = terms.threshold
+    if isinstance(found, tuple):
+        first = sum(regions[:level])
+        found = found[level] if len(found) == len(regions) else list(found[first : first + regions[level]])
+    return {"threshold": found, "ranks": "all" if terms.ranks is None else terms.ranks}
 
 
 def _intervals_fields(terms: Terms) -> dict[str, str]:
@@ -238,25 +250,22 @@ def _compared(measurement: Measurement, counts: Estimate) -> Iterator[tuple[np.n
     if isinstance(measurement.values, np.ndarray) or are_tables(measurement.values):
         for level, y in enumerate(measurement.tables):
             first = tree.level(level).start
-            view = _whole(measurement.view_of(first))
-            for rows in row_blocks(slice(0, len(y)), y.shape[1]):
-                kept = measured[first + rows.start : first + rows.stop]
-                x = counts.rows(first + rows.start, first + rows.stop)
-                yield _VECTORS[view](x[kept]), y[rows][kept]
+            view = measurement.view_of(first)
+            assert isinstance(view, View), "of one width"
+            for block in row_blocks(slice(0, len(y)), y.shape[1]):
+                kept = measured[first + block.start : first + block.stop]
+                x = counts.rows(first + block.start, first + block.stop)
+                yield _VECTORS[view](x[kept]), y[block][kept]
         return
     for region in np.flatnonzero(measured).tolist():
-        x, y, view = counts.row(region), measurement.row(region), _whole(measurement.view_of(region))
-        if view is View.RANKED and ((x < 0).any() or x.sum() != len(y)):
+        x, y, view = counts.row(region), measurement.row(region), measurement.view_of(region)
+        if (x < 0).any() or (view is View.RANKED and x.sum() != len(y)):
             name = " / ".join(tree.paths[region])
             raise ManifestError(f"the counts of {name} do not have its public number of groups")
-        yield _VECTORS[view](x), y
-
-
-def _whole(view: AnyView) -> View:
-    """Give a view that is in the format of releases, which knows no split views yet."""
-    if not isinstance(view, View):
-        raise ManifestError(f"releases measure counts, cumulative counts or ranked sizes, and not {view!r}")
-    return view
+        if isinstance(view, Split):
+            yield np.concatenate([columns(x, view.threshold), rows(x, view.threshold, len(y) - view.threshold)]), y
+        else:
+            yield _VECTORS[view](x), y
 
 
 def versions() -> dict[str, str]:
@@ -280,10 +289,10 @@ def read(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
     _require_format(found)
-    optional = ("min_size", "facts", "intervals", "noise")
+    optional = ("min_size", "facts", "intervals", "noise", "stand_in")
     more = tuple(name for name in optional if isinstance(found, dict) and name in found)
     _require(found, (*FIELDS, *more), "the manifest")
-    tables = tuple(name for name in more if name in ("intervals", "noise"))
+    tables = tuple(name for name in more if name in ("intervals", "noise", "stand_in"))
     parts = ("publication", "totals", "options", "certificate", "distance", "measurement", "versions", "files", *tables)
     for name in parts:
         if not isinstance(found[name], dict):
@@ -301,6 +310,8 @@ def read(text: str) -> dict[str, Any]:
         _require(found["intervals"], ("level", "construction"), "intervals")
     if "noise" in more:
         _require(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
+    if "stand_in" in more:
+        _require(found["stand_in"], ("counts", "factor"), "stand_in")
     _require(found["versions"], ("python", *PACKAGES), "versions")
     for name, value in found["versions"].items():
         if not isinstance(value, str) or re.fullmatch(_VERSION, value) is None:
@@ -343,6 +354,7 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
             min_size=_kind(manifest, "min_size", int) if "min_size" in manifest else 0,
             facts=tuple(map(_fact, _kind(manifest, "facts", list))) if "facts" in manifest else (),
             publication=_publication(manifest["publication"]),
+            **_thresholds(manifest),
             **({name: _kind(stated, name, str) for name in ("laws", "unit", "relation")} if stated else {}),
         )
         terms.names(len(manifest["levels"]))
@@ -363,6 +375,28 @@ def regions_of(manifest: dict[str, Any]) -> list[int]:
         ManifestError: one is no integer.
     """
     return [_kind(level, "regions", int) for level in manifest["levels"]]
+
+
+def _thresholds(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Read where views are split: a size per level, or one per region."""
+    levels = manifest["levels"]
+    if levels[0]["view"] != str(Measured.SPLIT):
+        return {}
+    if any("threshold" not in level for level in levels):
+        raise ManifestError("some levels of the manifest have split views, and others none")
+    sizes, ranks = [level["threshold"] for level in levels], levels[0]["ranks"]
+    by_region = all(isinstance(size, list) for size in sizes)
+    if by_region and list(map(len, sizes)) != regions_of(manifest):
+        raise ManifestError("threshold of the manifest's levels is not one size per region")
+    stand_in = {}
+    if "stand_in" in manifest:
+        stated = manifest["stand_in"]
+        stand_in = {"stand_in": StandIn(_kind(stated, "counts", list), _kind(stated, "factor", str))}
+    return {
+        "threshold": tuple(size for level in sizes for size in level) if by_region else tuple(sizes),
+        "ranks": None if ranks == "all" else ranks,
+        **stand_in,
+    }
 
 
 def _publication(fields: dict[str, Any]) -> Publication:
@@ -397,8 +431,8 @@ _NEIGHBOURS = {
 
 
 def _level_fields(level: object, first: object, plain: bool) -> tuple[str, ...]:
-    by_groups = isinstance(level, dict) and level.get("view") == str(Measured.BY_GROUPS)
-    few = ("ranked_up_to",) if by_groups else ()
+    view = level.get("view") if isinstance(level, dict) else None
+    few = {str(Measured.BY_GROUPS): ("ranked_up_to",), str(Measured.SPLIT): ("threshold", "ranks")}.get(str(view), ())
     size = ("max_size",) if isinstance(first, dict) and "max_size" in first else ()
     noise = ("epsilon", "sensitivity", "noise_scale") if plain else _NOISE
     return ("level", "name", "regions", *size, "view", *few, "share", *noise)

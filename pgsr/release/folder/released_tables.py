@@ -20,6 +20,7 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
+from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.machine import memory
 from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
@@ -27,6 +28,7 @@ from pgsr.publishing.errors import ReleaseError
 from pgsr.release.excess import counts_by_size, with_sizes_below
 from pgsr.release.folder.artefact import REGIONS
 from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
+from pgsr.release.kinds import Measured
 from pgsr.release.terms import Terms
 from pgsr.tables import path_of_id, read_long, region_id, to_long
 from pgsr.tables.long import region_columns
@@ -220,13 +222,12 @@ def read_measurement(
             )
         memory.require(8 * int(rows.lengths.sum()), "the measurement")
         found = [np.empty(0, np.int64)] * tree.n_regions
-        rectangular = not rows.by_groups and terms.max_sizes is None
-        matrix = np.zeros((tree.n_regions, terms.max_excess + 1), np.int64) if rectangular else None
+        matrix = np.zeros((tree.n_regions, terms.max_excess + 1), np.int64) if rows.rectangular else None
         parts: list[list[np.ndarray]] = [[] for _ in range(tree.n_levels)]
         for group, regions in enumerate(rows.blocks()):
             table = file.read_row_group(group)
             noisy = table.columns[-1].combine_chunks()
-            if rows.by_groups:  # of the two columns of values one is empty
+            if rows.ragged:  # of the two columns of values one is empty
                 noisy = pc.call_function("coalesce", [noisy, table.columns[-3].combine_chunks()])
             if noisy.null_count:
                 raise ReleaseError(f"{path.name} has rows without a value")
@@ -333,11 +334,14 @@ def _listed(tree: Hierarchy) -> Iterator[tuple[int, tuple[str, ...]]]:
 class _Rows:
     """The rows of the table of noisy values, which public facts determine but for the values.
 
+    A region has rows of sizes first, with cumulative or single counts, and then rows of ranks, where it has some.
+
     Attributes:
         schema: of the table, with its facts.
         measured: the measured regions, in order.
-        by_groups: whether some regions may be measured by ranked sizes.
-        ranked: which are; shape (regions,), bool.
+        ragged: whether the table has columns of ranks.
+        rectangular: whether the values are one matrix in a measurement.
+        sizes, ranks: the number of rows of sizes, and of ranks, of every region.
         lengths: the number of values of every region.
     """
 
@@ -346,16 +350,30 @@ class _Rows:
         self._tree, self._terms, self._described = tree, terms, region_columns(tree, names)
         self.schema = _schema(measurement_columns(terms, names), facts)
         self.measured = np.flatnonzero(measured_regions(tree, terms.levels(tree.n_levels)))
-        self.by_groups = terms.ranked_up_to is not None
-        self.ranked = np.zeros(tree.n_regions, bool)
-        if self.by_groups:
+        self.ragged = terms.view in (Measured.BY_GROUPS, Measured.SPLIT)
+        self.rectangular = not self.ragged and terms.max_sizes is None
+        # Noisy sizes are published as sizes; what groups have beyond a threshold is the same of sizes and excesses.
+        self._least_of_ranks = terms.min_size if terms.view is Measured.BY_GROUPS else 0
+        self.sizes = np.array(terms.excesses(tree.n_levels))[tree.level_of] + 1
+        self.ranks = np.zeros(tree.n_regions, np.int64)
+        if self.ragged:
             views = terms.noise(tree.n_levels).views_on(tree, terms.max_excess, totals)
-            self.ranked[:] = [view_of(views, tree, region) is View.RANKED for region in range(tree.n_regions)]
-        sizes = np.array(terms.excesses(tree.n_levels))[tree.level_of]
-        self.lengths = np.where(self.ranked, totals if self.by_groups else 0, sizes + 1)
+            self.rectangular = views is View.CUMULATIVE  # all thresholds are above all sizes
+            for region in range(tree.n_regions):
+                view = view_of(views, tree, region)
+                if view is View.RANKED:
+                    self.sizes[region], self.ranks[region] = 0, totals[region]
+                elif isinstance(view, Split):
+                    self.sizes[region] = view.threshold
+                    self.ranks[region] = view.n_ranks(int(totals[region]))
+        self.lengths, self._totals = self.sizes + self.ranks, totals
 
     def blocks(self) -> Iterator[np.ndarray]:
         """The measured regions block by block; each block has at least one row, and one level where these differ."""
+        if self._terms.view is Measured.SPLIT:  # lengths differ by orders of magnitude
+            block = np.cumsum(self.lengths[self.measured]) // _BLOCK_ROWS
+            yield from filter(len, np.split(self.measured, np.flatnonzero(np.diff(block)) + 1))
+            return
         alike, sizes = [self.measured], [self._terms.max_excess]
         if self._terms.max_sizes is not None:
             n_levels = self._tree.n_levels
@@ -369,18 +387,24 @@ class _Rows:
 
     def columns(self, regions: np.ndarray, values: np.ndarray) -> list[pa.Array]:
         """The columns of the rows of these regions, which have these values; they name sizes, not excesses."""
-        lengths = self.lengths[regions]
-        row = np.repeat(regions, lengths)
-        cell = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        row, cell = self._cells(regions)
         places = [column.take(pa.array(row)) for column in self._described.values()]
         least = self._terms.min_size
-        if not self.by_groups:
+        if not self.ragged:
             return [*places, pa.array(cell + least), pa.array(values)]
-        few = self.ranked[row]
-        cell, values = np.where(few, cell, cell + least), np.where(few, values + least, values)
-        return [*places, *(pa.array(c, mask=empty) for empty in (few, ~few) for c in (cell, values))]
+        is_rank = cell >= self.sizes[row]
+        first = self._totals[row] - self.ranks[row]
+        cell = np.where(is_rank, cell - self.sizes[row] + first, cell + least)
+        values = np.where(is_rank, values + self._least_of_ranks, values)
+        return [*places, *(pa.array(c, mask=empty) for empty in (is_rank, ~is_rank) for c in (cell, values))]
 
     def excesses(self, regions: np.ndarray, noisy: np.ndarray) -> np.ndarray:
         """Take `Terms.min_size` off noisy sizes, which ranked regions have; others have numbers of groups."""
-        few = self.ranked[np.repeat(regions, self.lengths[regions])]
-        return np.where(few, noisy - self._terms.min_size, noisy) if self.by_groups else noisy
+        row, cell = self._cells(regions)
+        return np.where(cell >= self.sizes[row], noisy - self._least_of_ranks, noisy) if self.ragged else noisy
+
+    def _cells(self, regions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The region of every row of these regions, and its place among the rows of this region."""
+        lengths = self.lengths[regions]
+        row = np.repeat(regions, lengths)
+        return row, np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)

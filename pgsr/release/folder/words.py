@@ -36,7 +36,7 @@ _MECHANISMS = {
         "{noisy}, what they say of every region given the law of the noise (posterior means), then the nearest "
         "consistent values, rounded"
     ),
-    "two_stage": "noisy cumulative counts, repaired region by region, then the nearest consistent values, rounded",
+    "two_stage": "{noisy}, repaired region by region, then the nearest consistent values, rounded",
 }
 
 
@@ -61,7 +61,18 @@ def mechanism_phrase(manifest: dict[str, Any]) -> str:
             f"noisy ranked sizes (in regions with at most {few:,} {manifest['publication']['group_name']}) or noisy "
             "cumulative counts (in the others)"
         )
+    if "threshold" in manifest["levels"][0]:
+        noisy = (
+            f"noisy cumulative counts of the sizes below a threshold and, rank by rank, noisy numbers of what "
+            f"{_ranked_groups(manifest)} have beyond it (split view)"
+        )
     return _MECHANISMS[manifest["mechanism"]].format(noisy=noisy)
+
+
+def _ranked_groups(manifest: dict[str, Any]) -> str:
+    """Name the groups of a region that a split view ranks."""
+    ranks, groups = manifest["levels"][0]["ranks"], manifest["publication"]["group_name"]
+    return f"all {groups}" if ranks == "all" else f"the {ranks:,} largest {groups}"
 
 
 def sizes_phrase(manifest: dict[str, Any]) -> str:
