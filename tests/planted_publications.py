@@ -12,13 +12,15 @@ import numpy as np
 from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
-from pgsr import CountOfCounts, Geometric, Secure, Seeded
+from pgsr import CountOfCounts, Geometric, Hierarchy, Secure, Seeded, View
 from pgsr.ledger import Charge, LedgerFile
+from pgsr.noise import step
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.publishing import digests
-from pgsr.release import ReleaseConfig, checking
+from pgsr.release import ReleaseConfig, StandIn, Terms, checking
 from pgsr.release import making as publishing
+from pgsr.release import terms as release_terms
 from pgsr.release.folder import artefact, manifest
 from pgsr.tables import PrivateLog
 
@@ -124,6 +126,39 @@ def timings_per_region(patch: MonkeyPatch) -> None:
 
     around(patch, DoubleGeometric, "add_to", timed)
     published(patch, "seconds", lambda *_: [round(s, 9) for s in seconds])
+
+
+# Split views
+
+
+def thresholds_from_the_data(patch: MonkeyPatch) -> None:
+    """The private sizes are the stand-in; the manifest says that it was the public one."""
+    seen = watched(patch)
+
+    def by_truth(found: Callable) -> Callable:
+        def thresholds(terms: Terms, tree: Hierarchy, totals: np.ndarray) -> tuple[int, ...]:
+            sizes = StandIn(seen.truth.counts[0].tolist())
+            return found(replace(terms, stand_in=sizes, threshold=None), tree, totals)
+
+        return thresholds
+
+    around(patch, Terms, "thresholds_by_stand_in", by_truth)
+
+
+def thresholds_stated_one_higher(patch: MonkeyPatch) -> None:
+    """The noise step splits one size lower than the manifest says, and so do those who read it."""
+    around(patch, release_terms, "split_rule", lambda f: lambda found, ranks, least: f(_lower(found), ranks, least))
+
+
+def _lower(found: int | tuple[int, ...]) -> int | tuple[int, ...]:
+    return found - 1 if isinstance(found, int) else tuple(one - 1 for one in found)
+
+
+def ranks_without_noise(patch: MonkeyPatch) -> None:
+    def columns_alone(parts: Callable) -> Callable:
+        return lambda row, view: [part for part in parts(row, view) if part[0] is not View.RANKED]
+
+    around(patch, step, "_parts", columns_alone)
 
 
 def rows_in_the_readme(patch: MonkeyPatch) -> None:
