@@ -28,7 +28,7 @@ FLOWS = (
 )
 
 TWINS = {
-    "algorithms.isotonic.kernel": {
+    "engines.isotonic_kernel": {
         "isotonic_l2_rows": ("naive.isotonic_l2", "test_isotonic::test_equals_exact_fractions"),
         "l2_blocks": ("isotonic_l2_rows, which has a twin", "test_isotonic::test_runs_equal_the_rows"),
         "l2_blocks_within": ("all monotone vectors", "test_isotonic::test_bounds_of_cells_equal_brute_force"),

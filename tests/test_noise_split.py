@@ -269,7 +269,7 @@ def test_methods_take_a_split_measurement_or_say_why_not() -> None:
                     method.apply(noisy)
             else:
                 assert method.apply(noisy).estimate is not None
-    for state in (Problem.isotonic, Problem.m_c, Problem.m_h, Problem.naive, Problem.mean_consistency):
+    for state in (Problem.isotonic, Problem.m_h, Problem.naive, Problem.mean_consistency):
         with pytest.raises(PgsrError, match=r"this measurement is of Split\(3\); measure that view"):
             state(noisy)
 

@@ -65,6 +65,8 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
     prices = _Prices.of(problem, multipliers)
     if prices is None or problem.contradiction is not None:
         return -math.inf
+    if problem.ranks is not None:
+        return -math.inf
     if problem.norm == math.inf:
         return _of_largest(problem, multipliers, prices)
     if problem.monotone and (isinstance(problem.norm, Huber) or problem.weights_of(slice(0, 1)).size > 1):

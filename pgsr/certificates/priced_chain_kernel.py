@@ -43,7 +43,7 @@ def bound_l2_rows(y, w, net, lower, upper, least_cells, most_cells, integer, val
         half = weight if integer else 0.0
         low, high = float(lower[r]), float(upper[r])
         # w (x - y)^2 + net (x - y) is a square around y - net / 2w, of which y is summed as an integer: the isotonic
-        # regression of these, as in `isotonic.kernel`, in bounds as in its `l2_blocks_within`.
+        # regression of these, as in `pgsr.engines.isotonic_kernel`, in bounds as in its `l2_blocks_within`.
         blocks = 0
         for i in range(n):
             total[blocks], shift[blocks], count[blocks] = y[r, i], net[r, i] / (-2.0 * weight), 1

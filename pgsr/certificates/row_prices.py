@@ -34,13 +34,15 @@ def row_prices(problem: Problem, estimate: Estimate, multipliers: Multipliers) -
         multipliers: the optimal ones.
 
     Returns: shape (rows,), in the order of `pgsr.problems.programs.named(problem)`; None where multipliers do not tell
-        them: other distances than squares, order beside stated conditions, and regions whose public total of 0 leaves
-        no choice.
+        them: other distances than squares alone, order beside stated conditions, and regions whose public total of 0
+        leaves no choice.
 
     Complexity: O(cells).
     """
     stated, chains = problem.conditions, problem.view is View.CUMULATIVE and problem.monotone
-    if problem.integer or problem.norm != 2 or problem.view is View.RANKED or (chains and stated is not None):
+    if problem.integer or not (problem.norm == 2 and problem.ranks is None) or problem.view is View.RANKED:
+        return None
+    if chains and stated is not None:
         return None
     consistency, order, totals = _by_level(problem, multipliers), [], multipliers.totals
     if chains:

@@ -23,7 +23,7 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
 
     Example:
         >>> import numpy as np
-        >>> from pgsr.algorithms.isotonic.kernel import l1_smallest  # what is below `@compiled` there
+        >>> from pgsr.engines.isotonic_kernel import l1_smallest  # what is below `@compiled` there
         >>> out = np.empty(3, int)
         >>> l1_smallest(np.array([2, 1, 3]), out)
         >>> out

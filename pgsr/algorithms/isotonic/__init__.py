@@ -35,7 +35,7 @@ x[n - 1] = m[n - 1], x[i] = min(m[i], x[i + 1]). O(n log n). Negated and reverse
 Integers: y is integer, so are medians, and the nearest integers to the real solution of squares are optimal integers.
 
 Files: `regression` are the functions, `fit` the groups of a region from its noisy vector, `method` solves
-`Problem.isotonic` with certificates, `kernel` are the loops.
+`Problem.isotonic` with certificates, the loops are `pgsr.engines.isotonic_kernel`.
 """
 
 from pgsr.algorithms.isotonic.fit import IsotonicFit

@@ -44,7 +44,7 @@ def isotonic_l1(y: np.ndarray, lower: int, upper: int, optimum: Optimum = Optimu
     Source: Kuo et al. 2018, section 4.3; the slope trick is folklore of isotonic median regression. Shown by
     `tests/test_isotonic.py::test_l1_equals_brute_force`.
     """
-    from pgsr.algorithms.isotonic.kernel import l1_smallest
+    from pgsr.engines.isotonic_kernel import l1_smallest
 
     y = _vector(y, lower, upper)
     optimum = Optimum(optimum)
@@ -75,7 +75,7 @@ def isotonic_l1_middles(rows: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
     Shown by `tests/test_isotonic.py::test_middles_of_rows_are_those_of_vectors`.
     """
-    from pgsr.algorithms.isotonic.kernel import l1_middle_rows
+    from pgsr.engines.isotonic_kernel import l1_middle_rows
 
     out = np.empty(rows.shape)
     if rows.size:
@@ -111,7 +111,7 @@ def isotonic_within(
 
     Shown equal to exhaustive search by `tests/test_isotonic.py::test_bounds_of_cells_equal_brute_force`.
     """
-    from pgsr.algorithms.isotonic.kernel import l2_blocks_within
+    from pgsr.engines.isotonic_kernel import l2_blocks_within
 
     y, lower, upper = (np.ascontiguousarray(checked_counts(part, "y and bounds")) for part in (y, lower, upper))
     low, high = np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
@@ -143,7 +143,7 @@ def isotonic_l2_runs(y: np.ndarray, lower: int, upper: int) -> tuple[np.ndarray,
 
     Memory beyond y grows with the number of blocks only.
     """
-    from pgsr.algorithms.isotonic.kernel import l2_blocks
+    from pgsr.engines.isotonic_kernel import l2_blocks
 
     y = np.ascontiguousarray(y, np.int64)
     _check_pooled(y)
@@ -155,7 +155,7 @@ def isotonic_l2_runs(y: np.ndarray, lower: int, upper: int) -> tuple[np.ndarray,
 
 def isotonic_l2_means(y: np.ndarray, lower: float, upper: float) -> np.ndarray:
     """Compute the real isotonic regression of one vector in squares, within bounds; shape (cells,), float64."""
-    from pgsr.algorithms.isotonic.kernel import l2_blocks
+    from pgsr.engines.isotonic_kernel import l2_blocks
 
     y = np.ascontiguousarray(y, np.int64)
     _check_pooled(y)
@@ -203,7 +203,7 @@ def isotonic_l2(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.nd
     Source: Kuo et al. 2018, sections 4.2 and 4.3; pool-adjacent-violators after Barlow et al. 1972. Shown by
     `tests/test_isotonic.py::test_equals_brute_force`.
     """
-    from pgsr.algorithms.isotonic.kernel import isotonic_l2_rows
+    from pgsr.engines.isotonic_kernel import isotonic_l2_rows
 
     rows = np.ascontiguousarray(checked_counts(rows, "y"))
     lower, upper = (np.atleast_1d(checked_counts(bound, "bound")) for bound in (lower, upper))

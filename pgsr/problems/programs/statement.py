@@ -10,6 +10,7 @@ from pgsr.data.views import View
 from pgsr.engines.losses import Norm
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions import Conditions
+from pgsr.problems.ranks import FittedRanks
 from pgsr.problems.sums import MeasuredSums
 
 
@@ -60,6 +61,8 @@ class Statement(Protocol):
     def conditions(self) -> Conditions | None: ...
     @property
     def sums(self) -> MeasuredSums | None: ...
+    @property
+    def ranks(self) -> FittedRanks | None: ...
     @property
     def intervals(self) -> tuple[np.ndarray, np.ndarray]: ...
     @property

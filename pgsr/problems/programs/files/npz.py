@@ -1,6 +1,7 @@
 """NumPy's format: the problem itself, to the last field, and its program as arrays for whoever has NumPy alone.
 
-problem_*           the fields of `pgsr.Problem`; hierarchy_* those of its hierarchy, sums_* its measured sums
+problem_*           the fields of `pgsr.Problem`; hierarchy_* those of its hierarchy, sums_* its measured sums,
+                    ranks_* its fitted ranks
 P, q, constant      the objective 1/2 sum P x^2 + q x + constant; P is the diagonal, constant decimal text
 A_data, A_indices, A_indptr, A_shape    the rows, compressed: row i has the entries A_indptr[i] : A_indptr[i + 1]
 l, u                l <= A x <= u
@@ -32,6 +33,7 @@ from pgsr.problems.programs.files.reading import FileError
 from pgsr.problems.programs.named import NamedProgram
 from pgsr.problems.programs.names import Names
 from pgsr.problems.programs.statement import Statement
+from pgsr.problems.ranks import FittedRanks
 from pgsr.problems.sums import MeasuredSums
 
 
@@ -108,6 +110,8 @@ def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
             yield "problem_knee", value.knee
         elif isinstance(value, MeasuredSums):
             yield from _of_sums(value)
+        elif isinstance(value, FittedRanks):
+            yield from ((f"ranks_{part.name}", getattr(value, part.name)) for part in fields(value))
         elif isinstance(value, View | Totals):
             yield f"problem_{field.name}", value.name
         else:
@@ -182,6 +186,8 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
         out["norm"] = Huber(out.pop("knee"))
     if "sums_values" in arrays:
         out["sums"] = _sums(arrays)
+    if "ranks_fit" in arrays:
+        out["ranks"] = FittedRanks(**{part.name: arrays[f"ranks_{part.name}"] for part in fields(FittedRanks)})
     if "totals" in out:
         out["totals"] = Totals[out["totals"]]
     if "noise" in out:
