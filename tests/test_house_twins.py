@@ -28,6 +28,10 @@ FLOWS = (
 )
 
 TWINS = {
+    "engines.ranked_chain_kernel": {
+        "least_point": ("every value tried out", "test_certificates_ranks::test_a_chain_takes_its_best_values"),
+        "fit_chain": ("all monotone vectors", "test_certificates_ranks::test_a_chain_takes_its_best_values"),
+    },
     "engines.isotonic_kernel": {
         "isotonic_l2_rows": ("naive.isotonic_l2", "test_isotonic::test_equals_exact_fractions"),
         "l2_blocks": ("isotonic_l2_rows, which has a twin", "test_isotonic::test_runs_equal_the_rows"),
@@ -140,6 +144,9 @@ TWINS = {
     },
     "certificates.potentials_kernel": {
         "settle": ("naive.has_negative_cycle", "test_certificates_lagrangian::test_potentials_equal_brute_force"),
+    },
+    "certificates.ranked_chain_kernel": {
+        "bound_ranked_rows": ("all monotone vectors", "test_certificates_ranks::test_priced_ranks_of_a_chain"),
     },
     "certificates.priced_chain_kernel": {
         "bound_l2_rows": (

@@ -126,6 +126,27 @@ class FittedRanks:
         least = prefix[np.searchsorted(starts, best)]
         return prefix[run] - least + (x - starts[run]) * fit[run] - (x - best) * step
 
+    def slopes(self, regions: slice, weights: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Give the runs of some regions with the slopes of their costs, for compiled loops.
+
+        Args:
+            weights: of these regions.
+
+        Returns:
+            Where each region's runs begin among them, shape (regions + 1,); where runs begin in ranks, with the number
+            of groups behind those of every region, shape (runs + regions,); w fit / SCALE, and its sum over the ranks
+            before each run, shape (runs,). All int64.
+        """
+        first = self.first[regions.start : regions.stop + 1]
+        runs = slice(first[0], first[-1])
+        first, count = first - first[0], self.count[runs]
+        slope = np.repeat(weights // SCALE, np.diff(first)) * self.fit[runs]
+        starts, sums = np.append(0, np.cumsum(count)), np.append(0, np.cumsum(count * slope))
+        at, region = np.arange(len(count) + len(weights)), np.arange(len(weights))
+        owner = np.repeat(region, np.diff(first) + 1)
+        starts = starts[at - owner] - starts[first[:-1]][owner]
+        return first, starts, slope, sums[:-1] - np.repeat(sums[first[:-1]], np.diff(first))
+
     def segments(self, weights: np.ndarray, max_size: int) -> Segments:
         """Cut the costs of all cells of regions with weight into pieces, one per run of ranks; O(pieces)."""
         pieces = [np.zeros((5, 0), np.int64)]
@@ -221,17 +242,23 @@ def _fit(beyond: np.ndarray, groups: int, norm: int, most: int) -> tuple[np.ndar
 
     if not most or not groups:  # nothing beyond the largest size, so no cell asks for it
         return np.full(min(groups, 1), groups, np.int64), np.zeros(min(groups, 1), np.int64)
-    padded = np.concatenate([np.zeros(groups - len(beyond), np.int64), beyond])
-    if float(np.abs(padded).sum(dtype=float)) * max(groups, 4 * SCALE) >= 2.0**62:
+    missing, row = groups - len(beyond), np.ascontiguousarray(beyond, np.int64)
+    if float(np.abs(row).sum(dtype=float)) * max(groups, 4 * SCALE) >= 2.0**62:
         raise TooLargeError(
             "sums of ranks times their number exceed 2^62, so means are not exact; measure fewer groups"
         )
-    if norm == 1:
-        fit = np.empty_like(padded)
-        l1_smallest(padded, fit)
-        fit = 2 * SCALE * np.clip(fit, 0, most)
-        return _merged(np.ones(groups, np.int64), fit)
-    total, count = l2_blocks(padded)
+    if norm == 1:  # no group beyond u >= 0 is worth a zero more, so that zeros in front change no fit from 0 on
+        fit = np.empty_like(row)
+        l1_smallest(row, fit)
+        fit, count = np.append(0, 2 * SCALE * np.clip(fit, 0, most)), np.append(missing, np.ones(len(row), np.int64))
+        return _merged(count[missing == 0 :], fit[missing == 0 :])
+    total, count = l2_blocks(row)
+    if missing:
+        pooled = 0  # blocks whose means are not above that of the zeros and the blocks before
+        sums, counts = np.append(0, np.cumsum(total)), np.append(missing, missing + np.cumsum(count))
+        while pooled < len(total) and sums[pooled] * count[pooled] >= total[pooled] * counts[pooled]:
+            pooled += 1
+        total, count = np.append(sums[pooled], total[pooled:]), np.append(counts[pooled], count[pooled:])
     twice = 2 * SCALE * total
     return _merged(count, (2 * twice + count) // (2 * count))  # to the nearest, halves upwards
 
