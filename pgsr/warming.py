@@ -45,6 +45,7 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
         yield _timed(repr(method), lambda method=method: _solve_toys(method))
     if methods is None:
         yield _timed("draws of the posterior", _draw)
+        yield _timed("posterior of a tree", _sample_a_tree)
         yield _timed("lower bounds", lambda: lower_bound([1, 1], 1))
         yield _timed("sizes per level", solve_levels)
         yield _timed("flows of many units", _send_many_units)
@@ -83,6 +84,18 @@ def _draw() -> None:
     for measurement in toys.measurements():
         if algorithms.Posterior().supports(measurement) is None:
             list(algorithms.Posterior().draws(measurement, 1))
+
+
+def _sample_a_tree() -> None:
+    """Run the chain of a toy under a prior."""
+    from pgsr.algorithms.posterior import tree_posterior
+    from pgsr.data.views import View
+    from pgsr.noise.measurement import Totals
+
+    for measurement in toys.measurements():
+        if measurement.view is View.CUMULATIVE and measurement.public is Totals.REGIONS:
+            leaves = measurement.hierarchy.leaves
+            tree_posterior(measurement, np.ones((leaves.stop - leaves.start, measurement.max_size + 1)), 1.0, sweeps=4)
 
 
 def solve_levels() -> None:

@@ -521,3 +521,18 @@ def falling(values):
     n = len(values)
     mean = {(a, b): sum(values[a : b + 1]) / (b + 1 - a) for a in range(n) for b in range(a, n)}
     return np.array([max(min(mean[a, b] for a in range(s + 1)) for b in range(s, n)) for s in range(n)])
+
+
+def metropolis(
+    counts: np.ndarray, log_posterior: Callable[[np.ndarray], float], moves: Sequence[tuple[int, int, int, int, float]]
+) -> list[np.ndarray]:
+    """The counts of the leaves after each move (leaf, from, to, groups, cost), which is made unless it costs more."""
+    states, here = [], np.array(counts)
+    for leaf, source, target, groups, cost in moves:
+        there = here.copy()
+        there[leaf, source] -= groups
+        there[leaf, target] += groups
+        if there.min() >= 0 and log_posterior(there) - log_posterior(here) >= -cost:
+            here = there
+        states.append(here)
+    return states

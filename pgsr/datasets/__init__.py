@@ -3,7 +3,7 @@
 `census_like`, `CensusBlocks` and `taxi_like` work anywhere. `flights` and `packaged` read tables of installed packages.
 `census2000`, `kuo_taxi`, `kuo_hawaiian`, `hflights`, `twitch_degrees` and `PpmfBlocks` read files from the folder that
 the environment variable PGSR_DATA names. `python -m pgsr.datasets` says where packages and files come from, makes files
-and checks both.
+and checks both. A `world` is a known prior, from which truths are drawn.
 """
 
 from pgsr.datasets.census2000 import census2000
@@ -17,6 +17,7 @@ from pgsr.datasets.packages import packaged
 from pgsr.datasets.ppmf_blocks import PpmfBlocks
 from pgsr.datasets.taxi_like import taxi_like
 from pgsr.datasets.twitch import twitch_degrees
+from pgsr.datasets.worlds import world
 
 __all__ = [
     "CensusBlocks",
@@ -30,4 +31,5 @@ __all__ = [
     "packaged",
     "taxi_like",
     "twitch_degrees",
+    "world",
 ]
