@@ -22,7 +22,7 @@ from pgsr.experiments.kuo2018 import (
     weighting,
 )
 from pgsr.experiments.liu2022 import errors, relations, scaling, settings
-from pgsr.experiments.ours import every_release, exact_optima, laws_and_units, synthetic_populations
+from pgsr.experiments.ours import every_release, exact_optima, known_priors, laws_and_units, synthetic_populations
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     data_statistics.EXPERIMENT,
@@ -45,6 +45,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     every_release.EXPERIMENT,
     laws_and_units.EXPERIMENT,
     synthetic_populations.EXPERIMENT,
+    known_priors.EXPERIMENT,
     settings.EXPERIMENT,
     errors.EXPERIMENT,
     relations.EXPERIMENT,

@@ -74,16 +74,16 @@ def enumerated(measurement: Measurement) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("view", [View.CUMULATIVE, View.RANKED, Split(1), Split(1, ranks=2)], ids=str)
 @pytest.mark.parametrize("shares", [(1, 1, 1), (0, 0, 1), (1, 0, 19)], ids=str)
 def test_medians_and_expected_errors_are_those_of_enumeration(view: AnyView, shares: tuple) -> None:
-    """No estimate is better than the medians, whose expected errors are right to 3 % at every region."""
+    """No estimate is better than the medians, whose expected errors are right to 5 % at every region."""
     measurement = measured(view, shares)
     states, masses = enumerated(measurement)
-    found = tree_posterior(measurement, MEANS, SHAPE, sweeps=12_000)
+    found = tree_posterior(measurement, MEANS, SHAPE, sweeps=20_000)
     of_cells = np.tensordot(masses, np.abs(states - found.median), 1)
     best = np.array([
         [min(masses @ np.abs(states[:, r, s] - c) for c in range(10)) for s in range(3)] for r in range(6)
     ])  # fmt: skip
     assert of_cells == pytest.approx(best, abs=0.01)
-    assert found.expected_error == pytest.approx(of_cells.sum(axis=1), rel=0.03)
+    assert found.expected_error == pytest.approx(of_cells.sum(axis=1), rel=0.05)
     assert max(found.disagreement) < 0.05
     assert (found.median[:, -1] == TREE.sum_up(COUNTS).sum(axis=1)).all()
     assert (np.diff(found.median, axis=1) >= 0).all()

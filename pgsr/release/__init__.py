@@ -18,7 +18,8 @@
 | `residuals`                                      |                                                                |
 | `reading`, with `own_intervals`,                 | `read_release`, a published folder as values; its intervals    |
 | `cell_intervals`                                 |                                                                |
-| `outline`, `forecast`, `epsilon_for`             | what would be released, its errors, the epsilon for given ones |
+| `outline`, `forecast`, `epsilon_for`,            | what would be released, its errors, the epsilon for given ones |
+| `planning`, `share_search`                       | errors of any mechanisms on a stand-in, shares of epsilon      |
 | `selftest`                                       | whether the sampler is right                                   |
 
 The first two know nothing of each other. What releases and populations have in common, a folder that is published and
@@ -91,11 +92,13 @@ from pgsr.release.outline import Outline, outline
 from pgsr.release.publication import Publication
 from pgsr.release.reading import Published, read_release
 from pgsr.release.selftest import selftest
+from pgsr.release.share_search import ChosenShares, choose_shares
 from pgsr.release.terms import Terms
 from pgsr.release.thresholds import StandIn
 
 __all__ = [
     "EXAMPLE",
+    "ChosenShares",
     "ConfigError",
     "EpsilonFound",
     "Finding",
@@ -117,6 +120,7 @@ __all__ = [
     "StandIn",
     "Terms",
     "check",
+    "choose_shares",
     "digest_of",
     "epsilon_for",
     "fingerprint",

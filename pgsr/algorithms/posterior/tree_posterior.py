@@ -36,7 +36,10 @@ LARGEST_TABLE = 50_000_000
 ROWS = 20
 """Sweeps whose moves are drawn at a time."""
 
-OFTEN = 4.0
+QUANTILES = 1_024
+"""Quantiles of the distance of two sizes that are told apart."""
+
+OFTEN = 4
 """How much more often than a size of few groups one is chosen whose counts spread over twice as many values."""
 
 BURN_IN = 4
@@ -284,26 +287,29 @@ def _chain(
 def _moves(digits: np.ndarray, rows: int, generator: np.random.Generator) -> Moves:
     """Draw rows of proposals, each as many as leaves have cells.
 
-    The smaller of the two sizes is more often one of many groups, their distance is log-uniform, and k uniform on
-    1..2^j with j uniform on 0..`digits` of the size with fewer digits; none of this depends on the state, and both
+    The smaller of the two sizes is more often one of many groups, their distance is nearly log-uniform, and k uniform
+    on 1..2^j with j uniform on 0..`digits` of the size with fewer digits; none of this depends on the state, and both
     directions are equally likely.
     """
     n_leaves, n_sizes = digits.shape
     shape, top = (rows, n_leaves * n_sizes), n_sizes - 1
     leaf = generator.integers(0, n_leaves, shape)
-    chances = np.cumsum(1.0 + OFTEN * digits[:, :-1], axis=1)
-    chances /= chances[:, -1:]
-    # Of the leaf's chances, which lie one after another, the one where their running sum passes a uniform number.
-    ends = (chances + np.arange(n_leaves)[:, None]).ravel()
-    low = np.minimum(np.searchsorted(ends, leaf + generator.random(shape), side="right") - leaf * top, top - 1)
-    most = top - low
-    distance = np.minimum(most, np.floor(np.exp(generator.random(shape) * np.log(most + 1))).astype(np.int64))
-    high, up = low + distance, generator.random(shape) < 0.5
-    least = np.minimum(digits[leaf, low], digits[leaf, high])
-    exponent = np.floor(generator.random(shape) * (least + 1))
-    groups = 1 + np.floor(generator.random(shape) * 2.0**exponent).astype(np.int64)
+    often = 1 + OFTEN * digits[:, :-1]
+    tickets, length = np.repeat(np.tile(np.arange(top), n_leaves), often.ravel()), often.sum(axis=1)
+    first = np.cumsum(length) - length
+    low = tickets[first[leaf] + _below(length[leaf], generator)]
+    distances = np.exp((np.arange(QUANTILES) + 0.5) / QUANTILES * np.log(np.arange(1, n_sizes + 1))[:, None])
+    bits = generator.integers(0, 2 * QUANTILES, shape)
+    high = low + distances.astype(np.int64)[top - low, bits >> 1]
+    exponent = _below(np.minimum(digits[leaf, low], digits[leaf, high]) + 1, generator)
+    groups, up = 1 + _below(np.left_shift(1, exponent), generator), (bits & 1).astype(bool)
     source, target = np.where(up, low, high), np.where(up, high, low)
     return Moves(leaf, source, target, groups, generator.standard_exponential(shape))
+
+
+def _below(most: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Draw a whole number from 0 to below each of these."""
+    return (generator.random(most.shape) * most).astype(np.int64)
 
 
 def _tables(tree: Tree, seen: np.ndarray) -> Iterator[np.ndarray]:

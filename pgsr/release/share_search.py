@@ -1,0 +1,209 @@
+"""The shares of epsilon by level, chosen before data are seen, by errors of the release's own method on a stand-in."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pgsr.checks import require_kind
+from pgsr.data.counts import CountOfCounts
+from pgsr.errors import ArgumentError
+from pgsr.methods.mechanism import Mechanism
+from pgsr.privacy.budget import Number, exact
+from pgsr.release.planning import Plan, expected_errors, level_shares, splits_of_all, usual_splits
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Shares = tuple[Fraction, ...]
+"""A part of epsilon per level, root first; they add up to exactly 1."""
+
+COARSE = Fraction(1, 4)
+"""The step of the grid that is tried first."""
+
+FINEST = Fraction(1, 32)
+"""The smallest step of the search."""
+
+MOST_LEVELS = 6
+"""Most levels of a search, whose grid has 126 splits then."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenShares:
+    """The shares that a search chose, and what it tried.
+
+    Attributes:
+        shares: the chosen ones.
+        splits: all that were tried, in the order of `errors.labels`.
+        errors: of them on the stand-in, level by level.
+        least: what errors are divided by: the smallest of any split, or of others that were given; shape (levels,).
+        importance: of levels; shape (levels,).
+        targets: largest errors that were asked for, infinite where none was; shape (levels,).
+    """
+
+    shares: Shares
+    splits: tuple[Shares, ...]
+    errors: Plan
+    least: np.ndarray
+    importance: np.ndarray
+    targets: np.ndarray
+
+    @property
+    def ratios(self) -> np.ndarray:
+        """The error of the chosen shares over the least, level by level, root first; shape (levels,)."""
+        return _ratios(self.errors.mean[self.splits.index(self.shares)], self.least)
+
+    @property
+    def missed(self) -> tuple[int, ...]:
+        """The levels, root 0, whose target the chosen shares miss on the stand-in; none if targets can be reached."""
+        here = self.errors.mean[self.splits.index(self.shares)]
+        return tuple(np.flatnonzero(here > self.targets).tolist())
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Make a table, a row per split that was tried; the largest ratio is that which the search makes small."""
+        frame = self.errors.to_frame().rename(columns={"mechanism": "split"})
+        frame["worst ratio to best"] = [
+            _score(row, self.least, self.importance, self.targets)[1] for row in self.errors.mean
+        ]
+        return frame
+
+
+def choose_shares(
+    stand_in: CountOfCounts,
+    mechanism: Callable[[Shares], Mechanism],
+    *,
+    importance: Sequence[float] | None = None,
+    targets: Sequence[float] | None = None,
+    least: Sequence[float] | np.ndarray | None = None,
+    finest: Number = FINEST,
+    zeros: bool = True,
+    replicates: int = 4,
+    seed: str = "shares",
+    progress: bool = True,
+) -> ChosenShares:
+    """Choose the shares of epsilon whose forecast errors are small at all levels, on a public stand-in.
+
+    Let e[l](p) be the mean earth mover's distance at level l of releases of the stand-in with shares p. The search
+    makes small, in this order,
+
+        max over levels of  max(1, e[l](p) / target[l]),
+        max over levels of  (e[l](p) / best[l]) ^ importance[l],        best[l] = min over all p tried of e[l](p),
+
+    so by default no level is further from the best release for that level alone than need be. It tries all
+    multiples of 1/4 with a share for the leaves and the usual splits, then moves 1/8, 1/16 and 1/32 of epsilon from one
+    level to another for as long as this helps. Every split sees the same noise bits. The result depends on
+    public input and the seed alone, so it can be published before the data are touched, and costs nothing.
+
+    Args:
+        stand_in: public counts of the shape that will be released (`pgsr.release.planning`).
+        mechanism: from shares to the release with its own view, epsilon and method.
+        importance: one number per level, as in `Plan.choice`; 0 disregards a level.
+        targets: the largest error wanted of each level, infinite for none.
+        least: errors of other releases, by level, that errors are divided by where these are smaller.
+        finest: the smallest step.
+        zeros: whether levels above the leaves may go without a share.
+        replicates: draws of the noise for every split.
+        seed: of the research noise.
+        progress: whether to show a progress bar.
+
+    Raises:
+        ArgumentError: importance, targets or `least` do not fit the levels, a step is too large, or there are too many
+            levels.
+
+    Complexity: about 25 releases of the stand-in for two levels and 50 for three, times `replicates`.
+
+    Example:
+        >>> from pgsr import Geometric, Hierarchy, View
+        >>> from pgsr.algorithms import Matching
+        >>> from pgsr.release.planning import stand_in_of
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> stand_in = stand_in_of(tree, [400, 600], [0, 3, 2, 1])
+        >>> found = choose_shares(
+        ...     stand_in, lambda p: Mechanism(Geometric(View.CUMULATIVE, "1/10", p), Matching()), progress=False
+        ... )
+        >>> sum(found.shares), bool((found.ratios >= 1).all())
+        (Fraction(1, 1), True)
+
+    Source: new here; Hooke and Jeeves 1961 for the search. Shown by `tests/test_release_share_search.py`.
+    """
+    require_kind(stand_in, CountOfCounts, "the stand-in", "give public counts of the shape of the data")
+    n_levels = stand_in.hierarchy.n_levels
+    if n_levels > MOST_LEVELS:
+        raise ArgumentError(f"shares of {n_levels} levels; a search takes {MOST_LEVELS} at most, use usual_splits")
+    weights = _by_level(importance, n_levels, "importance", 1.0)
+    limits = _by_level(targets, n_levels, "targets", np.inf)
+    others = _by_level(least, n_levels, "least", np.inf)
+    if not 0 < weights.max() < np.inf or not (limits > 0).all():
+        raise ArgumentError("importance is finite and not 0 for all levels, and targets are above 0")
+    step, smallest = COARSE, exact(finest, "finest")
+    if smallest > step:
+        raise ArgumentError(f"finest={smallest} is more than the first step, {step}")
+    tried: dict[Shares, Plan] = {}
+
+    def best() -> Shares:
+        floor = np.minimum(others, np.min([plan.mean[0] for plan in tried.values()], axis=0))
+        return min(tried, key=lambda p: _score(tried[p].mean[0], floor, weights, limits))
+
+    def attempt(splits: Sequence[Shares]) -> None:
+        new = [p for p in dict.fromkeys(splits) if p not in tried and (zeros or all(p))]
+        if new:
+            by_label = {_text(p): mechanism(p) for p in new}
+            plan = expected_errors(stand_in, by_label, replicates, seed, progress)
+            tried.update((p, _row(plan, place)) for place, p in enumerate(new))
+
+    parts = [COARSE * i for i in range(int(1 / COARSE) + 1)]
+    attempt([*(usual_splits if zeros else splits_of_all)(n_levels), *level_shares(n_levels, parts)])
+    while (step := step / 2) >= smallest and n_levels > 1:
+        while True:
+            here = best()
+            attempt(list(_neighbours(here, step)))
+            if best() == here:
+                break
+    found = best()
+    mean = np.array([plan.mean[0] for plan in tried.values()])
+    error = np.array([plan.standard_error[0] for plan in tried.values()])
+    seconds = np.array([plan.seconds[0] for plan in tried.values()])
+    errors = Plan(tuple(map(_text, tried)), mean, error, seconds)
+    return ChosenShares(found, tuple(tried), errors, np.minimum(others, mean.min(axis=0)), weights, limits)
+
+
+def _neighbours(shares: Shares, step: Fraction) -> Iterator[Shares]:
+    """Yield the splits in which one level gets `step` more and another one less, no share negative, leaves above 0."""
+    for giver, taker in permutations(range(len(shares)), 2):
+        moved = min(step, shares[giver])
+        if moved and (giver < len(shares) - 1 or shares[giver] > step):
+            changed = list(shares)
+            changed[giver] -= moved
+            changed[taker] += moved
+            yield tuple(changed)
+
+
+def _score(errors: np.ndarray, least: np.ndarray, importance: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
+    """Give by how much targets are missed, 1 if they are not, and the largest weighted ratio to the least errors."""
+    return max(1.0, float((errors / targets).max())), float((_ratios(errors, least) ** importance).max())
+
+
+def _ratios(errors: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """Divide errors by the least of all; 1e-9 stands for no error, as in `Plan.regret`."""
+    return np.maximum(errors, 1e-9) / np.maximum(least, 1e-9)
+
+
+def _by_level(given: Sequence[float] | np.ndarray | None, n_levels: int, name: str, default: float) -> np.ndarray:
+    """Read one number per level that is not negative."""
+    found = np.full(n_levels, default) if given is None else np.asarray(given, float)
+    if found.shape != (n_levels,) or not (found >= 0).all():
+        raise ArgumentError(f"{name} is one number per level, root first, from 0 up; there are {n_levels} levels")
+    return found
+
+
+def _row(plan: Plan, place: int) -> Plan:
+    """Take the plan of one mechanism out of that of several."""
+    part = slice(place, place + 1)
+    return Plan(plan.labels[part], plan.mean[part], plan.standard_error[part], plan.seconds[part])
+
+
+def _text(shares: Shares) -> str:
+    return ", ".join(map(str, shares))

@@ -1,0 +1,150 @@
+"""Shares of epsilon chosen on a public stand-in: exact, repeatable, and as good as trying a whole fine grid."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, View
+from pgsr.algorithms import Matching, TwoStage
+from pgsr.datasets import census_like
+from pgsr.errors import ArgumentError
+from pgsr.methods.mechanism import Mechanism
+from pgsr.release import choose_shares
+from pgsr.release.planning import expected_errors, level_shares, stand_in_of, usual_splits
+from pgsr.release.share_search import Shares, _neighbours, _score
+
+SMALL = census_like("divisions", max_size=12, groups=20_000)
+TREE = Hierarchy.from_paths([("US", f"{i // 4}", f"{i}") for i in range(8)])
+TINY = stand_in_of(TREE, [40, 300, 20, 90, 60, 30, 500, 10], [0, 5, 3, 2, 1, 1])
+
+
+def matching(shares: Shares) -> Mechanism:
+    return Mechanism(Geometric(View.CUMULATIVE, "1/10", shares), Matching())
+
+
+def two_stage(shares: Shares) -> Mechanism:
+    return Mechanism(Geometric(View.CUMULATIVE, "1/10", shares), TwoStage())
+
+
+@pytest.mark.parametrize("method", [matching, two_stage])
+def test_no_usual_split_is_better_on_the_stand_in(method) -> None:
+    """By errors made again one by one, of a national, a divisional and a state level."""
+    found = choose_shares(SMALL, method, replicates=3, progress=False)
+    assert sum(found.shares) == 1
+    assert found.shares[-1] > 0
+    assert set(usual_splits(3)) < set(found.splits)
+    again = expected_errors(SMALL, {"found": method(found.shares)}, 3, "shares", progress=False)
+    place = found.splits.index(found.shares)
+    assert again.mean[0].tolist() == found.errors.mean[place].tolist()
+    assert (found.least == found.errors.mean.min(axis=0)).all()
+    worst = (found.errors.mean / found.least).max(axis=1)
+    assert worst[place] == worst.min() == pytest.approx(found.ratios.max())
+    usual = [worst[found.splits.index(split)] for split in usual_splits(3)]
+    assert worst[place] < min(usual)
+
+
+def test_a_whole_grid_of_sixteenths_has_nothing_much_better() -> None:
+    """With the same noise; the search ends at 1/16, too, having tried less than half of the grid."""
+    found = choose_shares(TINY, matching, finest="1/16", replicates=6, progress=False)
+    grid = level_shares(3, [Fraction(i, 16) for i in range(17)])
+    plan = expected_errors(TINY, {str(p): matching(p) for p in grid}, 6, "shares", progress=False)
+    least = np.minimum(found.least, plan.mean.min(axis=0))
+    here = found.errors.mean[found.splits.index(found.shares)]
+    assert (here / least).max() <= 1.05 * (plan.mean / least).max(axis=1).min()
+    assert len(found.splits) < len(grid) / 2
+
+
+def test_equal_input_gives_equal_shares_and_another_seed_other_noise() -> None:
+    one, again = (choose_shares(TINY, matching, replicates=2, progress=False) for _ in range(2))
+    assert one.shares == again.shares
+    assert (one.errors.mean == again.errors.mean).all()
+    other = choose_shares(TINY, matching, replicates=2, seed="other", progress=False)
+    assert (other.errors.mean[: len(usual_splits(3))] != one.errors.mean[: len(usual_splits(3))]).any()
+
+
+def test_levels_of_no_importance_cost_the_others_nothing() -> None:
+    for level in range(3):
+        importance = [float(place == level) for place in range(3)]
+        found = choose_shares(TINY, two_stage, importance=importance, replicates=2, progress=False)
+        assert found.ratios[level] == 1
+
+
+def test_targets_come_first() -> None:
+    """A target that the shares found without it miss is reached where some split reaches it."""
+    free = choose_shares(TINY, matching, replicates=4, progress=False)
+    level = int(free.ratios.argmax())
+    error = float(free.ratios[level] * free.least[level])
+    targets = np.full(3, np.inf)
+    targets[level] = (error + free.least[level]) / 2
+    assert free.least[level] < targets[level] < error
+    bound = choose_shares(TINY, matching, targets=targets.tolist(), replicates=4, progress=False)
+    assert bound.ratios[level] * bound.least[level] <= targets[level]
+    assert bound.missed == ()
+    never = choose_shares(TINY, matching, targets=(np.inf, np.inf, 1e-3), replicates=2, progress=False)
+    assert never.missed == (2,)
+    assert never.ratios[2] == 1, "what misses it by the least"
+
+
+def test_errors_of_other_releases_are_the_measure_too() -> None:
+    found = choose_shares(TINY, matching, least=(1.0, 1e9, 1e9), replicates=2, progress=False)
+    assert found.least[0] == 1.0
+    assert found.least[1] == found.errors.mean[:, 1].min()
+
+
+def test_neighbours_are_splits_and_leave_something_to_the_leaves() -> None:
+    step = Fraction(1, 8)
+    for shares in level_shares(3, [Fraction(i, 8) for i in range(9)]):
+        for other in _neighbours(shares, step):
+            assert sum(other) == 1
+            assert min(other) >= 0
+            assert other[-1] > 0
+            assert sorted(abs(a - b) for a, b in zip(shares, other, strict=True)) == [0, step, step]
+    assert (Fraction(0), Fraction(1, 20), Fraction(19, 20)) in set(
+        _neighbours((Fraction(1, 20), Fraction(0), Fraction(19, 20)), step)
+    ), "what a level has, if this is less than the step"
+
+
+def test_where_every_level_is_measured_no_share_is_0() -> None:
+    found = choose_shares(TINY, matching, zeros=False, replicates=2, progress=False)
+    assert all(all(split) for split in found.splits)
+
+
+def test_one_level_has_everything() -> None:
+    root = CountOfCounts(Hierarchy.from_paths([("all",)]), [[0, 30, 10, 5]])
+    found = choose_shares(root, matching, replicates=2, progress=False)
+    assert found.shares == (1,)
+    assert found.splits == ((1,),)
+
+
+def test_the_table_has_the_ratio_that_is_made_small() -> None:
+    found = choose_shares(TINY, matching, importance=(1, 0, 2), replicates=2, progress=False)
+    rows = found.to_frame().to_dict("records")
+    best = min(rows, key=lambda row: row["worst ratio to best"])
+    assert best["split"] == ", ".join(map(str, found.shares))
+    errors = found.errors.mean[found.splits.index(found.shares)]
+    one = _score(errors, found.least, np.array([1.0, 0, 2]), np.full(3, np.inf))
+    assert best["worst ratio to best"] == one[1]
+    assert len(rows) == len(found.splits)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"importance": (1, 2)}, "importance is one number per level, root first, from 0 up; there are 3 levels"),
+        ({"importance": (0, 0, 0)}, "not 0 for all levels"),
+        ({"importance": (1, 1, -1)}, "from 0 up"),
+        ({"targets": (1, 1, 0)}, "targets are above 0"),
+        ({"finest": "1/2"}, "finest=1/2 is more than the first step, 1/4"),
+        ({"least": (1, 1)}, "least is one number per level"),
+    ],
+)
+def test_what_is_no_question_is_refused(arguments: dict, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        choose_shares(TINY, matching, progress=False, **arguments)
+
+
+def test_too_many_levels_are_refused() -> None:
+    deep = stand_in_of(Hierarchy.from_paths([tuple("abcdefg")]), [9], [0, 1, 1])
+    with pytest.raises(ArgumentError, match="shares of 7 levels; a search takes 6 at most, use usual_splits"):
+        choose_shares(deep, matching, progress=False)
