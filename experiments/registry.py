@@ -23,6 +23,7 @@ from pgsr.experiments.kuo2018 import (
 )
 from pgsr.experiments.liu2022 import errors, relations, scaling, settings
 from pgsr.experiments.ours import every_release, exact_optima, known_priors, laws_and_units, synthetic_populations
+from pgsr.experiments.ours.benchmark import experiment as benchmark
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     data_statistics.EXPERIMENT,
@@ -46,6 +47,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     laws_and_units.EXPERIMENT,
     synthetic_populations.EXPERIMENT,
     known_priors.EXPERIMENT,
+    benchmark.EXPERIMENT,
     settings.EXPERIMENT,
     errors.EXPERIMENT,
     relations.EXPERIMENT,

@@ -66,6 +66,7 @@ WITHOUT = {
     "K10": "sections 3 and 5 state conditions",
     "PG1": "figure 8 has no numbers",
     "PG2": "figure 9 has no numbers; the text bounds two ratios in words",
+    "B1": "other authors' numbers are of data that are not here",
     "X1": "ours, of no paper",
     "X2": "ours, of no paper",
     "X4": "ours, of no paper",

@@ -4,6 +4,6 @@ All hide one member of a group, keep the public numbers of groups, are epsilon-D
 above are sums (`leaves` says why). A mechanism is one file, whose docstring has its source, its privacy argument and
 what it assumes, and which ends in its `ARM`.
 
-Files: `competitor` is the arm, `leaves` what all mechanisms share. The mechanisms: `cyclic_laplace`, `dyadic_ranges`,
+Files: `leaves` is what all mechanisms share. The mechanisms: `cyclic_laplace`, `dyadic_ranges`,
 `geometric_tail`, `james_stein`, `labelled_groups`, `partitions`, `privelet`.
 """

@@ -11,7 +11,8 @@ The L of the paper are Laplace; here they are double geometric, the same on whol
 **What it is in terms of cumulative counts.** Adding up, c'[s] = c[s] + L[0] - L[s + 1] for s < K: Kuo's noisy
 cumulative counts H_c and one common number more. So whatever is made of h' could be made of H_c by drawing L[0] in
 addition: before post-processing the mechanism is never better than H_c at the same epsilon. And cutting off at 0 adds a
-positive error to every empty size, where H_c's isotonic regression has one per region.
+positive error to every empty size, where H_c's isotonic regression has one per region. So there are two arms: as
+published, and with isotonic regression of c', which tells what is the noise's and what is the cut-off's.
 
 Source: Kohli and Laskowski 2026, "Preserving target distributions with differentially private count mechanisms",
 PoPETs 2026(2), pages 615-641, section 3; noise, cut-off and scaling as their published artefact has them. Its second
@@ -23,12 +24,13 @@ finds on made-up counts.
 Shown by `tests/test_experiments_rivals.py::test_law_of_cyclic_noise`, by its exact law on small worlds.
 """
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from pgsr.experiments.ours.rivals.competitor import Competitor
-from pgsr.experiments.ours.rivals.leaves import Additive, leaf_by_leaf, release_leaves
+from pgsr.experiments.ours.competitor import Competitor
+from pgsr.experiments.ours.rivals.leaves import Additive, isotonic_counts, leaf_by_leaf, release_leaves
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 
 
@@ -52,6 +54,13 @@ def _estimate(noisy: np.ndarray, groups: int, max_size: int, law: DoubleGeometri
     return differenced(noisy, groups)
 
 
+def _isotonic(noisy: np.ndarray, groups: int, max_size: int, law: DoubleGeometric) -> np.ndarray:
+    del max_size, law
+    return isotonic_counts(np.cumsum(differenced(noisy, groups))[None, :-1], np.array([groups]))[0]
+
+
 MECHANISM = Additive("cyclic Laplace", query, lambda max_size: 1, leaf_by_leaf(_estimate))
+ISOTONIC = replace(MECHANISM, estimate=leaf_by_leaf(_isotonic))
 
 ARM = Competitor("cyclic Laplace", release=partial(release_leaves, MECHANISM))
+ARM_ISOTONIC = Competitor("cyclic Laplace, isotonic", release=partial(release_leaves, ISOTONIC))

@@ -22,7 +22,7 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.experiments.ours.rivals.competitor import Competitor
+from pgsr.experiments.ours.competitor import Competitor
 from pgsr.experiments.ours.rivals.leaves import Additive, leaf_by_leaf, release_leaves
 from pgsr.experiments.ours.rivals.privelet import height, padded
 from pgsr.privacy.laws.double_geometric import DoubleGeometric

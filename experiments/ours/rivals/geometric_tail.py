@@ -1,12 +1,11 @@
-"""The plain noisy histogram, whose thin tail is replaced by a fitted geometric one.
+"""The plain noisy histogram, added up, whose thin tail is replaced by a fitted geometric one.
 
-Every count of groups by size gets noise. A count within the noise says little, and thousands of them add up to large
-errors, so beyond the last size T that stands out the counts are not used one by one: the tail holds what the total
-leaves, spread over the sizes beyond T as q^(s - T), where log q is the slope of the logarithms of the noisy counts over
-the last half of the sizes up to T, fitted by least squares weighted by the counts.
+Every count of groups by size gets noise. Sums from size 0 up to T are made counts by isotonic regression, as H_c's are.
+Beyond T the noise of the sums, which grows with every size, hides the few groups that are left, so the groups that the
+public total leaves are spread over the sizes beyond T as q^(s - T). Over the last quarters of the sizes up to T, with
+noisy sums A and B, q^(T / 4) = B / A.
 
-T is the last size up to which the noisy counts, averaged over a window of 5 sizes, exceed the noise's standard
-deviation of such an average by three; at least 1.
+T = 2^j is the end of the last range 2^(j - 1)..2^j - 1 whose noisy sum is above three standard deviations of its noise.
 
 **Privacy.** A group that moves to the next size changes two counts by one: L1 sensitivity 2, so double geometric noise
 of scale 2 / epsilon is epsilon-DP. T and q are made of noisy counts.
@@ -20,44 +19,44 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.experiments.ours.rivals.competitor import Competitor
-from pgsr.experiments.ours.rivals.leaves import Additive, leaf_by_leaf, release_leaves
+from pgsr.experiments.ours.competitor import Competitor
+from pgsr.experiments.ours.rivals.leaves import Additive, isotonic_counts, leaf_by_leaf, release_leaves
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 
-WINDOW = 5
 
-
-def last_clear(noisy: np.ndarray, law: DoubleGeometric) -> int:
-    """Find T, the last size before the counts sink into the noise.
+def threshold(noisy: np.ndarray, law: DoubleGeometric) -> int:
+    """Find T, the number of sizes before the tail; at most K.
 
     Example:
-        >>> last_clear(np.array([900, 500, 300, 90, 40, 20, 1, -2, 3, 0, 0, 1, -1, 0]), DoubleGeometric(2))
-        9
+        >>> threshold(np.array([900, 500, 300, 90, 40, 20, 10, 2, 3, 0, 0, 1, -1, 0, 1, -2, 3]), DoubleGeometric(2))
+        8
     """
-    means = np.convolve(noisy, np.ones(WINDOW) / WINDOW, mode="valid")  # of the sizes s..s + 4
-    clear = means > 3 * np.sqrt(law.variance / WINDOW)
-    first = int(np.argmin(clear)) if len(clear) and not clear.all() else len(clear)
-    return max(1, min(len(noisy) - 1, first + WINDOW - 2))
+    max_size, found, end = len(noisy) - 1, 1, 2
+    while end // 2 <= max_size:
+        here = noisy[end // 2 : end]
+        if here.sum() > 3 * (len(here) * law.variance) ** 0.5:
+            found = end
+        end *= 2
+    return min(found, max_size)
 
 
-def decay(noisy: np.ndarray, last: int) -> float:
-    """Fit q, the factor by which counts fall with size over the last half of the sizes up to T; within 0.01..0.9999."""
-    sizes = np.arange(last // 2, last + 1)
-    weights = np.maximum(noisy[sizes], 0.0)
-    if np.count_nonzero(weights) < 2:
+def decay(noisy: np.ndarray, start: int) -> float:
+    """Estimate q, the factor by which counts fall with every size, from the two quarters of the sizes before T."""
+    quarter = start // 4
+    if quarter == 0:
         return 0.5
-    used = weights > 0
-    x, y, w = sizes[used], np.log(weights[used]), weights[used]
-    x = x - np.average(x, weights=w)
-    return float(np.clip(np.exp((w * x * y).sum() / (w * x * x).sum()), 0.01, 0.9999))
+    before, after = noisy[start - 2 * quarter : start - quarter].sum(), noisy[start - quarter : start].sum()
+    ratio = max(1.0, float(after)) / max(1.0, float(before))
+    return float(np.clip(ratio ** (1 / quarter), 0.01, 0.9999))
 
 
 def _estimate(noisy: np.ndarray, groups: int, max_size: int, law: DoubleGeometric) -> np.ndarray:
-    last = last_clear(noisy, law)
-    kept = np.maximum(noisy.astype(float), 0.0)
-    left = max(0.0, groups - kept[: last + 1].sum())
-    tail = decay(noisy, last) ** np.arange(1.0, max_size - last + 1)
-    kept[last + 1 :] = left * tail / tail.sum() if len(tail) else 0.0
+    start = threshold(noisy, law)
+    kept = np.zeros(max_size + 1)
+    kept[: start + 1] = isotonic_counts(np.cumsum(noisy[:start])[None], np.array([groups]))[0]
+    left, kept[start] = kept[start], 0.0
+    tail = decay(noisy, start) ** np.arange(max_size - start + 1.0)
+    kept[start:] = left * tail / tail.sum()
     return kept
 
 

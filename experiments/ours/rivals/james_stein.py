@@ -24,9 +24,8 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import isotonic_l2
-from pgsr.experiments.ours.rivals.competitor import Competitor
-from pgsr.experiments.ours.rivals.leaves import Additive, release_leaves
+from pgsr.experiments.ours.competitor import Competitor
+from pgsr.experiments.ours.rivals.leaves import Additive, isotonic_counts, release_leaves
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 
 BLOCK = 16
@@ -61,10 +60,10 @@ def shrunk(noisy: np.ndarray, target: np.ndarray, variance: float) -> np.ndarray
 def _estimate(noisy: list[np.ndarray], groups: np.ndarray, max_size: int, law: DoubleGeometric) -> np.ndarray:
     del max_size
     y = np.array(noisy, float)
-    common = y.sum(axis=0) / max(1, groups.sum())
-    better = np.rint(shrunk(y, groups[:, None] * common, law.variance)).astype(np.int64)
-    fitted = isotonic_l2(better, np.zeros_like(groups), groups)
-    return np.diff(np.column_stack([fitted, groups]), axis=1, prepend=0)
+    all_groups = groups.sum(keepdims=True)
+    common = np.cumsum(isotonic_counts(y.sum(axis=0, keepdims=True), all_groups), axis=1)[:, :-1]
+    target = groups[:, None] * (common / max(1, int(all_groups[0])))
+    return isotonic_counts(shrunk(y, target, law.variance), groups)
 
 
 MECHANISM = Additive("cumulative", query, lambda max_size: 1, _estimate)

@@ -14,8 +14,8 @@ every size is epsilon-DP, for whoever sees all noisy sizes with their labels. Th
     x[s] = ((1 + a^2) z[s] - a z[s - 1] - a z[s + 1]) / (1 - a)^2,
 
 where z[s] is the number of groups with the noisy size s: E x[s] is the true number exactly. Summed up,
-c[s] = Z[s] - a / (1 - a)^2 (Z[s + 1] - 2 Z[s] + Z[s - 1]), unbiased, too, and isotonic regression by squares within
-0..G makes counts of it. Sizes outside 0..K are used as they are, not cut off, so that nothing is lost.
+c[s] = Z[s] - a / (1 - a)^2 (Z[s + 1] - 2 Z[s] + Z[s - 1]), unbiased, too, and isotonic regression by squares
+within 0..G makes counts of it. Sizes outside 0..K are used as they are, not cut off, so that nothing is lost.
 
 It assumes nothing of the counts.
 
@@ -29,9 +29,8 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import isotonic_l2
-from pgsr.experiments.ours.rivals.competitor import Competitor
-from pgsr.experiments.ours.rivals.leaves import Additive, leaf_by_leaf, release_leaves
+from pgsr.experiments.ours.competitor import Competitor
+from pgsr.experiments.ours.rivals.leaves import Additive, isotonic_counts, leaf_by_leaf, release_leaves
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 
 
@@ -55,8 +54,7 @@ def unbiased(noisy: np.ndarray, max_size: int, a: float) -> np.ndarray:
 
 def _estimate(noisy: np.ndarray, groups: int, max_size: int, law: DoubleGeometric) -> np.ndarray:
     cumulative = unbiased(noisy, max_size, float(np.exp(-1 / float(law.scale))))
-    (fitted,) = isotonic_l2(np.rint(cumulative).astype(np.int64)[None], np.array([0]), np.array([groups]))
-    return np.diff(fitted, prepend=0, append=groups)
+    return isotonic_counts(cumulative[None], np.array([groups]))[0]
 
 
 MECHANISM = Additive("labelled groups", query, lambda max_size: 1, leaf_by_leaf(_estimate))

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from pgsr import Estimate, Geometric, Result, View
+from pgsr.algorithms.isotonic import isotonic_l2
 from pgsr.data.rounding import largest_remainder
 from pgsr.experiments.engine.experiment import Trial
 from pgsr.methods.gate import Deadline, judged_release
@@ -81,6 +82,29 @@ def leaf_by_leaf(one: Callable[[np.ndarray, int, int, DoubleGeometric], np.ndarr
         return np.array([one(y, int(n), max_size, law) for y, n in zip(noisy, groups, strict=True)], float)
 
     return estimate
+
+
+def isotonic_counts(cumulative: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Make counts of noisy cumulative counts: rounded, then nearest by squares among those that never fall.
+
+    Squares, where H_c has absolute values: the errors of these sums have no double geometric law, and of noise that was
+    taken out again the median is far from the truth.
+
+    Args:
+        cumulative: of the sizes 0..K - 1, real numbers, shape (leaves, K).
+        groups: public numbers of groups, which are the cumulative counts of size K; shape (leaves,).
+
+    Returns:
+        Whole numbers from 0 up with these sums, shape (leaves, K + 1).
+
+    Example:
+        >>> isotonic_counts(np.array([[0.2, 4.0, 3.2, 9.0]]), np.array([7]))
+        array([[0, 4, 0, 3, 0]])
+
+    Source: Hay et al. 2010, section 3, for isotonic regression of noisy counts.
+    """
+    fitted = isotonic_l2(np.rint(cumulative).astype(np.int64), np.zeros_like(groups), groups)
+    return np.diff(np.column_stack([fitted, groups]), axis=1, prepend=0)
 
 
 def whole(values: np.ndarray, groups: np.ndarray) -> np.ndarray:

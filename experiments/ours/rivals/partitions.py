@@ -14,10 +14,10 @@ which Blocki et al. need where the number of users is unbounded.
 
 **Sampling.** c'[0], c'[1], ... is a Markov chain: f[s](c) = w[s](c) * sum over c'' <= c of f[s - 1](c''), with
 w[s](c) = exp(-(epsilon / 2) |c - c[s]|), and backwards, from f[K - 1], every c'[s] is drawn among those below c'[s +
-1]. Here c'[s] is looked for within 60 / epsilon of c[s]; what is left out has a weight below e^-30 each, and the sums
+1]. Here c'[s] is looked for within 40 / epsilon of c[s]; what is left out has a weight below e^-20 each, and the sums
 are floating-point numbers. So this is a simulation of the mechanism, good for its errors and not for a publication.
 
-Complexity: O(K min(G, 120 / epsilon)) a leaf.
+Complexity: O(K min(G, 80 / epsilon)) a leaf.
 
 It assumes nothing of the counts, and has no post-processing.
 
@@ -35,11 +35,11 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.experiments.ours.rivals.competitor import Competitor
+from pgsr.experiments.ours.competitor import Competitor
 from pgsr.experiments.ours.rivals.leaves import release_leaves
 from pgsr.privacy.random import ByteStream
 
-REACH = 60
+REACH = 40
 """Times 1 / epsilon: how far from the true cumulative count a release is looked for."""
 
 

@@ -11,6 +11,10 @@ one half nothing changes; in the one where they part d changes by 2; below it, i
 most h levels are left, so the L1 sensitivity of all d is 2 + 2 (h - 1) = 2 h, and lambda = 2 h / epsilon. (The paper's
 bound for arbitrary changes of one record, 2 (1 + h), counts the public sum as well.)
 
+Its authors publish real numbers of either sign. Here their sums from size 0 up are made counts by isotonic regression
+within 0 and the public total, as H_c's are: cutting negative counts off instead adds a positive error to every empty
+size.
+
 It assumes nothing of the counts. A range of sizes has an error of order h^1.5 / epsilon, however long it is.
 
 Source: Xiao, Wang and Gehrke 2010, "Differential privacy via wavelet transforms", ICDE 2010, section IV (one ordinal
@@ -22,8 +26,8 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.experiments.ours.rivals.competitor import Competitor
-from pgsr.experiments.ours.rivals.leaves import Additive, leaf_by_leaf, release_leaves
+from pgsr.experiments.ours.competitor import Competitor
+from pgsr.experiments.ours.rivals.leaves import Additive, isotonic_counts, leaf_by_leaf, release_leaves
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 
 
@@ -73,7 +77,8 @@ def padded(counts: np.ndarray) -> np.ndarray:
 
 def _estimate(noisy: np.ndarray, groups: int, max_size: int, law: DoubleGeometric) -> np.ndarray:
     del law
-    return inverse(noisy, groups, max_size)
+    cumulative = np.cumsum(inverse(noisy, groups, max_size))[:-1]
+    return isotonic_counts(cumulative[None], np.array([groups]))[0]
 
 
 MECHANISM = Additive("Privelet", query, lambda max_size: max(1, 2 * height(max_size)), leaf_by_leaf(_estimate))

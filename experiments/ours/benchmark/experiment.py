@@ -1,0 +1,122 @@
+"""The experiment B1: mechanisms of other authors beside the releases of this toolkit, at the same total epsilon."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from pgsr.algorithms import Posterior
+from pgsr.comparison.comparing import errors_by_level
+from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
+from pgsr.experiments.engine.release_record import Record, result_record
+from pgsr.experiments.engine.summary import LevelErrors, level_errors
+from pgsr.experiments.engine.verdicts import Verdict, smaller
+from pgsr.experiments.ours.benchmark.arms import ARMS, CURATOR, RIVALS
+from pgsr.experiments.ours.benchmark.data import DATA
+from pgsr.experiments.ours.benchmark.data.census import SMALL
+from pgsr.experiments.ours.benchmark.data.flights import DATA as FLIGHTS
+from pgsr.experiments.ours.benchmark.figure import drawn
+from pgsr.experiments.ours.benchmark.releases import bottom_up, posterior_split
+from pgsr.experiments.ours.benchmark.standings import Standings
+from pgsr.experiments.ours.competitor import Competitor
+from pgsr.experiments.ours.every_release import smaller_at_every_level
+from pgsr.experiments.ours.rivals import cyclic_laplace
+from pgsr.machine import compilation
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+EPSILONS = (Fraction(1, 10), Fraction(1, 2), Fraction(1))
+
+
+def measure(trial: Trial) -> Record:
+    """Release, and record errors by level and seconds from the truth to the estimate, noise included.
+
+    In "levels": "emd", and "times_bound", the same over the least mean error that any epsilon-DP release has near the
+    truth (`pgsr.bounds.lower_bound`).
+    """
+    assert isinstance(trial.arm, Competitor), "arms of the benchmark are competitors"
+    start, compiled = perf_counter(), compilation.seconds()
+    result = trial.arm.release(trial)
+    seconds = perf_counter() - start - (compilation.seconds() - compiled)
+    errors = errors_by_level(trial.truth, result, trial.cell.epsilon)
+    levels = {name: errors[name] for name in ("emd", "times_bound") if name in errors}
+    return result_record(result) | {"levels": levels, "release_seconds": seconds}
+
+
+def memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
+    """Estimate the peak memory in bytes: libraries, tables, and a window of the posterior on every core."""
+    del parameters
+    needed = 420_000_000 + 80 * data.n_regions * (data.max_size + 1)
+    if isinstance(arm.post, Posterior):
+        width = 1_000 + 350 * float(1 / min(EPSILONS))
+        needed += int(8 * (os.cpu_count() or 1) * (data.max_size + 1) * min(width, data.groups + 1))
+    return needed
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw mean ranks of all arms, with bars, beside their errors over the lower bound."""
+    standings = Standings.of(level_errors(frame, "emd"), [arm.label for arm in ARMS])
+    return drawn(standings, level_errors(frame, "times_bound"))
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge the posterior of split views against all others, and the cyclic noise against H_c, of which it is made."""
+    errors = level_errors(frame, "emd")
+    ours, hc = posterior_split.ARM, bottom_up.ARM
+    others = [arm for arm in CURATOR if arm is not ours and arm not in RIVALS]
+    return [
+        *smaller_at_every_level(
+            errors, f"{ours.label} has a smaller EMD than every mechanism of other authors at every level", ours, RIVALS
+        ),
+        *smaller_at_every_level(
+            errors, f"{ours.label} has a smaller EMD than every other release at every level", ours, others
+        ),
+        *smaller_at_every_level(
+            errors,
+            f"{hc.label} has a smaller EMD than the cyclic Laplace, as published and with isotonic regression",
+            hc,
+            (cyclic_laplace.ARM, cyclic_laplace.ARM_ISOTONIC),
+        ),
+        *_best_rivals(errors),
+    ]
+
+
+def _best_rivals(errors: LevelErrors) -> list[Verdict]:
+    """Judge at every data set and epsilon whether the best mechanism of others beats bottom-up H_c at the leaves."""
+    found = []
+    for data, epsilon in errors.values_of("data", "epsilon"):
+        leaves = errors.where(data=data, epsilon=epsilon, level=errors.where(data=data).n_levels - 1)
+        rows = [row for arm in RIVALS if arm in CURATOR and (row := leaves.one(arm=arm.label)) is not None]
+        base = leaves.one(arm=bottom_up.ARM.label)
+        if rows and base is not None:
+            best = min(rows, key=lambda row: row.mean)
+            claim = f"{bottom_up.ARM.label} has a smaller EMD at the leaves than the best mechanism of other authors"
+            words = f"{best.arm} {best.mean:,.1f}, {base.arm} {base.mean:,.1f}"
+            found.append(Verdict(claim, f"{data}, epsilon {epsilon:g}", smaller(base, best), words))
+    return found
+
+
+_ALL = Scale(DATA, EPSILONS, replicates=30, time_limit=600)
+
+EXPERIMENT = Experiment(
+    id="B1",
+    title="The field",
+    part="beyond the papers",
+    question="Which of the mechanisms for counts of groups by size, ours and other authors', is nearest to the truth?",
+    arms=ARMS,
+    profiles={
+        Profile.SMOKE: Scale((SMALL,), (Fraction(1),), replicates=2, time_limit=60),
+        Profile.QUICK: Scale((SMALL, FLIGHTS), (Fraction(1),), replicates=5, time_limit=60),
+        Profile.REDUCED: replace(_ALL, replicates=5),
+        Profile.PAPER: _ALL,
+    },
+    plot=plot,
+    verdicts=verdicts,
+    measure=measure,
+    memory=memory,
+    seed="B1: the field, first used in this experiment",
+)
