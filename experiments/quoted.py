@@ -4,7 +4,8 @@ In a page a quotation stands between two comments, which no reader sees:
 
     H_c errs by <!-- quoted: K8.Hc -->10,313 / 6,134 / 2,404<!-- / --> on taxi
 
-`python -m pgsr.experiments quote` writes them anew, as does `publish`, and a test compares them.
+`python -m pgsr.experiments quote` writes them anew, as does `publish`, and a test compares them. In the place of tables
+of an experiment without published results a sentence says so.
 """
 
 import re
@@ -17,11 +18,13 @@ from typing import TYPE_CHECKING
 from pgsr.experiments.engine.experiment import ExperimentError
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.fioretto2019 import published as fioretto
-from pgsr.experiments.ours.every_release import EPSILONS
+from pgsr.experiments.ours.benchmark import tables as benchmark_tables
+from pgsr.experiments.ours.every_release import ARMS, EPSILONS
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report import benchmark_record
 from pgsr.experiments.report.method_tables import method_tables
 from pgsr.experiments.report.publication import published
+from pgsr.experiments.report.recommended import recommended
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,10 +55,24 @@ def quotations(folder: Path) -> dict[str, str]:
     """Compute all that may be quoted, by name, from a folder of published results and the catalogue of methods."""
     frames = {experiment.id: frame for experiment, _, frame in published(EXPERIMENTS, folder)}
     found = benchmark_record.quoted(benchmark_record.read(folder)) | dict(method_tables())
+    found |= {f"B1.{name}": text for name, text in benchmark_tables.of_lists()}
     for identity, compute in OF_EXPERIMENTS.items():
         if identity in frames:
             found |= {f"{identity}.{name}": text for name, text in compute(frames[identity])}
+        else:
+            found |= {f"{identity}.{name}": waiting(identity) for name in WAITING.get(identity, ())}
     return found
+
+
+def waiting(identity: str) -> str:
+    """Write what stands in the place of a table whose experiment has no published results.
+
+    Example:
+        >>> waiting("B1")
+        '(Experiment B1 has no published results yet. `python -m pgsr.experiments run B1` makes some.)'
+    """
+    command = f"`python -m pgsr.experiments run {identity}`"
+    return f"(Experiment {identity} has no published results yet. {command} makes some.)"
 
 
 def quote(docs: Path) -> list[Path]:
@@ -174,6 +191,8 @@ def _x2(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
         yield f"best-{epsilon}", f"{sum(gain > 0 for gain in gains)}"
         yield f"standard-error-{epsilon}", _largest_part(at)
     yield "worst", _worst_cases(errors)
+    names = {arm.label: arm.label for arm in ARMS} | {label: words for words, label in X2_ROWS.items()}
+    yield "recommended", recommended(errors, names, sorted(EPSILONS, reverse=True))
 
 
 X2_WORST = {
@@ -239,5 +258,8 @@ def _written(mean: float | None, bold: bool) -> str:
     return f"**{text}**" if bold else text
 
 
-OF_EXPERIMENTS = {"K2": _k2, "K8": _k8, "PG4": _pg4, "X1": _x1, "X2": _x2}
+OF_EXPERIMENTS = {"K2": _k2, "K8": _k8, "PG4": _pg4, "X1": _x1, "X2": _x2, "B1": benchmark_tables.of_results}
 """What is computed from the cells of an experiment."""
+
+WAITING = {"B1": benchmark_tables.OF_RESULTS}
+"""The names of tables that pages quote before results are published."""

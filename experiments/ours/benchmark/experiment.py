@@ -1,7 +1,7 @@
 """The experiment B1: mechanisms of other authors beside the releases of this toolkit, at the same total epsilon."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from time import perf_counter
@@ -12,7 +12,8 @@ from pgsr.comparison.comparing import errors_by_level
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.release_record import Record, result_record
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
-from pgsr.experiments.engine.verdicts import Verdict, smaller
+from pgsr.experiments.engine.verdicts import Verdict, smaller, worst
+from pgsr.experiments.engine.words import number
 from pgsr.experiments.ours.benchmark.arms import ARMS, CURATOR, RIVALS
 from pgsr.experiments.ours.benchmark.data import DATA
 from pgsr.experiments.ours.benchmark.data.census import SMALL
@@ -21,8 +22,8 @@ from pgsr.experiments.ours.benchmark.figure import drawn
 from pgsr.experiments.ours.benchmark.releases import bottom_up, posterior_split
 from pgsr.experiments.ours.benchmark.standings import Standings
 from pgsr.experiments.ours.competitor import Competitor
-from pgsr.experiments.ours.every_release import smaller_at_every_level
 from pgsr.experiments.ours.rivals import cyclic_laplace
+from pgsr.figures.drawing import level_name
 from pgsr.machine import compilation
 
 if TYPE_CHECKING:
@@ -64,40 +65,38 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge the posterior of split views against all others, and the cyclic noise against H_c, of which it is made."""
+    """Judge the posterior of split views and H_c against all others, and the cyclic noise against H_c alone."""
     errors = level_errors(frame, "emd")
     ours, hc = posterior_split.ARM, bottom_up.ARM
-    others = [arm for arm in CURATOR if arm is not ours and arm not in RIVALS]
+    rivals = [arm for arm in RIVALS if arm in CURATOR]
+    releases = [arm for arm in CURATOR if arm is not ours and arm not in RIVALS]
+    every = "than every mechanism of other authors with a curator, at every level"
     return [
-        *smaller_at_every_level(
-            errors, f"{ours.label} has a smaller EMD than every mechanism of other authors at every level", ours, RIVALS
-        ),
-        *smaller_at_every_level(
-            errors, f"{ours.label} has a smaller EMD than every other release at every level", ours, others
-        ),
-        *smaller_at_every_level(
+        *_below_all(errors, f"{ours.label} has a smaller EMD {every}", ours, rivals),
+        *_below_all(errors, f"{ours.label} has a smaller EMD than every other release, at every level", ours, releases),
+        *_below_all(errors, f"{hc.label} has a smaller EMD {every}", hc, rivals),
+        *_below_all(
             errors,
-            f"{hc.label} has a smaller EMD than the cyclic Laplace, as published and with isotonic regression",
+            f"{hc.label} has a smaller EMD than the cyclic Laplace, at every level",
             hc,
             (cyclic_laplace.ARM, cyclic_laplace.ARM_ISOTONIC),
         ),
-        *_best_rivals(errors),
     ]
 
 
-def _best_rivals(errors: LevelErrors) -> list[Verdict]:
-    """Judge at every data set and epsilon whether the best mechanism of others beats bottom-up H_c at the leaves."""
-    found = []
+def _below_all(errors: LevelErrors, claim: str, arm: Arm, others: Sequence[Arm]) -> Iterator[Verdict]:
+    """Judge whether an arm is below all others at all levels, by data set and epsilon, and name the nearest other."""
     for data, epsilon in errors.values_of("data", "epsilon"):
-        leaves = errors.where(data=data, epsilon=epsilon, level=errors.where(data=data).n_levels - 1)
-        rows = [row for arm in RIVALS if arm in CURATOR and (row := leaves.one(arm=arm.label)) is not None]
-        base = leaves.one(arm=bottom_up.ARM.label)
-        if rows and base is not None:
-            best = min(rows, key=lambda row: row.mean)
-            claim = f"{bottom_up.ARM.label} has a smaller EMD at the leaves than the best mechanism of other authors"
-            words = f"{best.arm} {best.mean:,.1f}, {base.arm} {base.mean:,.1f}"
-            found.append(Verdict(claim, f"{data}, epsilon {epsilon:g}", smaller(base, best), words))
-    return found
+        part, judged, words = errors.where(data=data, epsilon=epsilon), [], []
+        for level in range(part.n_levels):
+            mine = part.one(arm=arm.label, level=level)
+            theirs = [part.one(arm=other.label, level=level) for other in others]
+            judged.append(smaller(mine, *theirs))
+            nearest = min((row for row in theirs if row is not None), key=lambda row: row.mean, default=None)
+            if mine is not None and nearest is not None:
+                name = level_name(level, part.n_levels)
+                words.append(f"{name}: {number(mine.mean)} against {number(nearest.mean)} of {nearest.arm}")
+        yield Verdict(claim, f"{data}, epsilon {epsilon:g}", worst(judged), "; ".join(words))
 
 
 _ALL = Scale(DATA, EPSILONS, replicates=30, time_limit=600)

@@ -62,5 +62,16 @@ def _isotonic(noisy: np.ndarray, groups: int, max_size: int, law: DoubleGeometri
 MECHANISM = Additive("cyclic Laplace", query, lambda max_size: 1, leaf_by_leaf(_estimate))
 ISOTONIC = replace(MECHANISM, estimate=leaf_by_leaf(_isotonic))
 
-ARM = Competitor("cyclic Laplace", release=partial(release_leaves, MECHANISM))
-ARM_ISOTONIC = Competitor("cyclic Laplace, isotonic", release=partial(release_leaves, ISOTONIC))
+MADE_BY = "Kohli and Laskowski 2026"
+
+ARM = Competitor(
+    "cyclic Laplace",
+    release=partial(release_leaves, MECHANISM),
+    made_by=MADE_BY,
+    assumes="far more groups of every size than noise",
+)
+ARM_ISOTONIC = Competitor(
+    "cyclic Laplace, isotonic",
+    release=partial(release_leaves, ISOTONIC),
+    made_by=f"{MADE_BY}; isotonic regression in place of the cut-off at 0",
+)

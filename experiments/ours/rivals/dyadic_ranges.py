@@ -72,4 +72,8 @@ def folded(sums: np.ndarray, max_size: int) -> np.ndarray:
 
 MECHANISM = Additive("dyadic ranges", query, lambda max_size: max(1, 2 * height(max_size)), leaf_by_leaf(_estimate))
 
-ARM = Competitor("dyadic ranges (InfTDA)", release=partial(release_leaves, MECHANISM))
+ARM = Competitor(
+    "dyadic ranges (InfTDA)",
+    release=partial(release_leaves, MECHANISM),
+    made_by="Boninsegna and Silvestri 2025, with pure epsilon on ranges of sizes",
+)

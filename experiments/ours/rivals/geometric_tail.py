@@ -62,4 +62,9 @@ def _estimate(noisy: np.ndarray, groups: int, max_size: int, law: DoubleGeometri
 
 MECHANISM = Additive("noisy histogram", np.array, lambda max_size: 2, leaf_by_leaf(_estimate))
 
-ARM = Competitor("noisy histogram, geometric tail", release=partial(release_leaves, MECHANISM))
+ARM = Competitor(
+    "noisy histogram, geometric tail",
+    release=partial(release_leaves, MECHANISM),
+    made_by="Dwork et al. 2006; the tail is a plain choice",
+    assumes="a tail that falls geometrically",
+)

@@ -68,4 +68,9 @@ def _estimate(noisy: list[np.ndarray], groups: np.ndarray, max_size: int, law: D
 
 MECHANISM = Additive("cumulative", query, lambda max_size: 1, _estimate)
 
-ARM = Competitor("James-Stein, Hc", release=partial(release_leaves, MECHANISM))
+ARM = Competitor(
+    "James-Stein, Hc",
+    release=partial(release_leaves, MECHANISM),
+    made_by="James and Stein 1961; Cai 1999",
+    assumes="leaves of similar shape",
+)

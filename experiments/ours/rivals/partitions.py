@@ -100,4 +100,8 @@ def _generator(stream: ByteStream) -> np.random.Generator:
 
 MECHANISM = Partitions()
 
-ARM = Competitor("exponential mechanism on partitions", release=partial(release_leaves, MECHANISM))
+ARM = Competitor(
+    "exponential mechanism on partitions",
+    release=partial(release_leaves, MECHANISM),
+    made_by="Blocki, Datta and Bonneau 2016",
+)

@@ -83,4 +83,8 @@ def _estimate(noisy: np.ndarray, groups: int, max_size: int, law: DoubleGeometri
 
 MECHANISM = Additive("Privelet", query, lambda max_size: max(1, 2 * height(max_size)), leaf_by_leaf(_estimate))
 
-ARM = Competitor("Privelet", release=partial(release_leaves, MECHANISM))
+ARM = Competitor(
+    "Privelet",
+    release=partial(release_leaves, MECHANISM),
+    made_by="Xiao, Wang and Gehrke 2010; isotonic regression added",
+)

@@ -7,4 +7,4 @@ from pgsr.algorithms import BottomUp
 from pgsr.experiments.ours.arms import leaves_only
 from pgsr.experiments.ours.competitor import Competitor
 
-ARM = Competitor("bottom-up, Hg", partial(leaves_only, View.RANKED), BottomUp())
+ARM = Competitor("bottom-up, Hg", partial(leaves_only, View.RANKED), BottomUp(), made_by="Kuo et al. 2018, slides")

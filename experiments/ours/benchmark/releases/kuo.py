@@ -4,4 +4,4 @@ from pgsr.algorithms import Matching
 from pgsr.experiments.ours.arms import CUMULATIVE_EQUAL
 from pgsr.experiments.ours.competitor import Competitor
 
-ARM = Competitor("Hc with matching (Kuo)", CUMULATIVE_EQUAL, Matching())
+ARM = Competitor("Hc with matching (Kuo)", CUMULATIVE_EQUAL, Matching(), made_by="Kuo et al. 2018")

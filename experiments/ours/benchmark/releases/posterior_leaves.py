@@ -4,4 +4,10 @@ from pgsr.algorithms import Posterior
 from pgsr.experiments.ours.arms import CUMULATIVE_LEAVES_ONLY
 from pgsr.experiments.ours.competitor import Competitor
 
-ARM = Competitor("posterior, leaves only", CUMULATIVE_LEAVES_ONLY, Posterior(intervals=False))
+ARM = Competitor(
+    "posterior, leaves only",
+    CUMULATIVE_LEAVES_ONLY,
+    Posterior(intervals=False),
+    made_by="this toolkit",
+    assumes="counts that are smooth in size, but for spikes that stand out from the noise",
+)

@@ -1,0 +1,177 @@
+"""The benchmark of the field: standings, tables, verdicts and recommendations, on made-up results; arms on toys."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import product
+from math import exp, log
+from statistics import fmean
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgsr import Status
+from pgsr.experiments.engine.experiment import Cell, Trial
+from pgsr.experiments.engine.summary import LevelErrors, level_errors
+from pgsr.experiments.engine.verdicts import Finding
+from pgsr.experiments.fioretto2019.data import CENSUS_SMALL
+from pgsr.experiments.ours.benchmark import experiment as b1
+from pgsr.experiments.ours.benchmark import tables
+from pgsr.experiments.ours.benchmark.arms import ARMS, CURATOR, RIVALS
+from pgsr.experiments.ours.benchmark.data import DATA
+from pgsr.experiments.ours.benchmark.data.census import SMALL
+from pgsr.experiments.ours.benchmark.releases import bottom_up, posterior_split
+from pgsr.experiments.ours.benchmark.standings import Standings, critical_difference, ranked
+from pgsr.experiments.report.recommended import recommended, worst_cases
+from pgsr.noise import split_by
+
+Errors = Mapping[tuple[str, float, str], tuple[float, ...]]
+
+
+def frame(errors: Errors, replicates: int = 6, noise: float = 0.01) -> pd.DataFrame:
+    """Results with these EMDs by data set, epsilon and arm, a number per level; twice the bound each."""
+    rng = np.random.default_rng(2)
+    rows = []
+    for (data, epsilon, arm), values in errors.items():
+        for replicate in range(replicates):
+            row = {"data": data, "real": False, "epsilon": epsilon, "arm": arm, "replicate": replicate}
+            found = [value * rng.uniform(1 - noise, 1 + noise) for value in values]
+            row |= {f"emd_level{level}": value for level, value in enumerate(found)}
+            row |= {f"times_bound_level{level}": 2.0 for level in range(len(values))}
+            rows.append(row | {"release_seconds": 0.5})
+    return pd.DataFrame(rows)
+
+
+def emd(errors: Errors, **options: float) -> LevelErrors:
+    return level_errors(frame(errors, **options), "emd")
+
+
+def test_scores_and_ranks_by_hand() -> None:
+    errors = {
+        ("d", 1.0, "a"): (10.0, 8.0),
+        ("d", 1.0, "b"): (20.0, 4.0),
+        ("e", 1.0, "a"): (3.0,),
+        ("e", 1.0, "b"): (6.0,),
+    }
+    found = Standings.of(emd(errors, noise=0.0), ("a", "b", "c"))
+    assert found.scores.tolist() == [
+        pytest.approx([2**0.5, 2**0.5, np.inf]),
+        pytest.approx([1, 2, np.inf]),
+    ]
+    assert found.ranks.tolist() == [1.25, 1.75, 3]
+    assert found.rank_bars.tolist() == [[1.25, 1.75, 3]] * 2, "replicates that are all alike leave nothing open"
+
+
+def test_scores_of_resamples_are_those_of_the_definition() -> None:
+    errors = {("d", 1.0, arm): (e, 2 * e) for arm, e in (("a", 10.0), ("b", 10.5), ("c", 11.0))}
+    (block,) = Standings.of(emd(errors, noise=0.2), ("a", "b", "c")).blocks
+    drawn = np.random.default_rng(5).integers(0, 6, (4, 6))
+    for resample, scores in zip(drawn, block.scores(drawn), strict=True):
+        means = [[fmean(level[r] for r in resample) for level in arm] for arm in block.values.tolist()]
+        least = [min(arm[level] for arm in means) for level in range(2)]
+        expected = [exp(fmean(log(arm[level] / least[level]) for level in range(2))) for arm in means]
+        assert scores == pytest.approx(expected)
+
+
+def test_bars_are_wide_where_arms_are_close() -> None:
+    errors = {("d", 1.0, arm): (e,) for arm, e in (("a", 10.0), ("b", 10.1), ("far", 30.0))}
+    low, high = Standings.of(emd(errors, noise=0.3), ("a", "b", "far")).rank_bars
+    assert low.tolist() == [1, 1, 3]
+    assert high.tolist() == [2, 2, 3]
+
+
+def test_nemenyi_as_printed() -> None:
+    """Demsar 2006, table 5: critical values 2.343 for 3 classifiers and 3.164 for 10, times the square root."""
+    assert critical_difference(3, 14) == pytest.approx(2.343 * (3 * 4 / (6 * 14)) ** 0.5, rel=1e-3)
+    assert critical_difference(10, 30) == pytest.approx(3.164 * (10 * 11 / (6 * 30)) ** 0.5, rel=1e-3)
+    assert ranked(np.array([2.0, 2.0, 1.0])).tolist() == [2.5, 2.5, 1]
+
+
+def test_recommended_is_the_least_worst_case() -> None:
+    """At the root `a` is never far; at the leaves `b` is best; `part` lacks a data set, so it is not recommended."""
+    errors = {
+        ("d", 1.0, "a"): (10.0, 40.0),
+        ("d", 1.0, "b"): (90.0, 4.0),
+        ("d", 1.0, "part"): (1.0, 1.0),
+        ("e", 1.0, "a"): (10.0, 5.0, 30.0),
+        ("e", 1.0, "b"): (50.0, 5.0, 3.0),
+    }
+    found = emd(errors, noise=0.0)
+    names = {"a": "arm a", "b": "arm b", "part": "part"}
+    lines = recommended(found, names, [Fraction(1), Fraction(1, 2)]).splitlines()
+    assert lines[0] == "| what matters | epsilon 1 | 1/2 |"
+    assert [line.split(" | ")[1].split(": ") for line in lines[2:]] == [
+        ["arm a", "10.0"], ["arm b", "4.0"], ["arm a", "40.0"],
+    ]  # fmt: skip
+    assert worst_cases(found, names, 1.0, lambda level, levels: True) == pytest.approx({"a": 40, "b": 90})
+    assert all(line.endswith(" |  |") for line in lines[2:]), "nothing is said of an epsilon without results"
+
+
+def results(best: str = posterior_split.ARM.label) -> pd.DataFrame:
+    """Results of all arms on two data sets: errors grow with the place in the list, and one arm has the least."""
+    errors = {
+        (data, epsilon, arm.label): tuple(10.0 * (place + 2) * (1 + level) for level in range(2))
+        for data, epsilon, (place, arm) in product(("d", "e"), (0.1, 1.0), enumerate(ARMS))
+    }
+    return frame(errors | {(data, epsilon, best): (5.0, 6.0) for data, epsilon in product(("d", "e"), (0.1, 1.0))})
+
+
+def test_verdicts_name_the_nearest_other() -> None:
+    verdicts = b1.verdicts(results())
+    first = [v for v in verdicts if v.claim.startswith(posterior_split.ARM.label)]
+    assert {v.finding for v in first} == {Finding.HOLDS}
+    nearest = next(arm for arm in RIVALS if arm in CURATOR)
+    assert first[0].words.startswith("root: 5")
+    assert first[0].words.count(f" of {nearest.label}") == 2
+    beaten = [v for v in b1.verdicts(results(nearest.label)) if v.claim.startswith(bottom_up.ARM.label)]
+    assert {v.finding for v in beaten} == {Finding.FAILS}
+
+
+def test_tables_say_what_is_there() -> None:
+    found = dict(tables.of_results(results()))
+    assert tuple(found) == tables.OF_RESULTS
+    standings = found["standings"].splitlines()
+    assert len(standings) == 2 + len(ARMS)
+    assert standings[2].startswith("| posterior, split | 1.0 (1.0 to 1.0) | 1.00 | 1.00 | 2.00 | 0.50, at most 0.5 |")
+    assert "| d | 0.1 | **posterior, split** 5.0, 2.0 x bound; " in found["winners"]
+    assert found["errors"].count("| release |") == 2
+    assert "posterior, split: 1.0 |" in found["recommended"]
+    lists = dict(tables.of_lists())
+    assert all(f"| {arm.label} |" in lists["arms"] for arm in ARMS)
+    assert all(f"| {data.name} |" in lists["data"] for data in DATA)
+
+
+def test_an_arm_without_a_curator_never_wins() -> None:
+    local = [arm.label for arm in ARMS if arm not in CURATOR]
+    assert len(local) == 1
+    found = dict(tables.of_results(results(local[0])))
+    assert local[0] not in found["winners"]
+    assert local[0] not in found["recommended"]
+    assert f"**{5.0}**" in found["errors"].replace("5.01", "5.0").replace("4.99", "5.0"), "it is shown with the others"
+
+
+def trial(arm, data) -> Trial:
+    return Trial(Cell("B1", data.name, Fraction(1), 0, arm.label), arm, data, data.truth(), "test", 60)
+
+
+def test_thresholds_come_from_the_stand_in_alone() -> None:
+    """The split arm is `split_by` of the stand-in, with all of epsilon at the leaves; without a stand-in it says so."""
+    found = b1.measure(trial(posterior_split.ARM, SMALL))
+    assert found["status"] == "FEASIBLE"
+    assert set(found["levels"]) == {"emd", "times_bound"}
+    assert found["release_seconds"] > 0
+    truth, stand_in = SMALL.truth(), SMALL.stand_in
+    assert stand_in is not None
+    noise = posterior_split.step(Fraction(1), truth.hierarchy, truth.totals, stand_in())
+    expected = split_by(noise, stand_in(), truth.hierarchy, truth.totals)
+    assert noise == expected
+    assert noise.budget(3).levels == (0, 0, 1)
+    refused = posterior_split.ARM.release(trial(posterior_split.ARM, CENSUS_SMALL))
+    assert refused.status is Status.UNSUPPORTED
+    assert "has no public stand-in" in refused.reason
+
+
+def test_a_toy_of_every_data_set_passes_every_arm() -> None:
+    for arm in ARMS:
+        cell = Cell("B1", SMALL.name, Fraction(1), 0, arm.label)
+        assert arm.release(Trial(cell, arm, SMALL, SMALL.toy(), "test", 60)).status is Status.FEASIBLE, arm.label
