@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from pgsr import CountOfCounts
 from pgsr.experiments.engine.experiment import DataSet
@@ -22,5 +23,6 @@ class BenchmarkData(DataSet):
     @classmethod
     def of(cls, data: DataSet, stand_in: Callable[[], CountOfCounts], stand_in_is: str) -> "BenchmarkData":
         """Give a data set of another experiment a stand-in; it has no fallback, as the benchmark mixes no data."""
-        kept = {each.name: getattr(data, each.name) for each in fields(DataSet)} | {"fallback": None}
+        kept: dict[str, Any] = {each.name: getattr(data, each.name) for each in fields(DataSet)}
+        kept["fallback"] = None
         return cls(**kept, stand_in=stand_in, stand_in_is=stand_in_is)
