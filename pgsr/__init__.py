@@ -1,6 +1,7 @@
 """The tools of privacy-preserving group size release: noise, exact post-processing and certificates."""
 
 import sys
+from typing import TYPE_CHECKING
 
 from pgsr.certificates import Certificate, certify
 from pgsr.comparison.comparing import compare
@@ -27,6 +28,9 @@ from pgsr.privacy.budget import Budget
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.random import Secure, Seeded
 from pgsr.problems.problem import Problem
+
+if TYPE_CHECKING:
+    from pgsr.reconciling import reconcile
 
 __version__ = installed_version()
 sys.meta_path.insert(0, MovedModules())  # before a package that moved finds its modules by their old names
@@ -68,4 +72,13 @@ __all__ = [
     "compare",
     "metrics",
     "overlay",
+    "reconcile",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "reconcile":  # imported when it is used: it brings the algorithms
+        from pgsr.reconciling import reconcile
+
+        return reconcile
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

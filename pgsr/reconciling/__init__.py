@@ -1,0 +1,19 @@
+"""Noisy tables of others, made consistent exactly: a table with any columns in, the same with one column more out.
+
+    frames          tables of any kind, column by column
+    regions         names of regions, or ids and parents, as a tree
+    measured        rows as values and weights of cells
+    whole_numbers   fractions and weights as integers
+    layout          the tree on which these are a problem
+    stating         the problem
+    making          the function: it states the problem, solves it by a method and gives the table back
+    reconciled, diagnostics, variances   what it gives: table and proof, what was moved, intervals
+
+There is no second engine here: `pgsr.Problem` states what is asked, methods of `pgsr.algorithms` or `pgsr.models` solve
+it, and `pgsr.certify` judges it. docs/reconcile.md is the page for users.
+"""
+
+from pgsr.reconciling.making import reconcile
+from pgsr.reconciling.reconciled import Reconciled
+
+__all__ = ["Reconciled", "reconcile"]

@@ -1,0 +1,192 @@
+"""The cells that rows of a table measure: their values and weights, several of one cell combined, and known ones."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.errors import TableError
+from pgsr.reconciling.frames import Frame
+from pgsr.reconciling.regions import regions_of_levels, regions_of_parents
+
+LARGEST_SIZE = 100_000
+"""The largest whole number that is taken for a size and not for a name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The cells of a table, regions by sizes, and what its rows say of them.
+
+    Attributes:
+        tree: the regions.
+        sizes: the names of sizes, or whole numbers in rising order; one where the table has no sizes.
+        row_cell: the cell of every row, region * sizes + size; -1 for a total over all sizes; shape (rows,).
+        row_region: the region of every row; shape (rows,).
+        row_value: the value of every row, NaN where there is none; shape (rows,).
+        row_weight: the weight of every row, 0 where it has no value; shape (rows,).
+        value: the mean of each cell's values by their weights, NaN without any; shape (regions, sizes).
+        weight: the sum of each cell's weights; shape (regions, sizes).
+        lower, upper: numbers that cells are known to be between, or None if nothing is known; shape (regions, sizes).
+    """
+
+    tree: Hierarchy
+    sizes: tuple[int, ...] | tuple[str, ...]
+    row_cell: np.ndarray
+    row_region: np.ndarray
+    row_value: np.ndarray
+    row_weight: np.ndarray
+    value: np.ndarray
+    weight: np.ndarray
+    lower: np.ndarray | None = None
+    upper: np.ndarray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of regions and of sizes."""
+        return self.value.shape  # pyright: ignore[reportReturnType]
+
+    def cell_name(self, cell: int) -> str:
+        """Name a cell as sentences do."""
+        region, size = divmod(cell, len(self.sizes))
+        where = "/".join(self.tree.paths[region])
+        return where if len(self.sizes) == 1 else f"{where} at size {self.sizes[size]}"
+
+    def first_row(self, cell: int) -> str:
+        """Name a cell and the first row that is about it, if one is."""
+        rows = np.flatnonzero(self.row_cell == cell)
+        return f"row {rows[0]} ({self.cell_name(cell)})" if len(rows) else self.cell_name(cell)
+
+
+def measured(
+    frame: Frame,
+    hierarchy: Sequence[str] | Mapping[str, str],
+    value: str,
+    size: str | None,
+    weights: Any,
+    variance: Any,
+    fixed: str | None,
+    nonnegative: bool,
+) -> Measured:
+    """Find the cells of a table and what is measured of them; arguments are those of `reconcile`.
+
+    Raises:
+        TableError: the table is empty, or a row is malformed; the message names the row.
+    """
+    if not frame.n_rows:
+        raise TableError("the table has no rows; give one with a row per cell")
+    if isinstance(hierarchy, Mapping):
+        ((ids, parents),) = hierarchy.items()
+        regions = regions_of_parents(frame, ids, parents)
+    else:
+        regions = regions_of_levels(frame, [hierarchy] if isinstance(hierarchy, str) else list(hierarchy))
+    sizes, row_size = _sizes(frame, size)
+    n_sizes = len(sizes)
+    row_cell = np.where(row_size < 0, -1, regions.of_row * n_sizes + row_size)
+    row_value = frame.numbers(value).astype(float)
+    if np.isinf(row_value).any():
+        raise TableError(
+            f"row {int(np.argmax(np.isinf(row_value)))} has an infinite {value!r}; correct it, or leave it empty"
+        )
+    row_weight = _weights(frame, weights, variance, row_value)
+    kept = (row_cell >= 0) & (row_weight > 0)
+    cell, w = row_cell[kept], row_weight[kept]
+    n_cells = regions.tree.n_regions * n_sizes
+    weight = np.bincount(cell, w, n_cells).astype(float)  # of integers where there is no row
+    if len(cell) == np.count_nonzero(weight):  # no cell has two values, and a mean would round what is there
+        mean = np.full(n_cells, np.nan)
+        mean[cell] = row_value[kept]
+    else:
+        with np.errstate(invalid="ignore"):
+            mean = np.bincount(cell, w * row_value[kept], n_cells) / weight
+    shape = regions.tree.n_regions, n_sizes
+    of_cells = mean.reshape(shape), weight.reshape(shape)
+    found = Measured(regions.tree, sizes, row_cell, regions.of_row, row_value, row_weight, *of_cells)
+    return found if fixed is None else _with_fixed(found, frame, fixed, value, nonnegative)
+
+
+def _sizes(frame: Frame, size: str | None) -> tuple[tuple[int, ...] | tuple[str, ...], np.ndarray]:
+    """Find the sizes and the size of every row, -1 for all of them together."""
+    if size is None:
+        return ("",), np.zeros(frame.n_rows, np.int64)
+    code, labels = frame.codes(size)
+    if not labels:
+        raise TableError(f"column {size!r} is empty; leave size= out")
+    if all(label.isascii() and label.isdigit() and int(label) <= LARGEST_SIZE for label in labels):
+        numbers = sorted(map(int, labels))
+        place = {number: i for i, number in enumerate(numbers)}
+        return tuple(numbers), np.array([*(place[int(label)] for label in labels), -1])[code]
+    return tuple(labels), code
+
+
+def _weights(frame: Frame, weights: Any, variance: Any, values: np.ndarray) -> np.ndarray:
+    """Find the weight of every row; 0 where its value is missing."""
+    if weights is not None and variance is not None:
+        raise TableError("weights and variance are given; give one of them, weights are 1 / variance")
+    given, name = (variance, "variance") if weights is None else (weights, "weight")
+    if given is None:
+        return np.where(np.isnan(values), 0.0, 1.0)
+    numbers = frame.numbers(given).astype(float) if isinstance(given, str) else np.asarray(given, float)
+    if numbers.ndim == 0:
+        numbers = np.full(frame.n_rows, float(numbers))
+    if numbers.shape != values.shape:
+        raise TableError(f"the {name} has shape {numbers.shape}; give a column's name, or {len(values)} numbers")
+    there = ~np.isnan(values)
+    bad = there & ~(np.isfinite(numbers) & (numbers >= 0 if weights is not None else numbers > 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        remedy = "from 0 on" if weights is not None else "above 0"
+        raise TableError(
+            f"row {row} has the {name} {numbers[row]:g}; give a finite number {remedy}, and hold a number that is "
+            "known exactly by fixed="
+        )
+    w = numbers if weights is not None else 1.0 / np.where(there, numbers, 1.0)
+    if np.isinf(w).any():
+        raise TableError(f"row {int(np.argmax(np.isinf(w)))} has a variance too near 0; hold its value by fixed=")
+    return np.where(there, w, 0.0)
+
+
+def _with_fixed(found: Measured, frame: Frame, fixed: str, value: str, nonnegative: bool) -> Measured:
+    """Hold the cells of rows whose column `fixed` is true at their values."""
+    held = np.nan_to_num(frame.numbers(fixed)) != 0
+    rows = np.flatnonzero(held)
+    values = found.row_value[rows]
+    bad = (values != np.floor(values)) | (nonnegative & (values < 0)) | (found.row_cell[rows] < 0)
+    if bad.any():
+        row = rows[int(np.argmax(bad))]
+        what = f"{value!r} is {found.row_value[row]:g}" if found.row_cell[row] >= 0 else "its size is empty"
+        raise TableError(
+            f"row {row} is fixed and {what}; a fixed cell has a size and a whole value{', not negative' * nonnegative}"
+        )
+    n_regions, n_sizes = found.shape
+    low, high = np.full(n_regions * n_sizes, -np.inf), np.full(n_regions * n_sizes, np.inf)
+    cells = found.row_cell[rows]
+    np.maximum.at(low, cells, values)
+    np.minimum.at(high, cells, values)
+    if (low > high).any():
+        cell = int(np.argmax(low > high))
+        raise TableError(f"{found.first_row(cell)} is fixed at two values, {high[cell]:g} and {low[cell]:g}; give one")
+    low, high = low.reshape(found.shape), high.reshape(found.shape)
+    _require_possible(found, low, high, 0.0 if nonnegative else -np.inf)
+    return Measured(**{**found.__dict__, "lower": low, "upper": high})
+
+
+def _require_possible(found: Measured, low: np.ndarray, high: np.ndarray, least: float) -> None:
+    """Raise unless some numbers from `least` on add up and are between low and high, from the leaves upwards."""
+    tree = found.tree
+    below_low, below_high = np.maximum(low, least), high.copy()
+    for level in range(tree.n_levels - 2, -1, -1):
+        here = tree.level(level)
+        least_sum, most_sum = (tree.sum_children(part, level) for part in (below_low, below_high))
+        wrong = (least_sum > high[here]) | (most_sum < low[here])
+        if wrong.any():
+            region, size = np.argwhere(wrong)[0]
+            cell = (here.start + int(region)) * found.shape[1] + int(size)
+            sums = (least_sum if least_sum[region, size] > high[here][region, size] else most_sum)[region, size]
+            raise TableError(
+                f"{found.first_row(cell)} is fixed at {low[here][region, size]:,.0f}, and the cells below it add up to "
+                f"{'at least' if sums > high[here][region, size] else 'at most'} {sums:,.0f}; correct one of these rows"
+            )
+        below_low[here] = np.maximum(below_low[here], least_sum)
+        below_high[here] = np.minimum(below_high[here], most_sum)

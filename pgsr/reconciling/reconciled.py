@@ -1,0 +1,174 @@
+"""A table that was made consistent, with the proof and what was moved."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pgsr.certificates import Certificate
+from pgsr.errors import ArgumentError
+from pgsr.figures.html import facts_table
+from pgsr.methods.method import Result, Status
+from pgsr.reconciling.diagnostics import LevelDiagnostics, diagnostics, lowest_copies
+from pgsr.reconciling.frames import Frame
+from pgsr.reconciling.measured import Measured
+from pgsr.reconciling.stating import Stated
+from pgsr.reconciling.variances import estimates_and_variances, intervals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMN = "reconciled"
+"""The column that tables get."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reconciled:
+    """A table whose numbers add up, the proof that no others are nearer, and what was changed.
+
+    It makes no claim of privacy: what protected the numbers before protects them now, and nothing else does.
+
+    Attributes:
+        result: of the method that solved the stated problem; `status` and `certificate` are its.
+        answer: the numbers of all cells, those without a row among them; regions by sizes, int64 or float64.
+        found: the cells and values of the table.
+        stated: the problem, `stated.problem`, and what was rounded on the way to it.
+        frame: the table as it was given.
+        level_names: of the hierarchy.
+        level: the chance of the intervals, or None where no variances were given.
+        nonnegative: whether numbers are from 0 on.
+    """
+
+    result: Result
+    answer: np.ndarray
+    found: Measured
+    stated: Stated
+    frame: Frame
+    level_names: tuple[str, ...]
+    level: float | None
+    nonnegative: bool
+
+    @property
+    def status(self) -> Status:
+        """How the solve ended."""
+        return self.result.status
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is proved: violations, objective and bound of the stated problem."""
+        assert self.result.certificate is not None, "every answer has one"
+        return self.result.certificate
+
+    @cached_property
+    def table(self) -> Any:
+        """The table that was given, of the same kind, with the column `reconciled`; `lower` and `upper` with variances.
+
+        A row with a region and no size has the sum over all sizes.
+        """
+        columns: dict[str, np.ndarray] = {COLUMN: self._of_rows(self.answer, totals=True)}
+        if self.level is not None:
+            low, high = self._intervals
+            columns |= {"lower": self._of_rows(low), "upper": self._of_rows(high)}
+        return self.frame.taking(columns)
+
+    @cached_property
+    def cells(self) -> "pd.DataFrame":
+        """All cells as a data frame, those without a row among them: the region, its level, the size, the number.
+
+        A region that stands in no row is there, too, such as a nation whose states alone were measured.
+        """
+        import pandas as pd
+
+        tree, n_sizes = self.found.tree, self.found.shape[1]
+        regions = np.flatnonzero(np.append(False, tree.padded)[tree.parent + 1] == 0)
+        columns: dict[str, Any] = {
+            "region": np.repeat(["/".join(tree.paths[r]) for r in regions], n_sizes),
+            "level": np.repeat(tree.level_of[regions], n_sizes),
+        }
+        if n_sizes > 1:
+            columns["size"] = np.tile(np.array(self.found.sizes), len(regions))
+        lowest = lowest_copies(self.found)[regions]
+        columns["measured"] = (self.found.weight[lowest] > 0).ravel()
+        columns[COLUMN] = self.answer[regions].ravel()
+        return pd.DataFrame(columns)
+
+    @cached_property
+    def diagnostics(self) -> "pd.DataFrame":
+        """What was off before and what was changed, a row per level; `LevelDiagnostics` says what the columns are."""
+        import pandas as pd
+
+        return pd.DataFrame([vars(level) for level in self.levels])
+
+    @cached_property
+    def levels(self) -> list[LevelDiagnostics]:
+        """The rows of `diagnostics`."""
+        near = 0.0 if self.answer.dtype.kind == "i" else 1e-6 * max(1.0, self._noise)
+        return diagnostics(self.found, self.answer, self.level_names, near)
+
+    @property
+    def objective(self) -> float:
+        """The distance in what was given: the sum over rows of weight |reconciled - value|^2.
+
+        The certificate's objective is that of the stated problem: weights are whole numbers there, in about the same
+        ratio, fractions are two measurements of whole numbers, and unknown leaves have a faint weight.
+        """
+        rows = (self.found.row_cell >= 0) & (self.found.row_weight > 0)
+        x = self.answer.ravel()[self.found.row_cell[rows]]
+        return float((self.found.row_weight[rows] * np.square(x - self.found.row_value[rows])).sum())
+
+    @property
+    def rounding(self) -> Mapping[str, float]:
+        """How far the stated problem is from what was given: largest change of a value, and of a weight in parts of it.
+
+        Both are 0 where values are whole and weights in whole ratios.
+        """
+        numbers, there = self.stated.numbers, self.found.weight > 0
+        value = np.where(there, self.found.value, 0.0)
+        inside = type(numbers)(
+            numbers.low,
+            np.where(there, numbers.low_w, 0),
+            np.where(there, numbers.high_w, 0),
+            numbers.unit,
+            numbers.scale,
+        )
+        return {"value": inside.moved(value), "weight": inside.reweighed(self.found.weight)}
+
+    @property
+    def _noise(self) -> float:
+        there = self.found.weight > 0
+        return float(np.sqrt(np.mean(np.square((self.answer - self.found.value)[there])))) if there.any() else 0.0
+
+    @cached_property
+    def _intervals(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.level is None:
+            raise ArgumentError("no variances were given; give variance= for intervals")
+        found = self.found
+        estimate, variance = estimates_and_variances(found.tree, found.value, found.weight)
+        return intervals(estimate, variance, self.answer, self.level, self.nonnegative)
+
+    def _of_rows(self, cells: np.ndarray, totals: bool = False) -> np.ndarray:
+        """Give the number of every row's cell."""
+        rows = cells.ravel()[np.maximum(self.found.row_cell, 0)]
+        over_all = self.found.row_cell < 0
+        if over_all.any():
+            sums = cells.sum(axis=1)[self.found.row_region[over_all]]
+            rows = rows.copy() if totals else rows.astype(float)
+            rows[over_all] = sums if totals else np.nan
+        return rows
+
+    def __repr__(self) -> str:
+        return f"Reconciled({self.result!r})"
+
+    def _repr_html_(self) -> str:
+        last = self.levels[-1]
+        facts = {
+            "status": f"{self.status.name}: {self.status.value}",
+            "certificate": self.certificate,
+            "sums off before": sum(level.sums_off for level in self.levels),
+            "negative before": sum(level.negative for level in self.levels),
+            "cells moved": sum(level.moved for level in self.levels),
+            f"mean change, {last.name}": f"{last.mean_change:.3g}",
+        }
+        return facts_table("Reconciled", facts)

@@ -1,0 +1,178 @@
+"""The regions that rows of a table name, as a tree in level order whose paths are written when they are asked for."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.errors import TableError
+from pgsr.reconciling.frames import Frame
+
+ABOVE_ALL = "(all)"
+"""The name of the region that is put above the regions of the first column where there are several."""
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """The regions of a table.
+
+    Attributes:
+        tree: the regions; a branch that ends early is continued by copies of its last region, as in `Hierarchy`.
+        of_row: the region of every row, its lowest copy; shape (rows,).
+    """
+
+    tree: Hierarchy
+    of_row: np.ndarray
+
+
+def regions_of_levels(frame: Frame, columns: Sequence[str]) -> Regions:
+    """Find the regions of rows that name one region per level, from the root down, and nothing below their own.
+
+    Raises:
+        TableError: a row names a region and none above it, or no region at all.
+    """
+    codes, labels = zip(*(frame.codes(name) for name in columns), strict=True)
+    named = np.stack([code >= 0 for code in codes])
+    depth = named.sum(axis=0)
+    gap = named[1:] & ~named[:-1]
+    if gap.any():
+        level, row = np.argwhere(gap)[0]
+        name = labels[level + 1][int(codes[level + 1][row])]
+        raise TableError(
+            f"row {row} names {name!r} in {columns[level + 1]!r} and nothing in {columns[level]!r}; fill it in"
+        )
+    if (depth == 0).any():
+        row = int(np.argmin(depth))
+        raise TableError(f"row {row} names no region in {columns[0]!r}; fill it in, or leave the row out")
+    parents, names, at = [], [], np.zeros(frame.n_rows, np.int64)
+    region = np.zeros(frame.n_rows, np.int64)
+    for level, code in enumerate(codes):
+        rows = np.flatnonzero(depth > level)
+        width = len(labels[level])
+        found, inverse = np.unique(at[rows] * width + code[rows], return_inverse=True)
+        parents.append(found // width)
+        names.append((labels[level], found % width))
+        at[rows] = inverse
+        own = rows[depth[rows] == level + 1]
+        region[own] = at[own]
+    return _assembled(parents, names, depth - 1, region)
+
+
+def regions_of_parents(frame: Frame, ids: str, parents: str) -> Regions:
+    """Find the regions of rows that have an id and that of the region above, nothing at the root.
+
+    Raises:
+        TableError: a row without an id, a parent without a row, two parents of one region, or a cycle.
+    """
+    code, labels = frame.codes(ids)
+    above_code, above_labels = frame.codes(parents)
+    if (code < 0).any():
+        raise TableError(f"row {int(np.argmin(code))} has nothing in {ids!r}; give every row its id")
+    number = {label: i for i, label in enumerate(labels)}
+    known = np.array([number.get(label, -2) for label in above_labels] + [-1], np.int64)
+    above_row = known[above_code]
+    if (above_row == -2).any():
+        row = int(np.argmax(above_row == -2))
+        raise TableError(
+            f"row {row}, {labels[code[row]]!r}, lies below {above_labels[above_code[row]]!r}, which no row has in "
+            f"{ids!r}; add a row for it, without a value if it has none"
+        )
+    above = np.full(len(labels), -1, np.int64)
+    above[code[::-1]] = above_row[::-1]  # the first row of a region wins
+    differs = above[code] != above_row
+    if differs.any():
+        row = int(np.argmax(differs))
+        raise TableError(f"row {row}, {labels[code[row]]!r}, has another parent than an earlier row; a region has one")
+    level_of, place = np.full(len(labels), -1, np.int64), np.zeros(len(labels), np.int64)
+    here, up, level = np.flatnonzero(above < 0), None, 0
+    levels, names = [], []
+    while len(here):
+        order = np.argsort(place[above[here]], kind="stable") if up is not None else np.arange(len(here))
+        here = here[order]
+        levels.append(np.zeros(len(here), np.int64) if up is None else place[above[here]])
+        names.append((labels, here))
+        level_of[here], place[here] = level, np.arange(len(here))
+        up, level = here, level + 1
+        here = np.flatnonzero((level_of < 0) & (above >= 0) & (level_of[above] == level - 1))
+    if (level_of < 0).any():
+        row = int(np.argmax(level_of[code] < 0))
+        raise TableError(f"row {row}, {labels[code[row]]!r}, lies below itself; its parents form a cycle, break it")
+    return _assembled(levels, names, level_of[code], place[code])
+
+
+def _assembled(
+    parents: list[np.ndarray], names: list[tuple[list[str], np.ndarray]], level: np.ndarray, place: np.ndarray
+) -> Regions:
+    """Put levels below each other, with copies of regions that end early, and one region above several roots.
+
+    Args:
+        parents: the places, on the level above, of the regions of every level; those of the first say nothing.
+        names: of every level the names, and the number of each region's among them.
+        level, place: of every row's region.
+    """
+    parents[0] = np.zeros_like(parents[0])
+    added = len(parents[0]) > 1
+    if added:
+        parents, names, level = (
+            [np.zeros(1, np.int64), *parents],
+            [([ABOVE_ALL], np.zeros(1, np.int64)), *names],
+            level + 1,
+        )
+    first = np.cumsum([0, *map(len, parents)])  # regions without copies, numbered level by level
+    start, position = np.zeros(int(first[-1]), np.int64), np.zeros(int(first[-1]), np.int64)
+    who, links, copied, level_start = [np.zeros(1, np.int64)], [np.full(1, -1)], [], [0, 1]
+    for depth in range(1, len(parents)):
+        real = position[first[depth - 1] + parents[depth]]
+        ends = np.ones(len(who[-1]), bool)
+        ends[real] = False
+        copied.append(ends)
+        above = np.concatenate([real, np.flatnonzero(ends)])
+        order = np.argsort(above, kind="stable")
+        numbers = np.concatenate([np.arange(first[depth], first[depth + 1]), who[-1][ends]])[order]
+        links.append(level_start[-2] + above[order])
+        who.append(numbers)
+        position[numbers], start[numbers] = np.arange(len(numbers)), level_start[-1]
+        level_start.append(level_start[-1] + len(numbers))
+    parent, index = np.concatenate(links), start + position
+    n, n_inner = len(parent), level_start[-2]
+    first_child = np.append(np.searchsorted(parent[1:], np.arange(n_inner)) + 1, np.full(n - n_inner + 1, n))
+    padded = np.concatenate([*copied, np.zeros(len(who[-1]), bool)])
+    region = index[first[level] + place]
+    paths = LazyPaths(parents, names, first, np.concatenate(who), added)
+    tree = Hierarchy(paths, parent, first_child, np.array(level_start), np.full(n, -1), padded)  # pyright: ignore
+    return Regions(tree, region)
+
+
+@dataclass(frozen=True, eq=False)
+class LazyPaths(Sequence[tuple[str, ...]]):
+    """The paths of all regions, each made when it is asked for: ten million tuples of text would take minutes.
+
+    A copy has the path of its region, and the region put above several roots stands in no path but its own.
+    """
+
+    parents: list[np.ndarray]
+    names: list[tuple[list[str], np.ndarray]]
+    first: np.ndarray
+    who: np.ndarray
+    added: bool
+
+    def __len__(self) -> int:
+        return len(self.who)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self))))
+        number = int(self.who[index])
+        depth = int(np.searchsorted(self.first, number, side="right")) - 1
+        place, path = number - int(self.first[depth]), []
+        top = 1 if self.added and depth else 0
+        for level in range(depth, top - 1, -1):
+            labels, label = self.names[level]
+            path.append(labels[int(label[place])])
+            place = int(self.parents[level][place])
+        return tuple(reversed(path))
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return (self[i] for i in range(len(self)))

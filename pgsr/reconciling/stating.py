@@ -1,0 +1,227 @@
+"""The problem that a table states: the nearest numbers that add up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy  # which imports its submodules when they are used
+
+from pgsr.data.views import View
+from pgsr.engines.losses import Norm
+from pgsr.errors import ProblemError
+from pgsr.noise.measurement import Totals
+from pgsr.problems.conditions import UNBOUNDED, Cells, Condition, Conditions, Either, cells, state, total
+from pgsr.problems.problem import Problem
+from pgsr.reconciling.layout import Layout
+from pgsr.reconciling.measured import Measured
+from pgsr.reconciling.whole_numbers import WholeNumbers, whole_numbers
+
+FAINT = 1024
+"""A leaf that nothing measured has this part of the smallest weight, so that the answer is one and not many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is asked of the cells besides that they add up; the attributes are the arguments of `reconcile`."""
+
+    integer: bool = True
+    nonnegative: bool = True
+    norm: Norm = 2
+    monotone: bool = False
+    totals: int | Mapping[tuple[str, ...], int] | None = None
+    where: Sequence[Condition | Either] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """The problem of a table.
+
+    Attributes:
+        problem: what methods solve.
+        layout: where the table's cells are in it.
+        numbers: its integers.
+    """
+
+    problem: Problem
+    layout: Layout
+    numbers: WholeNumbers
+
+    def cells_of(self, values: np.ndarray) -> np.ndarray:
+        """Give the table's cells of an estimate's values; shape (regions, sizes), int64 or float64."""
+        found = values.ravel()[self.layout.place].reshape(self.layout.of.n_regions, self.layout.n_sizes)
+        return found if self.numbers.unit == 1 else found * self.numbers.unit
+
+
+def stated(found: Measured, asked: Asked) -> Stated:
+    """State the problem of a table.
+
+    Raises:
+        ProblemError: conditions do not fit the table, or numbers are too large.
+    """
+    tree, (value, weight) = found.tree, _with_faint_leaves(found)
+    conditions = _conditions(found, asked)
+    known = _known_totals(found, asked)
+    there = weight > 0
+    chained = asked.integer and bool((value[there] != np.floor(value[there])).any())
+    by_region = bool((weight == weight[:, :1]).all())
+    if asked.monotone and (chained or not by_region):
+        raise ProblemError(
+            "values are fractions, and ordered whole numbers are found for whole values alone; round them, or ask for "
+            "integer=False"
+            if chained
+            else "a region has other weights, or missing values, at some of its sizes, which ordered sizes do not "
+            "take; give one weight per region, and a value at every size"
+        )
+    columns = len(found.sizes) == 1 or (by_region and not chained)
+    numbers = whole_numbers(
+        value,
+        weight,
+        integer=asked.integer,
+        levels=1 + (1 + chained) * tree.n_levels,
+        largest=max(_largest(conditions), 0 if known is None else int(np.abs(known).max())),
+    )
+    fractional = [numbers.fractional[tree.level(level)].any() for level in range(tree.n_levels)]
+    layout = Layout.made(tree, found.sizes, [1 + bool(some) for some in fractional], branches=not columns)
+    problem = _problem(layout, numbers, asked, known)
+    if conditions is not None:
+        problem = replace(problem, conditions=_placed(conditions, layout, numbers.unit))
+    return Stated(problem, layout, numbers)
+
+
+def _problem(layout: Layout, numbers: WholeNumbers, asked: Asked, known: np.ndarray | None) -> Problem:
+    """State the problem of these numbers, without conditions."""
+    values, weights = zip(*numbers.links, strict=True)
+    w = layout.table(weights)
+    groups = None if known is None else np.rint(known / numbers.unit).astype(np.int64)
+    every = groups is not None and len(groups) > 1
+    return Problem(
+        "a table",
+        layout.tree,
+        View.CUMULATIVE if asked.monotone else View.COUNTS,
+        layout.table(values),
+        layout.n_columns - 1,
+        groups,
+        norm=asked.norm,
+        integer=asked.integer,
+        nonnegative=asked.nonnegative,
+        monotone=asked.monotone,
+        totals=None if groups is None else Totals.REGIONS if every else Totals.ROOT,
+        weights=w[:, 0] if (w == w[:, :1]).all() else w,
+    )
+
+
+def _with_faint_leaves(found: Measured) -> tuple[np.ndarray, np.ndarray]:
+    """Give leaves that nothing measured an even share of what their parent's others leave, with a small weight.
+
+    Nothing tells how several of them share what is left. Without a weight there would be many answers.
+    """
+    tree, weight = found.tree, found.weight
+    unknown = weight[tree.leaves] == 0
+    if not unknown.any():
+        return found.value, weight
+    value, weight = found.value.copy(), weight.copy()
+    least = weight[weight > 0].min(initial=np.inf)
+    if tree.n_levels == 1 or not np.isfinite(least):
+        raise ProblemError("no row has a value, so there is nothing to be near to; give values")
+    level = tree.n_levels - 2
+    here = tree.level(level)
+    padded = np.zeros(weight.shape)
+    padded[tree.leaves] = unknown
+    left = np.nan_to_num(value[here]) - tree.sum_children(np.nan_to_num(value), level)
+    share = np.maximum(0.0, np.floor(left / np.maximum(1, tree.sum_children(padded, level))))
+    rows, sizes = np.nonzero(unknown)
+    value[tree.leaves.start + rows, sizes] = share[tree.parent[tree.leaves][rows] - here.start, sizes]
+    weight[tree.leaves.start + rows, sizes] = least / FAINT
+    return value, weight
+
+
+def _known_totals(found: Measured, asked: Asked) -> np.ndarray | None:
+    """Find the totals that are conditions: the root's, shape (1,), or every region's, shape (regions,)."""
+    if isinstance(asked.totals, Mapping):
+        known = [asked.totals.get(path) for path in found.tree.paths]
+        return None if None in known else np.array(known)
+    return None if asked.totals is None else np.array([asked.totals])
+
+
+def _conditions(found: Measured, asked: Asked) -> Conditions | None:
+    """Find what was stated of the cells, regions by the sizes of the table."""
+    said = list(asked.where)
+    if isinstance(asked.totals, Mapping) and _known_totals(found, asked) is None:
+        last = _label_of(found, len(found.sizes) - 1)
+        said += [
+            (cells(path, size=last) if asked.monotone else total(path)) == number
+            for path, number in asked.totals.items()
+        ]
+    stated = None
+    if said:
+        labels = np.array([_label_of(found, i) for i in range(len(found.sizes))])
+        place = Cells(found.tree, View.COUNTS, int(labels.max()))
+        stated = _of_labels(state(said, place), labels)
+    if found.lower is None or found.upper is None:
+        return stated
+    low = np.where(np.isfinite(found.lower), found.lower, -UNBOUNDED).astype(np.int64)
+    high = np.where(np.isfinite(found.upper), found.upper, UNBOUNDED).astype(np.int64)
+    held = replace(Conditions.none(*found.shape), lower=low, upper=high, sources=None, stated=("fixed cells",))
+    return held if stated is None else held.and_also(stated)
+
+
+def _label_of(found: Measured, column: int) -> int:
+    """Give the number by which conditions name a size: itself, or its place among the names."""
+    label = found.sizes[column]
+    return label if isinstance(label, int) else column
+
+
+def _of_labels(stated: Conditions, labels: np.ndarray) -> Conditions:
+    """Keep the sizes that the table has; there are no groups of the others."""
+    n_regions, n_sizes = stated.lower.shape
+    absent = np.ones(n_sizes, bool)
+    absent[labels] = False
+    if (stated.lower[:, absent] > 0).any() or (stated.upper[:, absent] < 0).any():
+        size = int(np.flatnonzero(absent & ((stated.lower > 0) | (stated.upper < 0)).any(axis=0))[0])
+        raise ProblemError(
+            f"a condition needs cells of size {size}, which no row of the table has; add rows, or correct it"
+        )
+    if stated.choices is not None:
+        raise ProblemError("choices between conditions are not taken for tables; state a Problem and its where")
+    column = np.full(n_sizes, -1)
+    column[labels] = np.arange(len(labels))
+    rows = stated.rows.tocoo()
+    region, size = np.divmod(rows.col, n_sizes)
+    kept = column[size] >= 0
+    at = rows.row[kept], region[kept] * len(labels) + column[size[kept]]
+    matrix = scipy.sparse.csr_array((rows.data[kept], at), shape=(len(stated.row_lower), n_regions * len(labels)))
+    return replace(stated, lower=stated.lower[:, labels], upper=stated.upper[:, labels], rows=matrix, sources=None)
+
+
+def _placed(stated: Conditions, layout: Layout, unit: float) -> Conditions:
+    """State the same of the problem's cells, in its unit."""
+    shape = layout.tree.n_regions, layout.n_columns
+    none = Conditions.none(*shape)
+    lower, upper = none.lower.ravel(), none.upper.ravel()
+    times, place = round(1 / unit), layout.place
+    lower[place], upper[place] = _times(stated.lower.ravel(), times), _times(stated.upper.ravel(), times)
+    rows = scipy.sparse.csr_array(
+        (stated.rows.data, place[stated.rows.indices], stated.rows.indptr), shape=(len(stated.row_lower), lower.size)
+    )
+    return replace(
+        stated,
+        lower=lower.reshape(shape),
+        upper=upper.reshape(shape),
+        rows=rows,
+        row_lower=_times(stated.row_lower, times),
+        row_upper=_times(stated.row_upper, times),
+        sources=None,
+    )
+
+
+def _times(bound: np.ndarray, times: int) -> np.ndarray:
+    """Multiply bounds, but for those that stand for none."""
+    return np.where(np.abs(bound) >= UNBOUNDED, bound, bound * times)
+
+
+def _largest(stated: Conditions | None) -> int:
+    """The largest number of some conditions."""
+    if stated is None:
+        return 0
+    every = (stated.lower, stated.upper, stated.row_lower, stated.row_upper)
+    return max(int(np.abs(part[np.abs(part) < UNBOUNDED]).max(initial=0)) for part in every)

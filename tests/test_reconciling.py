@@ -1,0 +1,275 @@
+"""Noisy tables of others made consistent: against exhaustive search, in every kind of frame."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pgsr
+from pgsr import reconcile
+from pgsr.errors import MethodError, ProblemError, TableError
+from pgsr.problems.conditions import cells, total
+
+LEVELS = ["nation", "state", "county"]
+COUNTIES = [("GA", "a"), ("GA", "b"), ("MI", "c")]
+
+
+def table_of(rng, sizes, *, fractions, missing=0.0, repeated=False) -> pd.DataFrame:
+    """A noisy table of one nation, two states and three counties, some of its rows left out."""
+    regions = [(None, None), ("GA", None), ("MI", None), *COUNTIES]
+    rows = [("US", *region, size) for region in regions for size in sizes]
+    if repeated:
+        rows += [rows[int(i)] for i in rng.integers(len(rows), size=2)]
+    frame = pd.DataFrame(rows, columns=[*LEVELS, "size"])
+    frame["n"] = rng.normal(1.2, 2, len(frame))
+    if not fractions:
+        frame["n"] = frame["n"].round().astype(int)
+    frame["w"] = rng.integers(1, 5, len(frame)) if not fractions else rng.uniform(0.2, 3, len(frame))
+    return frame[rng.random(len(frame)) >= missing].sample(frac=1, random_state=int(rng.integers(2**31)))
+
+
+def least_objective(frame: pd.DataFrame, sizes, most: int, total: int | None) -> float:
+    """The least weighted distance of the rows from any whole numbers 0..most of the counties, by trying all."""
+    best = np.inf
+    for leaves in itertools.product(range(most + 1), repeat=len(COUNTIES) * len(sizes)):
+        x = np.reshape(leaves, (len(COUNTIES), len(sizes)))
+        if total is not None and x.sum() != total:
+            continue
+        best = min(best, distance(frame, x, sizes))
+    return best
+
+
+def distance(frame: pd.DataFrame, x: np.ndarray, sizes) -> float:
+    """Sum w (x - n)^2 over the rows, with cells added up from the counties row by row."""
+    found = 0.0
+    for row in frame.itertuples():
+        inside = [
+            x[i, sizes.index(row.size)]
+            for i, (state, county) in enumerate(COUNTIES)
+            if (pd.isna(row.state) or row.state == state) and (pd.isna(row.county) or row.county == county)
+        ]
+        found += row.w * (sum(inside) - row.n) ** 2
+    return found
+
+
+@pytest.mark.parametrize("fractions", [False, True])
+@pytest.mark.parametrize(("sizes", "most", "total"), [([7], 6, None), ([0, 1], 3, None), ([1, 5], 3, 4)])
+def test_equals_brute_force(fractions, sizes, most, total):
+    rng = np.random.default_rng(len(sizes) + 10 * fractions + 100 * (total or 0))
+    for _ in range(4):
+        frame = table_of(rng, sizes, fractions=fractions, repeated=True)
+        done = reconcile(frame, LEVELS, "n", size="size", weights="w", totals=total)
+        assert done.status.name == "OPTIMAL"
+        assert done.certificate.optimal, "in exact integers"
+        best = least_objective(frame, sizes, most, total)
+        assert done.objective == pytest.approx(best, rel=1e-5)
+        assert done.levels[0].sums_off_after == done.levels[1].sums_off_after == 0
+        leaves = done.table.dropna(subset="county").drop_duplicates(["county", "size"])
+        leaves = leaves.pivot(index="county", columns="size", values="reconciled").loc[["a", "b", "c"]].to_numpy()
+        assert distance(frame, leaves, sizes) == pytest.approx(best, rel=1e-5)
+        assert total is None or leaves.sum() == total
+
+
+def test_missing_cells_are_unknowns():
+    rng = np.random.default_rng(5)
+    for _ in range(8):
+        frame = table_of(rng, [0, 1], fractions=False, missing=0.35)
+        frame = pd.concat([frame, pd.DataFrame([("US", "GA", "a", 0, 2, 1)], columns=frame.columns)])  # never empty
+        try:
+            done = reconcile(frame, LEVELS, "n", size="size", weights="w")
+        except TableError:
+            continue
+        known = {(s, c) for s, c in zip(frame.state, frame.county, strict=True) if isinstance(c, str)}
+        if len(known) < 3 or set(frame["size"]) != {0, 1}:
+            continue  # a county without any row is no part of the tree
+        best = least_objective(frame, [0, 1], 4, None)
+        # An unknown leaf has a faint weight, 1/1024 of the least: it may move the answer by no more than this.
+        assert best - 1e-9 <= done.objective <= best + 1 * 6 * 8**2 / 1024
+
+
+def test_a_hole_is_filled_with_what_is_left():
+    frame = {"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, None]}
+    done = reconcile(frame, ["nation", "state"], "n")
+    assert done.table["reconciled"].tolist() == [9, 7, 2]
+    assert done.cells.measured.tolist() == [True, True, False]
+
+
+def test_levels_and_parents_without_rows_are_unknowns():
+    frame = {"county": ["a", "b", "c"], "state": ["GA", "GA", "MI"], "n": [3, -2, 4]}
+    done = reconcile(frame, ["state", "county"], "n")
+    assert done.table["reconciled"].tolist() == [3, 0, 4]
+    assert dict(zip(done.cells.region, done.cells.reconciled, strict=True)) == {
+        "(all)": 7,
+        "GA": 3,
+        "MI": 4,
+        "GA/a": 3,
+        "GA/b": 0,
+        "MI/c": 4,
+    }
+
+
+def test_ids_and_parents_give_the_same_as_levels():
+    rng = np.random.default_rng(2)
+    frame = table_of(rng, [3], fractions=True).sort_values(LEVELS)
+    frame["id"] = frame.county.fillna(frame.state).fillna("US")
+    frame["up"] = np.where(frame.county.notna(), frame.state, np.where(frame.state.notna(), "US", None))
+    by_level = reconcile(frame, LEVELS, "n", weights="w")
+    by_parent = reconcile(frame, {"id": "up"}, "n", weights="w")
+    assert by_level.objective == pytest.approx(by_parent.objective)
+    assert by_level.table["reconciled"].sum() == by_parent.table["reconciled"].sum()
+
+
+def test_branches_that_end_early():
+    frame = {
+        "nation": ["US"] * 5,
+        "state": [None, "GA", "GA", "GA", "DC"],
+        "county": [None, None, "a", "b", None],
+        "n": [20, 8, 4, 5, 9],
+    }
+    done = reconcile(frame, LEVELS, "n")
+    found = done.table["reconciled"]
+    assert found[0] == found[1] + found[4]
+    assert found[1] == found[2] + found[3]
+    assert [level.cells for level in done.levels] == [1, 2, 2]
+    assert [level.sums_off for level in done.levels] == [1, 1, 0]
+
+
+def test_real_numbers_are_the_projection():
+    """Against SciPy's bounded least squares on the leaves."""
+    from scipy.optimize import lsq_linear
+
+    rng = np.random.default_rng(3)
+    frame = table_of(rng, [0], fractions=True)
+    done = reconcile(frame, LEVELS, "n", weights="w", integer=False)
+    sums = np.array(
+        [
+            [(pd.isna(s) or s == state) and (pd.isna(c) or c == county) for state, county in COUNTIES]
+            for s, c in zip(frame.state, frame.county, strict=True)
+        ],
+        float,
+    )
+    root = np.sqrt(frame.w.to_numpy())
+    peer = lsq_linear(root[:, None] * sums, root * frame.n.to_numpy(), (0, np.inf), tol=1e-12)
+    assert np.abs(sums @ peer.x - done.table["reconciled"]).max() < 1e-4
+    assert done.certificate.gap < 1e-9
+    free = reconcile(frame, LEVELS, "n", weights="w", integer=False, nonnegative=False)
+    plain = np.linalg.lstsq(root[:, None] * sums, root * frame.n.to_numpy(), rcond=None)[0]
+    assert np.abs(sums @ plain - free.table["reconciled"]).max() < 1e-6
+
+
+def test_fixed_cells_and_conditions_hold():
+    frame = pd.DataFrame(
+        {"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, -1], "exact": [True, False, False]}
+    )
+    done = reconcile(frame, ["nation", "state"], "n", fixed="exact")
+    assert (done.table["reconciled"][0], done.objective) == (9, 5)
+    done = reconcile(frame, ["nation", "state"], "n", where=cells(("US", "MI")) >= 3)
+    assert done.table["reconciled"].tolist() == [9, 6, 3]
+    assert reconcile(frame, ["nation", "state"], "n", totals=4).table["reconciled"].tolist() == [4, 4, 0]
+    halves = frame.assign(n=[9.5, 7.25, -1])
+    done = reconcile(halves, ["nation", "state"], "n", where=cells(("US", "MI")) >= 3)
+    assert done.certificate.violations["conditions"] == 0
+    assert done.table["reconciled"].tolist()[2] == 3
+
+
+def test_known_totals_of_regions():
+    rows = [("US", None, s, n) for s, n in [(1, 5), (2, 4)]] + [("US", "GA", s, n) for s, n in [(1, 3), (2, -1)]]
+    rows += [("US", "MI", 1, 2), ("US", "MI", 2, 4)]
+    frame = pd.DataFrame(rows, columns=["nation", "state", "size", "n"])
+    known = {("US",): 10, ("US", "GA"): 4, ("US", "MI"): 6}
+    done = reconcile(frame, ["nation", "state"], "n", size="size", totals=known)
+    assert done.status.name == "OPTIMAL"
+    assert done.table.groupby("state", dropna=False).reconciled.sum().tolist() == [4, 6, 10]
+    one = reconcile(frame, ["nation", "state"], "n", size="size", totals={("US", "GA"): 4}, integer=False)
+    assert one.table[one.table.state == "GA"].reconciled.sum() == pytest.approx(4, abs=1e-5)
+    with pytest.raises(MethodError, match="give method="):
+        reconcile(frame, ["nation", "state"], "n", size="size", where=total(("US", "GA")) >= 4)
+
+
+def test_cumulative_counts_do_not_fall():
+    rows = [("US", state, size) for state in (None, "GA", "MI") for size in range(4)]
+    frame = pd.DataFrame(rows, columns=["nation", "state", "size"]).assign(n=[1, 7, 5, 9, 2, 1, 4, 3, 0, 5, 4, 6])
+    done = reconcile(frame, ["nation", "state"], "n", size="size", monotone=True)
+    assert done.certificate.feasible
+    assert done.certificate.gap < 0.1
+    found = done.table.reconciled.to_numpy().reshape(3, 4)
+    assert (np.diff(found) >= 0).all()
+    assert (found[0] == found[1] + found[2]).all()
+    real = reconcile(frame, ["nation", "state"], "n", size="size", monotone=True, integer=False)
+    assert real.objective <= done.objective + 1e-9
+
+
+BAD = [
+    ({"state": [None, None, "MI"]}, {}, "row 0 names no region in 'state'"),
+    ({"nation": ["US", None, "US"]}, {}, "row 1 names 'GA' in 'state' and nothing in 'nation'"),
+    ({"n": [1.0, np.inf, 2]}, {}, "row 1 has an infinite 'n'"),
+    ({"n": ["1", "2", "3"]}, {}, "'n' holds .*string, no numbers"),
+    ({"w": [1, np.inf, 2]}, {"weights": "w"}, "row 1 has the weight inf; give a finite number"),
+    ({"w": [1, 1, -2]}, {"weights": "w"}, "row 2 has the weight -2"),
+    ({"w": [1, 0, 2]}, {"variance": "w"}, "row 1 has the variance 0; .* hold a number that is known exactly by fixed="),
+    ({"w": [1, 1, 1]}, {"weights": "w", "variance": "w"}, "give one of them"),
+    ({"f": [1, 1, 1]}, {"fixed": "f"}, "row 2 is fixed and 'n' is -1; .*not negative"),
+    ({"f": [1, 1, 1], "n": [9, 7, 1]}, {"fixed": "f"}, r"row 0 \(US\) is fixed at 9, and .* at most 8; correct"),
+    ({"f": [1, 1, 0], "n": [5, 7, 1]}, {"fixed": "f"}, r"row 0 \(US\) is fixed at 5, and .* at least 7; correct"),
+    ({"reconciled": [1, 1, 0]}, {}, "column 'reconciled' already; rename it"),
+    ({}, {"value": "m"}, "no column 'm'; its columns are"),
+    ({"n": [None, None, None]}, {}, "nothing to be near to|no numbers"),
+]
+
+
+@pytest.mark.parametrize(("columns", "options", "sentence"), BAD)
+def test_bad_rows_are_named(columns, options, sentence):
+    frame = pd.DataFrame({"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, -1], **columns})
+    hierarchy = ["state"] if "state" in columns else ["nation", "state"]
+    with pytest.raises((TableError, ProblemError), match=sentence):
+        _ = reconcile(frame, hierarchy, **{"value": "n", **options}).table
+
+
+def test_bad_parents_are_named():
+    frame = {"id": ["US", "GA", "MI"], "up": [None, "US", "USA"], "n": [1, 2, 3]}
+    with pytest.raises(TableError, match="row 2, 'MI', lies below 'USA', which no row has in 'id'; add a row"):
+        reconcile(frame, {"id": "up"}, "n")
+    with pytest.raises(TableError, match="row 1, 'GA', lies below itself; its parents form a cycle"):
+        reconcile({**frame, "up": [None, "MI", "GA"]}, {"id": "up"}, "n")
+    with pytest.raises(TableError, match="row 1 has nothing in 'id'"):
+        reconcile({**frame, "id": ["US", None, "MI"], "up": [None, "US", "US"]}, {"id": "up"}, "n")
+    with pytest.raises(TableError, match="row 3, 'GA', has another parent than an earlier row"):
+        reconcile(
+            {"id": ["US", "GA", "MI", "GA"], "up": [None, "US", "US", "MI"], "n": [1, 2, 3, 4]}, {"id": "up"}, "n"
+        )
+
+
+def test_frames_come_back_as_what_they_were():
+    import duckdb
+    import pyarrow as pa
+
+    noisy = {"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, -1]}
+    for frame in (noisy, pd.DataFrame(noisy), pa.table(noisy), duckdb.from_arrow(pa.table(noisy))):
+        table = reconcile(frame, ["nation", "state"], "n").table
+        assert type(table) is type(frame)
+        columns = (
+            table
+            if isinstance(table, dict | pd.DataFrame)
+            else table.to_arrow_table()
+            if hasattr(table, "df")
+            else table
+        )
+        columns = columns.to_pandas() if isinstance(columns, pa.Table) else columns
+        assert list(columns["reconciled"]) == [8, 8, 0]
+
+
+def test_polars_frames_come_back_as_polars():
+    polars = pytest.importorskip("polars", reason="Polars is not installed")
+    frame = polars.DataFrame({"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, -1]})
+    table = reconcile(frame, ["nation", "state"], "n").table
+    assert isinstance(table, polars.DataFrame)
+    assert table["reconciled"].to_list() == [8, 8, 0]
+    with pytest.raises(TableError, match=r"collect\(\) it first"):
+        reconcile(frame.lazy(), ["nation", "state"], "n")
+
+
+def test_reconcile_is_imported_when_it_is_used():
+    assert pgsr.reconcile is reconcile
+    with pytest.raises(AttributeError, match="no attribute 'reconciles'"):
+        _ = pgsr.reconciles
