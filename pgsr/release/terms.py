@@ -12,8 +12,8 @@ from pgsr.data.views import View
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Method, PostProcess
 from pgsr.noise import Geometric, Noise
-from pgsr.noise.by_groups import ViewRule
 from pgsr.noise.measurement import Measurement, Totals
+from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.per_level import LevelNoise

@@ -14,8 +14,8 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.split_view import Split
 from pgsr.errors import BudgetError
-from pgsr.noise.by_groups import ViewRule
 from pgsr.noise.thresholds import split_by
+from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.budget import Number, exact
 from pgsr.publishing.errors import ConfigError
 
