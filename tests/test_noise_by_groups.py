@@ -131,10 +131,11 @@ def test_refusals():
 
 @pytest.mark.parametrize(
     "state",
-    [Problem.isotonic, Problem.m_c, Problem.m_h, Problem.naive, Problem.mean_consistency],
+    [Problem.isotonic, Problem.m_h, Problem.naive, Problem.mean_consistency],
     ids=lambda s: s.__name__,
 )
 def test_problems_of_one_view_refuse_several(state):
+    """All but M_c, for which ranks are costs of cumulative counts."""
     with pytest.raises(PgsrError, match=r"several views \(4 regions cumulative, 5 regions ranked\); measure that view"):
         state(MIXED)
 

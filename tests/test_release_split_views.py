@@ -500,10 +500,10 @@ def test_a_stand_in_of_a_file(tmp_path, columns):
     write_tables(tmp_path)
     rows = pd.DataFrame({"region": ["a", "a", "b", "b"], columns[0]: [1, 2, 1, 900], columns[1]: [40, 20, 50, 3]})
     rows.to_csv(tmp_path / "older.csv", index=False)
-    keys = "" if columns[0] == "group_size" else 'size = "size"\ngroups = "number"\nfactor = "1/2"\n'
+    keys = "" if columns[0] == "group_size" else 'size = "size"\ngroups = "number"\nfactor = "3/2"\n'
     tables = f'{TABLES}[stand_in]\nfile = "older.csv"\n{keys}'
     read = ReleaseConfig.read(write_config(tmp_path, "kuo", view='"split"', tables=tables))
-    assert read.terms.stand_in == StandIn((0, 90, 20, 3), "1/2" if keys else 1)
+    assert read.terms.stand_in == StandIn((0, 90, 20, 3), "3/2" if keys else "1/2")
     folder = publish(read).folder
     assert known(folder)[0].stand_in == read.terms.stand_in
 

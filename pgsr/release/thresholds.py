@@ -37,7 +37,7 @@ class StandIn:
     """
 
     counts: Sequence[int]
-    factor: Number = Fraction(1)
+    factor: Number = Fraction(1, 2)
 
     def __post_init__(self) -> None:
         found = tuple(self.counts)

@@ -84,7 +84,7 @@ parent = "parent"
 # file = "counts-2020.csv"       #   counts.csv of an earlier release. Thresholds of all regions follow from its shape
 # size = "group_size"            #   and their public numbers of groups
 # groups = "n_groups"
-# factor = "1"                   #   larger for more ranks
+# factor = "1/2"                 #   larger for more ranks
 
 # [limits]
 # gibibytes = 6                  # memory for reading

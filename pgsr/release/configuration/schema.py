@@ -224,8 +224,8 @@ _STAND_IN = Table(
         Key(
             "factor",
             forms.EXACT,
-            "How many groups of one size, in units of the noise, are enough for a cumulative count of their own.",
-            "1",
+            "How many groups of one size are enough for a cumulative count of their own.",
+            "1/2",
         ),
     ),
     one_of=FILE_OR_QUERY,
