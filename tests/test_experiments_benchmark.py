@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from pgsr import Status
+from pgsr.experiments import quoted
 from pgsr.experiments.engine.experiment import Cell, Trial
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Finding
@@ -20,8 +21,9 @@ from pgsr.experiments.ours.benchmark import tables
 from pgsr.experiments.ours.benchmark.arms import ARMS, CURATOR, RIVALS
 from pgsr.experiments.ours.benchmark.data import DATA
 from pgsr.experiments.ours.benchmark.data.census import SMALL
-from pgsr.experiments.ours.benchmark.releases import bottom_up, posterior_split
+from pgsr.experiments.ours.benchmark.releases import bottom_up, posterior_leaves, posterior_split, two_stage
 from pgsr.experiments.ours.benchmark.standings import Standings, critical_difference, ranked
+from pgsr.experiments.ours.rivals import labelled_groups, partitions
 from pgsr.experiments.report.recommended import recommended, worst_cases
 from pgsr.noise import split_by
 
@@ -144,6 +146,36 @@ def test_an_arm_without_a_curator_never_wins() -> None:
     assert local[0] not in found["winners"]
     assert local[0] not in found["recommended"]
     assert f"| {local[0]} | **5" in found["errors"], "its errors are shown with the others"
+
+
+def test_tables_wait_for_results(tmp_path, monkeypatch) -> None:
+    """Without published results a sentence stands in every table's place; with them the tables do."""
+    names = [f"B1.{name}" for name in tables.OF_RESULTS]
+    values = quoted.quotations(tmp_path)
+    assert {values[name] for name in names} == {quoted.waiting("B1")}
+    assert "| posterior, split |" in values["B1.arms"]
+    found = results()
+    monkeypatch.setattr(quoted, "published", lambda experiments, folder: [(b1.EXPERIMENT, None, found)])
+    assert [quoted.quotations(tmp_path)[name] for name in names] == [text for _, text in tables.of_results(found)]
+
+
+PEAKS = {
+    ("Black", posterior_split.ARM): 421,
+    ("Taxi", posterior_split.ARM): 419,
+    ("Black", posterior_leaves.ARM): 397,
+    ("Black", partitions.ARM): 325,
+    ("Taxi", two_stage.ARM): 317,
+    ("Census", labelled_groups.ARM): 214,
+}
+"""Measured peaks in megabytes, on two cores, at epsilon 1/10."""
+
+
+def test_the_memory_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No cell takes more than is set aside for it, nor is several times as much set aside at any of these shapes."""
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    for (name, arm), peak in PEAKS.items():
+        data = next(each for each in DATA if each.name.startswith(name))
+        assert peak <= b1.EXPERIMENT.memory(data, arm, {}) / 1e6 <= 3 * peak, (name, arm.label)
 
 
 def trial(arm, data) -> Trial:
