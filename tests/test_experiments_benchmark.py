@@ -130,7 +130,7 @@ def test_tables_say_what_is_there() -> None:
     assert tuple(found) == tables.OF_RESULTS
     standings = found["standings"].splitlines()
     assert len(standings) == 2 + len(ARMS)
-    assert standings[2].startswith("| posterior, split | 1.0 (1.0 to 1.0) | 1.00 | 1.00 | 2.00 | 0.50, at most 0.5 |")
+    assert standings[2].startswith("| posterior, split | 1.0 (1.0 to 1.0) | 1.00 | 1.00 | 2.00 | 0.50, at most 0.50 |")
     assert "| d | 0.1 | **posterior, split** 5.0, 2.0 x bound; " in found["winners"]
     assert found["errors"].count("| release |") == 2
     assert "posterior, split: 1.0 |" in found["recommended"]

@@ -54,7 +54,7 @@ def standings_table(frame: "pd.DataFrame", errors: LevelErrors, times: LevelErro
         rows.append((
             label, f"{standings.ranks[place]:.1f} ({low:.1f} to {high:.1f})", _times(mean[place]), _times(worst[place]),
             _times(float(np.exp(np.mean(np.log(bound))))) if bound else "",
-            f"{fmean(seconds):.2f}, at most {max(seconds):.1f}" if seconds else "",
+            f"{fmean(seconds):.2f}, at most {max(seconds):.2f}" if seconds else "",
         ))  # fmt: skip
     heads = ("release", "mean rank", "times the best", "at worst", "times the bound", "seconds")
     return _table(heads, rows, numbers=range(1, 6))
