@@ -78,6 +78,18 @@ def test_bars_are_wide_where_arms_are_close() -> None:
     assert high.tolist() == [2, 2, 3]
 
 
+def test_replicates_that_an_arm_lacks_are_left_out_for_all() -> None:
+    """One replicate of `b` is missing, most of `c` are: so `c` has no results, and five replicates are compared."""
+    every = frame({("d", 1.0, arm): (value,) for arm, value in (("a", 10.0), ("b", 20.0), ("c", 5.0))})
+    lost = ((every["arm"] == "b") & (every["replicate"] == 3)) | ((every["arm"] == "c") & (every["replicate"] > 1))
+    (block,) = Standings.of(level_errors(every.loc[~lost], "emd"), ("a", "b", "c")).blocks
+    assert block.values.shape == (3, 1, 5)
+    assert ranked(block.own_scores).tolist() == [1, 2, 3]
+    assert np.isinf(block.own_scores[2])
+    only = every.loc[((every["arm"] == "a") == (every["replicate"] < 3)) & (every["arm"] != "c")]
+    assert not Standings.of(level_errors(only, "emd"), ("a", "b")).blocks, "they have no replicate in common"
+
+
 def test_nemenyi_as_printed() -> None:
     """Demsar 2006, table 5: critical values 2.343 for 3 classifiers and 3.164 for 10, times the square root."""
     assert critical_difference(3, 14) == pytest.approx(2.343 * (3 * 4 / (6 * 14)) ** 0.5, rel=1e-3)

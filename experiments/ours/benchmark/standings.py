@@ -65,7 +65,9 @@ class Standings:
 
     @classmethod
     def of(cls, errors: LevelErrors, arms: Sequence[str]) -> "Standings":
-        """Collect the blocks of these arms; replicates that an arm with results lacks are left out for all.
+        """Collect the blocks of these arms; replicates that an arm lacks are left out for all.
+
+        An arm that lacks more than half of the replicates has no results. Where nothing is left there is no block.
 
         Example:
             >>> from pgsr.experiments.engine.summary import LevelError
@@ -78,8 +80,9 @@ class Standings:
         for data, epsilon in errors.values_of("data", "epsilon"):
             here = errors.where(data=data, epsilon=epsilon)
             rows = {(row.arm, row.level): row.values for row in here if row.arm in arms}
-            if rows:
-                blocks.append(Block(data, epsilon, _values(rows, arms, here.n_levels)))
+            values = _values(rows, arms, here.n_levels)
+            if values.size and not np.isnan(values).all():
+                blocks.append(Block(data, epsilon, values))
         return cls(tuple(arms), tuple(blocks))
 
     @cached_property
@@ -142,11 +145,13 @@ def ranked(scores: np.ndarray) -> np.ndarray:
 
 
 def _values(rows: Mapping[tuple[str, int], Mapping[int, float]], arms: Sequence[str], n_levels: int) -> np.ndarray:
-    shared = sorted(set.intersection(*(set(values) for values in rows.values())))
+    most = max((len(values) for values in rows.values()), default=0)
+    kept = {at: values for at, values in rows.items() if 2 * len(values) >= most}
+    shared = sorted(set.intersection(*(set(values) for values in kept.values()))) if kept else []
     lacking = [float("nan")] * len(shared)
     return np.array(
         [
-            [[rows[arm, level][r] for r in shared] if (arm, level) in rows else lacking for level in range(n_levels)]
+            [[kept[arm, level][r] for r in shared] if (arm, level) in kept else lacking for level in range(n_levels)]
             for arm in arms
         ]
     )

@@ -1,8 +1,8 @@
 """The release that mechanisms for one histogram make of a hierarchy: every leaf alone, and sums above.
 
 One entity lies in one leaf, so an epsilon-DP mechanism on every leaf, with draws of its own, is epsilon-DP as a whole
-(parallel composition), and sums cost nothing. The authors of these mechanisms release one histogram and say nothing of
-hierarchies, so all of epsilon goes to the leaves.
+(parallel composition), and sums cost nothing. The authors of these mechanisms release one histogram, or one tree over
+its cells, and say nothing of regions whose numbers of groups are public, so all of epsilon goes to the leaves.
 """
 
 from collections.abc import Callable, Sequence

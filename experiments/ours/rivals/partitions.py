@@ -23,7 +23,8 @@ It assumes nothing of the counts, and has no post-processing.
 
 Source: Blocki, Datta and Bonneau 2016, "Differentially private password frequency lists", NDSS 2016; Blocki 2019,
 "Differentially private integer partitions and their applications", for the bounded case. They prove an L1 error of
-O(sqrt(N) / epsilon) for N users and conjecture O(sqrt(N / epsilon)). Numbers of partitions in a box, and all
+O(sqrt(N) / epsilon) for N users and conjecture O(sqrt(N / epsilon)); their printed errors are of a list of passwords
+that is not here. Numbers of partitions in a box, and all
 probabilities on small worlds: `tests/test_experiments_rivals.py::test_partitions_by_enumeration`; growth:
 `tests/test_experiments_rivals.py::test_partitions_grow_as_conjectured`.
 """
