@@ -38,10 +38,10 @@ from pgsr.release import (
 )
 from pgsr.release.fact_tests import judge_facts
 from pgsr.release.facts import Fact
-from pgsr.release.folder import artefact, manifest
+from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.making import finish
 from pgsr.release.noise_law import families, judge
-from pgsr.release.preflight import require_arithmetic
+from pgsr.release.preflight import bytes_needed, n_ranks, rank_bytes, require_arithmetic
 from pgsr.release.rehearsals import is_rehearsal
 from pgsr.release.split_residuals import DOUBT
 from pgsr.release.thresholds import StandIn
@@ -656,6 +656,29 @@ def test_arithmetic_beyond_64_bits_is_refused():
         with pytest.raises(ReleaseError, match="more than 64 bits"):
             require_arithmetic(terms, CountOfCounts(alone, [[10**8, 1]]))
         require_arithmetic(replace(terms, ranks=10**5), CountOfCounts(alone, [[10**8, 1]]))
+
+
+def test_a_region_of_several_blocks_is_written_and_read(tmp_path, monkeypatch):
+    """Regions with more ranks than a block has rows, and several regions in one block."""
+    monkeypatch.setattr(released_tables, "_BLOCK_ROWS", 40)
+    wanted = config(tmp_path, threshold=(4, 3, 2))
+    folder = publish(wanted, rehearse=True).folder
+    assert pq.ParquetFile(folder / artefact.MEASUREMENT).num_row_groups > 5
+    expected = wanted.terms.mechanism(3).noise.measure(wanted.count(), Seeded(manifest.REHEARSAL_KEY))
+    for ours, theirs in zip(known(folder)[1].values, expected.values, strict=True):
+        assert np.array_equal(ours, theirs)
+
+
+def test_memory_of_ranks_is_asked_for():
+    """The nation's and the states' ranks, none of levels that are not measured, at most `ranks` of a region."""
+    terms = Terms("demo", 30, "1", Kind.KUO, view="split", threshold=4)
+    assert n_ranks(terms, TRUTH) == 3 * 36_000
+    assert n_ranks(replace(terms, ranks=100), TRUTH) == 133 * 100
+    assert n_ranks(replace(terms, kind=Kind.BOTTOM_UP), TRUTH) == 36_000
+    plain = Terms("demo", 30, "1", Kind.KUO)
+    assert n_ranks(plain, TRUTH) == 0
+    ours, without = bytes_needed(terms, TREE, TRUTH), bytes_needed(plain, TREE, TRUTH)
+    assert ours == without + rank_bytes(3 * 36_000)
 
 
 # Plans

@@ -197,9 +197,10 @@ def write_measurement(path: Path, measurement: Measurement, terms: Terms, facts:
     """Write the noisy values of every measured region: of every size 0..K, or of every rank where sizes are ranked."""
     rows = _Rows(measurement.hierarchy, measurement.totals, terms, facts)
     with pq.ParquetWriter(path, rows.schema, compression="zstd") as writer:
-        for regions in rows.blocks():
-            values = np.concatenate([measurement.row(region) for region in regions.tolist()])
-            writer.write_table(pa.table(rows.columns(regions, values), schema=rows.schema))
+        for regions, part in rows.blocks():
+            whole = [measurement.row(region) for region in regions.tolist()]
+            values = whole[0][part] if len(whole) == 1 else np.concatenate(whole)
+            writer.write_table(pa.table(rows.columns(regions, part, values), schema=rows.schema))
 
 
 def read_measurement(
@@ -221,18 +222,18 @@ def read_measurement(
                 f"sizes, at most {terms.min_size:,}..{terms.max_size:,}, need {wanted:,}"
             )
         memory.require(8 * int(rows.lengths.sum()), "the measurement")
-        found = [np.empty(0, np.int64)] * tree.n_regions
+        found: list[list[np.ndarray]] = [[] for _ in range(tree.n_regions)]
         matrix = np.zeros((tree.n_regions, terms.max_excess + 1), np.int64) if rows.rectangular else None
         parts: list[list[np.ndarray]] = [[] for _ in range(tree.n_levels)]
-        for group, regions in enumerate(rows.blocks()):
+        for group, (regions, part) in enumerate(rows.blocks()):
             table = file.read_row_group(group)
             noisy = table.columns[-1].combine_chunks()
             if rows.ragged:  # of the two columns of values one is empty
                 noisy = pc.call_function("coalesce", [noisy, table.columns[-3].combine_chunks()])
             if noisy.null_count:
                 raise ReleaseError(f"{path.name} has rows without a value")
-            values = rows.excesses(regions, noisy.to_numpy())
-            expected = rows.columns(regions, values)
+            values = rows.excesses(regions, part, noisy.to_numpy())
+            expected = rows.columns(regions, part, values)
             if any(not have.combine_chunks().equals(w) for have, w in zip(table.columns, expected, strict=True)):
                 raise ReleaseError(
                     f"the regions, sizes or ranks of {path.name} are not those of {REGIONS}, in its order"
@@ -244,11 +245,13 @@ def read_measurement(
                 parts[tree.level_of[regions[0]]].append(values.reshape(len(regions), -1))
                 continue
             ends = np.cumsum(rows.lengths[regions])[:-1]
-            for region, part in zip(regions, np.split(values, ends), strict=True):
-                found[region] = part.astype(np.int64)
+            for region, piece in zip(regions, np.split(values, ends), strict=True):
+                found[region].append(piece.astype(np.int64))
     if terms.max_sizes is not None:
         return tuple(np.concatenate(level) for level in parts)
-    return tuple(found) if matrix is None else matrix
+    if matrix is not None:
+        return matrix
+    return tuple(np.concatenate(pieces) if pieces else np.empty(0, np.int64) for pieces in found)
 
 
 def regions_text(tree: Hierarchy, totals: np.ndarray, terms: Terms) -> str:
@@ -368,11 +371,13 @@ class _Rows:
                     self.ranks[region] = view.n_ranks(int(totals[region]))
         self.lengths, self._totals = self.sizes + self.ranks, totals
 
-    def blocks(self) -> Iterator[np.ndarray]:
-        """The measured regions block by block; each block has at least one row, and one level where these differ."""
-        if self._terms.view is Measured.SPLIT:  # lengths differ by orders of magnitude
-            block = np.cumsum(self.lengths[self.measured]) // _BLOCK_ROWS
-            yield from filter(len, np.split(self.measured, np.flatnonzero(np.diff(block)) + 1))
+    def blocks(self) -> Iterator[tuple[np.ndarray, slice]]:
+        """The measured regions block by block, and which of their rows: all, or a part of those of one long region.
+
+        Each block has at least one row, at most `_BLOCK_ROWS`, and one level where these differ.
+        """
+        if self._terms.view is Measured.SPLIT:
+            yield from self._blocks_by_length()
             return
         alike, sizes = [self.measured], [self._terms.max_excess]
         if self._terms.max_sizes is not None:
@@ -383,11 +388,29 @@ class _Rows:
             for start in range(0, len(measured), step):
                 regions = measured[start : start + step]
                 if self.lengths[regions].any():
-                    yield regions
+                    yield regions, slice(0, int(self.lengths[regions].sum()))
 
-    def columns(self, regions: np.ndarray, values: np.ndarray) -> list[pa.Array]:
-        """The columns of the rows of these regions, which have these values; they name sizes, not excesses."""
-        row, cell = self._cells(regions)
+    def _blocks_by_length(self) -> Iterator[tuple[np.ndarray, slice]]:
+        """The blocks of regions whose lengths differ by orders of magnitude."""
+        waiting: list[int] = []
+        rows = 0
+        for region in self.measured[self.lengths[self.measured] > 0].tolist():
+            n = int(self.lengths[region])
+            if waiting and rows + n > _BLOCK_ROWS:
+                yield np.array(waiting), slice(0, rows)
+                waiting, rows = [], 0
+            if n > _BLOCK_ROWS:
+                for start in range(0, n, _BLOCK_ROWS):
+                    yield np.array([region]), slice(start, min(start + _BLOCK_ROWS, n))
+            else:
+                waiting.append(region)
+                rows += n
+        if waiting:
+            yield np.array(waiting), slice(0, rows)
+
+    def columns(self, regions: np.ndarray, part: slice, values: np.ndarray) -> list[pa.Array]:
+        """The columns of a block, which has these values; they name sizes, not excesses."""
+        row, cell = self._cells(regions, part)
         places = [column.take(pa.array(row)) for column in self._described.values()]
         least = self._terms.min_size
         if not self.ragged:
@@ -398,13 +421,18 @@ class _Rows:
         values = np.where(is_rank, values + self._least_of_ranks, values)
         return [*places, *(pa.array(c, mask=empty) for empty in (is_rank, ~is_rank) for c in (cell, values))]
 
-    def excesses(self, regions: np.ndarray, noisy: np.ndarray) -> np.ndarray:
+    def excesses(self, regions: np.ndarray, part: slice, noisy: np.ndarray) -> np.ndarray:
         """Take `Terms.min_size` off noisy sizes, which ranked regions have; others have numbers of groups."""
-        row, cell = self._cells(regions)
-        return np.where(cell >= self.sizes[row], noisy - self._least_of_ranks, noisy) if self.ragged else noisy
+        if not self._least_of_ranks:
+            return noisy
+        row, cell = self._cells(regions, part)
+        return np.where(cell >= self.sizes[row], noisy - self._least_of_ranks, noisy)
 
-    def _cells(self, regions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The region of every row of these regions, and its place among the rows of this region."""
+    def _cells(self, regions: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
+        """The region of every row of a block, and its place among the rows of this region."""
+        if len(regions) == 1:
+            cell = np.arange(part.start, part.stop)
+            return np.full(len(cell), regions[0]), cell
         lengths = self.lengths[regions]
         row = np.repeat(regions, lengths)
         return row, np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
