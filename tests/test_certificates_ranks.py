@@ -51,7 +51,7 @@ def test_a_chain_takes_its_best_values() -> None:
         tie = (0.0, 100.0)[number % 2]
 
         def cost(vectors: np.ndarray, problem=problem, region=region, net=net, tie=tie) -> np.ndarray:
-            near = tie * ((vectors - 1.0) ** 2).sum(axis=1)
+            near = tie * ((vectors[:, problem.ranks.threshold[region] :] - 1.0) ** 2).sum(axis=1)
             return chain_costs(problem, region, vectors) + vectors @ net + near
 
         whole = naive.monotone_vectors(n, np.arange(groups + 1))

@@ -34,7 +34,7 @@ def points(problem: Problem) -> np.ndarray:
     return np.stack([TREE.sum_up(np.stack([closed[0][i], closed[1][j]])) for i, j in pairs.T])
 
 
-@pytest.mark.parametrize("solver", [Scipy(), Scip(), Gurobi(), CpSat(), MathOpt("HIGHS")], ids=repr)
+@pytest.mark.parametrize("solver", [Scipy(), Scip(), Gurobi(), CpSat(), MathOpt("HIGHS"), MathOpt("GLOP")], ids=repr)
 def test_solvers_of_integers_equal_exhaustive_search(solver) -> None:
     if solver.unavailable() is not None:
         pytest.skip(solver.unavailable().reason)

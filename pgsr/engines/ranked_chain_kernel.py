@@ -3,14 +3,14 @@
 A region has the cells 0..n-1, of which those before `threshold` have squares and the others costs of ranks, and
 
     minimises  sum over i < threshold of  w (x[i] - y[i])^2
-             + sum over i >= threshold of  E(x[i]) - w (2 (i - threshold) + 1) x[i]
-             + sum over all i of  net[i] x[i] + tie (x[i] - centre[i])^2
+             + sum over i >= threshold of  E(x[i]) - w (2 (i - threshold) + 1) x[i] + tie (x[i] - centre[i])^2
+             + sum over all i of  net[i] x[i]
     over       x[0] <= x[1] <= ...,   least[i] <= x[i] <= most[i].
 
 E is the same in all cells, convex and piecewise linear: its slope is slope[j] on run j, from start[j] to start[j + 1],
 and slopes rise. So the derivative of a block of cells with one value v is
 
-    a v + b + k slope(v),    a = 2 w (squares) + 2 tie (cells),    k = cells with costs of ranks,
+    a v + b + k slope(v),    a = 2 w (squares) + 2 tie k,    k = cells with costs of ranks,
 
 and a block is known by a, b and k, which are added up when two are pooled.
 """
@@ -53,8 +53,8 @@ def fit_chain(y, w, net, threshold, start, slope, tie, centre, least, most, inte
     blocks = 0
     for i in range(len(x)):
         square = i < threshold
-        a[blocks] = 2.0 * tie + (2.0 * w if square else 0.0)
-        b[blocks] = net[i] - 2.0 * tie * centre[i] - (2.0 * w * y[i] if square else w * (2.0 * (i - threshold) + 1.0))
+        a[blocks] = 2.0 * (w if square else tie)
+        b[blocks] = net[i] - (2.0 * w * y[i] if square else w * (2.0 * (i - threshold) + 1.0) + 2.0 * tie * centre[i])
         k[blocks] = 0.0 if square else 1.0
         begin[blocks] = i
         blocks += 1

@@ -201,7 +201,7 @@ def fitted(measurement: Measurement, norm: int) -> tuple[np.ndarray, FittedRanks
         norm: 2 fits means, rounded to 1 / (2 SCALE), 1 medians, which are integers.
 
     Returns:
-        Cumulative counts, shape (regions, K + 1), and the ranks. Where nothing was measured both are empty of content.
+        Cumulative counts, shape (regions, K + 1), and the ranks; of a region that was not measured zeros and no ranks.
 
     Raises:
         ProblemError: numbers of groups are not public.
@@ -220,7 +220,8 @@ def fitted(measurement: Measurement, norm: int) -> tuple[np.ndarray, FittedRanks
         if measurement.measured[region]:
             row, threshold[region] = measurement.values[region], _threshold(measurement.view_of(region), largest)
         runs.append(_fit(row[threshold[region] :], groups, norm, largest - threshold[region]))
-        values[region, : threshold[region]] = row[: threshold[region]]
+        below = row[: threshold[region]]
+        values[region, : len(below)] = below
         values[region, -1] = groups
     counts, fits = (np.concatenate([pair[i] for pair in runs]) for i in (0, 1))
     first = np.append(0, np.cumsum([len(pair[0]) for pair in runs]))
