@@ -7,6 +7,7 @@ from pgsr import View
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
 from pgsr.models import Cvxpy, Gurobi
 from pgsr.problems.programs import read_program
+from pgsr.problems.ranks import SCALE
 
 NAMES = list(PROBLEMS)
 
@@ -25,9 +26,20 @@ def flat_values(problem):
 
 
 def flat_weights(problem):
-    ranked = problem.view is View.RANKED
-    lengths = [len(values) for values in problem.values] if ranked else np.diff(problem.sizes.first_cell)
-    return np.repeat(problem.w, lengths)
+    if problem.view is not View.RANKED:
+        return problem.cell_weights
+    return np.repeat(problem.w, [len(values) for values in problem.values])
+
+
+def distance(problem, x):
+    """The distance of all cells from the noisy values, and what ranks cost there."""
+    found = flat_weights(problem) @ np.abs(x - flat_values(problem)) ** problem.norm
+    if problem.ranks is not None:
+        table = x.reshape(problem.target.shape)
+        for region in np.flatnonzero(problem.w).tolist():
+            costs = problem.ranks.costs(region, table[region, problem.ranks.threshold[region] : -1])
+            found += problem.w[region] // SCALE * costs.sum()
+    return found
 
 
 def optimum(problem):

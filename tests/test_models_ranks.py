@@ -11,7 +11,7 @@ from program_files import by_our_reader
 
 from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Problem, Seeded, Split, Status, View
 from pgsr.certificates import certify, objective
-from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy
+from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
 from pgsr.problems.conditions import cells
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
@@ -77,6 +77,11 @@ def test_files_have_the_problem_and_its_optimum(tmp_path: Path) -> None:
             problem.relaxed().write(tmp_path / name, shifted=shifted)
             assert by_our_reader(tmp_path / name)[0] == pytest.approx(relaxed, rel=1e-6)
     assert "up(US,1,0)" in (tmp_path / "own.lp").read_text()
+
+
+def test_solvers_that_need_squares_say_so() -> None:
+    for name in ("daqp", "quadprog"):
+        assert "ranks have costs that are straight lines" in str(QpSolvers(name).supports(small_problem(0).relaxed()))
 
 
 def test_a_condition_and_a_start() -> None:

@@ -18,6 +18,7 @@ from program_files import (
     by_gurobi,
     by_our_reader,
     by_scip,
+    distance,
     flat_values,
     flat_weights,
     optimum,
@@ -32,6 +33,7 @@ from pgsr.problems.conditions import Conditions, cells, entities, total
 from pgsr.problems.programs import named, read_program
 from pgsr.problems.programs.files import ENDINGS, FileError
 from pgsr.problems.programs.names import Names, decoded, encoded
+from pgsr.problems.ranks import FittedRanks
 from pgsr.tables import write_long
 
 TEXTS = (".mps", ".lp", ".mof.json")
@@ -43,6 +45,9 @@ def point_of(program, problem, rng):
     if program.n == len(x):
         return x
     y = flat_values(problem)
+    if problem.ranks is not None:
+        x = np.clip(x, 0, np.repeat(problem.region_totals, problem.max_size + 1))
+        return np.concatenate([x, problem.ranks.segments(problem.w, problem.max_size).taken(x - y)])
     measured = np.flatnonzero(flat_weights(problem))
     up = np.maximum(x - y, 0)[measured]
     return np.concatenate([x, up, up - (x - y)[measured]])
@@ -58,7 +63,7 @@ def test_the_named_program_is_the_problem(name):
         program = named(problem)
         x = point_of(program, problem, rng)
         cells = x[: problem.n_unknowns]
-        assert value_of(program, x) == flat_weights(problem) @ np.abs(cells - flat_values(problem)) ** problem.norm
+        assert value_of(program, x) == distance(problem, cells)
         assert program.integer[: problem.n_unknowns].all() == problem.integer or not problem.n_unknowns
         assert len(program.variables) == program.n
         assert len(program.rows) == program.m == program.matrix.shape[0]
@@ -80,7 +85,7 @@ def test_the_program_in_deviations_is_the_same(name, tmp_path):
         if problem.norm == 2:
             assert value_of(shifted, z) == value_of(program, x)
             assert shifted.constant == 0
-            assert not shifted.linear.any()
+            assert not shifted.linear[: problem.n_unknowns].any()
         moved = program.matrix @ x - shifted.matrix @ z
         for side in ("row_lower", "row_upper"):
             np.testing.assert_array_equal(getattr(shifted, side) + moved, getattr(program, side))
@@ -157,6 +162,8 @@ def test_a_problem_is_read_back_with_all_its_fields(name, tmp_path):
             have, want = getattr(again, field.name), getattr(problem, field.name)
             if field.name == "values" and isinstance(want, tuple):
                 assert all(np.array_equal(a, b) for a, b in zip(have, want, strict=True))
+            elif isinstance(want, FittedRanks):
+                assert_same_fields(have, want)
             elif isinstance(want, Conditions):
                 assert_same_conditions(have, want)
             elif isinstance(want, np.ndarray):
@@ -165,6 +172,11 @@ def test_a_problem_is_read_back_with_all_its_fields(name, tmp_path):
             elif field.name != "hierarchy":
                 assert have == want, field.name
                 assert type(have) is type(want), field.name
+
+
+def assert_same_fields(have, want):
+    for part in fields(want):
+        np.testing.assert_array_equal(getattr(have, part.name), getattr(want, part.name))
 
 
 def assert_same_conditions(have, want):

@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, View
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Split, View
+from pgsr.data.split_view import AnyView
 from pgsr.methods.catalogue import Answer, Use
 from pgsr.methods.method import Method, Result, Status
 from pgsr.models import Cvxpy, all_entries
 from pgsr.problems.conditions import cells, entities, groups, total
+from pgsr.problems.ranks import SCALE
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 
@@ -72,7 +74,7 @@ OF_TRUTH = {
 }
 """Problems with public facts that no measurement holds."""
 
-PROBLEMS: dict[str, tuple[View, Callable[..., Problem]]] = {
+PROBLEMS: dict[str, tuple[AnyView, Callable[..., Problem]]] = {
     "naive": (COUNTS, Problem.naive),
     "naive^r": (COUNTS, lambda noisy: Problem.naive(noisy).relaxed()),
     "H_c L1": (STEPS, lambda noisy: Problem.isotonic(noisy, norm=1)),
@@ -95,6 +97,8 @@ PROBLEMS: dict[str, tuple[View, Callable[..., Problem]]] = {
     "M_c L1^r": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1).relaxed()),
     "M_c L1, regions": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1, totals="regions")),
     "M_c L1^r, regions": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1, totals="regions").relaxed()),
+    "M_c^split": (Split(1), lambda noisy: Problem.m_c(noisy, totals="regions")),
+    "M_c^split^r": (Split(1), lambda noisy: Problem.m_c(noisy, totals="regions").relaxed()),
 }
 
 BY_LEVEL = ("naive", "H_c L1", "H_c L2", "mean consistency", "M_H", "M_H^r", "M_H, regions", "M_H^r, regions", "M_c",
@@ -232,7 +236,7 @@ def random_problem(name: str, rng: np.random.Generator) -> Problem:
         return problem
     weights = rng.integers(int(by_level), 4, tree.n_regions)
     weights[tree.leaves] += 1
-    return replace(problem, weights=weights)
+    return replace(problem, weights=weights if problem.ranks is None else SCALE * weights)
 
 
 def _compare(

@@ -32,8 +32,12 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         view = _toy_view(target.view, levels)
         return Geometric(view, levels, totals=target.public, max_sizes=max_sizes).measure(truth, Seeded("toy"))
     max_sizes = None if target.sizes.equal else _sizes(levels)
-    toy = Geometric(target.view, levels, totals="regions", max_sizes=max_sizes).measure(truth, Seeded("toy"))
     known, stated = target.groups, target.conditions
+    if target.ranks is not None:
+        toy = Problem.m_c(Geometric(Split(1), levels).measure(truth, Seeded("toy")))
+        conditions = None if stated is None else _toy_conditions(stated, Cells(toy.hierarchy, toy.view, toy.max_size))
+        return replace(toy, label=target.label, integer=target.integer, conditions=conditions)
+    toy = Geometric(target.view, levels, totals="regions", max_sizes=max_sizes).measure(truth, Seeded("toy"))
     return replace(
         target,
         hierarchy=truth.hierarchy,
@@ -70,6 +74,7 @@ def problems() -> list[Problem]:
         found += [Problem.isotonic(cumulative, norm), Problem.isotonic(ranked, norm)]
     known = cells(level=1, size=1) <= 9
     found += [problem.where(known) for problem in (Problem.m_h(counts, "root"), Problem.m_c(cumulative))]
+    found.append(Problem.m_c(Geometric(Split(1), 1).measure(_truth(2), Seeded("toy"))))
     found += [Problem.isotonic(cumulative).where(known), Problem.m_h(counts, "root").where(total(level=1) == 3)]
     return [*found, *(problem.relaxed() for problem in found if problem.integer)]
 
