@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Callable
 from contextlib import nullcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
@@ -483,6 +484,18 @@ def test_plan_names_the_levels_and_weighs_them(place):
     assert "(nation 0, state 1, county 2)" in shown
 
 
+def test_plan_searches_shares_and_recommends_them(place):
+    """With a share of a size that no usual split has, for a level that alone is worth something."""
+    write_tables(place, n_groups=600)
+    path = write_config(place, max_size="20", level_names='["nation", "state", "county"]')
+    asked = ("plan", path, "--replicates", "2", "--mechanism", "posterior", "--search-shares", "--weight", "county=0")
+    done = invoke(*asked)
+    assert "(searched)" in done.stdout
+    shares = tomllib.loads(done.stdout.partition("release.toml:")[2])["shares"]
+    assert sum(map(Fraction, shares)) == 1
+    assert "Its shares were searched for" in " ".join(done.stdout.split())
+
+
 def test_plan_finds_the_epsilon_of_a_target(place):
     path = write_config(place, level_names='["nation", "state", "county"]')
     (place / "entities.parquet").unlink()
@@ -502,6 +515,7 @@ def test_plan_finds_the_epsilon_of_a_target(place):
         (("--weight", "foo=1"), "no level is called 'foo'; write one of level_0, level_1, level_2"),
         (("--target-error", "level_2=inf"), "--target-error is 'level_2=inf'; write LEVEL=NUMBER"),
         (("--target-error", "level_2=5", "--weight", "level_2=2"), "leave out --weight, --mechanism and --cell"),
+        (("--target-error", "level_2=5", "--search-shares"), "--cell, and --search-shares"),
         (("--target-error", "county=5"), "no level is called 'county'; write one of level_0, level_1, level_2"),
         (("--groups", "5"), "leave out --groups"),
     ],

@@ -33,10 +33,10 @@ from pgsr.release import (
     read_release,
 )
 from pgsr.release.folder import manifest
-from pgsr.release.forecast import geometric_law
 from pgsr.release.planning import stand_in_of
 from pgsr.release.preflight import level_peak_bytes, require_arithmetic
 from pgsr.release.publication import MOST_ROWS
+from pgsr.release.stand_ins import geometric_law
 from pgsr.synthesis.given_sizes import read_sizes
 
 SIZES = "{nation = 6, state = 3, county = 2}"

@@ -19,9 +19,10 @@ from pgsr.intervals import band
 from pgsr.methods.mechanism import Mechanism
 from pgsr.release import ConfigError, Kind, Measured, ReleaseConfig, Terms, epsilon_for, forecast
 from pgsr.release.epsilon_for import _LAST, _next_readable, _search, readable, shown
-from pgsr.release.forecast import Choice, Forecast, geometric_law, splits_for, stand_in_for
+from pgsr.release.forecast import Choice, Forecast, splits_for
 from pgsr.release.planning import usual_splits
 from pgsr.release.split_reasons import split_reasons
+from pgsr.release.stand_ins import geometric_law, stand_in_for
 
 NAMES = {"level_names": '["nation", "state", "county"]'}
 PRIVATE = {"totals": '"noisy"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")}
@@ -341,3 +342,33 @@ def test_an_unusual_split_has_its_reason(folder):
     assert split_reasons(replace(terms, shares=("1/4", "1/4", "1/2")), tree, ("nation", "state", "county")) == ""
     plan = replace(made([[2.0, 4.0], [3.0, 1.0]], 0.01), tree=tree)
     assert "Its split" not in plan.recommendation()
+
+
+def test_searched_shares_are_a_choice_like_the_others(folder, found):
+    """Their errors are those of the same noise, no other split of the posterior is better, and they are recommended."""
+    few = {"replicates": 2, "mechanisms": ["posterior"], "weights": {"county": 0}, "progress": False}
+    plain, more = forecast(config(folder), **few), forecast(config(folder), search=True, **few)
+    assert more.labels[: len(plain.labels)] == plain.labels
+    assert (more.mean[: len(plain.labels)] == plain.mean).all()
+    (searched,) = more.choices[len(plain.choices) :]
+    assert searched.searched
+    assert sum(searched.shares) == 1
+    assert more.labels[-1] == f"posterior; {searched.split} (searched)"
+    stand_in, _ = stand_in_for(config(folder), None, 3.0, None)
+    mechanism = searched.terms.mechanism(3)
+    runs = [mechanism.release(stand_in, Seeded("plan", turn)).estimate for turn in range(2)]
+    errors = [metrics.level_means(stand_in, metrics.emd(stand_in, run)) for run in runs]
+    np.testing.assert_allclose(more.mean[-1], np.mean(errors, axis=0))
+    worst = more.worst_regret((1, 1, 0))
+    assert worst[-1] < worst[:-1].min()
+    assert (more.regret >= 1).all()
+    assert more.recommended({"county": 0}) == searched
+    assert "Its shares were searched for on the same stand-in and noise" in more.recommendation({"county": 0})
+    assert len(more.widths) == len(more.choices)
+    assert more.to_frame()["mechanism"].tolist()[-1] == "posterior (searched)"
+
+
+def test_nothing_is_searched_for_a_mechanism_without_shares(folder):
+    asked = config(folder, "bottom_up", shares='["0", "0", "1"]')
+    found = forecast(asked, replicates=2, mechanisms=[], progress=False, search=True)
+    assert found.labels == ("bottom_up; 0, 0, 1 (configured)",)

@@ -20,7 +20,7 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ConfigError, Kind, ReleaseConfig, Terms, check, forecast, outline, publish, read_release
 from pgsr.release.excess import counts_by_size, excess_counts
 from pgsr.release.folder import artefact
-from pgsr.release.forecast import stand_in_for
+from pgsr.release.stand_ins import stand_in_for
 from pgsr.tables import Entities, Groups, Parents
 
 REGIONS = pd.DataFrame({"region": ["Town", "North", "South", "East"], "parent": [None, "Town", "Town", "Town"]})

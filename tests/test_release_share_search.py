@@ -12,7 +12,7 @@ from pgsr.errors import ArgumentError
 from pgsr.methods.mechanism import Mechanism
 from pgsr.release import choose_shares
 from pgsr.release.planning import expected_errors, level_shares, stand_in_of, usual_splits
-from pgsr.release.share_search import Shares, _neighbours, _score
+from pgsr.release.share_search import Shares, _neighbours
 
 SMALL = census_like("divisions", max_size=12, groups=20_000)
 TREE = Hierarchy.from_paths([("US", f"{i // 4}", f"{i}") for i in range(8)])
@@ -37,8 +37,7 @@ def test_no_usual_split_is_better_on_the_stand_in(method) -> None:
     again = expected_errors(SMALL, {"found": method(found.shares)}, 3, "shares", progress=False)
     place = found.splits.index(found.shares)
     assert again.mean[0].tolist() == found.errors.mean[place].tolist()
-    assert (found.least == found.errors.mean.min(axis=0)).all()
-    worst = (found.errors.mean / found.least).max(axis=1)
+    worst = (found.errors.mean / found.errors.mean.min(axis=0)).max(axis=1)
     assert worst[place] == worst.min() == pytest.approx(found.ratios.max())
     usual = [worst[found.splits.index(split)] for split in usual_splits(3)]
     assert worst[place] < min(usual)
@@ -49,9 +48,8 @@ def test_a_whole_grid_of_sixteenths_has_nothing_much_better() -> None:
     found = choose_shares(TINY, matching, finest="1/16", replicates=6, progress=False)
     grid = level_shares(3, [Fraction(i, 16) for i in range(17)])
     plan = expected_errors(TINY, {str(p): matching(p) for p in grid}, 6, "shares", progress=False)
-    least = np.minimum(found.least, plan.mean.min(axis=0))
-    here = found.errors.mean[found.splits.index(found.shares)]
-    assert (here / least).max() <= 1.05 * (plan.mean / least).max(axis=1).min()
+    least = np.minimum(found.errors.smallest, plan.mean.min(axis=0))
+    assert (found.expected / least).max() <= 1.05 * (plan.mean / least).max(axis=1).min()
     assert len(found.splits) < len(grid) / 2
 
 
@@ -74,12 +72,12 @@ def test_targets_come_first() -> None:
     """A target that the shares found without it miss is reached where some split reaches it."""
     free = choose_shares(TINY, matching, replicates=4, progress=False)
     level = int(free.ratios.argmax())
-    error = float(free.ratios[level] * free.least[level])
+    error = float(free.ratios[level] * free.errors.smallest[level])
     targets = np.full(3, np.inf)
-    targets[level] = (error + free.least[level]) / 2
-    assert free.least[level] < targets[level] < error
+    targets[level] = (error + free.errors.smallest[level]) / 2
+    assert free.errors.smallest[level] < targets[level] < error
     bound = choose_shares(TINY, matching, targets=targets.tolist(), replicates=4, progress=False)
-    assert bound.ratios[level] * bound.least[level] <= targets[level]
+    assert bound.ratios[level] * bound.errors.smallest[level] <= targets[level]
     assert bound.missed == ()
     never = choose_shares(TINY, matching, targets=(np.inf, np.inf, 1e-3), replicates=2, progress=False)
     assert never.missed == (2,)
@@ -88,8 +86,8 @@ def test_targets_come_first() -> None:
 
 def test_errors_of_other_releases_are_the_measure_too() -> None:
     found = choose_shares(TINY, matching, least=(1.0, 1e9, 1e9), replicates=2, progress=False)
-    assert found.least[0] == 1.0
-    assert found.least[1] == found.errors.mean[:, 1].min()
+    assert found.errors.smallest[0] == 1.0
+    assert found.errors.smallest[1] == found.errors.mean[:, 1].min()
 
 
 def test_neighbours_are_splits_and_leave_something_to_the_leaves() -> None:
@@ -122,9 +120,7 @@ def test_the_table_has_the_ratio_that_is_made_small() -> None:
     rows = found.to_frame().to_dict("records")
     best = min(rows, key=lambda row: row["worst ratio to best"])
     assert best["split"] == ", ".join(map(str, found.shares))
-    errors = found.errors.mean[found.splits.index(found.shares)]
-    one = _score(errors, found.least, np.array([1.0, 0, 2]), np.full(3, np.inf))
-    assert best["worst ratio to best"] == one[1]
+    assert best["worst ratio to best"] == max(found.ratios[0], found.ratios[2] ** 2)
     assert len(rows) == len(found.splits)
 
 

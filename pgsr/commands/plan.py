@@ -21,6 +21,7 @@ EPILOG = examples(
     ("pgsr plan release.toml --weight county=2 --weight nation=0", "counties count most, the nation not at all"),
     ("pgsr plan release.toml --mechanism kuo --mechanism posterior", "these and the configured one alone"),
     ("pgsr plan release.toml --mean-size 2.6 --replicates 10", "a better guess of sizes, smaller chance errors"),
+    ("pgsr plan release.toml --mechanism posterior --search-shares", "other splits than the usual ones, too"),
     ("pgsr plan release.toml --cell county:4", "how wide the published interval of this cell would be"),
     ("pgsr plan release.toml --groups 20000", "where the table of groups is private: a public guess"),
     ("pgsr plan release.toml --target-error county=50", "the epsilon at which the configured one gets there"),
@@ -60,6 +61,13 @@ def plan(
             help="Cell whose published interval's width is shown; the last level and about the mean size if left out.",
         ),
     ] = None,
+    search_shares: Annotated[
+        bool,
+        typer.Option(
+            "--search-shares",
+            help="Search shares of epsilon for the best mechanism; some fifty splits more are simulated.",
+        ),
+    ] = False,
     target_error: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,9 +84,10 @@ def plan(
 
     console, asked = console_of(), ReleaseConfig.read(config)
     weights, targets = _by_level(weight, "--weight", 0), _by_level(target_error, "--target-error")
-    if targets and (weights or mechanism or cell):
+    if targets and (weights or mechanism or cell or search_shares):
         raise ConfigError(
-            "--target-error is about the configured mechanism; leave out --weight, --mechanism and --cell"
+            "--target-error is about the configured mechanism; leave out --weight, --mechanism and --cell, and "
+            "--search-shares"
         )
     with Stages(console) as stages, told_if_stopped(stages):
         if targets:
@@ -86,7 +95,17 @@ def plan(
             frame, text, lines = found.to_frame(), found.sentence, ""
         else:
             compared = forecast(
-                asked, None, mean_size, replicates, stages.advance, stages, groups, mechanism, weights, cell
+                asked,
+                None,
+                mean_size,
+                replicates,
+                stages.advance,
+                stages,
+                groups,
+                mechanism,
+                weights,
+                cell,
+                search_shares,
             )
             frame = compared.to_frame().sort_values(WORST, kind="stable")
             text = f"{compared.recommendation(weights)} {compared.limit} {compared.effort}"

@@ -19,7 +19,7 @@
 | `reading`, with `own_intervals`,                 | `read_release`, a published folder as values; its intervals    |
 | `cell_intervals`                                 |                                                                |
 | `outline`, `forecast`, `epsilon_for`,            | what would be released, its errors, the epsilon for given ones |
-| `planning`, `share_search`                       | errors of any mechanisms on a stand-in, shares of epsilon      |
+| `stand_ins`, `planning`, `share_search`          | stand-ins, errors of any mechanism on one, shares of epsilon   |
 | `selftest`                                       | whether the sampler is right                                   |
 
 The first two know nothing of each other. What releases and populations have in common, a folder that is published and

@@ -11,8 +11,9 @@ import numpy as np
 from pgsr.errors import ArgumentError
 from pgsr.publishing.errors import ConfigError
 from pgsr.release.configuration.release_config import ReleaseConfig
-from pgsr.release.forecast import READING, SIMULATING, Progress, level_index, stand_in_for
+from pgsr.release.forecast import READING, SIMULATING, Progress, level_index
 from pgsr.release.planning import expected_errors
+from pgsr.release.stand_ins import stand_in_for
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,9 +22,11 @@ from pgsr.publishing.errors import ConfigError
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.interval_widths import USUAL_LEVEL, Cell, cell_of, median_width, publishing
 from pgsr.release.kinds import Kind, Measured
-from pgsr.release.planning import Plan, expected_errors, splits_of_all, stand_in_of, usual_splits
+from pgsr.release.planning import Plan, expected_errors, splits_of_all, usual_splits
 from pgsr.release.preflight import bytes_needed
+from pgsr.release.share_search import choose_shares
 from pgsr.release.split_reasons import split_reasons
+from pgsr.release.stand_ins import stand_in_for
 from pgsr.release.terms import Terms
 
 if TYPE_CHECKING:
@@ -50,11 +52,13 @@ class Choice:
         terms: of it.
         shares: of epsilon per level, root first.
         configured: whether it is the one that the configuration asks for.
+        searched: whether its shares were found by a search on the stand-in.
     """
 
     terms: Terms
     shares: tuple[Fraction, ...]
     configured: bool = False
+    searched: bool = False
 
     @property
     def mechanism(self) -> str:
@@ -81,8 +85,13 @@ class Choice:
         view = "" if self.terms.view is self.terms.kind.views[0] else f'view = "{self.terms.view}"\n'
         return f'mechanism = "{self.terms.kind}"\n{view}shares = [{shares}]'
 
+    @property
+    def mark(self) -> str:
+        """What tells it from the others, behind its name: " (configured)", " (searched)" or nothing."""
+        return " (configured)" if self.configured else " (searched)" if self.searched else ""
+
     def __str__(self) -> str:
-        return f"{self.mechanism}; {self.split}{' (configured)' if self.configured else ''}"
+        return f"{self.mechanism}; {self.split}{self.mark}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +171,8 @@ class Forecast(Plan):
             reasons = split_reasons(self.choices[best].terms, self.tree, self.level_names)
             found += f" {reasons}" if reasons else ""
         own = next((place for place, choice in enumerate(self.choices) if choice.configured), None)
+        if self.choices[best].searched:
+            found += " Its shares were searched for on the same stand-in and noise, which flatters them a little."
         if own == best:
             found += " It is the configured one."
         elif own is not None:
@@ -193,8 +204,7 @@ class Forecast(Plan):
         frame = super().to_frame()
         for level, name in enumerate(self.level_names):
             frame = frame.rename(columns={f"level {level}{end}": f"{name}{end}" for end in ("", " s.e.")})
-        marks = [" (configured)" if choice.configured else "" for choice in self.choices]
-        frame["mechanism"] = [choice.mechanism + mark for choice, mark in zip(self.choices, marks, strict=True)]
+        frame["mechanism"] = [choice.mechanism + choice.mark for choice in self.choices]
         frame.insert(1, "split", [choice.split for choice in self.choices])
         totals = [str(choice.terms.totals) for choice in self.choices]
         if len(set(totals)) > 1:
@@ -237,6 +247,7 @@ def forecast(
     mechanisms: Sequence[str] | None = None,
     weights: Mapping[str, float] | None = None,
     cell: str | None = None,
+    search: bool = False,
 ) -> Forecast:
     """Estimate the errors of all mechanisms, by each of their views and some splits of epsilon over levels.
 
@@ -259,6 +270,9 @@ def forecast(
             what is wrong with them is said before the simulations.
         cell: the level and the size whose intervals are compared, "county:2"; the last level and the size nearest to
             the mean size if None.
+        search: whether shares of epsilon are searched for the best of the compared mechanisms and views that have a
+            choice of shares (`choose_shares`), so that it is among the choices with these shares, too. That takes
+            some fifty more releases of the stand-in, as often as `replicates` says.
 
     Raises:
         ArgumentError: of weights, as `Forecast.recommendation`; a size law or a mean size is none; or there is no such
@@ -296,119 +310,52 @@ def forecast(
     interval_level = config.terms.intervals or USUAL_LEVEL
     choices = _choices(config.terms, others, stand_in)
     tell(SIMULATING)
-    resolved = {str(choice): choice.terms.resolved(stand_in.hierarchy, stand_in.totals) for choice in choices}
-    labelled = {label: terms.mechanism(len(names)) for label, terms in resolved.items()}
-    with_intervals = {label: publishing(terms, interval_level, stand_in) for label, terms in resolved.items()}
-    first = {label: terms.mechanism(len(names)) for label, terms in with_intervals.items() if terms is not None}
     widths: dict[str, float] = {}
 
-    def look(label: str, measurement: object, result: object) -> None:
-        terms = with_intervals[label]
-        widths[label] = float("nan") if terms is None else median_width(terms, about_cell, measurement, result)
+    def compared(some: Sequence[Choice]) -> Plan:
+        resolved = {str(choice): choice.terms.resolved(stand_in.hierarchy, stand_in.totals) for choice in some}
+        labelled = {label: terms.mechanism(len(names)) for label, terms in resolved.items()}
+        with_intervals = {label: publishing(terms, interval_level, stand_in) for label, terms in resolved.items()}
+        first = {label: terms.mechanism(len(names)) for label, terms in with_intervals.items() if terms is not None}
 
-    kept = [str(choice) for choice in choices if choice.configured]
-    dropping = {"dropped_beyond": DROPPED_BEYOND, "importance": importance, "kept": kept}
-    plan = expected_errors(stand_in, labelled, replicates, progress=progress, first=first, look=look, **dropping)
+        def look(label: str, measurement: object, result: object) -> None:
+            terms = with_intervals[label]
+            widths[label] = float("nan") if terms is None else median_width(terms, about_cell, measurement, result)
+
+        kept = [str(choice) for choice in some if choice.configured]
+        dropping = {"dropped_beyond": DROPPED_BEYOND, "importance": importance, "kept": kept}
+        return expected_errors(stand_in, labelled, replicates, progress=progress, first=first, look=look, **dropping)
+
+    plan = compared(choices)
+    if search and (found := _searched(choices, plan, stand_in, importance, replicates, progress)) is not None:
+        searched, tried = found
+        known = [(choice.terms.kind, choice.terms.view, choice.shares) for choice in choices]
+        if (searched.terms.kind, searched.terms.view, searched.shares) not in known:
+            plan = plan.beside(compared([searched]))
+            choices.append(searched)
+        plan = replace(plan, least=tried.smallest)
     bound = None
     if config.terms.plain:  # by entities and a pure epsilon, what the bound is about
         assert config.terms.epsilon is not None
         bound = tuple(metrics.level_means(stand_in, lower_bound(stand_in, config.terms.epsilon).emd))
     needed = bytes_needed(config.terms, stand_in.hierarchy, stand_in)
-    found = plan.labels, plan.mean, plan.standard_error, plan.seconds
     return Forecast(
-        *found,
+        plan.labels,
+        plan.mean,
+        plan.standard_error,
+        plan.seconds,
         tuple(choices),
         names,
         about,
         needed,
         made=plan.made,
+        least=plan.least,
         tree=stand_in.hierarchy,
         cell=about_cell,
         interval_level=interval_level,
         widths=tuple(widths[label] for label in plan.labels),
         bound=bound,
     )
-
-
-def stand_in_for(
-    config: ReleaseConfig, size_law: Sequence[float] | None, mean_size: float, groups: int | None
-) -> tuple[CountOfCounts, str]:
-    """Make a stand-in from what a configuration states publicly, and a phrase that says what it is.
-
-    The private rows are not opened.
-
-    Raises:
-        ConfigError, ArgumentError: as `forecast`.
-    """
-    terms, private = config.terms, config.private_groups or config.groups is None
-    if private and groups is None:
-        raise ConfigError(
-            "with a private table of groups there are no public numbers of groups; give a public guess of how many "
-            "groups there are, --groups (groups=...)"
-        )
-    if not private and groups is not None:
-        raise ConfigError("the numbers of groups are public and are taken from the table of groups; leave out --groups")
-    if groups is not None and (isinstance(groups, bool) or not isinstance(groups, int) or groups < 1):
-        raise ArgumentError(f"groups={groups!r}; give a whole number from 1 up")
-    if not mean_size > 0:
-        raise ArgumentError(f"mean_size={mean_size!r}; give a number above 0")
-    if size_law is None and not mean_size > terms.min_size:
-        raise ArgumentError(
-            f"mean_size={mean_size!r}, and min_size = {terms.min_size:,} says that no group is smaller; give a number "
-            "above it"
-        )
-    guessed = size_law is None
-    law = geometric_law(mean_size - terms.min_size, terms.max_excess) if guessed else _law_by_excess(size_law, terms)
-    if groups is None:
-        empty = config.count_public(terms.max_excess)
-        tree, totals = empty.hierarchy, empty.totals[empty.hierarchy.leaves]
-        whose = f"{int(empty.totals[0]):,} groups, as many in each region as are public"
-    else:
-        tree = config.tree()
-        n_leaves = tree.n_regions - tree.n_inner
-        totals = groups // n_leaves + (np.arange(n_leaves) < groups % n_leaves)
-        whose = f"{groups:,} groups, a guess, spread evenly over the regions"
-    law_said = "a law that was given" if size_law is not None else _law_text(mean_size, law, terms.min_size)
-    sizes = f"{terms.min_size:,} to {terms.max_size:,}"
-    about = f"made-up groups in the public regions ({whose}) with sizes {sizes} by {law_said}"
-    if terms.max_sizes is not None:
-        shown = " / ".join(f"{k:,} or more" for k in terms.max_sizes)
-        about += f", the last class by level {shown}"
-    sizes_by_level = None if terms.max_sizes is None else terms.excesses(tree.n_levels)
-    made = stand_in_of(tree, totals.tolist(), law, max_sizes=sizes_by_level)
-    truth = CountOfCounts(tree, made.values, made.name, max_quantity=terms.max_quantity, private_groups=private)
-    return truth, about
-
-
-def geometric_law(mean_size: float, max_size: int) -> list[float]:
-    """Compute the chances of the sizes 0..K under a geometric law, where larger groups count as K, as in a release:
-
-        (1 - r) r^size below K, r^K at K, with r = mean_size / (1 + mean_size).
-
-    Their mean is mean_size (1 - r^K), less than `mean_size` by what counting larger groups as K takes away.
-
-    Example:
-        >>> geometric_law(1.0, 3)
-        [0.5, 0.25, 0.125, 0.125]
-    """
-    ratio = mean_size / (1 + mean_size)
-    return [ratio**size / (1 + mean_size) for size in range(max_size)] + [ratio**max_size]
-
-
-def _law_by_excess(size_law: Sequence[float], terms: Terms) -> list[float]:
-    """Check a law of sizes 0..K, and put the sizes below `Terms.min_size` to it, as a release does."""
-    law = list(size_law)
-    if len(law) != terms.max_size + 1:
-        raise ArgumentError(f"the law of sizes has {len(law)} proportions; sizes 0..{terms.max_size} need one each")
-    return [sum(law[: terms.min_size + 1]), *law[terms.min_size + 1 :]]
-
-
-def _law_text(mean_size: float, law: Sequence[float], min_size: int) -> str:
-    reached, largest = f"{min_size + float(np.arange(len(law)) @ np.array(law)):.3g}", min_size + len(law) - 1
-    text = f"a geometric law of mean {mean_size:g}" + (f" from {min_size:,} up" if min_size else "")
-    if reached == f"{mean_size:.3g}":
-        return text
-    return f"{text} in which groups above {largest:,} count as {largest:,}, so of mean {reached}"
 
 
 def weights_of(level_names: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...]:
@@ -467,6 +414,35 @@ def _compared(terms: Terms, mechanisms: Sequence[str] | None) -> list[Kind]:
                 "it out, or write one max_size"
             )
     return kinds
+
+
+def _searched(
+    choices: Sequence[Choice],
+    plan: Plan,
+    stand_in: CountOfCounts,
+    importance: Sequence[float],
+    replicates: int,
+    progress: Progress,
+) -> tuple[Choice, Plan] | None:
+    """Search shares for the best choice of those that have some, and give what was tried, too; None if none has."""
+    with_shares = [place for place, choice in enumerate(choices) if choice.terms.kind is not Kind.BOTTOM_UP]
+    if not with_shares:
+        return None
+    worst = plan.worst_regret(importance)
+    best = choices[min(with_shares, key=lambda place: worst[place])]
+    n_levels = stand_in.hierarchy.n_levels
+    found = choose_shares(
+        stand_in,
+        lambda shares: replace(best.terms, shares=shares, intervals=None).mechanism(n_levels),
+        importance=importance,
+        least=plan.mean.min(axis=0),
+        zeros=best.terms.max_sizes is None,
+        replicates=replicates,
+        seed="plan",
+        progress=progress is True,
+    )
+    terms = replace(best.terms, shares=found.shares, intervals=None)
+    return Choice(terms, found.shares, searched=True), found.errors
 
 
 def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> list[Choice]:

@@ -13,7 +13,7 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.errors import ArgumentError
 from pgsr.methods.mechanism import Mechanism
 from pgsr.privacy.budget import Number, exact
-from pgsr.release.planning import Plan, expected_errors, level_shares, splits_of_all, usual_splits
+from pgsr.release.planning import WORST, Plan, expected_errors, level_shares, splits_of_all, usual_splits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,6 @@ class ChosenShares:
         shares: the chosen ones.
         splits: all that were tried, in the order of `errors.labels`.
         errors: of them on the stand-in, level by level.
-        least: what errors are divided by: the smallest of any split, or of others that were given; shape (levels,).
         importance: of levels; shape (levels,).
         targets: largest errors that were asked for, infinite where none was; shape (levels,).
     """
@@ -47,27 +46,28 @@ class ChosenShares:
     shares: Shares
     splits: tuple[Shares, ...]
     errors: Plan
-    least: np.ndarray
     importance: np.ndarray
     targets: np.ndarray
 
     @property
+    def expected(self) -> np.ndarray:
+        """The errors of the chosen shares on the stand-in; shape (levels,)."""
+        return self.errors.mean[self.splits.index(self.shares)]
+
+    @property
     def ratios(self) -> np.ndarray:
-        """The error of the chosen shares over the least, level by level, root first; shape (levels,)."""
-        return _ratios(self.errors.mean[self.splits.index(self.shares)], self.least)
+        """The same over the smallest errors of all splits that were tried, or of other releases; shape (levels,)."""
+        return self.errors.regret[self.splits.index(self.shares)]
 
     @property
     def missed(self) -> tuple[int, ...]:
         """The levels, root 0, whose target the chosen shares miss on the stand-in; none if targets can be reached."""
-        here = self.errors.mean[self.splits.index(self.shares)]
-        return tuple(np.flatnonzero(here > self.targets).tolist())
+        return tuple(np.flatnonzero(self.expected > self.targets).tolist())
 
     def to_frame(self) -> "pd.DataFrame":
-        """Make a table, a row per split that was tried; the largest ratio is that which the search makes small."""
+        """Make a table, a row per split that was tried; the largest ratio is the one that the search makes small."""
         frame = self.errors.to_frame().rename(columns={"mechanism": "split"})
-        frame["worst ratio to best"] = [
-            _score(row, self.least, self.importance, self.targets)[1] for row in self.errors.mean
-        ]
+        frame[WORST] = self.errors.worst_regret(self.importance.tolist())
         return frame
 
 
@@ -141,33 +141,27 @@ def choose_shares(
     step, smallest = COARSE, exact(finest, "finest")
     if smallest > step:
         raise ArgumentError(f"finest={smallest} is more than the first step, {step}")
-    tried: dict[Shares, Plan] = {}
+    tried: dict[Shares, None] = {}
+    nothing = np.zeros((0, n_levels))
+    errors = Plan((), nothing, nothing, np.zeros(0), least=others)
 
-    def best() -> Shares:
-        floor = np.minimum(others, np.min([plan.mean[0] for plan in tried.values()], axis=0))
-        return min(tried, key=lambda p: _score(tried[p].mean[0], floor, weights, limits))
-
-    def attempt(splits: Sequence[Shares]) -> None:
+    def attempt(splits: Sequence[Shares]) -> Shares:
+        """Rehearse those that are new, and give the best of all so far."""
+        nonlocal errors
         new = [p for p in dict.fromkeys(splits) if p not in tried and (zeros or all(p))]
         if new:
-            by_label = {_text(p): mechanism(p) for p in new}
-            plan = expected_errors(stand_in, by_label, replicates, seed, progress)
-            tried.update((p, _row(plan, place)) for place, p in enumerate(new))
+            by_label = {", ".join(map(str, p)): mechanism(p) for p in new}
+            errors = errors.beside(expected_errors(stand_in, by_label, replicates, seed, progress))
+            tried.update(dict.fromkeys(new))
+        missed = np.maximum(1.0, (errors.mean / limits).max(axis=1))
+        return list(tried)[int(np.lexsort((errors.worst_regret(weights.tolist()), missed))[0])]
 
     parts = [COARSE * i for i in range(int(1 / COARSE) + 1)]
-    attempt([*(usual_splits if zeros else splits_of_all)(n_levels), *level_shares(n_levels, parts)])
+    best = attempt([*(usual_splits if zeros else splits_of_all)(n_levels), *level_shares(n_levels, parts)])
     while (step := step / 2) >= smallest and n_levels > 1:
-        while True:
-            here = best()
-            attempt(list(_neighbours(here, step)))
-            if best() == here:
-                break
-    found = best()
-    mean = np.array([plan.mean[0] for plan in tried.values()])
-    error = np.array([plan.standard_error[0] for plan in tried.values()])
-    seconds = np.array([plan.seconds[0] for plan in tried.values()])
-    errors = Plan(tuple(map(_text, tried)), mean, error, seconds)
-    return ChosenShares(found, tuple(tried), errors, np.minimum(others, mean.min(axis=0)), weights, limits)
+        while (better := attempt(list(_neighbours(best, step)))) != best:
+            best = better
+    return ChosenShares(best, tuple(tried), errors, weights, limits)
 
 
 def _neighbours(shares: Shares, step: Fraction) -> Iterator[Shares]:
@@ -181,29 +175,9 @@ def _neighbours(shares: Shares, step: Fraction) -> Iterator[Shares]:
             yield tuple(changed)
 
 
-def _score(errors: np.ndarray, least: np.ndarray, importance: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
-    """Give by how much targets are missed, 1 if they are not, and the largest weighted ratio to the least errors."""
-    return max(1.0, float((errors / targets).max())), float((_ratios(errors, least) ** importance).max())
-
-
-def _ratios(errors: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """Divide errors by the least of all; 1e-9 stands for no error, as in `Plan.regret`."""
-    return np.maximum(errors, 1e-9) / np.maximum(least, 1e-9)
-
-
 def _by_level(given: Sequence[float] | np.ndarray | None, n_levels: int, name: str, default: float) -> np.ndarray:
     """Read one number per level that is not negative."""
     found = np.full(n_levels, default) if given is None else np.asarray(given, float)
     if found.shape != (n_levels,) or not (found >= 0).all():
         raise ArgumentError(f"{name} is one number per level, root first, from 0 up; there are {n_levels} levels")
     return found
-
-
-def _row(plan: Plan, place: int) -> Plan:
-    """Take the plan of one mechanism out of that of several."""
-    part = slice(place, place + 1)
-    return Plan(plan.labels[part], plan.mean[part], plan.standard_error[part], plan.seconds[part])
-
-
-def _text(shares: Shares) -> str:
-    return ", ".join(map(str, shares))
