@@ -155,7 +155,7 @@ def test_real_numbers_are_the_projection():
     assert done.certificate.gap < 1e-9
     free = reconcile(frame, LEVELS, "n", weights="w", integer=False, nonnegative=False)
     plain = np.linalg.lstsq(root[:, None] * sums, root * frame.n.to_numpy(), rcond=None)[0]
-    assert np.abs(sums @ plain - free.table["reconciled"]).max() < 1e-6
+    assert np.abs(sums @ plain - free.table["reconciled"]).max() < 1e-4  # weights have 16 bits
 
 
 def test_fixed_cells_and_conditions_hold():

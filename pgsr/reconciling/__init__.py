@@ -2,7 +2,9 @@
 
     frames          tables of any kind, column by column
     regions         names of regions, or ids and parents, as a tree
+    sizes           the sizes of rows
     measured        rows as values and weights of cells
+    further         sums that were measured besides: totals, and a second hierarchy
     whole_numbers   fractions and weights as integers
     layout          the tree on which these are a problem
     stating         the problem

@@ -1,6 +1,6 @@
 """Tables of any kind, read column by column through Arrow, and given back as what they were with columns besides."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ class Frame:
         hint = "; collect() it first" if hasattr(table, "collect") else ""
         raise TableError(f"the table is of type {type(table).__name__}{hint}; give {KINDS}")
 
-    def codes(self, name: str) -> tuple[np.ndarray, list[str]]:
+    def codes(self, name: str) -> tuple[np.ndarray, "Labels"]:
         """Read a column of names: a code for every row, -1 where there is none or "", and the names by their codes.
 
         Codes are in the order in which names first appear. Whole numbers become text, so 1 and 1.0 are "1".
@@ -63,15 +63,22 @@ class Frame:
         import pyarrow.compute as pc
 
         column = self._arrow(name)
-        if not pa.types.is_dictionary(column.type):
-            column = column.dictionary_encode()
-        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        column = column.unify_dictionaries() if isinstance(column, pa.ChunkedArray) else column
-        labels = [_label(value, name) for value in column.dictionary.to_pylist()]
-        numbers: dict[str, int] = {}
-        renumbered = [-1 if label is None else numbers.setdefault(label, len(numbers)) for label in labels]
-        index = pc.fill_null(column.indices, len(labels)).to_numpy(zero_copy_only=False)
-        return np.array([*renumbered, -1], np.int64)[index], list(numbers)
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            column, kind = pc.cast(column, kind.value_type), kind.value_type
+        if pa.types.is_floating(kind):
+            try:
+                column = pc.cast(column, pa.int64())
+            except pa.ArrowInvalid:
+                raise TableError(
+                    f"column {name!r} names regions and holds fractions; give text or whole numbers"
+                ) from None
+        column = pc.cast(column, pa.string())
+        encoded = column.combine_chunks().dictionary_encode()
+        code = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+        empty = encoded.dictionary.index("").as_py()
+        code[code == (-2 if empty < 0 else empty)] = -1
+        return code, Labels(encoded.dictionary)
 
     def numbers(self, name: str) -> np.ndarray:
         """Read a column of numbers as int64, or as float64 with NaN where one is missing; shape (rows,).
@@ -144,11 +151,19 @@ def _package(table: Any) -> str:
     return type(table).__module__.partition(".")[0].lstrip("_")
 
 
-def _label(value: Any, name: str) -> str | None:
-    if value is None or value == "":
-        return None
-    if isinstance(value, float):
-        if not value.is_integer():
-            raise TableError(f"column {name!r} names regions and holds {value!r}; give text or whole numbers")
-        value = int(value)
-    return str(value)
+@dataclass(frozen=True, eq=False)
+class Labels(Sequence[str]):
+    """The names behind codes, in an Arrow array, which turns one into text when it is asked for."""
+
+    values: Any
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.values[index].as_py() if not isinstance(index, slice) else self.values[index].to_pylist()
+
+    def find(self, others: "Labels") -> np.ndarray:
+        """Find the codes here of the names of others, -1 for those that are not here; shape (others,)."""
+        number = {name: code for code, name in enumerate(self.values.to_pylist())}
+        return np.array([number.get(name, -1) for name in others.values.to_pylist()], np.int64)

@@ -85,8 +85,7 @@ class Layout:
     def table(self, links: Sequence[np.ndarray]) -> np.ndarray:
         """Make the table of the problem's regions of one given table per link, regions by sizes, from below.
 
-        A level whose chain has fewer links than there are tables takes the sum of the last ones for numbers that add up
-        (weights), so give those for which this is 0 there.
+        A level with chains of one link takes the first table alone.
         """
         made = np.zeros((self.tree.n_regions, self.n_columns), links[0].dtype)
         for level, block in enumerate(self.blocks):

@@ -13,6 +13,7 @@ from pgsr.methods.method import Method, Result, Status
 from pgsr.problems.conditions import Condition, Either
 from pgsr.problems.problem import Problem
 from pgsr.reconciling.frames import Frame
+from pgsr.reconciling.further import joined_sums, other_table, totals_over_sizes
 from pgsr.reconciling.measured import measured
 from pgsr.reconciling.reconciled import Reconciled
 from pgsr.reconciling.regions import ABOVE_ALL
@@ -43,6 +44,7 @@ def reconcile(
     norm: Norm = 2,
     monotone: bool = False,
     where: Condition | Either | Sequence[Condition | Either] = (),
+    also: Sequence[tuple[Any, Sequence[str]]] = (),
     method: Method | None = None,
     level: float = 0.9,
     time_limit: float | None = None,
@@ -64,7 +66,8 @@ def reconcile(
         hierarchy: columns of names, one per level from the root down, empty below the row's own region; or
             `{id: parent}`, the column of the region's id and that of its parent's.
         value: column of the noisy numbers.
-        size: column of sizes, or of other kinds that all add up over regions by themselves, if there is one.
+        size: column of sizes, or of other kinds that all add up over regions by themselves, if there is one. A row
+            without a size measures the sum over all of them.
         weights: column or array of weights, one per row, from 0 on; 1 if None.
         variance: column or array of variances, in place of weights; the table then gets intervals.
         fixed: column that is true where a value is exact and must not change.
@@ -73,6 +76,9 @@ def reconcile(
         monotone: whether numbers do not fall from a size to the next: cumulative counts. For numbers that do not rise,
             such as those of people reached k times or more, give sizes as -1, -2, ... or number them from above.
         where: conditions of `pgsr.problems.conditions` on cells; sizes are those of the table, or places among names.
+        also: further tables over the same lowest regions with their own hierarchies, `[(table, columns)]`, such as
+            counties by metropolitan areas; their other columns are called as in the first table. Lowest regions are the
+            same where their last names are, and no two have the same.
         method: what solves the problem, such as a solver of `pgsr.models`; our own exact methods if None.
         level: the chance that an interval holds the exact number, each by itself, with Gaussian noise of the given
             variances.
@@ -106,12 +112,14 @@ def reconcile(
     frame = Frame.of(table)
     found = measured(frame, hierarchy, value, size, weights, variance, fixed, nonnegative)
     asked = Asked(integer, nonnegative, norm, monotone, totals, said)
-    problem = stated(found, asked)
+    others = tuple(other_table(found, *further, value, size, weights, variance) for further in also)
+    sums = joined_sums(totals_over_sizes(found), others)
+    problem = stated(found, asked, sums)
     result = _solved(problem.problem, method, time_limit)
     answer = problem.cells_of(result.estimate.values)
     names = _level_names(hierarchy, found.tree.n_levels, found.tree.paths[0] == (ABOVE_ALL,))
     chance = None if variance is None else level
-    return Reconciled(result, answer, found, problem, frame, names, chance, nonnegative)
+    return Reconciled(result, answer, found, problem, frame, names, chance, nonnegative, sums, others)
 
 
 def _solved(problem: Problem, method: Method | None, time_limit: float | None) -> Result:

@@ -10,9 +10,7 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import TableError
 from pgsr.reconciling.frames import Frame
 from pgsr.reconciling.regions import regions_of_levels, regions_of_parents
-
-LARGEST_SIZE = 100_000
-"""The largest whole number that is taken for a size and not for a name."""
+from pgsr.reconciling.sizes import SizeNames, sizes_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +30,7 @@ class Measured:
     """
 
     tree: Hierarchy
-    sizes: tuple[int, ...] | tuple[str, ...]
+    sizes: SizeNames
     row_cell: np.ndarray
     row_region: np.ndarray
     row_value: np.ndarray
@@ -81,15 +79,11 @@ def measured(
         regions = regions_of_parents(frame, ids, parents)
     else:
         regions = regions_of_levels(frame, [hierarchy] if isinstance(hierarchy, str) else list(hierarchy))
-    sizes, row_size = _sizes(frame, size)
+    sizes, row_size = sizes_of(frame, size)
     n_sizes = len(sizes)
     row_cell = np.where(row_size < 0, -1, regions.of_row * n_sizes + row_size)
-    row_value = frame.numbers(value).astype(float)
-    if np.isinf(row_value).any():
-        raise TableError(
-            f"row {int(np.argmax(np.isinf(row_value)))} has an infinite {value!r}; correct it, or leave it empty"
-        )
-    row_weight = _weights(frame, weights, variance, row_value)
+    row_value = values_of(frame, value)
+    row_weight = weights_of(frame, weights, variance, row_value)
     kept = (row_cell >= 0) & (row_weight > 0)
     cell, w = row_cell[kept], row_weight[kept]
     n_cells = regions.tree.n_regions * n_sizes
@@ -106,21 +100,16 @@ def measured(
     return found if fixed is None else _with_fixed(found, frame, fixed, value, nonnegative)
 
 
-def _sizes(frame: Frame, size: str | None) -> tuple[tuple[int, ...] | tuple[str, ...], np.ndarray]:
-    """Find the sizes and the size of every row, -1 for all of them together."""
-    if size is None:
-        return ("",), np.zeros(frame.n_rows, np.int64)
-    code, labels = frame.codes(size)
-    if not labels:
-        raise TableError(f"column {size!r} is empty; leave size= out")
-    if all(label.isascii() and label.isdigit() and int(label) <= LARGEST_SIZE for label in labels):
-        numbers = sorted(map(int, labels))
-        place = {number: i for i, number in enumerate(numbers)}
-        return tuple(numbers), np.array([*(place[int(label)] for label in labels), -1])[code]
-    return tuple(labels), code
+def values_of(frame: Frame, value: str) -> np.ndarray:
+    """Read the values, NaN where one is missing."""
+    values = frame.numbers(value).astype(float)
+    if np.isinf(values).any():
+        row = int(np.argmax(np.isinf(values)))
+        raise TableError(f"row {row} has an infinite {value!r}; correct it, or leave it empty")
+    return values
 
 
-def _weights(frame: Frame, weights: Any, variance: Any, values: np.ndarray) -> np.ndarray:
+def weights_of(frame: Frame, weights: Any, variance: Any, values: np.ndarray) -> np.ndarray:
     """Find the weight of every row; 0 where its value is missing."""
     if weights is not None and variance is not None:
         raise TableError("weights and variance are given; give one of them, weights are 1 / variance")

@@ -13,6 +13,7 @@ from pgsr.figures.html import facts_table
 from pgsr.methods.method import Result, Status
 from pgsr.reconciling.diagnostics import LevelDiagnostics, diagnostics, lowest_copies
 from pgsr.reconciling.frames import Frame
+from pgsr.reconciling.further import Other, Sums
 from pgsr.reconciling.measured import Measured
 from pgsr.reconciling.stating import Stated
 from pgsr.reconciling.variances import estimates_and_variances, intervals
@@ -39,6 +40,8 @@ class Reconciled:
         level_names: of the hierarchy.
         level: the chance of the intervals, or None where no variances were given.
         nonnegative: whether numbers are from 0 on.
+        sums: what was measured besides the cells of the hierarchy, or None.
+        others: tables of further hierarchies.
     """
 
     result: Result
@@ -49,6 +52,8 @@ class Reconciled:
     level_names: tuple[str, ...]
     level: float | None
     nonnegative: bool
+    sums: Sums | None = None
+    others: tuple[Other, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -72,6 +77,11 @@ class Reconciled:
             low, high = self._intervals
             columns |= {"lower": self._of_rows(low), "upper": self._of_rows(high)}
         return self.frame.taking(columns)
+
+    @cached_property
+    def other_tables(self) -> tuple[Any, ...]:
+        """The tables of further hierarchies, given by `also`, with the column `reconciled`."""
+        return tuple(other.frame.taking({COLUMN: other.matrix @ self.answer.ravel()}) for other in self.others)
 
     @cached_property
     def cells(self) -> "pd.DataFrame":
@@ -109,14 +119,18 @@ class Reconciled:
 
     @property
     def objective(self) -> float:
-        """The distance in what was given: the sum over rows of weight |reconciled - value|^2.
+        """The distance in what was given: the sum over all rows of weight (reconciled - value)^2.
 
         The certificate's objective is that of the stated problem: weights are whole numbers there, in about the same
         ratio, fractions are two measurements of whole numbers, and unknown leaves have a faint weight.
         """
         rows = (self.found.row_cell >= 0) & (self.found.row_weight > 0)
         x = self.answer.ravel()[self.found.row_cell[rows]]
-        return float((self.found.row_weight[rows] * np.square(x - self.found.row_value[rows])).sum())
+        distance = float((self.found.row_weight[rows] * np.square(x - self.found.row_value[rows])).sum())
+        if self.sums is None:
+            return distance
+        off = self.sums.matrix @ self.answer.ravel() - self.sums.value
+        return distance + float((self.sums.weight * np.square(off)).sum())
 
     @property
     def rounding(self) -> Mapping[str, float]:

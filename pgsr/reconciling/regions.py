@@ -70,9 +70,8 @@ def regions_of_parents(frame: Frame, ids: str, parents: str) -> Regions:
     above_code, above_labels = frame.codes(parents)
     if (code < 0).any():
         raise TableError(f"row {int(np.argmin(code))} has nothing in {ids!r}; give every row its id")
-    number = {label: i for i, label in enumerate(labels)}
-    known = np.array([number.get(label, -2) for label in above_labels] + [-1], np.int64)
-    above_row = known[above_code]
+    known = labels.find(above_labels)
+    above_row = np.append(np.where(known < 0, -2, known), -1)[above_code]
     if (above_row == -2).any():
         row = int(np.argmax(above_row == -2))
         raise TableError(
@@ -103,7 +102,7 @@ def regions_of_parents(frame: Frame, ids: str, parents: str) -> Regions:
 
 
 def _assembled(
-    parents: list[np.ndarray], names: list[tuple[list[str], np.ndarray]], level: np.ndarray, place: np.ndarray
+    parents: list[np.ndarray], names: list[tuple[Sequence[str], np.ndarray]], level: np.ndarray, place: np.ndarray
 ) -> Regions:
     """Put levels below each other, with copies of regions that end early, and one region above several roots.
 
@@ -153,7 +152,7 @@ class LazyPaths(Sequence[tuple[str, ...]]):
     """
 
     parents: list[np.ndarray]
-    names: list[tuple[list[str], np.ndarray]]
+    names: list[tuple[Sequence[str], np.ndarray]]
     first: np.ndarray
     who: np.ndarray
     added: bool

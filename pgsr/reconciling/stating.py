@@ -12,6 +12,8 @@ from pgsr.errors import ProblemError
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions import UNBOUNDED, Cells, Condition, Conditions, Either, cells, state, total
 from pgsr.problems.problem import Problem
+from pgsr.problems.sums import MeasuredSums
+from pgsr.reconciling.further import Sums
 from pgsr.reconciling.layout import Layout
 from pgsr.reconciling.measured import Measured
 from pgsr.reconciling.whole_numbers import WholeNumbers, whole_numbers
@@ -52,8 +54,8 @@ class Stated:
         return found if self.numbers.unit == 1 else found * self.numbers.unit
 
 
-def stated(found: Measured, asked: Asked) -> Stated:
-    """State the problem of a table.
+def stated(found: Measured, asked: Asked, sums: Sums | None = None) -> Stated:
+    """State the problem of a table, and of sums that were measured besides its cells.
 
     Raises:
         ProblemError: conditions do not fit the table, or numbers are too large.
@@ -61,8 +63,10 @@ def stated(found: Measured, asked: Asked) -> Stated:
     tree, (value, weight) = found.tree, _with_faint_leaves(found)
     conditions = _conditions(found, asked)
     known = _known_totals(found, asked)
-    there = weight > 0
-    chained = asked.integer and bool((value[there] != np.floor(value[there])).any())
+    values, weights = value.ravel(), weight.ravel()
+    if sums is not None:
+        values, weights = np.append(values, sums.value), np.append(weights, sums.weight)
+    chained = asked.integer and _has_fractions(value, weight)
     by_region = bool((weight == weight[:, :1]).all())
     if asked.monotone and (chained or not by_region):
         raise ProblemError(
@@ -72,25 +76,37 @@ def stated(found: Measured, asked: Asked) -> Stated:
             else "a region has other weights, or missing values, at some of its sizes, which ordered sizes do not "
             "take; give one weight per region, and a value at every size"
         )
-    columns = len(found.sizes) == 1 or (by_region and not chained)
-    numbers = whole_numbers(
-        value,
-        weight,
+    columns = len(found.sizes) == 1 or sums is not None or (by_region and not chained)
+    every = whole_numbers(
+        values,
+        weights,
         integer=asked.integer,
         levels=1 + (1 + chained) * tree.n_levels,
         largest=max(_largest(conditions), 0 if known is None else int(np.abs(known).max())),
     )
-    fractional = [numbers.fractional[tree.level(level)].any() for level in range(tree.n_levels)]
-    layout = Layout.made(tree, found.sizes, [1 + bool(some) for some in fractional], branches=not columns)
-    problem = _problem(layout, numbers, asked, known)
+    numbers = every.part(slice(0, value.size), value.shape)
+    twice = chained and sums is not None
+    chains = [1 + (twice or bool(numbers.fractional[tree.level(level)].any())) for level in range(tree.n_levels)]
+    layout = Layout.made(tree, found.sizes, chains, branches=not columns)
+    problem = _problem(layout, numbers, asked, known, twice)
+    if sums is not None:
+        problem = replace(problem, sums=_placed_sums(sums, every.part(slice(value.size, None), (-1,)), layout))
     if conditions is not None:
         problem = replace(problem, conditions=_placed(conditions, layout, numbers.unit))
     return Stated(problem, layout, numbers)
 
 
-def _problem(layout: Layout, numbers: WholeNumbers, asked: Asked, known: np.ndarray | None) -> Problem:
-    """State the problem of these numbers, without conditions."""
-    values, weights = zip(*numbers.links, strict=True)
+def _has_fractions(value: np.ndarray, weight: np.ndarray) -> bool:
+    there = weight > 0
+    return bool((value[there] != np.floor(value[there])).any())
+
+
+def _problem(layout: Layout, numbers: WholeNumbers, asked: Asked, known: np.ndarray | None, twice: bool) -> Problem:
+    """State the problem of these numbers, without conditions.
+
+    With `twice` every cell is measured twice, for `TreeProjection` wants weights above 0 beside measured sums.
+    """
+    values, weights = zip(*(numbers.halves if twice else numbers.links), strict=True)
     w = layout.table(weights)
     groups = None if known is None else np.rint(known / numbers.unit).astype(np.int64)
     every = groups is not None and len(groups) > 1
@@ -212,6 +228,18 @@ def _placed(stated: Conditions, layout: Layout, unit: float) -> Conditions:
         row_upper=_times(stated.row_upper, times),
         sources=None,
     )
+
+
+def _placed_sums(sums: Sums, numbers: WholeNumbers, layout: Layout) -> MeasuredSums:
+    """State the same sums of the problem's cells, one with a fraction as two of whole numbers."""
+    (first, first_w), (second, second_w) = numbers.links
+    again = np.flatnonzero(second_w)
+    which = np.append(np.arange(len(sums)), again)
+    matrix = sums.matrix[which]
+    shape = len(which), layout.tree.n_regions * layout.n_columns
+    placed = scipy.sparse.csr_array((matrix.data, layout.place[matrix.indices], matrix.indptr), shape=shape)
+    names = sums.names + tuple(f"{sums.names[i]} again" for i in again)
+    return MeasuredSums(placed, np.append(first, second[again]), np.append(first_w, second_w[again]), names)
 
 
 def _times(bound: np.ndarray, times: int) -> np.ndarray:

@@ -12,8 +12,11 @@ LARGEST = 2**49
 MOST_WEIGHT = 2**30
 """The largest weight, as of the arcs of a flow."""
 
-FINEST = 2**26
-"""Real values are taken in units of 2^-k in which the largest is about so many."""
+FINEST = 2**40
+"""Real values are taken in units of 2^-k in which the largest is at most so many."""
+
+WEIGHT_BITS = 16
+"""The bits that are kept for weights beside real values, unless fewer give their ratios."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +44,24 @@ class WholeNumbers:
         return (self.high_w > 0) & (self.low_w > 0)
 
     @property
+    def halves(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """The same as `links`, where a whole value is measured twice with half its weight: both weights are above 0."""
+        (first, first_w), (second, second_w) = self.links
+        whole = second_w == 0
+        half = np.where(whole, first_w // 2, second_w)
+        return (first, np.where(whole, first_w - half, first_w)), (np.where(whole, first, second), half)
+
+    @property
     def links(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
         """The values and weights of the first measurement of every cell, and of the second, whose weight may be 0."""
         alone = self.low_w == 0
         first = self.low + alone, np.where(alone, self.high_w, self.low_w)
         return first, (self.low + 1, np.where(alone, 0, self.high_w))
+
+    def part(self, which: slice, shape: tuple[int, ...]) -> "WholeNumbers":
+        """Give the numbers of some cells, in this shape."""
+        low, low_w, high_w = (part[which].reshape(shape) for part in (self.low, self.low_w, self.high_w))
+        return WholeNumbers(low, low_w, high_w, self.unit, self.scale)
 
     def moved(self, value: np.ndarray) -> float:
         """How far the values that are meant here are from those given at most."""
@@ -81,7 +97,9 @@ def whole_numbers(value: np.ndarray, weight: np.ndarray, *, integer: bool, level
     fractions = bool((y != np.floor(y)).any())
     unit = 1.0
     if fractions and not integer:
-        unit = 2.0 ** -max(0, int(np.floor(np.log2(FINEST / most))))
+        w, _ = _whole_weights(weight, 2**WEIGHT_BITS)
+        finest = min(FINEST, LARGEST / (levels * int(w.max(initial=1))))
+        unit = 2.0 ** -max(0, int(np.floor(np.log2(finest / (most + 1)))))
         y, most, fractions = np.rint(y / unit), most / unit, False
     room = min(MOST_WEIGHT, int(LARGEST / ((most + 1) * levels)))
     w, scale = _whole_weights(weight, room)
