@@ -8,6 +8,7 @@
     whole_numbers   fractions and weights as integers
     layout          the tree on which these are a problem
     stating         the problem
+    forecasts       the same as a reconciler of hierarchicalforecast
     making          the function: it states the problem, solves it by a method and gives the table back
     reconciled, diagnostics, variances   what it gives: table and proof, what was moved, intervals
 
@@ -15,7 +16,8 @@ There is no second engine here: `pgsr.Problem` states what is asked, methods of 
 it, and `pgsr.certify` judges it. docs/reconcile.md is the page for users.
 """
 
+from pgsr.reconciling.forecasts import Nearest
 from pgsr.reconciling.making import reconcile
 from pgsr.reconciling.reconciled import Reconciled
 
-__all__ = ["Reconciled", "reconcile"]
+__all__ = ["Nearest", "Reconciled", "reconcile"]

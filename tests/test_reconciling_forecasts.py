@@ -1,0 +1,70 @@
+"""Forecasts that add up: beside hierarchicalforecast's own reconciler, and within it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgsr.errors import ArgumentError, TableError
+from pgsr.reconciling import Nearest
+
+SUMS = np.array([[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1], *np.eye(4, dtype=int)])
+
+
+@pytest.mark.parametrize("method", ["ols", "wls_struct"])
+def test_real_forecasts_are_those_of_bounded_least_squares(method):
+    from scipy.optimize import lsq_linear
+
+    rng = np.random.default_rng(4)
+    forecasts = SUMS @ rng.poisson(2, (4, 3)) + rng.normal(0, 4, (7, 3))
+    found = Nearest(method, integer=False).fit_predict(S=SUMS, y_hat=forecasts)["mean"]
+    root = np.ones(7) if method == "ols" else SUMS.sum(axis=1) ** -0.5
+    for time in range(3):
+        peer = lsq_linear(root[:, None] * SUMS, root * forecasts[:, time], (0, np.inf), tol=1e-12)
+        assert SUMS @ peer.x == pytest.approx(found[:, time], abs=1e-4)
+
+
+def test_whole_forecasts_add_up_and_are_proved():
+    rng = np.random.default_rng(5)
+    nearest = Nearest()
+    found = nearest.fit_predict(SUMS, rng.normal(3, 4, (7, 5)))["mean"]
+    assert (SUMS @ found[3:] == found).all()
+    assert (found >= 0).all()
+    assert (found == np.rint(found)).all()
+    assert nearest.reconciled is not None
+    assert nearest.reconciled.certificate.optimal
+
+
+def test_what_it_does_not_do_is_said():
+    crossed = np.array([[1, 1, 0], [0, 1, 1], *np.eye(3, dtype=int)])
+    with pytest.raises(TableError, match=r"series [01] and [01] overlap and none contains the other"):
+        Nearest().fit(crossed, np.ones((5, 1)))
+    with pytest.raises(ArgumentError, match="gives no intervals"):
+        Nearest().fit_predict(SUMS, np.ones((7, 1)), level=[90])
+    with pytest.raises(ArgumentError, match="'ols' or 'wls_struct'"):
+        Nearest("mint_shrink")
+    with pytest.raises(TableError, match="give a row for each of 7 series"):
+        Nearest().fit(SUMS, np.ones((6, 1)))
+
+
+def test_within_hierarchicalforecast_beside_min_trace():
+    reason = "hierarchicalforecast is not installed"
+    core = pytest.importorskip("hierarchicalforecast.core", reason=reason)
+    methods = pytest.importorskip("hierarchicalforecast.methods", reason=reason)
+    names = ["all", "x", "y", "x/a", "x/b", "y/c", "y/d"]
+    rng = np.random.default_rng(6)
+    rows = [(name, time) for name in names for time in range(3)]
+    # Theirs puts 0 for negative forecasts first, so there are none here.
+    forecasts = pd.DataFrame(rows, columns=["unique_id", "ds"]).assign(model=np.maximum(0, rng.normal(1, 3, 21)))
+    sums = pd.DataFrame(SUMS.astype(float), columns=names[3:]).assign(unique_id=names)[["unique_id", *names[3:]]]
+    tags = {"all": np.array(names[:1]), "middle": np.array(names[1:3]), "bottom": np.array(names[3:])}
+    theirs = methods.MinTrace("wls_struct", nonnegative=True)
+    made = core.HierarchicalReconciliation([Nearest(integer=False), theirs]).reconcile(
+        Y_hat_df=forecasts, S_df=sums, tags=tags
+    )
+    ours, peer = (next(name for name in made.columns if part in name) for part in ("Nearest", "MinTrace"))
+    assert made[ours].to_numpy() == pytest.approx(made[peer].to_numpy(), abs=1e-3)
+    whole = core.HierarchicalReconciliation([Nearest()]).reconcile(Y_hat_df=forecasts, S_df=sums, tags=tags)
+    column = next(name for name in whole.columns if "Nearest" in name)
+    assert column == "model/Nearest_method-wls_struct_nonnegative-True_integer-True"
+    table = whole.pivot_table(index="unique_id", columns="ds", values=column).loc[names].to_numpy()
+    assert (SUMS @ table[3:] == table).all()
