@@ -536,3 +536,22 @@ def metropolis(
             here = there
         states.append(here)
     return states
+
+
+def covariances_of_counts(variance: np.ndarray, step_variance: np.ndarray) -> np.ndarray:
+    """Cov(x[s], x[t]) of the steps of a Gaussian Markov chain with these variances of states and of steps."""
+    n = len(variance)
+    of_states = np.zeros((n, n))
+    for s in range(n):
+        of_states[s, s] = variance[s]
+        for t in range(s + 1, n):
+            together = (variance[t] + variance[t - 1] - step_variance[t]) / 2
+            factor = together / variance[t - 1] if variance[t - 1] > 0 else 0.0
+            of_states[s, t] = of_states[t, s] = of_states[s, t - 1] * factor
+    steps = np.eye(n) - np.eye(n, k=-1)
+    return steps @ of_states @ steps.T
+
+
+def hat_functions(knots: np.ndarray, n: int) -> np.ndarray:
+    """b[j](s): 1 at knot j, 0 at the others, linear between; shape (n, knots)."""
+    return np.stack([np.interp(np.arange(n), knots, unit) for unit in np.eye(len(knots))], axis=1)

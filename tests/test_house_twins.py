@@ -22,6 +22,8 @@ AGGREGATES = "test_m_h_flow_network::test_the_preconditioner_adds_up_vertices_an
 TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
 BOUNDED_PRICES = "test_nearest_tree_bounds::test_prices_are_those_at_which_regions_take_what_their_children_take"
 
+LEARNED = "test_posterior_learned::"
+
 FLOWS = (
     "through cheapest_flow, whose optimum brute force checks",
     "test_m_h_flow_network::test_any_prices_and_flows_to_start_from_give_an_optimum",
@@ -52,6 +54,17 @@ TWINS = {
     "algorithms.posterior.chain_kernel": {
         "forward_backward": ("all vectors of counts; dictionaries", "test_posterior_chain::test_equals_brute_force"),
         "draw": ("all vectors of counts", "test_posterior_chain::test_draws_have_the_posterior_law"),
+    },
+    "algorithms.posterior.elementary_kernel": {
+        "exp": ("numpy.exp", "test_posterior_learned::test_elementary_functions"),
+        "log": ("numpy.log", "test_posterior_learned::test_elementary_functions"),
+        "log_mass": ("math.lgamma", "test_posterior_learned::test_elementary_functions"),
+    },
+    "algorithms.posterior.learned_kernel": {
+        "derivatives": ("naive.covariances_of_counts", LEARNED + "test_derivatives_are_those_of_the_definition"),
+        "eliminated": ("a solution of the whole system", LEARNED + "test_elimination_solves_the_whole_system"),
+        "inverted": ("numpy.linalg.inv", LEARNED + "test_elimination_solves_the_whole_system"),
+        "prior_means": ("numpy.interp", LEARNED + "test_derivatives_are_those_of_the_definition"),
     },
     "algorithms.posterior.rows_kernel": {
         "posterior_rows": ("Evidence.marginals", "test_posterior_levels::test_every_region_is_a_chain_of_its_own"),

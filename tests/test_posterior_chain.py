@@ -11,6 +11,7 @@ from scipy.stats import chi2
 
 from pgsr.algorithms.posterior import Evidence
 from pgsr.algorithms.posterior.likelihood import Likelihood
+from pgsr.algorithms.posterior.misfit import WIDE_SHAPE
 from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View, cumulative, ranked
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
@@ -180,7 +181,7 @@ def test_draws_have_the_posterior_law(view: AnyView, law: Law) -> None:
     mu, shapes = rng.exponential(1.0, 4) + 0.2, np.full(4, SHAPE)
     found = evidence.marginals(evidence.pilot().astype(float), np.full(4, 9.0), mu, shapes, 1e-9)
     n = 200_000
-    draws = evidence.draws(found, shapes, rng.random((n, 4)))
+    draws = evidence.draws(found, rng.random((n, 4)))
     masses = {}
     for inner in combinations_with_replacement(range(5), 3):
         counts = np.diff([*inner, 4], prepend=0)
@@ -279,7 +280,7 @@ def test_a_prior_that_contradicts_the_noisy_values_gives_way() -> None:
     assert np.flatnonzero(changed).tolist() == list(range(20)), "only where the prior is off"
     again = evidence.marginals(found.mean, np.full(90, 40.0), found.prior_mean, shape, 1e-9)
     np.testing.assert_allclose(again.mean, found.mean, atol=1e-6)
-    drawn = evidence.draws(found, shape, np.random.default_rng(41).random((20, 90)))
+    drawn = evidence.draws(found, np.random.default_rng(41).random((20, 90)))
     assert np.abs(drawn - found.mean).max() < 40
 
 
@@ -293,9 +294,9 @@ def test_a_prior_that_is_smooth_where_counts_end_is_made_wide_there() -> None:
     found = evidence.marginals(evidence.pilot().astype(float), np.full(90, 12.0), smooth, shape, 1e-9)
     assert np.abs(found.mean - np.cumsum(counts)).max() < 6
     assert (found.prior_mean == smooth).all()
-    around = np.flatnonzero(found.wide)
-    assert found.wide[36:44].all()
+    around = np.flatnonzero(found.shape == WIDE_SHAPE)
+    assert (found.shape[36:44] == WIDE_SHAPE).all()
     assert around.max() < 60
-    drawn = evidence.draws(found, shape, np.random.default_rng(43).random((400, 90)))
+    drawn = evidence.draws(found, np.random.default_rng(43).random((400, 90)))
     assert np.abs(drawn.mean(axis=0) - found.mean).max() < 0.5
     np.testing.assert_allclose(drawn.std(axis=0)[30:50], np.sqrt(found.variance)[30:50], rtol=0.15, atol=0.1)

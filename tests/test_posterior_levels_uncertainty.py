@@ -82,7 +82,7 @@ def test_equals_the_posterior_where_all_levels_have_the_same_sizes(view):
     truth = CountOfCounts(TREE, TREE.sum_up(np.random.default_rng(5).integers(0, 30, (13, 25))), "data")
     rows = Geometric(View.CUMULATIVE, 2).measure(truth, Seeded("s"))
     alone, prior = Posterior().marginals(rows), Posterior().prior
-    about = alone.prior_mean, alone.wide, prior.shapes(25), prior.cells(25)
+    about = alone.prior_mean, alone.shape, prior.cells(25)
     own = with_estimated_prior(alone.step_variance, *about) if view is View.COUNTS else alone.variance
     expected = np.sqrt(Propagation.of(rows).variances(own))
     found = marginal_tables(rows, 3, prior)

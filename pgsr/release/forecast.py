@@ -433,7 +433,11 @@ def _searched(
     n_levels = stand_in.hierarchy.n_levels
     found = choose_shares(
         stand_in,
-        lambda shares: replace(best.terms, shares=shares, intervals=None).mechanism(n_levels),
+        lambda shares: (
+            replace(best.terms, shares=shares, intervals=None)
+            .resolved(stand_in.hierarchy, stand_in.totals)
+            .mechanism(n_levels)
+        ),
         importance=importance,
         least=plan.mean.min(axis=0),
         zeros=best.terms.max_sizes is None,

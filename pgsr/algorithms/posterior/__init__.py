@@ -42,13 +42,15 @@ even so, the region's own counts take the place of its means (`Evidence.marginal
 **What comes out.** The posterior median of c[s] minimises the expected earth mover's distance of a region that stands
 alone; it never falls with s. The posterior means are what can be added up over regions, so they go into the joint stage
 (`method`). The prior means mu are estimated from the same noisy values, see `prior`: post-processing, so it costs no
-privacy.
+privacy. `learned` improves them by the evidence P(y), which forward-backward gives as well: the product of the sums by
+which f[s] is made to sum to 1.
 
 Noisy totals are public once they are drawn. Cumulative counts are then measured from above, as numbers of groups larger
 than s, whose noise has the same law; what the noisy total adds or takes are groups of size 0.
 
 Files: `method` is `Posterior`; `evidence` one region's values and windows, `chain_kernel` forward-backward, `arrays`
 what loops are given, `prior` the prior means and shapes of all regions, `windows` the moving averages behind them,
+`learned` those that are learned from the evidence, between `knots`, by `learned_kernel` and `elementary_kernel`,
 `misfit` where they contradict a region's own counts, `propagation` how errors pass through the joint stage, and
 `uncertainty` the intervals of a release. `tree_posterior` is the reference: the joint posterior of a whole tree under a
 known prior, by a Markov chain. Where levels have sizes of their own, `rows` and `rows_kernel` do a level at a

@@ -17,6 +17,9 @@ class Noisy(NamedTuple):
         up_to: the first `up_to` values are those of the sizes below it; of other sizes no column was measured.
         first: the rank, from 0 for the smallest group, of the group that y[up_to] belongs to; lower ranks were not
             measured. Beyond every group where there are no rows.
+        anchor: of every size a cumulative count near those that ranks speak for, where their likelihood counts as 1
+            in the evidence; int64, shape (K + 1,), or of no cells where the evidence is not wanted.
+        log_base: the logarithm of the law's base.
     """
 
     kind: int
@@ -26,6 +29,8 @@ class Noisy(NamedTuple):
     fine: np.ndarray
     up_to: int
     first: int
+    anchor: np.ndarray
+    log_base: float
 
 
 class Prior(NamedTuple):

@@ -6,6 +6,7 @@ arithmetic. Names are those of `pgsr.algorithms.posterior`.
 
 import numpy as np
 
+from pgsr.algorithms.posterior.elementary_kernel import log, log_mass
 from pgsr.machine.compilation import compiled
 
 CUT = 1e-12
@@ -29,7 +30,8 @@ def forward_backward(noisy, prior, window, forward, moments):
 
     Returns:
         The largest mass of a state at the edge of its window, edges at 0 and at `most` apart, and those of a window of
-        one state; 1 if the values contradict the windows altogether.
+        one state; 1 if the values contradict the windows altogether. And the logarithm of the evidence, as
+        `forward_pass` gives it.
     """
     low, high, most = window.low, window.high, window.most
     mu, shape = prior.mu, prior.shape
@@ -37,8 +39,9 @@ def forward_backward(noisy, prior, window, forward, moments):
     n = len(mu)
     bottom = np.empty(n, np.int64)
     top = np.empty(n, np.int64)
-    if not forward_pass(noisy, prior, window, forward, bottom, top):
-        return 1.0
+    log_evidence = forward_pass(noisy, prior, window, forward, bottom, top)
+    if log_evidence == -np.inf:
+        return 1.0, log_evidence
     width = forward.shape[1]
     steps = np.empty(2 * width + 1)
     weight = np.empty(width)
@@ -54,7 +57,7 @@ def forward_backward(noisy, prior, window, forward, moments):
         for c in range(n_states):
             total += here[c] * after[c]
         if not total > 0.0:
-            return 1.0
+            return 1.0, log_evidence
         sum_1 = 0.0
         sum_2 = 0.0
         so_far = 0.0
@@ -79,7 +82,7 @@ def forward_backward(noisy, prior, window, forward, moments):
         else:
             # b[s - 1](c) = sum over x of q[s](x) w[s](c + x) b[s](c + x): q in `steps`, w b in `after`.
             least = max(0, low[s] - top[s - 1])
-            first, last = step_masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
+            first, last, _ = step_masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
             state_weights(noisy, s, bottom[s], top[s], weight)
             for c in range(n_states):
                 after[c] *= weight[c]
@@ -109,7 +112,7 @@ def forward_backward(noisy, prior, window, forward, moments):
             step_variance[s] = max(0.0, sum_2 / total - (sum_1 / total) ** 2) if total > 0.0 else 0.0
             for c in range(top[s - 1] - bottom[s - 1] + 1):
                 after[c] = before[c] / largest if largest > 0.0 else 0.0
-    return edge
+    return edge, log_evidence
 
 
 @compiled
@@ -130,7 +133,7 @@ def draw(noisy, prior, window, forward, uniforms, out):
     n = len(mu)
     bottom = np.empty(n, np.int64)
     top = np.empty(n, np.int64)
-    if not forward_pass(noisy, prior, window, forward, bottom, top):
+    if forward_pass(noisy, prior, window, forward, bottom, top) == -np.inf:
         return False
     steps = np.empty(2 * forward.shape[1] + 1)
     # c[K] is where the running sum of f[K], whose sum is 1, passes the uniform number.
@@ -143,7 +146,7 @@ def draw(noisy, prior, window, forward, uniforms, out):
         out[d, n - 1] = c
     for s in range(n - 1, 0, -1):
         least = max(0, low[s] - top[s - 1])
-        first, last = step_masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
+        first, last, _ = step_masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
         there = forward[s - 1]
         for d in range(len(out)):
             # Of all x with mass for which c[s] - x is a state, the one where the running sum of
@@ -169,22 +172,28 @@ def draw(noisy, prior, window, forward, uniforms, out):
 def forward_pass(noisy, prior, window, forward, bottom, top):
     """Fill forward[s, c - bottom[s]] = f[s](c), of sum 1, for c = bottom[s]..top[s] within the window.
 
+    The sums before they are made 1 multiply up to the evidence, the chance of the noisy values (and of a public total)
+    under the prior: all factors that masses and weights are relative to are counted in, but for one that no prior
+    changes.
+
     Returns:
-        Whether any state is possible at every s.
+        The logarithm of the evidence, minus infinity where at some s no state is possible.
     """
     low, high, mu, shape = window.low, window.high, prior.mu, prior.shape
     width = forward.shape[1]
     steps = np.empty(2 * width + 1)
     weight = np.empty(width)
+    log_evidence = 0.0
+    exponents = 0
     for s in range(len(mu)):
         # The states that a step with mass leads to from those of s - 1, and their weights w[s].
         below = bottom[s - 1] if s > 0 else 0
         above = top[s - 1] if s > 0 else 0
         least = max(0, low[s] - above)
-        first, last = step_masses(noisy, s, least, high[s] - below, mu[s], shape[s], steps)
+        first, last, peak = step_masses(noisy, s, least, high[s] - below, mu[s], shape[s], steps)
         start = max(low[s], below + first)
         stop = min(high[s], above + last)
-        state_weights(noisy, s, start, stop, weight)
+        exponents += state_weights(noisy, s, start, stop, weight)
         # f[s](c) ~ w[s](c) sum over x of q[s](x) f[s - 1](c - x), with f[-1] all at 0.
         here = forward[s]
         for c in range(stop - start + 1):
@@ -203,7 +212,13 @@ def forward_pass(noisy, prior, window, forward, bottom, top):
             here[c] *= weight[c]
             total += here[c]
         if not total > 0.0:
-            return False
+            return -np.inf
+        if len(noisy.anchor):
+            log_evidence += log(total) + log_mass(peak, mu[s], shape[s])
+            if noisy.kind == 1 and s < noisy.up_to:
+                exponents += loss(noisy.law, noisy.y[s] - peak)
+            else:
+                exponents += exponent_at(noisy, s, start)
         # States that are all but impossible are dropped at both ends; what is left moves to the front.
         left = 0
         while here[left] < NEGLIGIBLE * total:
@@ -215,12 +230,12 @@ def forward_pass(noisy, prior, window, forward, bottom, top):
             here[c - left] = here[c] / total
         bottom[s] = start + left
         top[s] = start + right
-    return True
+    return log_evidence + noisy.log_base * exponents
 
 
 @compiled
 def step_masses(noisy, s, least, most, mu, shape, out):
-    """Compute the masses of steps x in least..most, and give the range that is not negligible.
+    """Compute the masses of steps x in least..most, and give the range that is not negligible, and the peak.
 
     out[x - least] is the mass of x, relative to the largest.
 
@@ -266,7 +281,7 @@ def step_masses(noisy, s, least, most, mu, shape, out):
             break
         first -= 1
         out[first - least] = mass
-    return first, last
+    return first, last, peak
 
 
 @compiled
@@ -283,13 +298,16 @@ def state_weights(noisy, s, low, high, out):
         loss(z[i] - e[i]) = loss(z[i]) + sum over t >= 0 with i >= c[T + t] of (loss(z[i] - t - 1) - loss(z[i] - t)),
 
     and c[s] weighs base to the power of the sum over measured ranks i >= c[s].
+
+    Returns:
+        The exponent of the largest likelihood, that of c = low being 0; 0 or less.
     """
     coarse, fine = noisy.coarse, noisy.fine
     n_states = high - low + 1
     if noisy.kind == 1 or (s >= noisy.up_to and high <= noisy.first):
         for c in range(n_states):
             out[c] = 1.0
-        return
+        return 0
     # The exponents begin at 0 for c = low; the smallest, whose power is the largest, is taken off in a second pass.
     exponent = 0
     smallest = 0
@@ -301,6 +319,27 @@ def state_weights(noisy, s, low, high, out):
     for c in range(n_states - 1):
         exponent += change_of_exponent(noisy, s, low + c)
         out[c + 1] = power(coarse, fine, exponent)
+    return smallest
+
+
+@compiled
+def exponent_at(noisy, s, c):
+    """Compute the exponent of `state_weights` at c; that of ranks up to a constant, being 0 at the anchor."""
+    if noisy.kind == 1:
+        return 0
+    if s < noisy.up_to:
+        return loss(noisy.law, noisy.y[s] - c)
+    anchor = noisy.anchor[s]
+    change = 0
+    for between in range(min(c, anchor), max(c, anchor)):
+        change += change_of_exponent(noisy, s, between)
+    return change if anchor < c else -change
+
+
+@compiled
+def loss(law, d):
+    """Compute |d| or d^2, see `state_weights`."""
+    return abs(d) if law == 0 else d * d
 
 
 @compiled

@@ -46,7 +46,9 @@ class Marginals:
         median: the smallest c with P(c[s] <= c) of at least 1/2; it never falls with s.
         step_variance: Var x[s], of the counts x[s] = c[s] - c[s-1].
         prior_mean: mu, the prior means of the counts.
-        wide: the sizes at which the prior had `WIDE_SHAPE`, bool.
+        shape: of the prior.
+        log_evidence: the logarithm of the chance of the noisy values under the prior, up to a constant that only they
+            determine; shape (), or (regions,).
     """
 
     mean: np.ndarray
@@ -54,7 +56,8 @@ class Marginals:
     median: np.ndarray
     step_variance: np.ndarray
     prior_mean: np.ndarray
-    wide: np.ndarray
+    shape: np.ndarray
+    log_evidence: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,12 +144,17 @@ class Evidence:
 
         Windows `centre` +- `half` are widened until no more than `border` of the mass lies at an edge. Where the prior
         contradicts the noisy values even so, as a smooth one does at a size where large counts end, it gives way at
-        the sizes where it is off (`_without_conflict`); the result has the means that were used.
+        the sizes where it is off (`_without_conflict`); the result has the means and shapes that were used.
+
+        Args:
+            centre, half: of the windows, (K + 1,) each.
+            mu, shape: of the prior.
+            border: the mass that may lie at an edge.
         """
         from pgsr.algorithms.posterior.chain_kernel import forward_backward
 
-        wide = self._misfits(centre, mu, shape)
-        shape = np.where(wide, WIDE_SHAPE, shape)
+        shape = np.where(self._misfits(centre, mu, shape), WIDE_SHAPE, shape)
+        anchor = self._anchor()
         widening, conflicts, patience = 1.0, iter(CONFLICTS), PATIENCE * self.half_width()
         while True:
             low, high = self._window(centre, half * widening)
@@ -154,10 +162,10 @@ class Evidence:
             mean, variance, step_variance = np.full((3, self.n_sizes), np.nan)
             found = Moments(mean, variance, np.empty(self.n_sizes, np.int64), step_variance)
             window, room = Window(low, high, self.most), np.empty((self.n_sizes, width))
-            edge = forward_backward(self._noisy(width), Prior(mu, shape), window, room, found)
+            edge, log_evidence = forward_backward(self._noisy(width, anchor), Prior(mu, shape), window, room, found)
             if edge <= border or width > self.most:
                 assert not np.isnan(mean).any(), "the noisy values are impossible under their own law"
-                return Marginals(*found, mu, wide)
+                return Marginals(*found, mu, shape, np.array(log_evidence))
             widening *= 1.5
             if (
                 edge > CONTRADICTION
@@ -166,23 +174,22 @@ class Evidence:
             ):
                 mu, widening = self._without_conflict(centre, half, mu, shape, conflict), 1.0
 
-    def draws(self, found: Marginals, shape: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+    def draws(self, found: Marginals, uniforms: np.ndarray) -> np.ndarray:
         """Draw whole vectors of cumulative counts from the posterior `found`; int64, shape (draws, K + 1).
 
         Args:
             found: the marginals under the same prior; windows of 6.5 standard deviations around them hold the draws.
-            shape: as in `marginals`.
             uniforms: from [0, 1), shape (draws, K + 1).
         """
         from pgsr.algorithms.posterior.chain_kernel import draw
 
-        prior = Prior(found.prior_mean, np.where(found.wide, WIDE_SHAPE, shape))
+        prior = Prior(found.prior_mean, found.shape)
         widening, out = 1.0, np.empty(uniforms.shape, np.int64)
         while True:
             low, high = self._window(found.mean, (6.5 * np.sqrt(found.variance) + 3.0) * widening)
             width = int((high - low).max()) + 1
             window, room = Window(low, high, self.most), np.empty((self.n_sizes, width))
-            if draw(self._noisy(width), prior, window, room, uniforms, out):
+            if draw(self._noisy(width, np.empty(0, np.int64)), prior, window, room, uniforms, out):
                 return out
             widening *= 1.5
 
@@ -206,12 +213,20 @@ class Evidence:
         off = np.abs(own - mu) > conflict * np.sqrt(mu + mu * mu / shape) + half
         return np.where(off, np.maximum(own, float(self.law.variance_bound) ** 0.5), mu)
 
-    def _noisy(self, width: int) -> Noisy:
+    def _noisy(self, width: int, anchor: np.ndarray) -> Noisy:
         """Collect what the compiled loops read of the noisy values and their law, in windows of this width."""
         of = Likelihood.of(self.law, width)
         kind = COUNTS if self.view is View.COUNTS else BOXES
         first = self.most + 1 if self.total is None else self.total - (self.measured - self.columns)
-        return Noisy(kind, self.values[: self.measured], of.law, of.coarse, of.fine, self.columns, first)
+        return Noisy(
+            kind, self.values[: self.measured], of.law, of.coarse, of.fine, self.columns, first, anchor, of.log_base
+        )
+
+    def _anchor(self) -> np.ndarray:
+        """Give the cumulative counts if noisy rows were the sizes of groups, at sizes that have no columns."""
+        rows = np.sort(self.values[self.columns : self.measured])
+        beyond = np.arange(self.n_sizes) - self.columns
+        return (self.total or 0) - len(rows) + np.searchsorted(rows, beyond, side="right")
 
     def _window(self, centre: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low = np.maximum(0, np.floor(centre - half)).astype(np.int64)

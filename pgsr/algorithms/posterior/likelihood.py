@@ -28,11 +28,13 @@ class Likelihood:
     Attributes:
         law: the number of the law in the compiled loops: 0 or 1.
         coarse, fine: coarse[j] fine[i] = base^(i + j len(fine)).
+        log_base: the logarithm of the base.
     """
 
     law: int
     coarse: np.ndarray
     fine: np.ndarray
+    log_base: float
 
     @classmethod
     def of(cls, law: Law, width: int) -> "Likelihood":
@@ -44,7 +46,7 @@ class Likelihood:
         if isinstance(law, DoubleGeometric):
             n = 2 * width + 2
             longer = 1 << n.bit_length()  # regions differ in width, and a table begins as a longer one does
-            return cls(0, np.ones(1), _geometric(law.scale, longer)[:n])
+            return cls(0, np.ones(1), _geometric(law.scale, longer)[:n], -1 / float(law.scale))
         assert isinstance(law, DiscreteGaussian), "there are two laws"
         reason = refused_law(law)
         if reason is not None:
@@ -67,7 +69,8 @@ def _gaussian(sigma_squared: Fraction) -> Likelihood:
     largest = ceil(-log(_LEAST) * 2 * float(sigma_squared)) + 1
     length = isqrt(largest) + 1
     exponent = 1 / (2 * sigma_squared)
-    return Likelihood(1, _powers(exp_minus(length * exponent), length), _powers(exp_minus(exponent), length))
+    coarse, fine = (_powers(exp_minus(each), length) for each in (length * exponent, exponent))
+    return Likelihood(1, coarse, fine, -float(exponent))
 
 
 @lru_cache(maxsize=64)

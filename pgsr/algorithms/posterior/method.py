@@ -18,6 +18,7 @@ from pgsr.algorithms.m_c.joint import (
 )
 from pgsr.algorithms.posterior.evidence import BORDER, ROUGH_BORDER, Evidence, Marginals
 from pgsr.algorithms.posterior.folded_errors import FoldedErrors
+from pgsr.algorithms.posterior.learned import Given, LearnedPrior
 from pgsr.algorithms.posterior.likelihood import refused_law
 from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.propagation import Propagation
@@ -46,7 +47,7 @@ LABEL = "M_c of posterior means"
 BATCH_CELLS = 20_000_000
 """Cells of draws that are held at a time."""
 
-BYTES = 104
+BYTES = 111
 LEAN_BYTES = 13
 """Bytes per cell beyond the measurement, with and without intervals; Newton's method needs `INNER_BYTES` more per cell
 of an inner region."""
@@ -76,6 +77,9 @@ class Posterior:
     Args:
         rounds: how often priors are estimated anew; 3 are enough.
         prior: how prior means and shapes are estimated.
+        learning: how many steps of Newton's method learn prior means from the evidence after the rounds, by
+            `pgsr.algorithms.posterior.learned`; 0 for none, 8 are enough. A family of siblings takes them where its
+            noisy values are likelier under them than under those of the rounds. Sizes per level keep the latter.
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
         projection: a method that solves step 2.
         intervals: whether the result knows its intervals, which it does where counts or cumulative counts were
@@ -111,6 +115,7 @@ class Posterior:
 
     rounds: int = 3
     prior: PooledPrior = field(default_factory=PooledPrior)
+    learning: int = 0
     integer: bool = True
     projection: Method = field(default_factory=CumulativeProjection)
     intervals: bool = True
@@ -118,6 +123,8 @@ class Posterior:
     def __post_init__(self) -> None:
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1:
             raise MethodError(f"rounds={self.rounds!r}; give a whole number from 1 up")
+        if isinstance(self.learning, bool) or not isinstance(self.learning, int) or self.learning < 0:
+            raise MethodError(f"learning={self.learning!r}; give a whole number of steps, 0 for none")
         require_kind(self.prior, PooledPrior, "prior", "give PooledPrior()")
         require_kind(self.projection, Method, "projection", "give a method for the relaxed M_c")
         if not self.intervals and not isinstance(self.projection, CumulativeProjection):
@@ -260,7 +267,7 @@ class Posterior:
         tree, found = measurement.hierarchy, self.marginals(measurement)
         centre = self.together(measurement, found.mean)
         propagation = Propagation.of(measurement)
-        shapes, regions = self.prior.shapes(measurement.max_size + 1), np.flatnonzero(measurement.measured).tolist()
+        regions = np.flatnonzero(measurement.measured).tolist()
         most = measurement.root_total if measurement.public is Totals.ROOT else measurement.region_totals[:, None]
         batch = max(1, min(number, BATCH_CELLS // centre.size))
         for start in range(0, number, batch):
@@ -269,7 +276,7 @@ class Posterior:
             def drawn(region: int, start: int = start, apart: np.ndarray = apart) -> None:
                 uniforms = np.random.default_rng([seed, region, start]).random(apart.shape[1:])
                 alone = Marginals(*(part[region] for part in vars(found).values()))
-                vectors = Evidence.of(measurement, region).draws(alone, shapes, uniforms)
+                vectors = Evidence.of(measurement, region).draws(alone, uniforms)
                 apart[region] = vectors - alone.mean
 
             Threads()(drawn, regions)
@@ -282,7 +289,7 @@ class Posterior:
     def marginals(self, measurement: Measurement, deadline: Deadline | None = None) -> Marginals:
         """The posterior of every region's cumulative counts alone, before regions meet; shape (regions, K + 1) each.
 
-        Rows of regions that were not measured are 0.
+        Rows of regions that were not measured are 0, and their shapes 1.
 
         Raises:
             ProblemError: the measurement cannot be used.
@@ -297,15 +304,16 @@ class Posterior:
         tree, n_sizes = measurement.hierarchy, measurement.max_size + 1
         memory.require(BYTES * tree.n_regions * n_sizes, f"the posterior of {tree.n_regions * n_sizes:,} cells")
         mean, variance, step_variance, prior_mean = np.zeros((4, tree.n_regions, n_sizes))
-        median, wide = np.zeros(mean.shape, np.int64), np.zeros(mean.shape, bool)
+        shape = np.ones(mean.shape)
+        median, log_evidence = np.zeros(mean.shape, np.int64), np.zeros(len(mean))
 
         def keep(region: int, found: Marginals) -> None:
-            median[region], step_variance[region], prior_mean[region], wide[region] = (
-                found.median, found.step_variance, found.prior_mean, found.wide,
+            median[region], step_variance[region], prior_mean[region], shape[region], log_evidence[region] = (
+                found.median, found.step_variance, found.prior_mean, found.shape, found.log_evidence,
             )  # fmt: skip
 
         self._improve(measurement, mean, variance, keep, deadline or NO_LIMIT)
-        return Marginals(mean, variance, median, step_variance, prior_mean, wide)
+        return Marginals(mean, variance, median, step_variance, prior_mean, shape, log_evidence)
 
     def _means(self, measurement: Measurement, deadline: Deadline) -> np.ndarray:
         """The posterior means alone, shape (regions, K + 1).
@@ -332,7 +340,7 @@ class Posterior:
         """Fill in the means and variances of all measured regions (step 1), and `keep` what the last round finds."""
         n_sizes = measurement.max_size + 1
         evidence = {r: Evidence.of(measurement, r) for r in np.flatnonzero(measurement.measured).tolist()}
-        shapes = self.prior.shapes(n_sizes)
+        shapes, log_evidence = self.prior.shapes(n_sizes), np.zeros(len(mean))
 
         def begin(region: int) -> None:
             deadline.check("no posterior of all regions")
@@ -344,6 +352,7 @@ class Posterior:
             half = np.full(n_sizes, float(about.half_width())) if turn == 0 else 6.5 * np.sqrt(variance[region]) + 3.0
             found = about.marginals(mean[region], half, mu, shapes, BORDER if last else ROUGH_BORDER)
             mean[region], variance[region] = found.mean, found.variance
+            log_evidence[region] = found.log_evidence
             if last:
                 keep(region, found)
 
@@ -357,6 +366,28 @@ class Posterior:
                     improve(region, mu[region - start], turn)
 
                 Threads()(in_turn, regions)
+        if self.learning:
+            given = Given(measurement, evidence, self.prior, mean, variance, _numbers_of_groups(measurement, mean))
+            self._learn(given, log_evidence, keep, deadline)
+
+    def _learn(
+        self, given: Given, log_evidence: np.ndarray, keep: Callable[[int, Marginals], None], deadline: Deadline
+    ) -> None:
+        """Learn a prior, and replace what is given of the families that have more evidence under it."""
+        learned = LearnedPrior(given)
+        for _ in range(self.learning):
+            learned.step(deadline)
+        for family, mu, kept in given.families():
+            if not learned.is_better(family, log_evidence):
+                continue
+
+            def improve(region: int, start=family.start, mu=mu, kept=kept) -> None:
+                deadline.check("no posterior of all regions")
+                found = learned.marginals(region, mu[region - start], kept[region - start], BORDER)
+                given.mean[region], given.variance[region] = found.mean, found.variance
+                keep(region, found)
+
+            Threads()(improve, [r for r in range(family.start, family.stop) if r in given.evidence])
 
     def __repr__(self) -> str:
         defaults = Posterior()

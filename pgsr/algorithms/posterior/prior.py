@@ -107,6 +107,17 @@ class PooledPrior:
     ) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield the regions of every family of siblings, the root alone first, with their prior means.
 
+        Args:
+            measurement, means, groups: as in `families_and_kept`.
+        """
+        for regions, mu, _ in self.families_and_kept(measurement, means, groups):
+            yield regions, mu
+
+    def families_and_kept(
+        self, measurement: Measurement, means: np.ndarray, groups: np.ndarray
+    ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Yield the same, and the cells that were kept as they are because they stand out; bool, as the means.
+
         A family of more than `CELLS_AT_ONCE` cells comes in several parts, and is gone through twice.
 
         Args:
@@ -118,8 +129,8 @@ class PooledPrior:
         tree, n_sizes = measurement.hierarchy, means.shape[1]
         known = _Known.of(measurement)
         shapes = known.shapes(means)
-        root, _ = self.smooth(shapes[:1], self.root_width, known.variances(slice(0, 1), n_sizes))
-        yield slice(0, 1), positive(root, groups[:1])
+        root, apart = self.smooth(shapes[:1], self.root_width, known.variances(slice(0, 1), n_sizes))
+        yield slice(0, 1), positive(root, groups[:1]), np.zeros(root.shape, bool) if apart is None else apart
         step = max(1, CELLS_AT_ONCE // n_sizes)
         for parent in range(tree.n_inner):
             first, last = int(tree.first_child[parent]), int(tree.first_child[parent + 1])
@@ -140,7 +151,7 @@ class PooledPrior:
                 if len(parts) > 1:
                     mu, own = self._of_children(part, shape, apart, groups, means, known)
                 np.multiply(mu, scale, out=mu, where=~own)
-                yield part, positive(mu, groups[part])
+                yield part, positive(mu, groups[part]), own if apart is None else own | apart
 
     def smooth(self, counts: np.ndarray, width: float, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Smooth counts but for the cells that stand out; also give the latter, None if there are none.

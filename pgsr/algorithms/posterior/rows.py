@@ -91,8 +91,8 @@ def marginal_tables(
             wide = _misfits(view, laws[level], prior, means[level][rows], mu)
             _improve(*about, mu, wide, *filled, turn == 0, BORDER if last else ROUGH_BORDER)
             if len(wanted):
-                of_prior = prior.shapes(mu.shape[1]), prior.cells(mu.shape[1])
-                wanted[:] = with_estimated_prior(wanted, mu, wide, *of_prior)
+                of_prior = np.where(wide, WIDE_SHAPE, prior.shapes(mu.shape[1])), prior.cells(mu.shape[1])
+                wanted[:] = with_estimated_prior(wanted, mu, *of_prior)
     return MarginalTables(means, variances, steps)
 
 
@@ -129,7 +129,17 @@ def _improve(
     up_to = n_sizes - (view is View.CUMULATIVE)
     kind = COUNTS if view is View.COUNTS else BOXES
     no_ranks = int(total.max(initial=0)) + 1
-    noisy = Noisy(kind, y, likelihood.law, likelihood.coarse, likelihood.fine, up_to, no_ranks)
+    noisy = Noisy(
+        kind,
+        y,
+        likelihood.law,
+        likelihood.coarse,
+        likelihood.fine,
+        up_to,
+        no_ranks,
+        np.empty(0, np.int64),
+        likelihood.log_base,
+    )
     moments = RowMoments(mean, variance, steps)
     given, about = Prior(mu, np.where(wide, WIDE_SHAPE, prior.shapes(n_sizes))), Round(half, first, border, deviation)
     share(posterior_rows, range(len(y)), 20 * n_sizes, noisy, given, total, about, moments)

@@ -32,7 +32,17 @@ def posterior_rows(start, stop, noisy, prior, total, about, moments):
     for r in range(start, stop):
         most = total[r]
         widening, conflict = 1.0, 0
-        evidence = Noisy(noisy.kind, y[r], noisy.law, noisy.coarse, noisy.fine, noisy.up_to, noisy.first)
+        evidence = Noisy(
+            noisy.kind,
+            y[r],
+            noisy.law,
+            noisy.coarse,
+            noisy.fine,
+            noisy.up_to,
+            noisy.first,
+            noisy.anchor,
+            noisy.log_base,
+        )
         while True:
             # The window of c[s] is its mean +- reach within 0..most; cut so that neither end falls with s, as c[s] does
             # not, and shut at c[K], which is public.
@@ -53,7 +63,7 @@ def posterior_rows(start, stop, noisy, prior, total, about, moments):
             if width > room.shape[1]:
                 room = np.empty((n, max(width, 2 * room.shape[1])))
             window = Window(low, high, most)
-            edge = forward_backward(evidence, Prior(mu[r], shape[r]), window, room[:, :width], filled)
+            edge, _ = forward_backward(evidence, Prior(mu[r], shape[r]), window, room[:, :width], filled)
             if edge <= about.border or width > most:
                 break
             # Mass at an edge: wider, and if that does not help, the prior gives way where it is off.

@@ -34,7 +34,6 @@ from scipy.special import ndtri
 
 from pgsr.algorithms.posterior.evidence import Marginals
 from pgsr.algorithms.posterior.folded_errors import FoldedErrors, cells_of
-from pgsr.algorithms.posterior.misfit import WIDE_SHAPE
 from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.shared_error import Cells, CommonFactors
@@ -247,8 +246,12 @@ class _Errors:
     def cells(self, sizes: slice) -> Cells:
         """Collect what the posteriors of regions alone say of these sizes."""
         found = self.found
-        shapes = np.where(found.wide[:, sizes], WIDE_SHAPE, self.prior.shapes(self.centre.shape[1])[sizes])
-        about = found.prior_mean[:, sizes], shapes, found.step_variance[:, sizes], found.variance[:, sizes]
+        about = (
+            found.prior_mean[:, sizes],
+            found.shape[:, sizes],
+            found.step_variance[:, sizes],
+            found.variance[:, sizes],
+        )
         return Cells(_steps(found.mean, sizes), *about)
 
     def reaches(self, sizes: slice) -> tuple[Reach, Reach]:
@@ -258,8 +261,7 @@ class _Errors:
         here = slice(sizes.start - wide.start, sizes.stop - wide.start)
         cells = self.cells(wide)
         of_counts, of_cumulative = self.factors.variances(cells, wide)
-        about = self.prior.shapes(n_sizes)[wide], self.prior.cells(n_sizes)[wide]
-        own = with_estimated_prior(cells.step_variance, cells.prior_mean, self.found.wide[:, wide], *about)
+        own = with_estimated_prior(cells.step_variance, cells.prior_mean, cells.shapes, self.prior.cells(n_sizes)[wide])
         known = np.arange(sizes.start, sizes.stop) < self._columns
         counts = _steps(self.centre, wide), cells.mean, own, of_counts, self._noisy_counts(wide), known
         means = self.centre[:, wide], self.found.mean[:, wide]
@@ -374,17 +376,15 @@ def _shifted(values: np.ndarray) -> np.ndarray:
 
 
 def with_estimated_prior(
-    step_variance: np.ndarray, prior_mean: np.ndarray, wide: np.ndarray, shapes: np.ndarray, cells: np.ndarray
+    step_variance: np.ndarray, prior_mean: np.ndarray, shapes: np.ndarray, cells: np.ndarray
 ) -> np.ndarray:
     """Add to the variances of counts that of their prior means, which are estimates; see `Uncertainty`.
 
     Args:
-        step_variance, prior_mean: V and mu, shape (regions, K + 1).
-        wide: cells whose prior had `WIDE_SHAPE`, same shape.
-        shapes, cells: of the prior, and n, shape (K + 1,).
+        step_variance, prior_mean, shapes: V, and mu and the shapes of the prior, shape (regions, K + 1).
+        cells: n, shape (K + 1,).
     """
     before = prior_mean * (1 + prior_mean / shapes)
-    before[wide] = prior_mean[wide] * (1 + prior_mean[wide] / WIDE_SHAPE)
     part = np.divide(step_variance, before, out=np.zeros_like(before), where=before > 0)
     odds = np.divide(part, 1 - part, out=np.full_like(part, np.inf), where=part < 1)
     return step_variance * (1 + np.minimum(1.0, odds / cells))

@@ -1,0 +1,76 @@
+"""The knots between which the logarithm of a prior is linear in the size, and the differences that are penalised."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+FIRST, APART = 12, 0.08
+"""Knots lie at every size up to `FIRST`, then `APART` apart, relative to the size; "K or more" is one by itself."""
+
+OWN_FIRST, OWN_APART = 8, 0.3
+"""The same of the knots of deviations, which are some of these."""
+
+BLOCK, OWN_BLOCK = 8, 6
+"""Differences that share a penalty, of shapes and of deviations."""
+
+
+@dataclass(frozen=True, eq=False)
+class Knots:
+    """The knots of a function of the sizes 0..K, J of them, and those of a deviation from it, j of them.
+
+    Attributes:
+        at: the sizes of the knots, shape (J,).
+        left, part: of every size the knot at or below it, and the part of the way to the next one; shape (K + 1,).
+        spread: C, by which values at the knots of deviations become values at all knots; shape (J, j).
+        second: of every block, the second divided differences of values at all knots but the last, times half the
+            distance of the outer knots; shape (differences of the block, J).
+        first: of every block, the differences of neighbouring values at the knots of deviations.
+    """
+
+    at: np.ndarray
+    left: np.ndarray
+    part: np.ndarray
+    spread: np.ndarray
+    second: list[np.ndarray]
+    first: list[np.ndarray]
+
+    @classmethod
+    def of(cls, n_sizes: int) -> "Knots":
+        at = _places(n_sizes, FIRST, APART)
+        own = np.unique(at[np.searchsorted(at, _places(n_sizes, OWN_FIRST, OWN_APART))])
+        start, up = _between(own, at)
+        spread = np.zeros((len(at), len(own)))
+        spread[np.arange(len(at)), start] += 1 - up
+        spread[np.arange(len(at)), start + 1] += up
+        return cls(at, *_between(at, np.arange(n_sizes)), spread, _blocks(_second(at), BLOCK), _first(own))
+
+
+def _places(n_sizes: int, first: int, apart: float) -> np.ndarray:
+    at = list(range(min(n_sizes - 1, first + 1)))
+    while at[-1] < n_sizes - 2:
+        at.append(min(n_sizes - 2, max(at[-1] + 1, int(at[-1] * (1 + apart)))))
+    return np.array([*at, n_sizes - 1])
+
+
+def _between(at: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    left = np.minimum(np.searchsorted(at, where, side="right") - 1, len(at) - 2)
+    return left, (where - at[left]) / (at[left + 1] - at[left])
+
+
+def _second(at: np.ndarray) -> np.ndarray:
+    rows = np.arange(max(0, len(at) - 3))
+    before, after = (np.diff(at)[rows + i].astype(float) for i in range(2))
+    half, out = (before + after) / 2, np.zeros((len(rows), len(at)))
+    for place, values in enumerate((half / before, -half / before - half / after, half / after)):
+        out[rows, rows + place] = values
+    return out
+
+
+def _first(own: np.ndarray) -> list[np.ndarray]:
+    rows, out = np.arange(len(own) - 1), np.zeros((len(own) - 1, len(own)))
+    out[rows, rows], out[rows, rows + 1] = -1.0, 1.0
+    return _blocks(out, OWN_BLOCK)
+
+
+def _blocks(differences: np.ndarray, size: int) -> list[np.ndarray]:
+    return [differences[start : start + size] for start in range(0, len(differences), size)]
