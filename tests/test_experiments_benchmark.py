@@ -15,7 +15,6 @@ from pgsr.experiments import quoted
 from pgsr.experiments.engine.experiment import Cell, Trial
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Finding
-from pgsr.experiments.fioretto2019.data import CENSUS_SMALL
 from pgsr.experiments.ours.benchmark import experiment as b1
 from pgsr.experiments.ours.benchmark import tables
 from pgsr.experiments.ours.benchmark.arms import ARMS, CURATOR, RIVALS
@@ -25,7 +24,6 @@ from pgsr.experiments.ours.benchmark.releases import bottom_up, posterior_leaves
 from pgsr.experiments.ours.benchmark.standings import Standings, critical_difference, ranked
 from pgsr.experiments.ours.rivals import labelled_groups, partitions
 from pgsr.experiments.report.recommended import recommended, worst_cases
-from pgsr.noise import split_by
 
 Errors = Mapping[tuple[str, float, str], tuple[float, ...]]
 
@@ -194,21 +192,11 @@ def trial(arm, data) -> Trial:
     return Trial(Cell("B1", data.name, Fraction(1), 0, arm.label), arm, data, data.truth(), "test", 60)
 
 
-def test_thresholds_come_from_the_stand_in_alone() -> None:
-    """The split arm is `split_by` of the stand-in, with all of epsilon at the leaves; without a stand-in it says so."""
+def test_a_cell_has_errors_times_the_bound_and_seconds() -> None:
     found = b1.measure(trial(posterior_split.ARM, SMALL))
     assert found["status"] == "FEASIBLE"
     assert set(found["levels"]) == {"emd", "times_bound"}
     assert found["release_seconds"] > 0
-    truth, stand_in = SMALL.truth(), SMALL.stand_in
-    assert stand_in is not None
-    noise = posterior_split.step(Fraction(1), truth.hierarchy, truth.totals, stand_in())
-    expected = split_by(noise, stand_in(), truth.hierarchy, truth.totals)
-    assert noise == expected
-    assert noise.budget(3).levels == (0, 0, 1)
-    refused = posterior_split.ARM.release(trial(posterior_split.ARM, CENSUS_SMALL))
-    assert refused.status is Status.UNSUPPORTED
-    assert "has no public stand-in" in refused.reason
 
 
 def test_a_toy_of_every_data_set_passes_every_arm() -> None:

@@ -6,7 +6,7 @@ Shares are fixed here, before any result, and every region's number of groups is
 from fractions import Fraction
 from functools import partial
 
-from pgsr import Geometric, Problem, View
+from pgsr import Geometric, Problem, SplitByRoot, View
 from pgsr.algorithms import Matching
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.models import CumulativeFlow, TwoStage
@@ -25,6 +25,11 @@ def leaf_heavy(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
     return Geometric(view, epsilon, shares=(top, *(0,) * (levels - 2), 1 - top))
 
 
+def leaves_mostly(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
+    """Make the noise step with 1/50 for the root, whose noisy values then say how leaves are measured."""
+    return Geometric(view, epsilon, shares=(Fraction(1, 50), *(0,) * (levels - 2), Fraction(49, 50)))
+
+
 def leaves_only(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
     """Make the noise step that measures nothing but the leaves."""
     return Geometric(view, epsilon, shares=(*(0,) * (levels - 1), 1))
@@ -33,6 +38,10 @@ def leaves_only(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
 CUMULATIVE_EQUAL = partial(equal_shares, View.CUMULATIVE)
 CUMULATIVE_LEAF_HEAVY = partial(leaf_heavy, View.CUMULATIVE)
 CUMULATIVE_LEAVES_ONLY = partial(leaves_only, View.CUMULATIVE)
+
+SPLIT_EQUAL = partial(equal_shares, SplitByRoot())
+SPLIT_LEAF_HEAVY = partial(leaf_heavy, SplitByRoot())
+SPLIT_LEAVES_MOSTLY = partial(leaves_mostly, SplitByRoot())
 
 M_C_REGIONS = Arm("M_c, regions' totals", CUMULATIVE_EQUAL, CumulativeFlow(), partial(Problem.m_c, totals="regions"))
 TWO_STAGE = Arm("two-stage, equal shares", CUMULATIVE_EQUAL, TwoStage())

@@ -27,10 +27,10 @@ def of_lists() -> Iterator[tuple[str, str]]:
     yield "arms", _table(("release", "of", "assumes, to do well", "who sees true sizes"), rows)
     rows = [
         (data.name, " / ".join(f"{n:,}" for n in data.levels), f"{data.max_size:,}", f"{data.groups:,}",
-         "real" if data.real else "generated", data.stand_in_is)
+         "real" if data.real else "generated")
         for data in DATA
     ]  # fmt: skip
-    yield "data", _table(("data", "regions by level", "K", "groups", "", "public stand-in"), rows)
+    yield "data", _table(("data", "regions by level", "K", "groups", ""), rows)
 
 
 def of_results(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:

@@ -4,7 +4,6 @@ from functools import partial
 
 from pgsr.datasets.census2000_race import census2000_race
 from pgsr.experiments.engine.experiment import DataSet
-from pgsr.experiments.ours.benchmark.data.data_set import BenchmarkData
 
 K = 5_000
 
@@ -16,8 +15,4 @@ def people(race: str, name: str) -> DataSet:
     return DataSet(f"{name} by block group, K = {K:,}", load, (1, 51), K, 193_585, True, note)
 
 
-DATA = BenchmarkData.of(
-    people("nhpi", "Hawaiian"),
-    partial(census2000_race, "aian", "states", max_size=K),
-    "American Indians and Alaska Natives by block group, of the same census",
-)
+DATA = people("nhpi", "Hawaiian")
