@@ -8,4 +8,4 @@ DATA: tuple[DataSet, ...] = (
     *(flights.DATA, taxi.DATA, hawaiian.DATA, black.DATA, census.DATA),
     *(bed for bed in BEDS if bed.counted and bed.max_size <= 10_000 and bed.name != "flights"),
 )
-"""Without beds of larger sizes, where mechanisms of others take minutes for a release, and those that nobody counted here."""
+"""Without beds of larger sizes, where mechanisms of others take minutes, and those that nobody counted here."""
