@@ -47,7 +47,8 @@ _STAGES = ((0.4, 15), (0.15, 20), (0.05, 30), (0.01, 80), (0.004, 80), (0.002, 1
 _ROUNDING = 2.0**-40
 """How small a gradient is nothing but rounding, relative to the largest count."""
 
-_SWEEPS = 20
+_SWEEPS, _PART = 20, 64
+"""How often all leaves settle at most, and how many between two looks at the clock."""
 
 RANKED_BYTES = 120
 """The memory of a solve with ranks per unknown."""
@@ -148,7 +149,11 @@ def settled(dual: RankedDual, x: np.ndarray, deadline: Deadline) -> np.ndarray:
         sums[dual.parent[node]] += sums[node]
     order, regions = np.arange(len(leaves)), (dual.leaf_rows, dual.inner_rows)
     for _ in range(_SWEEPS):
-        if deadline.passed or not settle(*regions, dual.parent, dual.leaf_node, order, leaves, sums):
+        saved = 0
+        for part in np.array_split(order, 1 + len(order) // _PART):
+            if not deadline.passed:
+                saved += settle(*regions, dual.parent, dual.leaf_node, part.copy(), leaves, sums)
+        if not saved:
             break
-        order = order[::-1].copy()
+        order = order[::-1]
     return tree.sum_up(np.append(leaves, dual.problem.region_totals[tree.leaves, None], axis=1))

@@ -52,7 +52,7 @@ def settle(leaves, nodes, parent, leaf_node, order, x, sums):
                     else:
                         least = middle + 1
                 value[at] = least
-                if at == 0 or value[at - 1] < value[at]:
+                if at == 0 or value[at - 1] <= value[at]:  # equal ones stay apart, as sums over long blocks take long
                     break
                 blocks -= 1
                 begin[blocks] = high
