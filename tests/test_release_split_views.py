@@ -246,6 +246,12 @@ def one_for_a_level(fields: dict) -> None:
     fields["levels"][0]["threshold"] = fields["levels"][0]["threshold"][0]
 
 
+def too_few_regions(fields: dict) -> None:
+    """Fewer thresholds and regions on the level, which regions.csv does not say."""
+    fields["levels"][2]["threshold"].pop()
+    fields["levels"][2]["regions"] -= 1
+
+
 def too_few(fields: dict) -> None:
     fields["levels"][2]["threshold"].pop()
 
@@ -267,7 +273,15 @@ def other_factor(fields: dict) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        *(other_threshold, other_thresholds_everywhere, other_ranks, one_for_a_level, too_few, other_view),
+        *(
+            other_threshold,
+            other_thresholds_everywhere,
+            other_ranks,
+            one_for_a_level,
+            too_few,
+            too_few_regions,
+            other_view,
+        ),
         *(other_stand_in, other_factor),
     ],
 )
@@ -586,6 +600,9 @@ def test_a_private_table_is_no_stand_in(tmp_path):
     tables = f'{TABLES}[stand_in]\nfile = "entities.parquet"\n'
     with pytest.raises(ConfigError, match=r"private table \[entities\]"):
         ReleaseConfig.read(write_config(tmp_path, "kuo", view='"split"', tables=tables))
+    tables = f'{TABLES}[stand_in]\nfile = "ledger.jsonl"\nkind = "csv"\n'
+    with pytest.raises(ConfigError, match=r"ledger .* is one of the tables that are read"):
+        ReleaseConfig.read(write_config(tmp_path, "kuo", view='"split"', tables=tables))
 
 
 @pytest.mark.parametrize(
@@ -633,8 +650,9 @@ def test_refusals(terms, why):
 
 def test_as_many_thresholds_as_levels(tmp_path):
     for call in (outline, publish):
-        with pytest.raises(ConfigError, match="threshold gives 2 sizes, and the regions have 3 levels"):
-            call(config(tmp_path, threshold=(4, 3)))
+        for n in (2, 11):  # there are 11 regions, whose order nobody knows who writes a file
+            with pytest.raises(ConfigError, match=f"threshold gives {n} sizes, and the regions have 3 levels"):
+                call(config(tmp_path, threshold=(4,) * n))
     assert LedgerFile(tmp_path / "ledger.jsonl").left == PureEpsilon(100)
 
 

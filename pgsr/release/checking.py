@@ -129,7 +129,8 @@ class ReleaseCheck(FolderCheck):
             and (totals[: tree.n_inner] != tree.sum_up(totals[tree.leaves])[: tree.n_inner]).any()
         ):
             raise ReleaseError("the numbers of groups of regions do not add up to those above them")
-        terms = terms.resolved(tree, totals)
+        if isinstance(terms.threshold, tuple) and len(terms.threshold) not in (tree.n_levels, tree.n_regions):
+            raise ReleaseError(f"{len(terms.threshold):,} thresholds are stated for {tree.n_regions:,} regions")
         if terms.stand_in is not None:
             follow = terms.thresholds_by_stand_in(tree, totals)
             wrong = sum(ours != theirs for ours, theirs in zip(_each(terms.threshold, tree), follow, strict=True))

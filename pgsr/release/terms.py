@@ -65,7 +65,7 @@ class Terms(StatedTerms):
         facts: public facts about counts, which the released counts keep.
         publication: the words of the publisher, and the form of the tables.
         threshold: of a split view, a size: below it cumulative counts are measured, from it on what groups have beyond
-            it, rank by rank. One, one per level, root first, or one per region.
+            it, rank by rank. One, or one per level, root first; one per region once it follows from a stand-in.
         ranks: of a split view, how many of a region's largest groups are measured by their ranks; None for all.
         stand_in: of a split view, from which the threshold of every region follows where none is given, see `resolved`.
 
@@ -134,7 +134,7 @@ class Terms(StatedTerms):
             totals: their public numbers of groups; None where there are none, and so no stand-in.
 
         Raises:
-            ConfigError: thresholds are given, and there are neither as many as levels nor as regions.
+            ConfigError: thresholds are stated by themselves, and there are not as many as levels.
 
         Example:
             >>> from pgsr.release import StandIn
@@ -148,7 +148,8 @@ class Terms(StatedTerms):
         if self.threshold is None:
             assert totals is not None, "terms with a stand-in have public numbers of groups"
             return replace(self, threshold=self.thresholds_by_stand_in(tree, totals))
-        if len(self.threshold) not in (tree.n_levels, tree.n_regions):
+        known = self.stand_in is not None and len(self.threshold) == tree.n_regions
+        if len(self.threshold) != tree.n_levels and not known:
             raise ConfigError(
                 f"threshold gives {len(self.threshold)} sizes, and the regions have {tree.n_levels} levels; write one "
                 "per level, root first, or one for all"

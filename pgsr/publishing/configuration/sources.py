@@ -84,7 +84,11 @@ def read_source(given: Mapping[str, Any], name: str, folder: Path) -> Csv | Parq
         raise ConfigError(f"the table [{name}]: {error}") from None
 
 
-def files_read(*tables: Entities | Quantities | Groups | Parents | Levels | None) -> list[Path]:
+Read = Entities | Quantities | Groups | Parents | Levels | Source
+"""A table that is read, with its columns or as a source alone."""
+
+
+def files_read(*tables: Read | None) -> list[Path]:
     """List the files that these tables are read from: those that match a pattern now, and database files.
 
     Example:
@@ -103,9 +107,7 @@ def files_read(*tables: Entities | Quantities | Groups | Parents | Levels | None
     return found
 
 
-def require_unread(
-    written: Mapping[str, Path], *tables: Entities | Quantities | Groups | Parents | Levels | None
-) -> None:
+def require_unread(written: Mapping[str, Path], *tables: Read | None) -> None:
     """Raise `ConfigError` if what a release writes, by the name of its key, is a file that it reads or would match."""
     read = files_read(*tables)
     patterns = [s.pattern for s in _sources(tables) if isinstance(s, Csv | Parquet) and has_magic(s.pattern)]
@@ -133,8 +135,8 @@ def name_of(table: object) -> str:
     return "a data frame" if isinstance(table, Frame) else "a query"
 
 
-def _sources(tables: tuple[Entities | Quantities | Groups | Parents | Levels | None, ...]) -> list[Source]:
-    return [table.table for table in tables if table is not None]
+def _sources(tables: tuple[Read | None, ...]) -> list[Source]:
+    return [table if isinstance(table, Source) else table.table for table in tables if table is not None]
 
 
 def _same(a: Path, b: Path) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.publishing.configuration.declared import Table, complete, require
-from pgsr.publishing.configuration.sources import name_of, read_source
+from pgsr.publishing.configuration.sources import name_of, read_source, require_unread
 from pgsr.publishing.errors import ConfigError
 from pgsr.release.configuration.schema import CONFIGURATION
 from pgsr.release.configuration.stand_ins import read_stand_in
@@ -42,23 +42,23 @@ def fields_of(values: Mapping[str, Any], folder: Path, here: Collection[str]) ->
     output, ledger, sign = (
         told[key] and (Path() if key in here else folder) / told[key] for key in ("output", "ledger", "sign")
     )
-    stand_in = None if told["stand_in"] is None else _stand_in(told, values, folder)
+    written = {"output": output, "ledger": ledger, "log": folder / (told["log"] or f"{output.name}-private.log")}
+    stand_in = None if told["stand_in"] is None else _stand_in(told, values, folder, written)
     return {
         "terms": _terms(told, values.get("options", {}), stand_in),
-        "output": output,
-        "ledger": ledger,
-        "log": folder / (told["log"] or f"{output.name}-private.log"),
+        **written,
         "sign": sign,
         **_tables(values, folder),
     }
 
 
-def _stand_in(told: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> StandIn:
-    """Read the public table [stand_in], whose place no private table has."""
+def _stand_in(told: Mapping[str, Any], values: Mapping[str, Any], folder: Path, written: Mapping[str, Path]) -> StandIn:
+    """Read the public table [stand_in], which is neither a private table nor a file that a release writes."""
     table, source = told["stand_in"], read_source(values["stand_in"], "stand_in", folder)
     for name in ("entities", "tuples"):
         if name in values and name_of(read_source(values[name], name, folder)) == name_of(source):
             raise ConfigError(f"[stand_in] is read from the private table [{name}]; name a public one")
+    require_unread(written, source)
     limits = Limits(**told["limits"]) if told["limits"] is not None else None
     return read_stand_in(source, table["size"], table["groups"], table["factor"], limits)
 
