@@ -22,7 +22,8 @@ from pgsr.release.noise_law import (
     judge,
     probability_beyond,
 )
-from pgsr.release.noise_residuals import Family, measured_below
+from pgsr.release.noise_residuals import measured_below
+from pgsr.release.residuals import Family
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(2 + i)])
 TRUTH = CountOfCounts(TREE, np.random.default_rng(7).poisson(4, (TREE.leaves.stop - TREE.leaves.start, 31)), "d")
