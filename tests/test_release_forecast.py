@@ -346,7 +346,8 @@ def test_an_unusual_split_has_its_reason(folder):
 
 def test_searched_shares_are_a_choice_like_the_others(folder, found):
     """Their errors are those of the same noise, no other split of the posterior is better, and they are recommended."""
-    few = {"replicates": 2, "mechanisms": ["posterior"], "weights": {"county": 0}, "progress": False}
+    weights = {"state": 0, "county": 0}
+    few = {"replicates": 2, "mechanisms": ["posterior"], "weights": weights, "progress": False}
     plain, more = forecast(config(folder), **few), forecast(config(folder), search=True, **few)
     assert more.labels[: len(plain.labels)] == plain.labels
     assert (more.mean[: len(plain.labels)] == plain.mean).all()
@@ -359,11 +360,10 @@ def test_searched_shares_are_a_choice_like_the_others(folder, found):
     runs = [mechanism.release(stand_in, Seeded("plan", turn)).estimate for turn in range(2)]
     errors = [metrics.level_means(stand_in, metrics.emd(stand_in, run)) for run in runs]
     np.testing.assert_allclose(more.mean[-1], np.mean(errors, axis=0))
-    worst = more.worst_regret((1, 1, 0))
+    worst = more.worst_regret((1, 0, 0))
     assert worst[-1] < worst[:-1].min()
-    assert (more.regret >= 1).all()
-    assert more.recommended({"county": 0}) == searched
-    assert "Its shares were searched for on the same stand-in and noise" in more.recommendation({"county": 0})
+    assert more.recommended(weights) == searched
+    assert "Its shares were searched for on the same stand-in and noise" in more.recommendation(weights)
     assert len(more.widths) == len(more.choices)
     assert more.to_frame()["mechanism"].tolist()[-1] == "posterior (searched)"
 

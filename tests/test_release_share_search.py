@@ -48,7 +48,7 @@ def test_a_whole_grid_of_sixteenths_has_nothing_much_better() -> None:
     found = choose_shares(TINY, matching, finest="1/16", replicates=6, progress=False)
     grid = level_shares(3, [Fraction(i, 16) for i in range(17)])
     plan = expected_errors(TINY, {str(p): matching(p) for p in grid}, 6, "shares", progress=False)
-    least = np.minimum(found.errors.smallest, plan.mean.min(axis=0))
+    least = np.minimum(found.least, plan.mean.min(axis=0))
     assert (found.expected / least).max() <= 1.05 * (plan.mean / least).max(axis=1).min()
     assert len(found.splits) < len(grid) / 2
 
@@ -72,22 +72,26 @@ def test_targets_come_first() -> None:
     """A target that the shares found without it miss is reached where some split reaches it."""
     free = choose_shares(TINY, matching, replicates=4, progress=False)
     level = int(free.ratios.argmax())
-    error = float(free.ratios[level] * free.errors.smallest[level])
+    error = float(free.ratios[level] * free.least[level])
     targets = np.full(3, np.inf)
-    targets[level] = (error + free.errors.smallest[level]) / 2
-    assert free.errors.smallest[level] < targets[level] < error
+    targets[level] = (error + free.least[level]) / 2
+    assert free.least[level] < targets[level] < error
     bound = choose_shares(TINY, matching, targets=targets.tolist(), replicates=4, progress=False)
-    assert bound.ratios[level] * bound.errors.smallest[level] <= targets[level]
+    assert bound.ratios[level] * bound.least[level] <= targets[level]
     assert bound.missed == ()
     never = choose_shares(TINY, matching, targets=(np.inf, np.inf, 1e-3), replicates=2, progress=False)
     assert never.missed == (2,)
     assert never.ratios[2] == 1, "what misses it by the least"
 
 
-def test_errors_of_other_releases_are_the_measure_too() -> None:
-    found = choose_shares(TINY, matching, least=(1.0, 1e9, 1e9), replicates=2, progress=False)
-    assert found.errors.smallest[0] == 1.0
-    assert found.errors.smallest[1] == found.errors.mean[:, 1].min()
+def test_rivals_are_the_measure_where_they_are_given() -> None:
+    """The usual splits are beaten where there are better ones: at the root alone, by a ratio below 1."""
+    by_label = {str(p): matching(p) for p in usual_splits(3)}
+    usual = expected_errors(TINY, by_label, 4, "shares", progress=False).mean.min(axis=0)
+    found = choose_shares(TINY, matching, least=usual, importance=(1, 0, 0), replicates=4, progress=False)
+    assert (found.least == usual).all()
+    assert found.ratios.tolist() == (found.expected / usual).tolist()
+    assert found.ratios[0] == found.errors.mean[:, 0].min() / usual[0] < 1
 
 
 def test_neighbours_are_splits_and_leave_something_to_the_leaves() -> None:

@@ -327,13 +327,9 @@ def forecast(
         return expected_errors(stand_in, labelled, replicates, progress=progress, first=first, look=look, **dropping)
 
     plan = compared(choices)
-    if search and (found := _searched(choices, plan, stand_in, importance, replicates, progress)) is not None:
-        searched, tried = found
-        known = [(choice.terms.kind, choice.terms.view, choice.shares) for choice in choices]
-        if (searched.terms.kind, searched.terms.view, searched.shares) not in known:
-            plan = plan.beside(compared([searched]))
-            choices.append(searched)
-        plan = replace(plan, least=tried.smallest)
+    if search and (searched := _searched(choices, plan, stand_in, importance, replicates, progress)) is not None:
+        plan = plan.beside(compared([searched]))
+        choices.append(searched)
     bound = None
     if config.terms.plain:  # by entities and a pure epsilon, what the bound is about
         assert config.terms.epsilon is not None
@@ -349,7 +345,6 @@ def forecast(
         about,
         needed,
         made=plan.made,
-        least=plan.least,
         tree=stand_in.hierarchy,
         cell=about_cell,
         interval_level=interval_level,
@@ -423,8 +418,8 @@ def _searched(
     importance: Sequence[float],
     replicates: int,
     progress: Progress,
-) -> tuple[Choice, Plan] | None:
-    """Search shares for the best choice of those that have some, and give what was tried, too; None if none has."""
+) -> Choice | None:
+    """Search shares for the best choice of those that have some; None if none has, or they are among the choices."""
     with_shares = [place for place, choice in enumerate(choices) if choice.terms.kind is not Kind.BOTTOM_UP]
     if not with_shares:
         return None
@@ -446,7 +441,8 @@ def _searched(
         progress=progress is True,
     )
     terms = replace(best.terms, shares=found.shares, intervals=None)
-    return Choice(terms, found.shares, searched=True), found.errors
+    known = [(choice.terms.kind, choice.terms.view, choice.shares) for choice in choices]
+    return None if (terms.kind, terms.view, terms.shares) in known else Choice(terms, found.shares, searched=True)
 
 
 def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> list[Choice]:

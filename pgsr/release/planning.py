@@ -38,7 +38,6 @@ class Plan:
         standard_error: of `mean` over replicates, NaN of one replicate; same shape.
         seconds: that a release took, the median over replicates, compilation left out; shape (mechanisms,).
         made: how many replicates were made of each, where some were dropped; else empty.
-        least: errors of other releases by level, that `regret` divides by where they are smaller; None for none.
     """
 
     labels: tuple[str, ...]
@@ -46,7 +45,6 @@ class Plan:
     standard_error: np.ndarray
     seconds: np.ndarray
     made: tuple[int, ...] = field(default=(), kw_only=True)
-    least: np.ndarray | None = field(default=None, kw_only=True)
 
     def choice(self, importance: Sequence[float] | None = None) -> str:
         """The label of the mechanism with the least regret: the smallest value of
@@ -68,14 +66,9 @@ class Plan:
 
     @property
     def regret(self) -> np.ndarray:
-        """The error over `smallest` at the same level, 1 at least; shape (mechanisms, levels)."""
-        return np.maximum(self.mean, 1e-9) / np.maximum(self.smallest, 1e-9)  # where some mechanism makes none
-
-    @property
-    def smallest(self) -> np.ndarray:
-        """The smallest error of any mechanism at every level, or of what `least` has; shape (levels,)."""
-        found = self.mean.min(axis=0)
-        return found if self.least is None else np.minimum(found, self.least)
+        """The error over the smallest of all mechanisms at the same level, 1 at least; shape (mechanisms, levels)."""
+        errors = np.maximum(self.mean, 1e-9)  # where some mechanism makes none
+        return errors / errors.min(axis=0)
 
     def beside(self, other: "Plan") -> "Plan":
         """Put the mechanisms of another plan on the same stand-in behind those of this one."""
@@ -88,9 +81,7 @@ class Plan:
             )
         )
         made = () if not self.made else (*self.made, *(other.made or (max(self.made),) * len(other.labels)))
-        known = [plan.least for plan in (self, other) if plan.least is not None]
-        least = np.min(known, axis=0) if known else None
-        return Plan((*self.labels, *other.labels), mean, error, seconds, made=made, least=least)
+        return Plan((*self.labels, *other.labels), mean, error, seconds, made=made)
 
     def to_frame(self) -> "pd.DataFrame":
         """Make a table, a row per mechanism: mean and standard error per level, the factor to the best, and seconds."""

@@ -39,6 +39,7 @@ class ChosenShares:
         shares: the chosen ones.
         splits: all that were tried, in the order of `errors.labels`.
         errors: of them on the stand-in, level by level.
+        least: what errors are divided by; shape (levels,).
         importance: of levels; shape (levels,).
         targets: largest errors that were asked for, infinite where none was; shape (levels,).
     """
@@ -46,6 +47,7 @@ class ChosenShares:
     shares: Shares
     splits: tuple[Shares, ...]
     errors: Plan
+    least: np.ndarray
     importance: np.ndarray
     targets: np.ndarray
 
@@ -56,8 +58,8 @@ class ChosenShares:
 
     @property
     def ratios(self) -> np.ndarray:
-        """The same over the smallest errors of all splits that were tried, or of other releases; shape (levels,)."""
-        return self.errors.regret[self.splits.index(self.shares)]
+        """The same over `least`; shape (levels,)."""
+        return _ratios(self.expected, self.least)
 
     @property
     def missed(self) -> tuple[int, ...]:
@@ -67,7 +69,7 @@ class ChosenShares:
     def to_frame(self) -> "pd.DataFrame":
         """Make a table, a row per split that was tried; the largest ratio is the one that the search makes small."""
         frame = self.errors.to_frame().rename(columns={"mechanism": "split"})
-        frame[WORST] = self.errors.worst_regret(self.importance.tolist())
+        frame[WORST] = _worst(self.errors.mean, self.least, self.importance)
         return frame
 
 
@@ -90,19 +92,23 @@ def choose_shares(
     makes small, in this order,
 
         max over levels of  max(1, e[l](p) / target[l]),
-        max over levels of  (e[l](p) / best[l]) ^ importance[l],        best[l] = min over all p tried of e[l](p),
+        max over levels with importance of  (e[l](p) / least[l]) ^ importance[l],
 
-    so by default no level is further from the best release for that level alone than need be. It tries all
-    multiples of 1/4 with a share for the leaves and the usual splits, then moves 1/8, 1/16 and 1/32 of epsilon from one
-    level to another for as long as this helps. Every split sees the same noise bits. The result depends on
-    public input and the seed alone, so it can be published before the data are touched, and costs nothing.
+    with `least` the smallest error of any split that was tried, one with most of epsilon at this level among them: no
+    level is further from the best release for that level alone than need be. Or `least` are the errors of rivals, as in
+    `pgsr plan`, where a ratio may be below 1.
+
+    The search tries all multiples of 1/4 with a share for the leaves and the usual splits, then moves 1/8, 1/16 and
+    1/32 of epsilon from one level to another for as long as this helps. Every split sees the same noise bits. The
+    result depends on public input and the seed alone: it can be published before the data are touched, and costs
+    nothing.
 
     Args:
         stand_in: public counts of the shape that will be released (`pgsr.release.planning`).
         mechanism: from shares to the release with its own view, epsilon and method.
         importance: one number per level, as in `Plan.choice`; 0 disregards a level.
         targets: the largest error wanted of each level, infinite for none.
-        least: errors of other releases, by level, that errors are divided by where these are smaller.
+        least: errors of rivals by level, such as the smallest of the usual splits; of all splits tried if None.
         finest: the smallest step.
         zeros: whether levels above the leaves may go without a share.
         replicates: draws of the noise for every split.
@@ -135,7 +141,7 @@ def choose_shares(
         raise ArgumentError(f"shares of {n_levels} levels; a search takes {MOST_LEVELS} at most, use usual_splits")
     weights = _by_level(importance, n_levels, "importance", 1.0)
     limits = _by_level(targets, n_levels, "targets", np.inf)
-    others = _by_level(least, n_levels, "least", np.inf)
+    rivals = None if least is None else _by_level(least, n_levels, "least", 0.0)
     if not 0 < weights.max() < np.inf or not (limits > 0).all():
         raise ArgumentError("importance is finite and not 0 for all levels, and targets are above 0")
     step, smallest = COARSE, exact(finest, "finest")
@@ -143,7 +149,10 @@ def choose_shares(
         raise ArgumentError(f"finest={smallest} is more than the first step, {step}")
     tried: dict[Shares, None] = {}
     nothing = np.zeros((0, n_levels))
-    errors = Plan((), nothing, nothing, np.zeros(0), least=others)
+    errors = Plan((), nothing, nothing, np.zeros(0))
+
+    def floor() -> np.ndarray:
+        return errors.mean.min(axis=0) if rivals is None else rivals
 
     def attempt(splits: Sequence[Shares]) -> Shares:
         """Rehearse those that are new, and give the best of all so far."""
@@ -154,14 +163,14 @@ def choose_shares(
             errors = errors.beside(expected_errors(stand_in, by_label, replicates, seed, progress))
             tried.update(dict.fromkeys(new))
         missed = np.maximum(1.0, (errors.mean / limits).max(axis=1))
-        return list(tried)[int(np.lexsort((errors.worst_regret(weights.tolist()), missed))[0])]
+        return list(tried)[int(np.lexsort((_worst(errors.mean, floor(), weights), missed))[0])]
 
     parts = [COARSE * i for i in range(int(1 / COARSE) + 1)]
     best = attempt([*(usual_splits if zeros else splits_of_all)(n_levels), *level_shares(n_levels, parts)])
     while (step := step / 2) >= smallest and n_levels > 1:
         while (better := attempt(list(_neighbours(best, step)))) != best:
             best = better
-    return ChosenShares(best, tuple(tried), errors, weights, limits)
+    return ChosenShares(best, tuple(tried), errors, floor(), weights, limits)
 
 
 def _neighbours(shares: Shares, step: Fraction) -> Iterator[Shares]:
@@ -173,6 +182,17 @@ def _neighbours(shares: Shares, step: Fraction) -> Iterator[Shares]:
             changed[giver] -= moved
             changed[taker] += moved
             yield tuple(changed)
+
+
+def _worst(errors: np.ndarray, least: np.ndarray, importance: np.ndarray) -> np.ndarray:
+    """Find the largest weighted ratio of every split at the levels that are not disregarded; shape (splits,)."""
+    some = importance > 0
+    return (_ratios(errors, least)[:, some] ** importance[some]).max(axis=1)
+
+
+def _ratios(errors: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """Divide errors by the least; 1e-9 stands for no error, as in `Plan.regret`."""
+    return np.maximum(errors, 1e-9) / np.maximum(least, 1e-9)
 
 
 def _by_level(given: Sequence[float] | np.ndarray | None, n_levels: int, name: str, default: float) -> np.ndarray:
