@@ -7,16 +7,20 @@ from functools import cached_property
 
 import numpy as np
 
-from pgsr import CountOfCounts, Geometric, Measurement, Problem, Seeded, View
+from pgsr import CountOfCounts, Geometric, Measurement, Problem, Seeded, SplitByRoot, View
 from pgsr.errors import ArgumentError
 from pgsr.methods.catalogue import Entry, Use
 from pgsr.methods.method import Method, PostProcess
 from pgsr.models import all_entries
 from pgsr.models.adapter import SolverModel
+from pgsr.noise.view_rules import ViewRule
 from pgsr.problems.conditions import entities
 
 Labelled = tuple[str, Measurement | Problem, Method | PostProcess]
 """An arm: its label, what it works on, and the method or the mechanism."""
+
+RANKS = (View.RANKED, SplitByRoot())
+"""The views that measure a cell for a group."""
 
 IMPORTS = ("cvxpy", "gurobipy", "ortools.math_opt.python.mathopt", "ortools.sat.python.cp_model", "scipy.optimize")
 """The modules of the solvers, which take seconds to import."""
@@ -35,9 +39,9 @@ class Noisy:
     epsilon: Fraction
     seed: str
     max_sizes: tuple[int, ...] | None = None
-    _drawn: dict[View, Measurement] = field(default_factory=dict, init=False, repr=False)
+    _drawn: dict[ViewRule, Measurement] = field(default_factory=dict, init=False, repr=False)
 
-    def of(self, view: View) -> Measurement:
+    def of(self, view: ViewRule) -> Measurement:
         if view not in self._drawn:
             noise = Geometric(view, self.epsilon, max_sizes=self.max_sizes)
             self._drawn[view] = noise.measure(self.truth, Seeded(self.seed))
@@ -94,35 +98,36 @@ class Variant:
 def _released(entries: Sequence[Entry], noisy: Noisy, nation: bool) -> list[Labelled]:
     """List post-processes on what they measure: class by class, and of a class view by view.
 
-    Ranked sizes of a nation are too many for a comparison.
+    Ranks of a nation are too many for a comparison.
     """
     shown = [
         (entry.method, view, label)
         for entry in entries
         if isinstance(entry.method, PostProcess)
         for view, label in _views(entry.method, entry.measured, noisy).items()
-        if not (nation and view is View.RANKED) and _measurable(entry.method, view, noisy)
+        if not (nation and view in RANKS) and _measurable(entry.method, view, noisy)
     ]
-    classes, views = list(dict.fromkeys(type(post) for post, *_ in shown)), list(View)
+    classes, views = list(dict.fromkeys(type(post) for post, *_ in shown)), [*View, SplitByRoot()]
     shown.sort(key=lambda arm: (classes.index(type(arm[0])), views.index(arm[1])))
     return [(label, noisy.of(view), post) for post, view, label in shown]
 
 
-def _measurable(post: PostProcess, view: View, noisy: Noisy) -> bool:
+def _measurable(post: PostProcess, view: ViewRule, noisy: Noisy) -> bool:
     """Say whether the view can be measured for a post-process; where levels have sizes of their own, not all can."""
     if noisy.max_sizes is None:
         return True
     supports = getattr(post, "supports", lambda measurement: None)
-    return view is not View.RANKED and supports(noisy.of(view)) is None
+    return view not in RANKS and supports(noisy.of(view)) is None
 
 
-def _views(post: PostProcess, measured: Mapping[View, str] | None, noisy: Noisy) -> Mapping[View, str]:
+def _views(post: PostProcess, measured: Mapping[ViewRule, str] | None, noisy: Noisy) -> Mapping[ViewRule, str]:
     """Give the views that are measured for a post-process, each with the label of its row."""
     if measured is not None:
         return measured
     supports = getattr(post, "supports", lambda measurement: None)
-    usual = (View.CUMULATIVE, View.COUNTS, *((View.RANKED,) if noisy.max_sizes is None else ()))
-    return next(({view: repr(post)} for view in usual if supports(noisy.of(view)) is None), {})
+    usual: tuple[ViewRule, ...] = (View.CUMULATIVE, View.COUNTS, *((View.RANKED,) if noisy.max_sizes is None else ()))
+    found = next((view for view in usual if supports(noisy.of(view)) is None), None)
+    return {} if found is None else {found: repr(post)}
 
 
 def _by_level(state: Callable[[Noisy], Problem]) -> Callable[[Noisy], Problem]:
@@ -172,6 +177,10 @@ def _m_c_l1(noisy: Noisy) -> Problem:
     return Problem.m_c(noisy.of(View.CUMULATIVE), norm=1)
 
 
+def _m_c_split(noisy: Noisy) -> Problem:
+    return Problem.m_c(noisy.of(SplitByRoot()), totals="regions")
+
+
 LARGE = ("Cvxpy('CLARABEL')",)
 """The general solver that is asked about ranked sizes."""
 
@@ -196,6 +205,9 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("m_c", "M_c^r: the same in real numbers", _relaxed(_m_c)),
     Variant("m_c_l1", "M_c L1: cumulative counts, consistent, non-decreasing integers, absolute values", _m_c_l1),
     Variant("m_c_l1", "M_c L1^r: the same in real numbers", _relaxed(_m_c_l1)),
+    Variant("m_c_split", "M_c^split: cumulative counts of small sizes, ranks of large groups, every region's total",
+            _m_c_split, national=False, one_size=True),
+    Variant("m_c_split", "M_c^split^r: the same in real numbers", _relaxed(_m_c_split), national=False, one_size=True),
     Variant("by_level", "M_H with sizes per level: each level tells half as many sizes apart as the one above",
             _by_level(_m_h), solvers=("Cvxpy('CLARABEL')", "MathOpt('GSCIP')", "MathOpt('PDLP')"), one_size=True),
     Variant("by_level", "M_H^r with sizes per level", _relaxed(_by_level(_m_h)), one_size=True),

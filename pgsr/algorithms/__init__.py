@@ -35,6 +35,7 @@ from pgsr.data.views import View
 from pgsr.machine.parallel import DaskMap, Mapper, Threads
 from pgsr.methods.catalogue import Answer, Entry, Use
 from pgsr.moved import moved_name
+from pgsr.noise import SplitByRoot
 
 __all__ = [
     "METHODS",
@@ -71,7 +72,7 @@ __all__ = [
     "match_groups",
 ]
 
-CUMULATIVE, RANKED = View.CUMULATIVE, View.RANKED
+CUMULATIVE, RANKED, SPLIT = View.CUMULATIVE, View.RANKED, SplitByRoot()
 
 METHODS: tuple[Entry, ...] = (
     Entry(TreeProjection(), release="m_h", page="tree_projection.md"),
@@ -92,13 +93,17 @@ METHODS: tuple[Entry, ...] = (
     ),
     Entry(
         Matching(),
-        measured={CUMULATIVE: "Matching()  [H_c, sorted]", RANKED: "Matching()  [H_g, sorted]"},
+        measured={
+            CUMULATIVE: "Matching()  [H_c, sorted]",
+            RANKED: "Matching()  [H_g, sorted]",
+            SPLIT: "Matching()  [split]",
+        },
         release="kuo",
         page="../notebooks/06_matching.ipynb",
     ),
     Entry(
         BottomUp(),
-        measured={CUMULATIVE: "BottomUp()  [H_c]", RANKED: "BottomUp()  [H_g]"},
+        measured={CUMULATIVE: "BottomUp()  [H_c]", RANKED: "BottomUp()  [H_g]", SPLIT: "BottomUp()  [split]"},
         release="bottom_up",
         page="choose_a_mechanism.md#experiment-x2-what-the-exact-law-of-the-noise-is-worth",
     ),
@@ -111,7 +116,7 @@ METHODS: tuple[Entry, ...] = (
     Entry(MidpointBottomUp(), uses=Use.PAGE | Use.WARM_UP),  # worth a look beside BottomUp() in its experiment alone
     Entry(
         Posterior(),
-        measured={CUMULATIVE: "Posterior()", RANKED: "Posterior()  [ranked]"},
+        measured={CUMULATIVE: "Posterior()", RANKED: "Posterior()  [ranked]", SPLIT: "Posterior()  [split]"},
         release="posterior",
         page="intervals.md",
     ),

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, Flag, auto
 
-from pgsr.data.views import View
 from pgsr.methods.declared import first_sentence, paragraphs
 from pgsr.methods.method import Method, PostProcess
+from pgsr.noise.view_rules import ViewRule
 
 
 class Use(Flag):
@@ -61,7 +61,7 @@ class Entry:
     answer: Answer = Answer.OPTIMUM
     uses: Use = Use.EVERYWHERE
     small: bool = field(default=False, kw_only=True)
-    measured: Mapping[View, str] | None = field(default=None, kw_only=True)
+    measured: Mapping[ViewRule, str] | None = field(default=None, kw_only=True)
     release: str = field(default="", kw_only=True)
     needs: str = field(default="", kw_only=True)
     page: str = field(default="", kw_only=True)

@@ -478,10 +478,13 @@ def refused_weights(measurement: Measurement) -> str | None:
 
 
 def _has_ranks(measurement: Measurement) -> bool:
-    """Say whether some region has ranks, and every one has cumulative counts, ranks or both."""
+    """Say whether regions may have ranks, and every one has cumulative counts, ranks or both.
+
+    Where views are chosen region by region they may, even if none happens to have some.
+    """
     levels = range(measurement.hierarchy.n_levels)
     views = {view for level in levels for view in measurement.views_on(level)}
-    return views != {View.CUMULATIVE} and View.COUNTS not in views
+    return measurement.view is not View.CUMULATIVE and View.COUNTS not in views
 
 
 def _require(measurement: Measurement, problem: str, *views: View) -> None:
