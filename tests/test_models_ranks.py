@@ -11,6 +11,7 @@ from program_files import by_our_reader
 
 from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Problem, Seeded, Split, Status, View
 from pgsr.certificates import certify, objective
+from pgsr.errors import ProblemError
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
 from pgsr.problems.conditions import cells
 
@@ -79,7 +80,9 @@ def test_files_have_the_problem_and_its_optimum(tmp_path: Path) -> None:
     assert "up(US,1,0)" in (tmp_path / "own.lp").read_text()
 
 
-def test_solvers_that_need_squares_say_so() -> None:
+def test_solvers_that_need_squares_and_native_models_say_so() -> None:
+    with pytest.raises(ProblemError, match="native models do not know costs of ranks"):
+        Cvxpy("CLARABEL").model(small_problem(0).relaxed())
     for name in ("daqp", "quadprog"):
         assert "ranks have costs that are straight lines" in str(QpSolvers(name).supports(small_problem(0).relaxed()))
 
