@@ -200,6 +200,31 @@ def test_cumulative_counts_do_not_fall():
     assert real.objective <= done.objective + 1e-9
 
 
+def test_magnitudes_by_a_solver_equal_brute_force():
+    """A fraction is two whole measurements of absolute values, too."""
+    models = pytest.importorskip("pgsr.models")
+    rng = np.random.default_rng(21)
+    frame = table_of(rng, [0], fractions=True)
+    done = reconcile(frame, LEVELS, "n", weights="w", norm=1, method=models.MathOpt("HIGHS"))
+    best = np.inf
+    for leaves in itertools.product(range(7), repeat=3):
+        off = 0.0
+        for row in frame.itertuples():
+            inside = [
+                n
+                for n, (state, county) in zip(leaves, COUNTIES, strict=True)
+                if (pd.isna(row.state) or row.state == state) and (pd.isna(row.county) or row.county == county)
+            ]
+            off += row.w * abs(sum(inside) - row.n)
+        best = min(best, off)
+    assert done.certificate.feasible
+    assert done.objective == pytest.approx(best, rel=1e-5)
+    with pytest.raises(ProblemError, match="has several values, which are taken together for norm=2 alone"):
+        reconcile(pd.concat([frame, frame[:1]]), LEVELS, "n", norm=1, method=models.MathOpt("HIGHS"))
+    with pytest.raises(ProblemError, match="values are fractions, which norm=inf does not take"):
+        reconcile(frame, LEVELS, "n", norm=np.inf, method=models.MathOpt("HIGHS"))
+
+
 BAD = [
     ({"state": [None, None, "MI"]}, {}, "row 0 names no region in 'state'"),
     ({"nation": ["US", None, "US"]}, {}, "row 1 names 'GA' in 'state' and nothing in 'nation'"),

@@ -11,7 +11,15 @@ from rich.progress import Progress
 from pgsr import Geometric, Seeded, View
 from pgsr.datasets.parameters import Regions
 from pgsr.errors import ArgumentError
-from pgsr.experiments.benchmarks import agreement, household_views, nation, prefix_sums, release_run, speed
+from pgsr.experiments.benchmarks import (
+    agreement,
+    household_views,
+    nation,
+    prefix_sums,
+    reconcile_peers,
+    release_run,
+    speed,
+)
 from pgsr.experiments.benchmarks import draws as many_draws
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
 from pgsr.experiments.benchmarks.interval_coverage import Coverage
@@ -154,6 +162,18 @@ def bench_nation(
     writable(out)
     sizes, methods = blocks or list(nation.BLOCKS), method or list(nation.METHODS)
     nation.main(console_for_tables(), out, sizes, methods, epsilon, place, keep)
+
+
+@app.command(epilog="Example:  python -m pgsr.experiments bench-reconcile --cells 1000 --cells 100000 --limit 30")
+def bench_reconcile(
+    cells: Annotated[list[int] | None, typer.Option(help="Cells of a table (repeat it).", min=8)] = None,
+    limit: Annotated[float, typer.Option(help="Seconds that a peer may take.", min=1)] = 60,
+    memory: Annotated[float, typer.Option(help="GiB of addresses that a peer may take.", min=1)] = 8,
+    out: Annotated[Path, typer.Option(help="Folder for the rows (JSON).")] = Path("results/bench"),
+) -> None:
+    """Make noisy tables add up, beside quadratic programs and reconcilers of others: seconds, violations, distance."""
+    writable(out)
+    reconcile_peers.main(console_for_tables(), out, cells or [1_000, 100_000, 10_000_000], limit, memory)
 
 
 @app.command(epilog="Example:  python -m pgsr.experiments bench-draws --draws 10")

@@ -73,11 +73,11 @@ class Frame:
                 raise TableError(
                     f"column {name!r} names regions and holds fractions; give text or whole numbers"
                 ) from None
-        column = pc.cast(column, pa.string())
         encoded = column.combine_chunks().dictionary_encode()
         code = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-        empty = encoded.dictionary.index("").as_py()
-        code[code == (-2 if empty < 0 else empty)] = -1
+        if not pa.types.is_integer(encoded.dictionary.type):
+            empty = pc.cast(encoded.dictionary, pa.string()).index("").as_py()
+            code[code == (-2 if empty < 0 else empty)] = -1
         return code, Labels(encoded.dictionary)
 
     def numbers(self, name: str) -> np.ndarray:
@@ -161,9 +161,13 @@ class Labels(Sequence[str]):
         return len(self.values)
 
     def __getitem__(self, index: Any) -> Any:
-        return self.values[index].as_py() if not isinstance(index, slice) else self.values[index].to_pylist()
+        return (
+            str(self.values[index].as_py())
+            if not isinstance(index, slice)
+            else [*map(str, self.values[index].to_pylist())]
+        )
 
     def find(self, others: "Labels") -> np.ndarray:
         """Find the codes here of the names of others, -1 for those that are not here; shape (others,)."""
-        number = {name: code for code, name in enumerate(self.values.to_pylist())}
-        return np.array([number.get(name, -1) for name in others.values.to_pylist()], np.int64)
+        number = {name: code for code, name in enumerate(self[:])}
+        return np.array([number.get(name, -1) for name in others[:]], np.int64)

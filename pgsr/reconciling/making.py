@@ -57,8 +57,8 @@ def reconcile(
 
     Values may come from any noise, or none: what is minimised is a distance. Weights in the ratio of 1 / variance make
     it the likeliest answer where noise is Gaussian. Rows of one cell are several measurements of it, and count with
-    their weights. A cell without a row, or with an empty value, is an unknown. Nothing but the table is read, so this
-    costs no privacy, and it makes no claim of any.
+    their weights. A cell without a row, or with an empty value, is an unknown; a lowest region that stands in no row
+    is none. Nothing but the table is read, so this costs no privacy, and it makes no claim of any.
 
     Args:
         table: a pandas, Polars or Arrow table, a DuckDB relation, anything with an Arrow stream, or a dictionary of

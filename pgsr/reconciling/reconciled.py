@@ -1,5 +1,6 @@
 """A table that was made consistent, with the proof and what was moved."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr.certificates import Certificate
+from pgsr.engines.losses import loss
 from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
 from pgsr.methods.method import Result, Status
@@ -119,18 +121,19 @@ class Reconciled:
 
     @property
     def objective(self) -> float:
-        """The distance in what was given: the sum over all rows of weight (reconciled - value)^2.
+        """The distance in what was given: the sum over all rows of weight |reconciled - value|^norm.
 
         The certificate's objective is that of the stated problem: weights are whole numbers there, in about the same
         ratio, fractions are two measurements of whole numbers, and unknown leaves have a faint weight.
         """
         rows = (self.found.row_cell >= 0) & (self.found.row_weight > 0)
         x = self.answer.ravel()[self.found.row_cell[rows]]
-        distance = float((self.found.row_weight[rows] * np.square(x - self.found.row_value[rows])).sum())
-        if self.sums is None:
-            return distance
-        off = self.sums.matrix @ self.answer.ravel() - self.sums.value
-        return distance + float((self.sums.weight * np.square(off)).sum())
+        off, weight = x - self.found.row_value[rows], self.found.row_weight[rows]
+        if self.sums is not None:
+            off = np.append(off, self.sums.matrix @ self.answer.ravel() - self.sums.value)
+            weight = np.append(weight, self.sums.weight)
+        norm = self.stated.problem.norm
+        return float((weight * np.abs(off)).max() if norm == math.inf else (weight * loss(off, norm)).sum())
 
     @property
     def rounding(self) -> Mapping[str, float]:

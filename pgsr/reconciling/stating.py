@@ -67,6 +67,7 @@ def stated(found: Measured, asked: Asked, sums: Sums | None = None) -> Stated:
     if sums is not None:
         values, weights = np.append(values, sums.value), np.append(weights, sums.weight)
     chained = asked.integer and _has_fractions(value, weight)
+    _require_norm(found, asked, _has_fractions(values, weights))
     by_region = bool((weight == weight[:, :1]).all())
     if asked.monotone and (chained or not by_region):
         raise ProblemError(
@@ -94,6 +95,22 @@ def stated(found: Measured, asked: Asked, sums: Sums | None = None) -> Stated:
     if conditions is not None:
         problem = replace(problem, conditions=_placed(conditions, layout, numbers.unit))
     return Stated(problem, layout, numbers)
+
+
+def _require_norm(found: Measured, asked: Asked, fractions: bool) -> None:
+    """Refuse distances that are not the sum of those to two whole numbers, or to the mean of several values."""
+    if asked.norm != 2 and len(found.row_cell) > np.count_nonzero(found.weight):
+        kept = found.row_cell[(found.row_cell >= 0) & (found.row_weight > 0)]
+        again = kept[np.flatnonzero(np.bincount(kept)[kept] > 1)]
+        if len(again):
+            raise ProblemError(
+                f"{found.first_row(int(again[0]))} has several values, which are taken together for norm=2 alone; give "
+                "one"
+            )
+    if asked.norm not in (1, 2) and fractions:
+        raise ProblemError(
+            f"values are fractions, which norm={asked.norm!r} does not take; round them or scale them up"
+        )
 
 
 def _has_fractions(value: np.ndarray, weight: np.ndarray) -> bool:
