@@ -9,7 +9,7 @@ import pytest
 import pgsr
 from pgsr import reconcile
 from pgsr.errors import MethodError, ProblemError, TableError
-from pgsr.problems.conditions import cells, total
+from pgsr.problems.conditions import cells, total, zero_or_at_least
 
 LEVELS = ["nation", "state", "county"]
 COUNTIES = [("GA", "a"), ("GA", "b"), ("MI", "c")]
@@ -187,6 +187,37 @@ def test_known_totals_of_regions():
         reconcile(frame, ["nation", "state"], "n", size="size", where=total(("US", "GA")) >= 4)
 
 
+def test_known_totals_of_regions_beside_fractions_are_conditions():
+    rows = [("US", state, size) for state in (None, "GA", "MI") for size in (1, 2)]
+    frame = pd.DataFrame(rows, columns=["nation", "state", "size"]).assign(n=[5.5, 4.2, 3.1, -1.3, 2.2, 4.8])
+    known = {("US",): 10, ("US", "GA"): 4, ("US", "MI"): 6}
+    models = pytest.importorskip("pgsr.models")
+    with pytest.raises(MethodError, match="ties several together"):
+        reconcile(frame, ["nation", "state"], "n", size="size", totals=known)
+    done = reconcile(frame, ["nation", "state"], "n", size="size", totals=known, method=models.MathOpt("GSCIP"))
+    assert done.table.groupby("state", dropna=False).reconciled.sum().tolist() == [4, 6, 10]
+
+
+def test_conditions_speak_of_the_sizes_of_the_table():
+    """Whole numbers are themselves, names have places; sizes that no row has hold nothing."""
+    rows = [("US", state, size) for state in (None, "GA", "MI") for size in (1, 2, 5)]
+    frame = pd.DataFrame(rows, columns=["nation", "state", "size"]).assign(n=[5.5, 3, -1] * 3)
+
+    def asked(condition, frame=frame):
+        return reconcile(frame, ["nation", "state"], "n", size="size", where=condition).table.reconciled.tolist()
+
+    plain = asked([])
+    assert asked(cells(("US",), size=0) == 0) == plain
+    assert asked(cells(("US",), size=5) >= 4)[2] == 4
+    assert asked(cells(("US",), size=2) >= 4, frame.replace({"size": {1: "a", 2: "b", 5: "c"}}))[2] == 4
+    with pytest.raises(ProblemError, match="needs cells of size 3, which no row of the table has"):
+        asked(cells(("US",), size=3) >= 1)
+    with pytest.raises(ProblemError, match=r"row 0 \(US at size 1\) has to be at most 2, and .* at least 3; correct"):
+        asked([cells(("US",), size=1) <= 2, cells(("US", "GA"), size=1) >= 3])
+    with pytest.raises(ProblemError, match="choices between conditions are not taken for tables"):
+        asked(zero_or_at_least(cells(level=1), 5))
+
+
 def test_cumulative_counts_do_not_fall():
     rows = [("US", state, size) for state in (None, "GA", "MI") for size in range(4)]
     frame = pd.DataFrame(rows, columns=["nation", "state", "size"]).assign(n=[1, 7, 5, 9, 2, 1, 4, 3, 0, 5, 4, 6])
@@ -235,8 +266,16 @@ BAD = [
     ({"w": [1, 0, 2]}, {"variance": "w"}, "row 1 has the variance 0; .* hold a number that is known exactly by fixed="),
     ({"w": [1, 1, 1]}, {"weights": "w", "variance": "w"}, "give one of them"),
     ({"f": [1, 1, 1]}, {"fixed": "f"}, "row 2 is fixed and 'n' is -1; .*not negative"),
-    ({"f": [1, 1, 1], "n": [9, 7, 1]}, {"fixed": "f"}, r"row 0 \(US\) is fixed at 9, and .* at most 8; correct"),
-    ({"f": [1, 1, 0], "n": [5, 7, 1]}, {"fixed": "f"}, r"row 0 \(US\) is fixed at 5, and .* at least 7; correct"),
+    (
+        {"f": [1, 1, 1], "n": [9, 7, 1]},
+        {"fixed": "f"},
+        r"row 0 \(US\) has to be at least 9, and the cells below it add up to at most 8",
+    ),
+    (
+        {"f": [1, 1, 0], "n": [5, 7, 1]},
+        {"fixed": "f"},
+        r"row 0 \(US\) has to be at most 5, and the cells below it add up to at least 7",
+    ),
     ({"reconciled": [1, 1, 0]}, {}, "column 'reconciled' already; rename it"),
     ({}, {"value": "m"}, "no column 'm'; its columns are"),
     ({"n": [None, None, None]}, {}, "nothing to be near to|no numbers"),

@@ -157,25 +157,4 @@ def _with_fixed(found: Measured, frame: Frame, fixed: str, value: str, nonnegati
         cell = int(np.argmax(low > high))
         raise TableError(f"{found.first_row(cell)} is fixed at two values, {high[cell]:g} and {low[cell]:g}; give one")
     low, high = low.reshape(found.shape), high.reshape(found.shape)
-    _require_possible(found, low, high, 0.0 if nonnegative else -np.inf)
     return Measured(**{**found.__dict__, "lower": low, "upper": high})
-
-
-def _require_possible(found: Measured, low: np.ndarray, high: np.ndarray, least: float) -> None:
-    """Raise unless some numbers from `least` on add up and are between low and high, from the leaves upwards."""
-    tree = found.tree
-    below_low, below_high = np.maximum(low, least), high.copy()
-    for level in range(tree.n_levels - 2, -1, -1):
-        here = tree.level(level)
-        least_sum, most_sum = (tree.sum_children(part, level) for part in (below_low, below_high))
-        wrong = (least_sum > high[here]) | (most_sum < low[here])
-        if wrong.any():
-            region, size = np.argwhere(wrong)[0]
-            cell = (here.start + int(region)) * found.shape[1] + int(size)
-            sums = (least_sum if least_sum[region, size] > high[here][region, size] else most_sum)[region, size]
-            raise TableError(
-                f"{found.first_row(cell)} is fixed at {low[here][region, size]:,.0f}, and the cells below it add up to "
-                f"{'at least' if sums > high[here][region, size] else 'at most'} {sums:,.0f}; correct one of these rows"
-            )
-        below_low[here] = np.maximum(below_low[here], least_sum)
-        below_high[here] = np.minimum(below_high[here], most_sum)

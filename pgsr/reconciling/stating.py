@@ -61,8 +61,6 @@ def stated(found: Measured, asked: Asked, sums: Sums | None = None) -> Stated:
         ProblemError: conditions do not fit the table, or numbers are too large.
     """
     tree, (value, weight) = found.tree, _with_faint_leaves(found)
-    conditions = _conditions(found, asked)
-    known = _known_totals(found, asked)
     values, weights = value.ravel(), weight.ravel()
     if sums is not None:
         values, weights = np.append(values, sums.value), np.append(weights, sums.weight)
@@ -78,6 +76,10 @@ def stated(found: Measured, asked: Asked, sums: Sums | None = None) -> Stated:
             "take; give one weight per region, and a value at every size"
         )
     columns = len(found.sizes) == 1 or sums is not None or (by_region and not chained)
+    known = _known_totals(found, asked, every=columns and by_region and not chained)
+    conditions = _conditions(found, asked, known)
+    if conditions is not None:
+        _require_possible(found, conditions, 0 if asked.nonnegative else -UNBOUNDED)
     every = whole_numbers(
         values,
         weights,
@@ -168,18 +170,22 @@ def _with_faint_leaves(found: Measured) -> tuple[np.ndarray, np.ndarray]:
     return value, weight
 
 
-def _known_totals(found: Measured, asked: Asked) -> np.ndarray | None:
-    """Find the totals that are conditions: the root's, shape (1,), or every region's, shape (regions,)."""
+def _known_totals(found: Measured, asked: Asked, every: bool) -> np.ndarray | None:
+    """Find the totals that a problem has by itself: the root's, shape (1,), or those of all regions, shape (regions,).
+
+    The latter with `every` alone, where the problem's regions are the table's and have one weight each; otherwise, and
+    where some regions have none, they are conditions.
+    """
     if isinstance(asked.totals, Mapping):
-        known = [asked.totals.get(path) for path in found.tree.paths]
+        known = [asked.totals.get(path) for path in found.tree.paths] if every else [None]
         return None if None in known else np.array(known)
     return None if asked.totals is None else np.array([asked.totals])
 
 
-def _conditions(found: Measured, asked: Asked) -> Conditions | None:
+def _conditions(found: Measured, asked: Asked, known: np.ndarray | None) -> Conditions | None:
     """Find what was stated of the cells, regions by the sizes of the table."""
     said = list(asked.where)
-    if isinstance(asked.totals, Mapping) and _known_totals(found, asked) is None:
+    if isinstance(asked.totals, Mapping) and known is None:
         last = _label_of(found, len(found.sizes) - 1)
         said += [
             (cells(path, size=last) if asked.monotone else total(path)) == number
@@ -196,6 +202,32 @@ def _conditions(found: Measured, asked: Asked) -> Conditions | None:
     high = np.where(np.isfinite(found.upper), found.upper, UNBOUNDED).astype(np.int64)
     held = replace(Conditions.none(*found.shape), lower=low, upper=high, sources=None, stated=("fixed cells",))
     return held if stated is None else held.and_also(stated)
+
+
+def _require_possible(found: Measured, stated: Conditions, least: int) -> None:
+    """Raise unless some numbers from `least` on add up and are within the bounds of cells, from the leaves upwards.
+
+    Raises:
+        ProblemError: there are none; the message names the cell, and its row.
+    """
+    tree, low, high = found.tree, stated.lower.astype(float), stated.upper.astype(float)
+    low, high = np.where(low <= -UNBOUNDED, -np.inf, low), np.where(high >= UNBOUNDED, np.inf, high)
+    from_below, up_to = np.maximum(low, least if least > -UNBOUNDED else -np.inf), high.copy()
+    for level in range(tree.n_levels - 2, -1, -1):
+        here = tree.level(level)
+        least_sum, most_sum = tree.sum_children(from_below, level), tree.sum_children(up_to, level)
+        wrong = (least_sum > high[here]) | (most_sum < low[here])
+        if wrong.any():
+            region, size = np.argwhere(wrong)[0]
+            too_many = least_sum[region, size] > high[here][region, size]
+            bound, sums = (high[here], least_sum) if too_many else (low[here], most_sum)
+            words = ("at most", "at least") if too_many else ("at least", "at most")
+            raise ProblemError(
+                f"{found.first_row((here.start + int(region)) * found.shape[1] + int(size))} has to be {words[0]} "
+                f"{bound[region, size]:,.0f}, and the cells below it add up to {words[1]} {sums[region, size]:,.0f}; "
+                "correct a fixed cell or a condition"
+            )
+        from_below[here], up_to[here] = np.maximum(from_below[here], least_sum), np.minimum(up_to[here], most_sum)
 
 
 def _label_of(found: Measured, column: int) -> int:
