@@ -182,7 +182,7 @@ def test_households_gain():
         noisy = Geometric(View.CUMULATIVE, epsilon="1/10", shares=(0, 0, 1), totals="regions")
         noisy = noisy.measure(truth, Seeded("h", seed))
         before += _errors(truth, Posterior(intervals=False, learning=0).apply(noisy))
-        after += _errors(truth, Posterior(intervals=False, learning=8).apply(noisy))
+        after += _errors(truth, Posterior(intervals=False, learning=6).apply(noisy))
     assert (after < before).all()
     assert after[0] < 0.9 * before[0]
 

@@ -337,6 +337,30 @@ def intervals() -> Figure:
     return figure
 
 
+def learned_prior() -> Figure:
+    """The tail that is expected of sixteen made regions, by moving averages and learned."""
+    generator = np.random.default_rng(2026)
+    shares = np.append([0, 0.26, 0.33, 0.16, 0.14, 0.06, 0.025, 0.012], 0.012 * 0.8 ** np.arange(1, 54))
+    means = 20_000 * np.exp(generator.normal(0, 0.7, (16, 1))) * shares / shares.sum()
+    tree = Hierarchy.from_parents(["Land", *(f"R{i}" for i in range(16))], [-1] + [0] * 16)
+    truth = CountOfCounts(tree, generator.poisson(means))
+    noise = Geometric(View.CUMULATIVE, "1/10", shares=(0, 1), totals="regions")
+    measured, figure = noise.measure(truth, Seeded("learned")), new_figure(WIDTH, 3.6)
+    axes, sizes = figure.subplots(), np.arange(8, truth.max_size)
+    for steps, colour, words in (
+        (0, ORANGE, "expected by moving averages"),
+        (6, BLUE, "expected by the learned prior"),
+    ):
+        found = Posterior(learning=steps).marginals(measured)
+        axes.plot(sizes, found.prior_mean[1:].sum(axis=0)[sizes], color=colour, label=words)
+    axes.plot(sizes, means.sum(axis=0)[sizes], "--", color=BLACK, label="truth, of which groups were drawn")
+    axes.set_yscale("log")
+    finish(axes, "size (members)", "groups, all regions, log", "")
+    legend_below(figure, [axes], columns=3)
+    head(figure, "The tail of sixteen made regions, epsilon 1/10 at the leaves")
+    return figure
+
+
 @cache
 def firms() -> CountOfCounts:
     """3,000 made firms of 1 to 1,000 people: many small ones, and a long tail."""
@@ -408,6 +432,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "release.svg": release,
     "split_view.svg": split_view,
     "intervals.svg": intervals,
+    "learned_prior.svg": learned_prior,
     "bounds.svg": bounds,
     "sliders.svg": sliders,
 }

@@ -21,6 +21,7 @@ class Knots:
     Attributes:
         at: the sizes of the knots, shape (J,).
         left, part: of every size the knot at or below it, and the part of the way to the next one; shape (K + 1,).
+        own: which of the knots are those of deviations, shape (j,).
         spread: C, by which values at the knots of deviations become values at all knots; shape (J, j).
         second: of every block, the second divided differences of values at all knots but the last, times half the
             distance of the outer knots; shape (differences of the block, J).
@@ -30,6 +31,7 @@ class Knots:
     at: np.ndarray
     left: np.ndarray
     part: np.ndarray
+    own: np.ndarray
     spread: np.ndarray
     second: list[np.ndarray]
     first: list[np.ndarray]
@@ -37,12 +39,13 @@ class Knots:
     @classmethod
     def of(cls, n_sizes: int) -> "Knots":
         at = _places(n_sizes, FIRST, APART)
-        own = np.unique(at[np.searchsorted(at, _places(n_sizes, OWN_FIRST, OWN_APART))])
+        places = np.unique(np.searchsorted(at, _places(n_sizes, OWN_FIRST, OWN_APART)))
+        own = at[places]
         start, up = _between(own, at)
         spread = np.zeros((len(at), len(own)))
         spread[np.arange(len(at)), start] += 1 - up
         spread[np.arange(len(at)), start + 1] += up
-        return cls(at, *_between(at, np.arange(n_sizes)), spread, _blocks(_second(at), BLOCK), _first(own))
+        return cls(at, *_between(at, np.arange(n_sizes)), places, spread, _blocks(_second(at), BLOCK), _first(own))
 
 
 def _places(n_sizes: int, first: int, apart: float) -> np.ndarray:

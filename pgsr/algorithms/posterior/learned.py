@@ -35,6 +35,8 @@ F.
 
 **Cells that stand out** keep the prior means that `PooledPrior` gives them, so F and d are not bent by spikes.
 
+docs/learned_prior.md derives all this.
+
 Sources: Louis 1982 (information), Schall 1991 (penalties), Eilers and Marx 1996 (penalised differences). Shown by
 `tests/test_posterior_learned.py`.
 """
@@ -65,6 +67,9 @@ RIDGE = 1e-6
 
 LEAST_LOG = -30.0
 """F begins no further below its largest value."""
+
+FARTHEST = 2.0
+"""No deviation begins further from 0."""
 
 AT_ONCE = 32
 """Regions whose information is held at a time."""
@@ -114,11 +119,20 @@ class LearnedPrior:
         self._n_inner = max(tree.n_inner, 1)  # the root counts, even alone
         blocks = self.knots.second, self.knots.first
         self._squares, self._own_squares = ([_square(block) for block in each] for each in blocks)
-        self.shape = self._mean_shape()
+        self._mean, self._variance = given.mean.copy(), given.variance.astype(np.float32)  # of the last step
+        self.shape = np.zeros(len(self.knots.at))
         self.deviations = np.zeros((tree.n_regions, self.knots.spread.shape[1]))
         self.penalties = np.full(len(self._squares), FIRST_PENALTY)
         self.own_penalties = np.full((tree.n_levels, len(self._own_squares)), FIRST_PENALTY)
         self.log_evidence = np.zeros(tree.n_regions)
+        self._start()
+
+    @staticmethod
+    def bytes(measurement: Measurement) -> int:
+        """Estimate the memory of means, variances, messages and information of regions, beside `Given`."""
+        tree, knots = measurement.hierarchy, Knots.of(measurement.max_size + 1).spread.shape
+        per_region = 12 * (measurement.max_size + 1) + 4 * knots[0] * knots[1]
+        return per_region * tree.n_regions + 8 * knots[0] ** 2 * (tree.n_inner + AT_ONCE)
 
     def step(self, deadline: Deadline) -> None:
         """Do a Newton step in F and d, then one of the penalties.
@@ -149,18 +163,27 @@ class LearnedPrior:
         """Tell whether a family of siblings has more evidence than under another prior, whose evidence is given."""
         return bool(self.log_evidence[family].sum() > others[family].sum())
 
-    def _mean_shape(self) -> np.ndarray:
-        """Begin with the mean shape that the rule gives measured regions, at the knots."""
+    def _start(self) -> None:
+        """Begin with the mean shape that the rule gives measured regions, and with their deviations from it."""
         from pgsr.algorithms.posterior.elementary_kernel import log
 
-        total, groups = np.zeros(self.given.mean.shape[1]), 0.0
+        tree, own = self.given.measurement.hierarchy, self.knots.own
+        total, groups, logs = np.zeros(self.given.mean.shape[1]), 0.0, np.zeros(self.deviations.shape)
         for family, mu, _ in self.given.families():
             for region in range(family.start, family.stop):
                 if region in self.given.evidence:
-                    total += mu[region - family.start]
-                    groups += float(self.given.groups[region])
+                    row, n_groups = mu[region - family.start], max(float(self.given.groups[region]), 1.0)
+                    total += row
+                    groups += n_groups
+                    logs[region] = [log(value / n_groups) for value in row[self.knots.at[own]]]
         shape = np.array([log(value / max(groups, 1.0)) for value in total[self.knots.at]])
-        return np.maximum(shape, shape.max() + LEAST_LOG)
+        self.shape = np.maximum(shape, shape.max() + LEAST_LOG)
+        above = np.tile(self.shape[own], (self._n_inner, 1))
+        for region in range(1, tree.n_regions):
+            if region in self.given.evidence:
+                self.deviations[region] = np.clip(logs[region] - above[tree.parent[region]], -FARTHEST, FARTHEST)
+            if region < tree.n_inner:
+                above[region] = above[tree.parent[region]] + self.deviations[region]
 
     def _gather(self, deadline: Deadline) -> tuple[np.ndarray, np.ndarray, "_Messages"]:
         """Go through all regions; leaves hand what they know to their parents.
@@ -208,7 +231,9 @@ class LearnedPrior:
 
         means, shapes = self._prior(region, values, mu, kept)
         found = self._posterior(region, means, shapes, ROUGH_BORDER)
-        self.log_evidence[region] = found.log_evidence
+        self._mean[region], self._variance[region], self.log_evidence[region] = (
+            found.mean, found.variance, found.log_evidence,
+        )  # fmt: skip
         # Means that were kept, or that gave way to the region's own counts, do not follow f.
         follows = ~kept & (found.prior_mean == means)
         weight = np.where(follows, found.shape / (found.shape + means), 0.0)
@@ -226,8 +251,8 @@ class LearnedPrior:
         return means, np.where(kept, self._kept_shapes, self.given.rule.shape)
 
     def _posterior(self, region: int, means: np.ndarray, shapes: np.ndarray, border: float) -> Marginals:
-        half = 6.5 * np.sqrt(self.given.variance[region]) + 3.0
-        return self.given.evidence[region].marginals(self.given.mean[region], half, means, shapes, border)
+        half = 6.5 * np.sqrt(self._variance[region].astype(float)) + 3.0
+        return self.given.evidence[region].marginals(self._mean[region], half, means, shapes, border)
 
     def _eliminate(self, region: int, gradient: np.ndarray, information: np.ndarray, messages: "_Messages") -> None:
         """Put in the best deviation of a region, and keep how it depends on the parent."""

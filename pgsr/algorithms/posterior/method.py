@@ -78,7 +78,7 @@ class Posterior:
         rounds: how often priors are estimated anew; 3 are enough.
         prior: how prior means and shapes are estimated.
         learning: how many steps of Newton's method learn prior means from the evidence after the rounds, by
-            `pgsr.algorithms.posterior.learned`; 0 for none, 8 are enough. A family of siblings takes them where its
+            `pgsr.algorithms.posterior.learned`; 0 for none, 6 are enough. A family of siblings takes them where its
             noisy values are likelier under them than under those of the rounds. Sizes per level keep the latter.
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
         projection: a method that solves step 2.
@@ -302,7 +302,8 @@ class Posterior:
         if reason is not None:
             raise ProblemError(reason)
         tree, n_sizes = measurement.hierarchy, measurement.max_size + 1
-        memory.require(BYTES * tree.n_regions * n_sizes, f"the posterior of {tree.n_regions * n_sizes:,} cells")
+        needed = BYTES * tree.n_regions * n_sizes + (LearnedPrior.bytes(measurement) if self.learning else 0)
+        memory.require(needed, f"the posterior of {tree.n_regions * n_sizes:,} cells")
         mean, variance, step_variance, prior_mean = np.zeros((4, tree.n_regions, n_sizes))
         shape = np.ones(mean.shape)
         median, log_evidence = np.zeros(mean.shape, np.int64), np.zeros(len(mean))
@@ -323,8 +324,9 @@ class Posterior:
             Stopped: the deadline has passed.
         """
         tree, n_sizes = measurement.hierarchy, measurement.max_size + 1
-        needed = LEAN_BYTES * tree.n_regions + INNER_BYTES * tree.n_inner
-        memory.require(needed * n_sizes, f"the posterior of {tree.n_regions * n_sizes:,} cells")
+        needed = (LEAN_BYTES * tree.n_regions + INNER_BYTES * tree.n_inner) * n_sizes
+        needed += LearnedPrior.bytes(measurement) if self.learning else 0
+        memory.require(needed, f"the posterior of {tree.n_regions * n_sizes:,} cells")
         mean = np.zeros((tree.n_regions, n_sizes))
         self._improve(measurement, mean, np.zeros(mean.shape, np.float32), lambda region, found: None, deadline)
         return mean
