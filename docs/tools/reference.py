@@ -20,6 +20,7 @@ PACKAGES = (
     "pgsr.intervals",
     "pgsr.release",
     "pgsr.datasets",
+    "pgsr.reconciling",
     "pgsr.certificates",
     "pgsr.bounds",
 )
