@@ -31,21 +31,19 @@ def table_of(rng, sizes, *, fractions, missing=0.0, repeated=False) -> pd.DataFr
 
 def least_objective(frame: pd.DataFrame, sizes, most: int, total: int | None) -> float:
     """The least weighted distance of the rows from any whole numbers 0..most of the counties, by trying all."""
-    best = np.inf
-    for leaves in itertools.product(range(most + 1), repeat=len(COUNTIES) * len(sizes)):
-        x = np.reshape(leaves, (len(COUNTIES), len(sizes)))
-        if total is not None and x.sum() != total:
-            continue
-        best = min(best, distance(frame, x, sizes))
-    return best
+    axes = [np.arange(most + 1)] * (len(COUNTIES) * len(sizes))
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(COUNTIES), len(sizes))
+    if total is not None:
+        points = points[points.sum(axis=(1, 2)) == total]
+    return float(np.min(distance(frame, points, sizes)))
 
 
-def distance(frame: pd.DataFrame, x: np.ndarray, sizes) -> float:
-    """Sum w (x - n)^2 over the rows, with cells added up from the counties row by row."""
+def distance(frame: pd.DataFrame, x: np.ndarray, sizes):
+    """Sum w (x - n)^2 over the rows, with cells added up from the counties row by row; of one x or of many."""
     found = 0.0
     for row in frame.itertuples():
         inside = [
-            x[i, sizes.index(row.size)]
+            x[..., i, sizes.index(row.size)]
             for i, (state, county) in enumerate(COUNTIES)
             if (pd.isna(row.state) or row.state == state) and (pd.isna(row.county) or row.county == county)
         ]

@@ -45,14 +45,14 @@ def distance(frame: pd.DataFrame, middle: str, x: dict[str, int]) -> float:
 @pytest.mark.parametrize("fractions", [False, True])
 def test_two_hierarchies_equal_brute_force(fractions):
     rng = np.random.default_rng(3 + fractions)
-    for _ in range(5):
+    for _ in range(3):
         states, areas = two_tables(rng, fractions)
         done = reconcile(
             states, ["nation", "state", "county"], "n", weights="w", also=[(areas, ["nation", "area", "county"])]
         )
         assert done.certificate.optimal
         assert done.certificate.bound_by == "Lagrangian bound"
-        every = (dict(zip(COUNTIES, x, strict=True)) for x in itertools.product(range(12), repeat=3))
+        every = (dict(zip(COUNTIES, x, strict=True)) for x in itertools.product(range(10), repeat=3))
         best = min(distance(states, "state", x) + distance(areas, "area", x) for x in every)
         assert done.objective == pytest.approx(best, rel=1e-5)
         (other,) = done.other_tables
@@ -65,7 +65,7 @@ def test_two_hierarchies_equal_brute_force(fractions):
 def test_a_cross_table_with_totals_over_its_kinds():
     """Counts by county and race, and those of all races together, which are rows without a race."""
     rng = np.random.default_rng(9)
-    for _ in range(5):
+    for _ in range(2):
         rows = [
             (region, race) for region in [("US", None), ("US", "a"), ("US", "b")] for race in ("white", "black", None)
         ]
