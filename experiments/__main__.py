@@ -1,11 +1,14 @@
 """The command line `python -m pgsr.experiments`."""
 
-from rich.console import Console
-
 from pgsr import PgsrError
-from pgsr.experiments.commands import benchmarks, registered
-from pgsr.experiments.commands.app import app
-from pgsr.experiments.lib import command as lib_command
+from pgsr.machine.extras import extra_of_command
+
+with extra_of_command("experiments"):
+    from rich.console import Console
+
+    from pgsr.experiments.commands import benchmarks, registered
+    from pgsr.experiments.commands.app import app
+    from pgsr.experiments.lib import command as lib_command
 
 __all__ = ["app", "benchmarks", "registered"]
 

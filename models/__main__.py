@@ -1,10 +1,12 @@
 """The command `python -m pgsr.models`, which lists the solvers that this machine has."""
 
-from rich.console import Console
-from rich.table import Table
-
 from pgsr.errors import PgsrError
+from pgsr.machine.extras import extra_of_command
 from pgsr.models.availability import solvers
+
+with extra_of_command("release"):
+    from rich.console import Console
+    from rich.table import Table
 
 
 def main() -> None:

@@ -1,6 +1,14 @@
-"""The command `pgsr` as `python -m pgsr`."""
+"""The command `pgsr`, also as `python -m pgsr`: without the packages of its extra, a sentence that names it."""
 
-from pgsr.cli import main
+from pgsr.machine.extras import extra_of_command
+
+
+def main() -> None:
+    """Run the command line; exit code 2 if its packages are not installed."""
+    with extra_of_command("release"):
+        from pgsr import cli
+    cli.main()
+
 
 if __name__ == "__main__":
     main()

@@ -41,6 +41,10 @@ class TableError(PgsrError, ValueError):
     """An error of a table of entities, groups or regions that is absent, malformed or contradicts another."""
 
 
+class MissingPackageError(PgsrError, ImportError):
+    """An error of using what needs a package that an extra of pgsr brings, without that package."""
+
+
 class MemoryNeededError(PgsrError):
     """An error of work that needs more memory than the machine has free."""
 

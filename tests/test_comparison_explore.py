@@ -8,7 +8,7 @@ import pytest
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Status, Totals, View, metrics
 from pgsr.algorithms import Matching, Posterior, TreeProjection
 from pgsr.comparison.explore import EPSILONS, Explored, explore, explored
-from pgsr.errors import ArgumentError, BudgetError
+from pgsr.errors import ArgumentError, BudgetError, MissingPackageError
 
 TREE = Hierarchy.from_paths([("US", "GA", "a"), ("US", "GA", "b"), ("US", "MI", "c")])
 TRUTH = CountOfCounts(TREE, np.array([[0, 40, 12, 3], [1, 60, 18, 0], [0, 9, 9, 1]]))
@@ -53,7 +53,7 @@ def test_states_the_problem_of_a_method():
 
 def test_says_how_to_get_sliders(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    with pytest.raises(ArgumentError, match=r"pip install 'pgsr\[widgets\]'"):
+    with pytest.raises(MissingPackageError, match=r'pip install "pgsr\[widgets\]"'):
         explore(TRUTH)
 
 

@@ -1,6 +1,7 @@
 """The experiments after Liu and Wu 2022 run, draw and judge; rounds follow from public numbers; scales are counted."""
 
 import io
+import sys
 import warnings
 from dataclasses import replace
 from fractions import Fraction
@@ -114,10 +115,7 @@ def test_other_experiments_do_not_depend_on_synthesis():
 
 
 def test_without_torch_hpd_fails_with_a_sentence_and_the_rest_runs(monkeypatch):
-    def missing(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr("pgsr.synthesis.optional.import_module", missing)
+    monkeypatch.setitem(sys.modules, "torch", None)
     for task in errors.EXPERIMENT.tasks(Profile.SMOKE)[: len(errors.ARMS)]:
         record = task.compute()
         if task.arm in (PRINTED, MULTIPLICATIVE, CONVERGED, MARGINALS):
@@ -128,17 +126,14 @@ def test_without_torch_hpd_fails_with_a_sentence_and_the_rest_runs(monkeypatch):
 
 
 def test_without_mbi_mechanisms_for_one_table_fail_with_a_sentence(monkeypatch):
-    def missing(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr("pgsr.synthesis.optional.import_module", missing)
+    monkeypatch.setitem(sys.modules, "jax", None)
     tables = (*synthetic_populations.TREES, *synthetic_populations.ADAPTIVE)
     tasks = [task for task in synthetic_populations.EXPERIMENT.tasks(Profile.SMOKE) if task.arm in tables]
     assert len(tasks) == 8  # two mechanisms, two tables, two replicates
     for task in tasks:
         record = task.compute()
         assert record["status"] == "NOT_INSTALLED"
-        assert 'pip install "mbi>=2"' in record["reason"]
+        assert 'pip install "pgsr[markov-trees]"' in record["reason"]
 
 
 def test_a_table_with_many_columns_is_too_large_for_aim():

@@ -26,7 +26,7 @@ print(*sorted(others | rooms))
 """
 """Prints which packages, and which rooms of pgsr, some code imports: names with an underscore are parts of packages."""
 
-LIGHT = {"cloudpickle", "cryptography", "numpy", "psutil", "scipy"} | {
+LIGHT = {"numpy", "scipy"} | {
     f"pgsr.{room}"
     for room in (
         *("certificates", "comparison", "data", "engines", "engines.nearest_tree", "figures", "machine", "methods"),

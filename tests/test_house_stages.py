@@ -51,11 +51,29 @@ def test_a_stage_adds_what_no_earlier_one_has(stage):
 
 @pytest.mark.parametrize("stage", install.STAGES)
 def test_a_stage_has_the_packages_of_its_extras(stage):
-    wanted = [r for extra in install.STAGES[stage]["extras"] for r in PROJECT["optional-dependencies"][extra]]
-    wanted += PROJECT["dependencies"]
-    names = {re.match(r"[A-Za-z0-9_-]+", requirement)[0].lower().replace("_", "-") for requirement in wanted}
+    names = {name for extra in install.STAGES[stage]["extras"] for name in brought_by(extra)}
+    names |= set(map(package, PROJECT["dependencies"]))
     held = {name for each in install.with_earlier(stage) for name in locked(each)}
     assert names - held <= ({"torch"} if install.STAGES[stage].get("torch") else set())
+
+
+def brought_by(extra: str) -> set[str]:
+    """The packages of an extra, and those of the extras that it names as pgsr[...]."""
+    found = set()
+    for requirement in PROJECT["optional-dependencies"][extra]:
+        if own := re.fullmatch(r"pgsr\[(.+)\]", requirement):
+            found |= {name for other in own[1].split(",") for name in brought_by(other)}
+        else:
+            found.add(package(requirement))
+    return found
+
+
+def package(requirement: str) -> str:
+    return re.match(r"[A-Za-z0-9_-]+", requirement)[0].lower().replace("_", "-")
+
+
+def test_an_extra_brings_those_that_it_names():
+    assert {"joblib", "pyarrow", "matplotlib"} <= brought_by("experiments")
 
 
 def test_compare_needs_few_packages():

@@ -14,6 +14,7 @@ from test_synthesis_command import configured, invoke, place
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Seeded, cli
+from pgsr.errors import MissingPackageError
 from pgsr.publishing.digests import sums_text
 from pgsr.release import Outcome, digest_of
 from pgsr.synthesis import Mixture, SynthesisError
@@ -350,10 +351,9 @@ def test_a_model_of_other_answers_is_found(made, place, monkeypatch):
 def test_without_torch_a_mixture_is_not_looked_at_and_does_not_pass(place, monkeypatch):
     pytest.importorskip("torch")
     assert invoke(configured(place, "hpd-fixed")).exit_code == 0
-    from pgsr.synthesis.optional import TorchMissingError
 
     def missing(*_):
-        raise TorchMissingError('torch is missing; pip install "pgsr[synthesis]"')
+        raise MissingPackageError('torch is missing; pip install "pgsr[synthesis]"')
 
     monkeypatch.setattr("pgsr.synthesis.check.replay", missing)
     report = check_synthesis(place / "synthetic")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pgsr.errors import MissingPackageError
 from pgsr.synthesis import (
     Attribute,
     Device,
@@ -19,7 +20,6 @@ from pgsr.synthesis import (
     Measured,
     Population,
     SynthesisError,
-    TorchMissingError,
     Workload,
     answers,
 )
@@ -245,5 +245,5 @@ def test_the_package_does_not_import_torch() -> None:
 def test_without_torch_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     for family in (SMALL, SMALL_GEN):
-        with pytest.raises(TorchMissingError, match=r'pip install "pgsr\[synthesis\]"'):
+        with pytest.raises(MissingPackageError, match=r'pip install "pgsr\[synthesis\]"'):
             family.start(all_levels(PLAIN, 1), 10, 20, 0)

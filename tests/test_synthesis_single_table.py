@@ -1,11 +1,13 @@
 """Tables of persons and of households for mechanisms that know no households, and households made of their rows."""
 
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from pgsr import Seeded
+from pgsr.errors import MissingPackageError
 from pgsr.synthesis import (
     AIM,
     AdaptiveBudget,
@@ -14,7 +16,6 @@ from pgsr.synthesis import (
     Level,
     Marginal,
     MarkovTree,
-    MbiMissingError,
     Population,
     RhoLedger,
     Rows,
@@ -86,12 +87,9 @@ def test_a_measured_marginal_is_told_to_nobody_twice() -> None:
 
 @pytest.mark.parametrize("method", [MarkovTree(), AIM()], ids=lambda m: type(m).__name__)
 def test_without_mbi_one_line_says_what_to_install(method: TableMechanism, monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr("pgsr.synthesis.optional.import_module", absent)
+    monkeypatch.setitem(sys.modules, "jax", None)
     ledger = RhoLedger(BUDGET.rho)
-    with pytest.raises(MbiMissingError, match=r'pip install "mbi>=2"'):
+    with pytest.raises(MissingPackageError, match=r'pip install "pgsr\[markov-trees\]"'):
         method.fit(couples(), BUDGET, source=Seeded(1), ledger=ledger)
     assert not ledger.spent
 

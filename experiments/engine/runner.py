@@ -29,6 +29,7 @@ from pgsr.experiments.engine.progress import Progress
 from pgsr.experiments.engine.store import Entry, State, Store, Torn
 from pgsr.experiments.engine.worker import Worker
 from pgsr.figures.html import facts_table
+from pgsr.machine.extras import extra
 
 ENDS = {
     "FAILED": State.FAILED,
@@ -303,10 +304,8 @@ def _kind(task: Task) -> tuple:
 
 
 def _on_cluster(tasks: list[tuple[Task, int]], address: str) -> Generator[Entry]:
-    try:
+    with extra("cluster"):
         from distributed import Client
-    except ImportError:
-        raise ExperimentError("--scheduler needs the package distributed; pip install 'pgsr[cluster]'") from None
     try:
         client = Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from pgsr.errors import ArgumentError
 from pgsr.experiments.lib.folder import Built, is_built, read
+from pgsr.machine.extras import extra
 
 
 def real_instances(folder: str | Path, largest: float = 1e5) -> list[Built]:
@@ -144,7 +145,5 @@ def benchopt_objective() -> Any:
 
 
 def _required(package: str) -> Any:
-    try:
+    with extra("other-benchmarks"):
         return import_module(package)
-    except ImportError:
-        raise ArgumentError(f"{package} is missing; pip install {package}") from None

@@ -11,7 +11,7 @@ from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from pgsr.errors import MemoryNeededError
+from pgsr.errors import MemoryNeededError, MissingPackageError
 from pgsr.experiments.engine.experiment import Arm, DataSet, ExperimentError, Parameters, Profile, Scale
 from pgsr.synthesis import (
     AIM,
@@ -24,12 +24,10 @@ from pgsr.synthesis import (
     HPDGen,
     IndependentMarginals,
     Level,
-    MbiMissingError,
     Output,
     PersonsAlone,
     Population,
     TableMechanism,
-    TorchMissingError,
     Update,
     WholeMarginals,
     Workload,
@@ -220,7 +218,7 @@ def synthesis_record(trial: "Trial") -> "Record":
     start = perf_counter()
     try:
         found = fitted(trial, workload, budget)
-    except (TorchMissingError, MbiMissingError) as error:
+    except MissingPackageError as error:
         return {"status": "NOT_INSTALLED", "reason": str(error)}
     except MemoryNeededError as error:
         return {"status": "TOO_LARGE", "reason": str(error)}
@@ -246,7 +244,7 @@ def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distri
     """Fit the trial's method to its population with its noise.
 
     Raises:
-        TorchMissingError, MbiMissingError: torch, or mbi, is needed and absent.
+        MissingPackageError: torch, or mbi, is needed and absent.
         MemoryNeededError: the universe, or the table of persons or households, is too large.
     """
     arm, population = trial.arm, trial.truth

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr.errors import MemoryNeededError
+from pgsr.errors import MemoryNeededError, MissingPackageError
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import (
     Arm,
@@ -41,7 +41,6 @@ from pgsr.synthesis import (
     PersonsAlone,
     Population,
     TableMechanism,
-    TorchMissingError,
     WholeMarginals,
     Workload,
     fit,
@@ -121,7 +120,7 @@ def growth(trial: Trial) -> "Record":
         try:
             fit(population, workload, method, budget, source=trial.source, seed=trial.cell.replicate)
             seconds = perf_counter() - start
-        except TorchMissingError as error:
+        except MissingPackageError as error:
             return {"status": "NOT_INSTALLED", "reason": str(error)}
         except MemoryNeededError as error:
             reason = str(error)

@@ -19,6 +19,7 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.machine import compilation
+from pgsr.machine.extras import extra
 from pgsr.machine.isolation import Outcome, Template, run_isolated
 from pgsr.methods import metrics, toys
 from pgsr.methods.gate import Deadline
@@ -72,7 +73,8 @@ def compare(
         >>> table.rows[0].status.name
         'OPTIMAL'
     """
-    from tqdm import tqdm
+    with extra("release"):
+        from tqdm import tqdm
 
     require_kind(problem, Problem, "the problem", "state one, for example Problem.m_h(measurement)")
     if isinstance(methods, Method | PostProcess) or not isinstance(methods, Iterable):

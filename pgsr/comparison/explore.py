@@ -13,6 +13,7 @@ from pgsr.comparison.overlay import overlay
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError
+from pgsr.machine.extras import extra
 from pgsr.methods import metrics
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Method, PostProcess, Result
@@ -53,7 +54,8 @@ class Explored:
 
     def errors(self) -> "pd.DataFrame":
         """Make a table of the mean earth mover's distance of a region, in entities, by level, and the noise there."""
-        import pandas as pd
+        with extra("release"):
+            import pandas as pd
 
         tree, distances = self.truth.hierarchy, metrics.emd(self.truth, self.result.estimate)
         measurement = self.result.measurement
@@ -131,15 +133,11 @@ def explore(truth: CountOfCounts, *, post: Method | PostProcess | None = None, s
         seed: of the noise; the same for all settings, so that only the setting changes.
 
     Raises:
-        ArgumentError: ipywidgets is not installed; the message says how to install it.
+        MissingPackageError: ipywidgets is not installed; `explored` shows one setting without.
     """
-    try:
+    with extra("widgets"):
         import ipywidgets
         from IPython.display import display
-    except ImportError:
-        raise ArgumentError(
-            "sliders need ipywidgets: pip install 'pgsr[widgets]'; explored(truth, epsilon=...) shows one setting"
-        ) from None
     require_kind(truth, CountOfCounts, "the truth", "give CountOfCounts(hierarchy, counts)")
     tree = truth.hierarchy
     regions = [(" / ".join(path), region) for region, path in enumerate(tree.paths) if not tree.padded[region]]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pgsr.comparison.figure import figure
 from pgsr.comparison.row import Row
+from pgsr.machine.extras import extra
 from pgsr.methods.method import ANSWERED
 
 if TYPE_CHECKING:
@@ -48,14 +49,16 @@ class Comparison:
 
 
 def frame(table: Comparison) -> "pd.DataFrame":
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     return pd.DataFrame([_record(row) for row in table.rows])
 
 
 def outcome_frame(table: Comparison) -> "pd.DataFrame":
     """Tabulate the answer of every arm, as text for people."""
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     shown = pd.DataFrame([_outcome(row) for row in table.rows])
     return shown if any(shown["compile"]) else shown.drop(columns="compile")
@@ -63,7 +66,8 @@ def outcome_frame(table: Comparison) -> "pd.DataFrame":
 
 def error_frame(table: Comparison) -> "pd.DataFrame":
     """Errors against the truth per level, as text for people; empty without a truth."""
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     rows = [row for row in table.rows if row.errors]
     if not rows:

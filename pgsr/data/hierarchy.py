@@ -13,6 +13,7 @@ from pgsr.data.long_form import checked_level_names, region_columns, require_oth
 from pgsr.data.region_ids import region_id
 from pgsr.errors import HierarchyError
 from pgsr.figures.html import facts_table
+from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -262,7 +263,8 @@ class Hierarchy:
             0        US      0    False
             1     US/GA      1     True
         """
-        import pandas as pd
+        with extra("release"):
+            import pandas as pd
 
         above = [region_id(path[:-1]) if path[1:] else None for path in self.real_paths]
         columns = self.region_columns(level_names)

@@ -8,6 +8,7 @@ import numpy as np
 from pgsr.data.region_ids import region_id
 from pgsr.errors import ArgumentError
 from pgsr.machine import memory
+from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +96,8 @@ def long_cells(row_of: Callable[[int], np.ndarray], regions: np.ndarray, n_sizes
 
 def long_frame(columns: dict[str, Any], cells: Cells, value: str, size: str = "group_size") -> "pd.DataFrame":
     """Make a data frame of the rows: what describes the region, then its size, then the value."""
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     require_other_names(columns, size, value)
     region, sizes, values = cells

@@ -10,6 +10,7 @@ import numpy as np
 
 from pgsr.datasets.files import DataFile, Total, require_columns
 from pgsr.errors import DataError
+from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,8 +90,9 @@ def content_sum(data: DataFile, folder: str | os.PathLike[str] | None = None) ->
 
 def _table(data: DataFile, path: Path) -> "pa.Table":
     """Read the columns of `data`, texts as string and whole numbers as int64."""
-    import pyarrow as pa
-    from pyarrow import csv, parquet
+    with extra("release"):
+        import pyarrow as pa
+        from pyarrow import csv, parquet
 
     types = dict.fromkeys(data.text, pa.string()) | dict.fromkeys(data.whole, pa.int64())
     try:
@@ -107,8 +109,9 @@ def _table(data: DataFile, path: Path) -> "pa.Table":
 
 
 def _sum_of(table: "pa.Table") -> str:
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    with extra("release"):
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
     texts = [column.cast(pa.large_string()).fill_null("") for column in table.columns]
     glue = pa.scalar("\t", pa.large_string())
@@ -125,7 +128,8 @@ _ROWS = 1_000_000
 
 
 def _number(total: Total, table: "pa.Table") -> int:
-    import pyarrow as pa
+    with extra("release"):
+        import pyarrow as pa
 
     kept = np.ones(len(table), bool)
     if total.where is not None:

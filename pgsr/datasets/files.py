@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr.errors import DataError
+from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,8 +149,9 @@ def read(
     Raises:
         DataError: the file cannot be read, lacks a column, or holds something else in it.
     """
-    import pandas as pd
-    import pyarrow.parquet
+    with extra("release"):
+        import pandas as pd
+        import pyarrow.parquet
 
     wanted = [*text, *whole]
     try:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pgsr.datasets.files import DataFile, Total
 from pgsr.errors import DataError
+from pgsr.machine.extras import extra
 from pgsr.synthesis.binning import Binning
 from pgsr.synthesis.domain import COUNT, Attribute, Domain, SynthesisError
 from pgsr.synthesis.linked_tables import load, read_population
@@ -159,13 +160,15 @@ def _reduced_persons(people: "pd.DataFrame") -> tuple[Columns, list[Attribute]]:
 
 def _recoded(frame: "pd.DataFrame", column: str, names: Mapping[int, str] = MappingProxyType({})) -> np.ndarray:
     """Replace codes by names, missing ones by MISSING; a code without a name stays, for the reader to refuse."""
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     number, distinct = pd.factorize(frame[column])
     return np.array([*(names.get(value, value) for value in distinct), MISSING], object)[number]
 
 
 def _frame(columns: Columns) -> "pd.DataFrame":
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     return pd.DataFrame(columns)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr.errors import DataError
+from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,9 +45,10 @@ def noisy_measurements(path: str | Path, query: str) -> "pd.DataFrame":
 
     Source: U.S. Census Bureau, 2020 Census noisy measurement files.
     """
-    import pandas as pd
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with extra("release"):
+        import pandas as pd
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     if not Path(path).exists():
         raise DataError(f"{path} does not exist; give a Parquet file or a folder of them")

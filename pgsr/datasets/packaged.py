@@ -17,6 +17,7 @@ from pgsr.datasets.files import read
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.table import count_of_counts
 from pgsr.errors import DataError
+from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,7 +178,8 @@ class Packaged:
 
     def _groups(self, columns: dict[str, np.ndarray]) -> "pd.DataFrame":
         """Make a row per group, sorted by region: its regions, what tells it, and its entities."""
-        import pandas as pd
+        with extra("release"):
+            import pandas as pd
 
         kept = self._kept(columns)
         frame = pd.DataFrame({key: columns[key][kept] for key in self._keys})

@@ -16,6 +16,7 @@ from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.ppmf_units import CLASSES, CODES, FILE, GROUP_QUARTERS, LARGEST_SIZE, VACANT
 from pgsr.errors import DataError
 from pgsr.machine import memory
+from pgsr.machine.extras import extra
 
 ROOT = "United States"
 
@@ -127,7 +128,8 @@ class PpmfBlocks:
         Raises:
             MemoryNeededError: they do not fit; take the states one by one.
         """
-        import pyarrow.parquet as pq
+        with extra("release"):
+            import pyarrow.parquet as pq
 
         n_blocks = pq.read_metadata(self._path).num_rows
         per_block = 200 + 4 * (self.max_sizes[-1] + 1) + (400 if self.named else 0)
@@ -149,8 +151,9 @@ class PpmfBlocks:
         return FILE.path(self.folder)
 
     def _require_columns(self) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        with extra("release"):
+            import pyarrow as pa
+            import pyarrow.parquet as pq
 
         path = self._path
         try:
@@ -163,7 +166,8 @@ class PpmfBlocks:
 
     def _read(self, columns: list[str], state: str | None = None):
         """Read some columns of the blocks of a state, or of all."""
-        import pyarrow.parquet as pq
+        with extra("release"):
+            import pyarrow.parquet as pq
 
         if state is not None and state not in self.keys:
             raise DataError(f"state {state!r} is not in {self._path}; use a code such as {self.keys[0]!r}")

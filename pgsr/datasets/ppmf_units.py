@@ -16,6 +16,7 @@ import numpy as np
 from pgsr.checks import require_kind
 from pgsr.datasets.files import DataFile
 from pgsr.errors import DataError, TableError
+from pgsr.machine.extras import extra
 from pgsr.machine.replacing import replacing
 
 if TYPE_CHECKING:
@@ -195,8 +196,9 @@ class _Lines:
 
 
 def _keys_of(table: "pa.Table", fields: UnitFields, lines: _Lines) -> np.ndarray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    with extra("release"):
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
     code = np.zeros(len(table), np.int64)
     for part, n_digits in CODES.items():
@@ -219,7 +221,8 @@ def _numbers(column: "pa.ChunkedArray", pattern: str, field: str, expected: str,
 
 def _matches(column: "pa.ChunkedArray", pattern: str) -> np.ndarray:
     """Say which texts are of a pattern; a missing one is of none."""
-    import pyarrow.compute as pc
+    with extra("release"):
+        import pyarrow.compute as pc
 
     options = pc.MatchSubstringOptions(f"^({pattern})$")
     return pc.call_function("match_substring_regex", [column], options).fill_null(False).to_numpy()
@@ -227,8 +230,9 @@ def _matches(column: "pa.ChunkedArray", pattern: str) -> np.ndarray:
 
 def _write(path: Path, keys: np.ndarray, numbers: np.ndarray) -> None:
     """Write the table of blocks, state by state."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with extra("release"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     code, kind = np.divmod(keys, len(CLASSES))
     below = 10 ** sum(list(CODES.values())[1:])
@@ -255,7 +259,8 @@ def _shown(progress: bool | Callable[[int], None]) -> Iterator[Callable[[int], N
     if progress is not True:
         yield progress if callable(progress) else lambda n_units: None
         return
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    with extra("release"):
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     with Progress(SpinnerColumn(), TextColumn("{task.completed:,.0f} units counted"), TimeElapsedColumn()) as bar:
         task = bar.add_task("", total=None)

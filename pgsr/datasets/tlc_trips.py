@@ -9,6 +9,7 @@ from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.table import count_of_counts
 from pgsr.errors import DataError
+from pgsr.machine.extras import extra
 
 FILE = DataFile("tlc2014_trips.parquet", text=("medallion",), whole=("PULocationID",), may_miss=("PULocationID",))
 ZONES = DataFile(
@@ -47,7 +48,8 @@ def tlc_trips(folder: str | os.PathLike[str] | None = None, max_size: int = 13_2
     Source:
         New York City Taxi and Limousine Commission, trip records and taxi zone lookup table.
     """
-    import duckdb
+    with extra("release"):
+        import duckdb
 
     max_size = whole_number("max_size", max_size, least=1)
     lookup = ZONES.read(folder)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from pgsr.machine.extras import extra
+
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -115,7 +117,8 @@ def log_labels(axis: "Axis", most: int = 0) -> None:
     An axis too short for three round places is widened. Horizontal axes have room for five short labels, vertical ones
     for seven, unless `most` says otherwise.
     """
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+    with extra("plots"):
+        from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
     horizontal = axis is axis.axes.xaxis
     write, most = (short_number, most or 5) if horizontal else (plain_number, most or 7)

@@ -2,7 +2,10 @@
 
 import io
 
-from matplotlib.figure import Figure
+from pgsr.machine.extras import extra
+
+with extra("plots"):
+    from matplotlib.figure import Figure
 
 
 class NotebookFigure(Figure):

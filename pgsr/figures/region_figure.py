@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgsr.figures.drawing import BLACK, BLUE, ORANGE, Look, finish, head, legend_below, new_figure
+from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,7 +104,8 @@ def _finish(axes: "Axes", x_label: str, y_label: str) -> None:
 
 def _label(axis: "Axis") -> None:
     """Label an axis with at least three whole numbers, thousands apart, however narrow the range is."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    with extra("plots"):
+        from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     low, high = axis.get_view_interval()
     if high - low < 3:

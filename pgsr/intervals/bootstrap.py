@@ -14,6 +14,7 @@ from pgsr.errors import ArgumentError
 from pgsr.intervals.statistics import Statistic
 from pgsr.intervals.value import Intervals, exact_level
 from pgsr.machine import memory
+from pgsr.machine.extras import extra
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Result
 from pgsr.noise.measurement import Totals
@@ -230,7 +231,8 @@ def source_of_replicate(seed: str | int, place: int) -> Seeded:
 def told(n: int, progress: bool | Callable[[int, int], None], doing: str = "releasing again") -> Iterator[int]:
     """Count to n, with a bar or a call."""
     if progress is True:
-        from rich.progress import track
+        with extra("release"):
+            from rich.progress import track
 
         yield from track(range(n), doing)
         return

@@ -12,6 +12,7 @@ from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
 from pgsr.intervals.statistics import Statistic
 from pgsr.machine import memory
+from pgsr.machine.extras import extra
 from pgsr.privacy.budget import Number, exact
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class Intervals:
             region: its path or index, for this region's rows alone.
             level_names: names of the columns with the regions' names, root first; those of the hierarchy if None.
         """
-        import pandas as pd
+        with extra("release"):
+            import pandas as pd
 
         tree = self.hierarchy
         regions = tree.listed if region is None else np.array([tree.find(region)])

@@ -9,14 +9,16 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import IO
 
-from filelock import FileLock, Timeout
-
 from pgsr.figures.html import facts_table
 from pgsr.ledger.charge import Charge
 from pgsr.ledger.contents import REMEDY, Contents, Entry, charge_line, hash_of, header_line, is_header, read
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
+from pgsr.machine.extras import extra
 from pgsr.privacy.accounting import Loss
 from pgsr.privacy.neighbours import Relation, Unit
+
+with extra("release"):
+    from filelock import FileLock, Timeout
 
 _FOLDERS_OPEN = os.name != "nt"
 """Windows opens no folders, and so cannot be asked to put one on the disk."""

@@ -7,5 +7,6 @@
 | `compilation` | compiles loops once, apart from time limits                                       |
 | `isolation`   | runs a function in a process of its own, with hard limits                          |
 | `partitions`  | keeps the arrays of parts of a nation in a folder; `replacing` writes files whole  |
+| `extras`      | imports what only extras of pgsr bring, or names the extra                         |
 | `checkout`    | tells the version of the sources; `version` that of the installed package          |
 """

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-import cloudpickle
-import psutil
+from pgsr.machine.extras import extra
 
 START_LIMIT = 60.0
 """Seconds a child may take to import what it needs and to warm up."""
@@ -130,6 +129,8 @@ class Template:
         assert process.stdin is not None
         assert log is not None
         self._said = log.seek(0, os.SEEK_END)
+        import cloudpickle
+
         data = cloudpickle.dumps((list(self._imports), cloudpickle.dumps((warm_up, task))))
         with contextlib.suppress(BrokenPipeError):  # a process that dies while it is fed is reported by its exit
             _pass_on(process.stdin, data)
@@ -179,6 +180,9 @@ class Template:
             self._log = None
 
     def _spawn(self) -> None:
+        with extra("release"):  # before there is a process, which needs both
+            import cloudpickle  # noqa: F401
+            import psutil  # noqa: F401
         command = [sys.executable, "-c", "from pgsr.machine.isolation import _serve; _serve()"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), *sys.path]))}
         self._log, self._messages = tempfile.TemporaryFile(), queue.Queue()  # noqa: SIM115 - `close` does
@@ -221,6 +225,8 @@ def peak_memory(pid: int | None = None) -> int:
         for line in Path(f"/proc/{pid or 'self'}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
+    with extra("release"):
+        import psutil
     try:
         return psutil.Process(pid).memory_info().rss
     except psutil.Error:
@@ -275,6 +281,8 @@ _FORKS = sys.platform.startswith("linux")
 
 def _serve() -> None:
     """Be the template: read tasks from standard input; messages go to what was standard output."""
+    import cloudpickle
+
     # Solvers print to standard output; keep that away from the messages.
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -313,6 +321,9 @@ def _serve() -> None:
 def _work(pipe: IO[bytes], payload: bytes) -> None:
     _send(pipe, _Born(os.getpid()))
     before = set(sys.modules)
+    import cloudpickle
+    import psutil  # the template imports it for the next task
+
     warm_up, task = cloudpickle.loads(payload)
     if warm_up is not None:
         # Whatever is wrong will be wrong again in the task, and is reported there.
@@ -332,6 +343,8 @@ def _work(pipe: IO[bytes], payload: bytes) -> None:
 
 
 def _send(pipe: IO[bytes], message: Any) -> None:
+    import cloudpickle
+
     _pass_on(pipe, cloudpickle.dumps(message))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pgsr.errors import ArgumentError, TableError
+from pgsr.machine.extras import extra
 from pgsr.machine.parallel import DaskMap, Mapper, Threads
 from pgsr.machine.replacing import replacing
 
@@ -61,8 +62,9 @@ class ParquetFolder:
         return self._file(key, name).is_file()
 
     def read(self, key: str, name: str) -> np.ndarray:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        with extra("release"):
+            import pyarrow as pa
+            import pyarrow.parquet as pq
 
         file = self._file(key, name)
         try:
@@ -72,8 +74,9 @@ class ParquetFolder:
         return column.flatten().to_numpy().reshape(len(column), column.type.list_size)
 
     def write(self, key: str, name: str, table: np.ndarray) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        with extra("release"):
+            import pyarrow as pa
+            import pyarrow.parquet as pq
 
         file = self._file(key, name)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +120,8 @@ class Engine:
         """Make the engine of a name: "here", "threads", "dask", or the address of a Dask scheduler, tcp://host:8786.
 
         Raises:
-            ArgumentError: an unknown name, or the package `distributed` is missing.
+            ArgumentError: an unknown name.
+            MissingPackageError: Dask is not installed.
         """
         if place == "here":
             return cls(map)
@@ -125,10 +129,8 @@ class Engine:
             return cls(Threads())
         if place != "dask" and "://" not in place:
             raise ArgumentError(f"{place!r} is no place to run; use here, threads, dask, or a scheduler's address")
-        try:
+        with extra("cluster"):
             from distributed import Client
-        except ImportError:
-            raise ArgumentError("Dask is not installed; pip install 'pgsr[cluster]'") from None
         return cls(DaskMap(Client() if place == "dask" else Client(place)))
 
     def __call__(self, function: Callable[[Any], Any], items: Iterable[Any], /) -> list[Any]:

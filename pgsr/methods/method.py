@@ -12,6 +12,7 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import NoDualsError, NoEstimateError
 from pgsr.figures.html import facts_table
+from pgsr.machine.extras import extra
 from pgsr.noise.measurement import Measurement
 from pgsr.problems.problem import Problem
 
@@ -234,7 +235,8 @@ class Result:
 
     def to_frame(self) -> "pd.DataFrame":
         """Make a data frame of one row from `facts`, so that results can be put below each other."""
-        import pandas as pd
+        with extra("release"):
+            import pandas as pd
 
         return pd.DataFrame([self.facts()])
 

@@ -20,6 +20,7 @@ from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.figures.html import facts_table
 from pgsr.figures.region_figure import NOISY, Curve, ranks_figure, sizes_figure
+from pgsr.machine.extras import extra
 from pgsr.moved import old_names
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.per_level import GaussianNoise, GeometricNoise, LevelNoise, spent_text
@@ -221,7 +222,8 @@ class Measurement:
         with `noisy_excess`, what the group of a rank has beyond the threshold, for its size. Where regions differ in
         view, columns of the others are empty.
         """
-        import pandas as pd
+        with extra("release"):
+            import pandas as pd
 
         columns, frames = self.hierarchy.region_columns(level_names), []
         for (value, cell), vectors in self._vectors().items():

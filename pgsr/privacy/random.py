@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from pgsr.errors import NoiseError
+from pgsr.machine.extras import extra
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,10 @@ class StreamId:
 
 
 class ByteStream:
-    """A stream of pseudo-random bytes from one 256-bit key: AES-256 in counter mode.
+    """A stream of pseudo-random bytes from one 256-bit key: AES-256 in counter mode, by the package cryptography.
+
+    Raises:
+        MissingPackageError: cryptography is not installed.
 
     Example:
         >>> ByteStream(bytes(32)).words(2)
@@ -35,6 +38,8 @@ class ByteStream:
     """
 
     def __init__(self, key: bytes) -> None:
+        with extra("release"):
+            from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
         self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
 
     def words(self, n: int) -> np.ndarray:

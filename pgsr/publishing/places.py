@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
+from pgsr.machine.extras import extra
 from pgsr.publishing.errors import ConfigError, ReleaseError
+
+with extra("release"):
+    from filelock import FileLock, Timeout
 
 LONGEST_NAME = 255
 """The number of bytes that the name of a file may have on all usual disks."""

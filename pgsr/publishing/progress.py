@@ -2,10 +2,13 @@
 
 from types import TracebackType
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
-from rich.text import Text
+from pgsr.machine.extras import extra
+
+with extra("release"):
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
+    from rich.text import Text
 
 DRAWING = "drawing from the posterior"
 """The stage of the intervals of a posterior, as it is told."""

@@ -11,12 +11,14 @@ import json
 import os
 from pathlib import Path
 
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
+from pgsr.machine.extras import extra
 from pgsr.publishing.digests import SIGNATURE, SUMS
 from pgsr.publishing.errors import SignatureError
+
+with extra("release"):
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 _PURPOSE = b"pgsr release signature 1\n"
 """The text that is signed along with the file, so that a signature made for something else is none of a release."""

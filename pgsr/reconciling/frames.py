@@ -1,12 +1,15 @@
-"""Tables of any kind, read column by column through Arrow, and given back as what they were with columns besides."""
+"""Tables of any kind, read column by column as arrays, and given back as what they were with columns besides."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from pgsr.errors import TableError
+from pgsr.machine.extras import extra
 
 KINDS = "a pandas, Polars or Arrow table, a DuckDB relation, or a dictionary of arrays"
 
@@ -17,20 +20,23 @@ class Frame:
 
     Attributes:
         given: the table as it was given.
-        columns: the columns by name, what `pyarrow.array` takes or an Arrow column.
+        columns: the columns by name, Narwhals series or what NumPy makes an array of.
         n_rows: the number of rows.
+        read: the table as Narwhals reads it, None for a dictionary.
     """
 
     given: Any
     columns: Mapping[str, Any]
     n_rows: int
+    read: nw.DataFrame[Any] | None = None
 
     @classmethod
     def of(cls, table: Any) -> "Frame":
         """Look at a table.
 
         Raises:
-            TableError: it is no table, or its columns are of different lengths.
+            TableError: it is no table, or its columns are of different lengths, or two have one name.
+            MissingPackageError: it is a stream of Arrow, such as a DuckDB relation, and PyArrow is not installed.
 
         Example:
             >>> Frame.of({"state": ["GA", "MI"], "n": [3, 4]}).n_rows
@@ -41,63 +47,71 @@ class Frame:
             if len(set(lengths.values())) > 1:
                 raise TableError(f"the columns have {lengths} rows; give columns of one length")
             return cls(table, table, next(iter(lengths.values()), 0))
-        if _package(table) == "pandas":
-            return cls(table, {name: table[name] for name in table.columns if isinstance(name, str)}, len(table))
-        import pyarrow as pa
+        try:
+            read = nw.from_native(table, eager_only=True, pass_through=True)
+        except nw.exceptions.DuplicateError as error:
+            raise TableError(f"two columns of the table have one name, {' '.join(str(error).split())}") from None
+        if not isinstance(read, nw.DataFrame) and hasattr(table, "__arrow_c_stream__"):
+            with extra("release"):
+                import pyarrow as pa
+            # Once: a relation may give its rows in another order when it is asked again.
+            read = nw.from_native(pa.table(table), eager_only=True)
+        if not isinstance(read, nw.DataFrame):
+            hint = "; collect() it first" if hasattr(table, "collect") else ""
+            raise TableError(f"the table is of type {type(table).__name__}{hint}; give {KINDS}")
+        return cls(table, {name: read[name] for name in read.columns if isinstance(name, str)}, len(read), read)
 
-        if isinstance(table, pa.Table) or hasattr(table, "__arrow_c_stream__"):
-            arrow = pa.table(table)
-            return cls(table, dict(zip(arrow.column_names, arrow.columns, strict=True)), arrow.num_rows)
-        hint = "; collect() it first" if hasattr(table, "collect") else ""
-        raise TableError(f"the table is of type {type(table).__name__}{hint}; give {KINDS}")
-
-    def codes(self, name: str) -> tuple[np.ndarray, "Labels"]:
+    def codes(self, name: str) -> tuple[np.ndarray, list[str]]:
         """Read a column of names: a code for every row, -1 where there is none or "", and the names by their codes.
 
         Codes are in the order in which names first appear. Whole numbers become text, so 1 and 1.0 are "1".
 
         Raises:
-            TableError: there is no such column, or it holds fractions or no names at all.
-        """
-        import pyarrow as pa
-        import pyarrow.compute as pc
+            TableError: there is no such column, or it holds fractions, or numbers and text.
 
-        column = self._arrow(name)
-        kind = column.type
-        if pa.types.is_dictionary(kind):
-            column, kind = pc.cast(column, kind.value_type), kind.value_type
-        if pa.types.is_floating(kind):
-            try:
-                column = pc.cast(column, pa.int64())
-            except pa.ArrowInvalid:
-                raise TableError(
-                    f"column {name!r} names regions and holds fractions; give text or whole numbers"
-                ) from None
-        encoded = column.combine_chunks().dictionary_encode()
-        code = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-        if not pa.types.is_integer(encoded.dictionary.type):
-            empty = pc.cast(encoded.dictionary, pa.string()).index("").as_py()
-            code[code == (-2 if empty < 0 else empty)] = -1
-        return code, Labels(encoded.dictionary)
+        Example:
+            >>> Frame.of({"state": ["MI", None, "GA", "MI"]}).codes("state")
+            (array([ 0, -1,  1,  0]), ['MI', 'GA'])
+        """
+        values, missing = self._values(name)
+        number: dict[Any, int] = {}
+        code = np.full(self.n_rows, -1, np.int64)
+        if values.dtype.kind == "O":
+            code[~missing] = [number.setdefault(value, len(number)) for value in values.tolist()]
+        else:
+            found, first, where = np.unique(values, return_index=True, return_inverse=True)
+            order = np.argsort(first)
+            number = {value: place for place, value in enumerate(found[order].tolist())}
+            code[~missing] = np.argsort(order)[where]
+        code[code == number.get("", -2)] = -1
+        if len(kinds := {_kind(value) for value in number}) > 1:
+            raise TableError(f"column {name!r} mixes kinds of values, {_listed(kinds)}; convert it")
+        if not all(float(value).is_integer() for value in number if isinstance(value, float | Decimal)):
+            raise TableError(f"column {name!r} names regions and holds fractions; give text or whole numbers")
+        return code, [_text(value) for value in number]
 
     def numbers(self, name: str) -> np.ndarray:
         """Read a column of numbers as int64, or as float64 with NaN where one is missing; shape (rows,).
 
         Raises:
-            TableError: there is no such column, or it holds no numbers.
-        """
-        import pyarrow as pa
-        import pyarrow.compute as pc
+            TableError: there is no such column, or it holds no numbers, or whole ones beyond 64 bits.
 
-        column = self._arrow(name)
-        kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
-        if not any(fits(column.type) for fits in kinds):
-            raise TableError(f"column {name!r} holds {column.type}, no numbers; convert it")
-        whole = pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
-        if whole and not column.null_count:
-            return pc.cast(column, pa.int64()).to_numpy().astype(np.int64)
-        column = pc.fill_null(pc.cast(column, pa.float64(), safe=False), np.nan)
-        return np.asarray(column.to_numpy(), float)
+        Example:
+            >>> Frame.of({"n": [3, None, 4]}).numbers("n")
+            array([ 3., nan,  4.])
+        """
+        values, missing = self._values(name)
+        kinds = {_kind(value) for value in (values.tolist() if values.dtype.kind == "O" else values[:1].tolist())}
+        if not kinds <= {"number", "boolean"}:
+            raise TableError(f"column {name!r} holds {_listed(kinds)}, no numbers; convert it")
+        whole = values.dtype.kind in "iub" or all(isinstance(value, int | np.integer) for value in values.tolist())
+        if whole and not missing.any():
+            if values.dtype.kind in "uO" and len(values) and not -(2**63) <= values.min() <= values.max() < 2**63:
+                raise TableError(f"column {name!r} holds whole numbers beyond 64 bits; scale it down")
+            return values.astype(np.int64)
+        made = np.full(self.n_rows, np.nan)
+        made[~missing] = values.astype(float)
+        return made
 
     def require(self, name: str) -> None:
         """Raise `TableError` unless there is such a column."""
@@ -105,18 +119,23 @@ class Frame:
             known = ", ".join(map(repr, self.columns))
             raise TableError(f"the table has no column {name!r}; its columns are {known}")
 
-    def _arrow(self, name: str) -> Any:
-        import pyarrow as pa
-
+    def _values(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Read the values that a column has, in their order, and which rows have none; shapes (there,), (rows,)."""
         self.require(name)
-        column = self.columns[name]
-        if isinstance(column, pa.ChunkedArray):
-            return column
-        try:
-            made = pa.array(column, from_pandas=True)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise TableError(f"column {name!r} mixes kinds of values, {error}; convert it") from None
-        return made if isinstance(made, pa.ChunkedArray) else pa.chunked_array([made])
+        column = nw.from_native(self.columns[name], series_only=True, pass_through=True)
+        if isinstance(column, nw.Series):
+            missing = column.is_null().to_numpy().astype(bool)
+            values = column.drop_nulls().to_numpy()
+        else:
+            values = column if hasattr(column, "__array__") else np.fromiter(column, object, self.n_rows)
+            missing = np.ma.getmaskarray(np.ma.asarray(values)).copy()
+            values = np.asarray(values)[~missing]
+        # NaN is a number to Polars and NumPy, and means none here.
+        absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+        if values.dtype.kind == "O":
+            absent = np.fromiter(map(_is_missing, values), bool, len(values))
+        missing[np.flatnonzero(~missing)[absent]] = True
+        return values[~absent], missing
 
     def taking(self, columns: Mapping[str, np.ndarray]) -> Any:
         """Make a table of the given kind with these columns besides, row by row.
@@ -127,47 +146,39 @@ class Frame:
         for name in columns:
             if name in self.columns:
                 raise TableError(f"the table has a column {name!r} already; rename it")
-        package = _package(self.given)
-        if isinstance(self.given, Mapping):
+        if self.read is None:
             return {**self.given, **columns}
-        if package == "pandas":
-            return self.given.assign(**columns)
-        if package == "polars":
-            import polars  # pyright: ignore[reportMissingImports]
-
-            return self.given.with_columns(**{name: polars.Series(values) for name, values in columns.items()})
-        import pyarrow as pa
-
-        # From the columns that were read: a relation may give its rows in another order when it is asked again.
-        table = pa.table({**self.columns, **{name: pa.array(values) for name, values in columns.items()}})
-        if "duckdb" in package:
+        backend = self.read.implementation
+        made = self.read.with_columns(*(nw.new_series(name, of, backend=backend) for name, of in columns.items()))
+        if "duckdb" in type(self.given).__module__:
             import duckdb
 
-            return duckdb.from_arrow(table)
-        return table
+            return duckdb.from_arrow(made.to_native())
+        return made.to_native()
 
 
-def _package(table: Any) -> str:
-    return type(table).__module__.partition(".")[0].lstrip("_")
+def _kind(value: object) -> str:
+    """Tell the kind of a value, as sentences call it."""
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    if isinstance(value, int | float | np.number | Decimal):
+        return "number"
+    return "string" if isinstance(value, str) else type(value).__name__
 
 
-@dataclass(frozen=True, eq=False)
-class Labels(Sequence[str]):
-    """The names behind codes, in an Arrow array, which turns one into text when it is asked for."""
+def _listed(kinds: Iterable[str]) -> str:
+    return " and ".join(sorted(kinds))
 
-    values: Any
 
-    def __len__(self) -> int:
-        return len(self.values)
+def _text(value: object) -> str:
+    """Write a name as text; whole numbers without a point, and what Arrow keeps as bytes as UTF-8."""
+    if isinstance(value, float | Decimal):
+        return str(int(value))
+    return value.decode() if isinstance(value, bytes) else str(value).lower() if isinstance(value, bool) else str(value)
 
-    def __getitem__(self, index: Any) -> Any:
-        return (
-            str(self.values[index].as_py())
-            if not isinstance(index, slice)
-            else [*map(str, self.values[index].to_pylist())]
-        )
 
-    def find(self, others: "Labels") -> np.ndarray:
-        """Find the codes here of the names of others, -1 for those that are not here; shape (others,)."""
-        number = {name: code for code, name in enumerate(self[:])}
-        return np.array([number.get(name, -1) for name in others[:]], np.int64)
+def _is_missing(value: object) -> bool:
+    """Say whether an object stands for none: None, NaN, or pandas' NA and NaT."""
+    if value is None or isinstance(value, float | np.floating):
+        return value is None or bool(np.isnan(value))
+    return type(value).__name__ in ("NAType", "NaTType")

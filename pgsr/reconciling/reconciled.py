@@ -12,6 +12,7 @@ from pgsr.certificates import Certificate
 from pgsr.engines.losses import loss
 from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
+from pgsr.machine.extras import extra
 from pgsr.methods.method import Result, Status
 from pgsr.reconciling.diagnostics import LevelDiagnostics, diagnostics, lowest_copies
 from pgsr.reconciling.frames import Frame
@@ -91,7 +92,8 @@ class Reconciled:
 
         A region that stands in no row is there, too, such as a nation whose states alone were measured.
         """
-        import pandas as pd
+        with extra("release"):
+            import pandas as pd
 
         tree, n_sizes = self.found.tree, self.found.shape[1]
         regions = np.flatnonzero(np.append(False, tree.padded)[tree.parent + 1] == 0)
@@ -109,7 +111,8 @@ class Reconciled:
     @cached_property
     def diagnostics(self) -> "pd.DataFrame":
         """What was off before and what was changed, a row per level; `LevelDiagnostics` says what the columns are."""
-        import pandas as pd
+        with extra("release"):
+            import pandas as pd
 
         return pd.DataFrame([vars(level) for level in self.levels])
 

@@ -70,7 +70,8 @@ def regions_of_parents(frame: Frame, ids: str, parents: str) -> Regions:
     above_code, above_labels = frame.codes(parents)
     if (code < 0).any():
         raise TableError(f"row {int(np.argmin(code))} has nothing in {ids!r}; give every row its id")
-    known = labels.find(above_labels)
+    number = {name: i for i, name in enumerate(labels)}
+    known = np.array([number.get(name, -1) for name in above_labels], np.int64)
     above_row = np.append(np.where(known < 0, -2, known), -1)[above_code]
     if (above_row == -2).any():
         row = int(np.argmax(above_row == -2))

@@ -75,26 +75,29 @@ file (`EXAMPLE` is one) in place of the configuration:
     >>> place.cleanup()
 """
 
-from pgsr.ledger import LedgerError, LedgerFile
+from pgsr.machine.extras import extra
 from pgsr.moved import old_names
-from pgsr.publishing.digests import digest_of
-from pgsr.publishing.errors import ConfigError, ManifestError, ReleaseError, SignatureError
-from pgsr.publishing.findings import Finding, Outcome, Report
-from pgsr.publishing.signature import fingerprint, new_key
-from pgsr.release.checking import check
-from pgsr.release.configuration.example import EXAMPLE
-from pgsr.release.configuration.release_config import ReleaseConfig
-from pgsr.release.epsilon_for import EpsilonFound, epsilon_for
-from pgsr.release.forecast import Forecast, forecast
-from pgsr.release.kinds import Kind, Measured
-from pgsr.release.making import Release, finish, publish
-from pgsr.release.outline import Outline, outline
-from pgsr.release.publication import Publication
-from pgsr.release.reading import Published, read_release
-from pgsr.release.selftest import selftest
-from pgsr.release.share_search import ChosenShares, choose_shares
-from pgsr.release.terms import Terms
-from pgsr.release.thresholds import StandIn
+
+with extra("release"):
+    from pgsr.ledger import LedgerError, LedgerFile
+    from pgsr.publishing.digests import digest_of
+    from pgsr.publishing.errors import ConfigError, ManifestError, ReleaseError, SignatureError
+    from pgsr.publishing.findings import Finding, Outcome, Report
+    from pgsr.publishing.signature import fingerprint, new_key
+    from pgsr.release.checking import check
+    from pgsr.release.configuration.example import EXAMPLE
+    from pgsr.release.configuration.release_config import ReleaseConfig
+    from pgsr.release.epsilon_for import EpsilonFound, epsilon_for
+    from pgsr.release.forecast import Forecast, forecast
+    from pgsr.release.kinds import Kind, Measured
+    from pgsr.release.making import Release, finish, publish
+    from pgsr.release.outline import Outline, outline
+    from pgsr.release.publication import Publication
+    from pgsr.release.reading import Published, read_release
+    from pgsr.release.selftest import selftest
+    from pgsr.release.share_search import ChosenShares, choose_shares
+    from pgsr.release.terms import Terms
+    from pgsr.release.thresholds import StandIn
 
 __all__ = [
     "EXAMPLE",

@@ -16,7 +16,7 @@ class Adam:
         fused: whether one kernel does all of a step.
 
     Raises:
-        TorchMissingError: without torch.
+        MissingPackageError: without torch.
     """
 
     def __init__(

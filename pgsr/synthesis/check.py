@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow.parquet as pq
 
+from pgsr.errors import MissingPackageError
 from pgsr.privacy.accounting.zcdp import Conversion
 from pgsr.privacy.neighbours import Unit
 from pgsr.publishing.check_base import FolderCheck, SkippedError
@@ -24,7 +25,6 @@ from pgsr.synthesis.given_sizes import require_source
 from pgsr.synthesis.linked_tables import read_population, to_tables
 from pgsr.synthesis.marginal_transcript import MarginalTranscript
 from pgsr.synthesis.mixture import Mixture
-from pgsr.synthesis.optional import TorchMissingError
 from pgsr.synthesis.queries import Level
 from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sampling import load_model
@@ -235,7 +235,7 @@ class _SynthesisCheck(FolderCheck):
                 again = whole_marginals.replay(transcript, family, fields["seed"])
             else:
                 again = replay(transcript, family, fields["seed"])
-        except TorchMissingError as error:
+        except MissingPackageError as error:
             raise SkippedError(f"not fitted again: {error}") from None
         ours, theirs = _probabilities(again), _probabilities(model)
         off = max(float(np.abs(a - b).max()) for a, b in zip(ours, theirs, strict=True))

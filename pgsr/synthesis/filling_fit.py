@@ -46,7 +46,7 @@ class FillingFit:
         threads: of torch.
 
     Raises:
-        TorchMissingError: without torch.
+        MissingPackageError: without torch.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ class GraphicalModel:
         n_rows: public.
 
     Raises:
-        MbiMissingError: without mbi.
+        MissingPackageError: without mbi.
 
     Source: McKenna, Sheldon and Miklau 2019, whose mirror descent mbi runs.
     """

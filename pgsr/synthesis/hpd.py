@@ -96,7 +96,7 @@ class HPDFixed(Descent):
 
     Raises:
         SynthesisError: a setting is out of range.
-        TorchMissingError: on `start`, without torch.
+        MissingPackageError: on `start`, without torch.
 
     Cost: a step takes O(K M) per measurement and O(parameters); `answers` see `mixture_answers.all_answers`.
 

@@ -93,7 +93,7 @@ class TableMechanism(ABC):
             ArgumentError: an argument is of the wrong kind.
             SynthesisError: there are no persons, members have roles, which one table does not know, or a setting does
                 not fit the columns; nothing is drawn then.
-            MbiMissingError: without mbi; nothing is drawn then.
+            MissingPackageError: without mbi; nothing is drawn then.
             BudgetError: the ledger has less than `budget.rho` left; nothing is drawn then.
         """
         require_kind(population, Population, "the population", "give Population(domain, groups, persons, ...)")

@@ -22,7 +22,7 @@ def chosen_device(device: Device) -> str:
     """Find the name by which torch knows the device.
 
     Raises:
-        TorchMissingError: without torch.
+        MissingPackageError: without torch.
         SynthesisError: CUDA is asked for, and torch finds none.
     """
     found = torch().cuda.is_available()

@@ -168,7 +168,7 @@ class WholeMarginals:
 
         Raises:
             ArgumentError, SynthesisError: an argument is of the wrong kind, or out of range.
-            TorchMissingError: without torch.
+            MissingPackageError: without torch.
             BudgetError: the ledger has less than `budget.rho` left; nothing is drawn then.
 
         Cost: per step O(kinds of groups x K) and O(K M) per cell that was measured.

@@ -12,6 +12,7 @@ from pgsr.datasets.raw.files import member, members, reader, write_parquet
 from pgsr.datasets.twitch import FILE as DEGREES
 from pgsr.datasets.twitch import FRIENDSHIPS
 from pgsr.errors import DataError
+from pgsr.machine.extras import extra
 from pgsr.machine.replacing import replacing
 
 
@@ -25,7 +26,8 @@ def hflights(raw: Sequence[Path], folder: Path) -> Path:
     Raises:
         DataError: no such file, or one without columns Origin and TailNum.
     """
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     columns = _columns(member(raw, "hflights.csv"), "hflights.csv", FLIGHTS.text, str)
     return write_parquet(pd.DataFrame(columns), folder / FLIGHTS.file)
@@ -55,7 +57,8 @@ def twitch(raw: Sequence[Path], folder: Path) -> Path:
 
 
 def _columns(content: bytes, name: str, columns: Sequence[str], dtype: type | str) -> dict[str, np.ndarray]:
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     try:
         require_columns(columns, list(pd.read_csv(BytesIO(content), nrows=0).columns), Path(name))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pgsr.datasets.acs2019 import FILE
 from pgsr.errors import DataError
+from pgsr.machine.extras import extra
 from pgsr.machine.replacing import replacing
 
 YEAR, NEW_YORK = 2019, 36
@@ -23,7 +24,8 @@ def new_york(raw: Sequence[Path], folder: Path) -> Path:
     Raises:
         DataError: it is not one file, cannot be read, or lacks a column.
     """
-    import duckdb
+    with extra("release"):
+        import duckdb
 
     if len(raw) != 1:
         raise DataError(f"{len(raw)} files of an extract of IPUMS USA; name one, such as usa_00001.csv.gz")

@@ -15,6 +15,7 @@ from pgsr.datasets.kuo_hawaiian import FILE as HAWAIIAN
 from pgsr.datasets.kuo_taxi import FILE as TAXI
 from pgsr.datasets.raw.files import member, write_parquet
 from pgsr.errors import DataError
+from pgsr.machine.extras import extra
 from pgsr.machine.replacing import replacing
 
 LOWER_AREAS, AREAS = 18, 28
@@ -31,7 +32,8 @@ def taxi(raw: Sequence[Path], folder: Path) -> Path:
     Raises:
         DataError: no such file, or one that does not hold 28 arrays of whole numbers.
     """
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     name = "taxi_level3.npy"
     areas = [_counts(area, name) for area in _array(member(raw, name), name)]

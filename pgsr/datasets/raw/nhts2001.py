@@ -16,6 +16,7 @@ from pgsr.datasets.files import DataFile
 from pgsr.datasets.nhts2001 import DIVISIONS, HOMES, HOUSEHOLDS, INCOMES, KEY, PERSONS, SIZE
 from pgsr.datasets.raw.files import member, write_parquet
 from pgsr.errors import DataError
+from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +78,8 @@ def _raw_names(columns: Sequence[str]) -> list[str]:
 
 def _read(raw: Sequence[Path], file: str, columns: Sequence[str]) -> "pd.DataFrame":
     """Read columns as numbers, and HOUSEID as text of 9 digits."""
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     content = member(raw, file)
     try:
@@ -96,6 +98,7 @@ def _answers(frame: "pd.DataFrame", names: Sequence[str]) -> dict[str, Any]:
 
 
 def _written(found: dict[str, Any], folder: Path, data: DataFile) -> Path:
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     return write_parquet(pd.DataFrame({name: found[name] for name in data.columns}), folder / data.file)

@@ -23,6 +23,7 @@ from pgsr.datasets.census2000_race import Race
 from pgsr.datasets.census2010_race import FILE as BLOCKS
 from pgsr.datasets.raw.files import members, reader, write_parquet
 from pgsr.errors import DataError
+from pgsr.machine.extras import extra
 from pgsr.machine.replacing import replacing
 
 if TYPE_CHECKING:
@@ -183,7 +184,8 @@ def regions(
     Raises:
         DataError: a file is absent, or not laid out as documented.
     """
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     found = members(raw)
     known = {name[:2] for name in found if fnmatch(name, year.header.format("??"))} - set(year.left_out)
@@ -230,8 +232,9 @@ def _is(lines: np.ndarray, place: slice, word: bytes) -> np.ndarray:
 
 def _segment(content: bytes, name: str, table: Table) -> list[np.ndarray]:
     """Read the record numbers and the cells of a table after its first, and see that they add up to that."""
-    import pyarrow as pa
-    from pyarrow import csv
+    with extra("release"):
+        import pyarrow as pa
+        from pyarrow import csv
 
     names = [f"f{field}" for field in (RECORD_FIELD, *range(table.first, table.first + 1 + len(table.cells)))]
     try:
@@ -259,7 +262,8 @@ def _without_water(found: "pd.DataFrame") -> "pd.DataFrame":
 
 def _blocks_by_size(found: "pd.DataFrame") -> "pd.DataFrame":
     """Count the blocks of a state: a data frame of county, race, size and n_groups."""
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     county, counted = found["county"].to_numpy(), []
     for race in map(str, Race):
@@ -270,6 +274,7 @@ def _blocks_by_size(found: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _joined(frames: "Iterator[pd.DataFrame] | Sequence[pd.DataFrame]") -> "pd.DataFrame":
-    import pandas as pd
+    with extra("release"):
+        import pandas as pd
 
     return pd.concat(list(frames), ignore_index=True)

@@ -12,6 +12,7 @@ import numpy as np
 from pgsr.datasets.raw.files import member
 from pgsr.datasets.tlc_trips import FILE, UNKNOWN, ZONES
 from pgsr.errors import DataError
+from pgsr.machine.extras import extra
 from pgsr.machine.replacing import replacing
 
 if TYPE_CHECKING:
@@ -53,8 +54,9 @@ def trips(raw: Sequence[Path], folder: Path) -> Path:
 
     Complexity: O(trips x vertices of the few zones whose box holds the pickup); a block of a file is held at a time.
     """
-    import pyarrow as pa
-    from pyarrow import parquet
+    with extra("release"):
+        import pyarrow as pa
+        from pyarrow import parquet
 
     files = [path for path in raw if path.suffix != ".geojson"]
     zones = [zone for path in raw if path.suffix == ".geojson" for zone in _zones(path)]
@@ -78,7 +80,8 @@ class _Zone:
 
     def holds(self, points: np.ndarray) -> np.ndarray:
         """Say which points lie in a polygon, and in none of its holes."""
-        from matplotlib.path import Path as Ring
+        with extra("plots"):
+            from matplotlib.path import Path as Ring
 
         inside = np.zeros(len(points), bool)
         for outer, *holes in self.polygons:
@@ -105,8 +108,9 @@ def _zones(path: Path) -> Iterator[_Zone]:
 
 def _blocks(file: Path) -> Iterator["pa.Table"]:
     """Read a file of trips block by block; spaces around the names of columns do not count."""
-    import pyarrow as pa
-    from pyarrow import csv
+    with extra("release"):
+        import pyarrow as pa
+        from pyarrow import csv
 
     try:
         options = csv.ConvertOptions(column_types={TAXI: pa.string()})

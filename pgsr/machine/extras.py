@@ -1,0 +1,56 @@
+"""The packages that extras of pgsr bring, imported where they are used; an absent one is an error that names its extra.
+
+`pip install pgsr` brings NumPy, SciPy, Numba and Narwhals, with which `import pgsr`, all problems and algorithms, and
+`pgsr.reconcile` work. Whatever else is imported is imported inside `with extra(...)`.
+"""
+
+import sys
+from types import TracebackType
+
+from pgsr.errors import MissingPackageError
+
+
+class extra:
+    """A block of imports of packages that an extra of pgsr brings.
+
+    It takes a microsecond, and the names that it imports keep their types.
+
+    Raises:
+        MissingPackageError: a package that the block imports is not installed.
+
+    Example:
+        >>> with extra("plots"):
+        ...     import a_package_that_nobody_has
+        Traceback (most recent call last):
+        pgsr.errors.MissingPackageError: a_package_that_nobody_has is missing; pip install "pgsr[plots]"
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        del kind, trace
+        if isinstance(error, ModuleNotFoundError) and error.name is not None:
+            package = error.name.partition(".")[0]
+            if package != "pgsr":
+                raise MissingPackageError(f'{package} is missing; pip install "pgsr[{self.name}]"') from None
+
+
+class extra_of_command(extra):
+    """The same for what a command line imports before it can print a sentence: prints it and ends with exit code 2."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            super().__exit__(kind, error, trace)
+        except MissingPackageError as missing:
+            error = missing
+        if isinstance(error, MissingPackageError):
+            print(f"error: {error}", file=sys.stderr)
+            raise SystemExit(2) from None
