@@ -149,7 +149,7 @@ REPLACED = {
         "measure_by_level": "noise.noisy_tables(truth, source, name)",
         "measured_by_level": "noise.measure(truth, source, ledger)",
         "require_by_level": "noise.laws_of_sizes(max_sizes)",
-        "require_view": "noise.one_view",
+        "require_view": "noise.one_view(max_sizes)",
     },
     "tables": {
         "count_groups_by_level": "count_groups(entities, groups, max_size=(1_000, 7))",

@@ -293,7 +293,7 @@ def values_epsilon_not_reduced(patch: MonkeyPatch) -> None:
 
 def totals_ignored_by_vectors(patch: MonkeyPatch) -> None:
     """Ranked sizes as many as there truly are, and cumulative counts from below."""
-    around(patch, pgsr.noise.step, "_vector", lambda f: lambda counts, view, total: f(counts, view, None))
+    around(patch, pgsr.noise.step, "vector", lambda f: lambda counts, view, total: f(counts, view, None))
 
 
 # What is measured

@@ -64,7 +64,7 @@ def group_in_two_leaves(patch: MonkeyPatch) -> None:
 
 def vector_in(dtype: type) -> Callable[[MonkeyPatch], None]:
     return lambda patch: around(
-        patch, pgsr.noise.step, "_vector", lambda f: lambda *arguments: f(*arguments).astype(dtype).astype(np.int64)
+        patch, pgsr.noise.step, "vector", lambda f: lambda *arguments: f(*arguments).astype(dtype).astype(np.int64)
     )
 
 

@@ -158,7 +158,7 @@ def ranks_without_noise(patch: MonkeyPatch) -> None:
     def columns_alone(parts: Callable) -> Callable:
         return lambda row, view: [part for part in parts(row, view) if part[0] is not View.RANKED]
 
-    around(patch, step, "_parts", columns_alone)
+    around(patch, step, "parts", columns_alone)
 
 
 def rows_in_the_readme(patch: MonkeyPatch) -> None:

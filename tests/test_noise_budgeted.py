@@ -16,7 +16,7 @@ from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Status
 from pgsr.noise import Noise
 from pgsr.noise.measurement import Measurement
-from pgsr.noise.step import _vector
+from pgsr.noise.vectors import vector
 from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho, composed
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
 from pgsr.privacy.neighbours import Relation, Unit
@@ -188,7 +188,7 @@ def test_an_entity_that_leaves_may_take_its_groups_along(view: View, m: int) -> 
     for region in range(2):
         totals = [int(truth.totals[region]) for truth in (with_, without)]
         lost += Fraction(abs(totals[0] - totals[1])) / noise._totals_law(2, 3).scale
-        one, other = (_vector(truth.row(region), view, 20) for truth in (with_, without))
+        one, other = (vector(truth.row(region), view, 20) for truth in (with_, without))
         law = laws[region][view]
         assert isinstance(law, DoubleGeometric)
         lost += Fraction(int(np.abs(one - other).sum())) / law.scale

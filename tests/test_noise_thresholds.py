@@ -73,5 +73,3 @@ def test_refusals_name_the_argument():
         split_by(noise, one_region([0, 0]), TREE, GROUPS)
     with pytest.raises(ProblemError, match="factor"):
         split_by(noise, stand_in, TREE, GROUPS, factor=0)
-    with pytest.raises(ProblemError, match="max_sizes"):
-        split_by(Geometric(View.CUMULATIVE, 1, max_sizes=(20, 10)), stand_in, TREE, GROUPS)

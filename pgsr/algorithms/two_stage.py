@@ -222,6 +222,11 @@ def _refusal(method: object, measurement: Measurement) -> str | None:
     views = measurement.view if isinstance(measurement.view, tuple) else (measurement.view,)
     if not all(view is View.CUMULATIVE or isinstance(view, Split) for view in views):
         return f"{name} needs View.CUMULATIVE or a Split on every level, this measurement is of {measurement.label}"
+    if not measurement.sizes.equal and any(isinstance(view, Split) for view in views):
+        return (
+            f"{name} takes split views of one largest size for all levels, and this measurement is of "
+            f"{measurement.label}; leave max_sizes= out, or take Posterior() or Matching()"
+        )
     if not measurement.measured[measurement.hierarchy.leaves].all():
         return f"{name} needs measured leaves; give the last level a share of epsilon"
     return None

@@ -118,6 +118,10 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
         raise ProblemError(
             "a band needs public numbers of groups, and those of this measurement are noisy; use the bootstrap"
         )
+    if not measurement.sizes.equal:
+        raise ProblemError(
+            "a band has one largest size for all levels, and here levels have sizes of their own; leave max_sizes= out"
+        )
     tree, max_size = measurement.hierarchy, measurement.max_size
     if measurement.root_total * max(tree.n_regions, max_size + 2) >= LARGEST_TOTAL:
         raise TooLargeError(

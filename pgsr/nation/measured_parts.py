@@ -40,7 +40,7 @@ class MeasuredParts:
             ProblemError: the totals of the last level were not written, or the tables are not those of this data set
                 and noise.
         """
-        parts = cls(tree, partitions, noise.one_view, tuple(noise.laws_of_sizes(tree.max_sizes)), noise)
+        parts = cls(tree, partitions, noise.one_view(tree.max_sizes), tuple(noise.laws_of_sizes(tree.max_sizes)), noise)
         if not partitions.has(tree.keys[-1], f"totals-{parts.last}"):
             raise ProblemError(
                 "every region's number of groups is needed; measure with totals='regions' and "

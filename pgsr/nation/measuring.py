@@ -56,7 +56,7 @@ def measure(
             f"totals_of={totals_of}; give a level from {truth.upper.n_levels - 1}, that of the parts, to "
             f"{len(truth.max_sizes) - 1}, the last"
         )
-    kind, last = KINDS[noise.one_view], len(truth.max_sizes) - 1
+    kind, last = KINDS[noise.one_view(truth.max_sizes)], len(truth.max_sizes) - 1
     terms = np.stack([_digest_of_noise(truth, noise), _digest_of_source(source, totals_of)])
     begun = _has_begun(truth, partitions, kind, terms)
     if ledger is not None:
@@ -79,7 +79,7 @@ def measure(
 
 def require_measured(tree: Tree, partitions: Partitions, noise: NoiseStep) -> None:
     """Raise `ProblemError` unless the stored measurement is of this data set and of this noise."""
-    kind = KINDS[noise.one_view]
+    kind = KINDS[noise.one_view(tree.max_sizes)]
     terms = _stored_terms(partitions, kind)
     if terms is None:
         raise ProblemError(
@@ -144,7 +144,7 @@ def _measure_part(
         of_regions = exact.tables[totals_of - first].sum(axis=1, keepdims=True, dtype=np.int64)
         partitions.write(key, f"totals-{totals_of}", of_regions)
     noisy = noise.noisy_tables(exact, source, truth.name, first, truth.max_sizes)
-    _write_new(partitions, key, KINDS[noise.one_view], noisy, first)
+    _write_new(partitions, key, KINDS[noise.one_view(truth.max_sizes)], noisy, first)
 
 
 def _write_new(partitions: Partitions, key: str, kind: str, noisy: Sequence[np.ndarray], first_level: int) -> None:

@@ -41,7 +41,8 @@ class Geometric(NoiseStep):
             at most: still two cells of the counts, but M cells of the cumulative counts by one, or one ranked size by
             M. Noisy totals are not affected.
         max_sizes: largest sizes of the levels, root first, which do not rise; larger groups are measured in the last
-            class, "K or more". The truth's own everywhere if None. Numbers of groups are public then.
+            class, "K or more". The truth's own everywhere if None. Numbers of groups are public then. Counts are of all
+            levels or of none; cumulative counts, ranked sizes and split views may be of some.
 
     Example:
         >>> from pgsr import CountOfCounts, Hierarchy, Seeded, View

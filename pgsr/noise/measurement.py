@@ -69,7 +69,7 @@ class Measurement:
             tuple with one per region where regions of a level may differ. `view_of` reads all three.
         values: shape (regions, K + 1), int64, any sign; where some region may be `View.RANKED` or a `Split` a tuple
             with one array per region. Rows of regions that are not measured are 0, or empty. Where levels have sizes of
-            their own, a tuple with one table per level, root first.
+            their own and one view, a tuple with one table per level, root first.
         max_size: K, of the root.
         noise: the noise of every level, root first; None where nothing was measured.
         public: whose number of groups is public.
@@ -79,6 +79,8 @@ class Measurement:
         totals_noise: the noise of the numbers of groups of every level, besides `noise`; None where they are public.
         max_quantity: public bound on what one entity adds to the size of its group; the noise grows with it.
         unit, relation: whose presence or values the noise hides, and what may become of one.
+        max_sizes: K of every level, root first, where levels have sizes of their own; else None. Tables tell by their
+            widths, so that only with one array per region it has to be given.
 
     Example:
         >>> from pgsr import CountOfCounts, Geometric, Seeded
@@ -103,14 +105,24 @@ class Measurement:
     max_quantity: int = 1
     unit: Unit = Unit.ENTITY
     relation: Relation = Relation.ADD_REMOVE
+    max_sizes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "public", Totals.parse(self.public))
         require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
         checked_noise(self.noise, self.hierarchy.n_levels)
+        given = self.max_sizes
         if are_tables(self.values):
-            object.__setattr__(self, "max_size", self.values[0].shape[1] - 1)
+            given = tuple(table.shape[1] - 1 for table in self.values)
+            object.__setattr__(self, "max_size", given[0])
         object.__setattr__(self, "values", checked_values(self.values, self.hierarchy, self.max_size))
+        if given is not None:
+            sizes = Sizes(self.hierarchy, given)
+            object.__setattr__(self, "max_size", sizes.max_sizes[0])
+            object.__setattr__(self, "max_sizes", None if sizes.equal else sizes.max_sizes)
+        rectangular = isinstance(self.values, np.ndarray) or self.view in (View.COUNTS, View.CUMULATIVE)
+        if self.max_sizes is not None and rectangular and not are_tables(self.values):
+            raise ProblemError("levels have sizes of their own, and one view of cells; give one table per level")
         _check_view(self.view, self.hierarchy)
         if are_tables(self.values) and not isinstance(self.view, View):
             raise ProblemError("levels have sizes of their own, so all are measured in one view; give one View")
@@ -153,11 +165,15 @@ class Measurement:
         largest = self.sizes.max_sizes[level]
         return sensitivity_of(view, self.unit, max_quantity=self.max_quantity, max_size=largest, relation=self.relation)
 
+    def max_size_of(self, region: int) -> int:
+        """Give K of the level of this region, by its index."""
+        return self.sizes.max_sizes[int(self.hierarchy.level_of[region])]
+
     @cached_property
     def sizes(self) -> Sizes:
         """The sizes of every level."""
-        if are_tables(self.values):
-            return Sizes(self.hierarchy, tuple(table.shape[1] - 1 for table in self.values))
+        if self.max_sizes is not None:
+            return Sizes(self.hierarchy, self.max_sizes)
         return Sizes.alike(self.hierarchy, self.max_size)
 
     @property
@@ -261,7 +277,7 @@ class Measurement:
             raise ProblemError(f"{title} was not measured; draw a region of a level that has a share of epsilon")
         view, values = self.view_of(place), self.row(place)
         if isinstance(view, Split):
-            values = view.cumulative(values, int(self.totals[place]), self.max_size)
+            values = view.cumulative(values, int(self.totals[place]), self.max_size_of(place))
         curve = Curve("noisy", values, NOISY)
         return (
             ranks_figure(title, curve) if view is View.RANKED else sizes_figure(title, [curve], view is not View.COUNTS)

@@ -33,7 +33,8 @@ class SplitByRoot:
 
         view of region r  =  Split(T[r]),     T[r] = number of sizes s with G[r] p[s] > factor.
 
-    The root must get a part of the budget; 1/20 to 1/50 is enough where there are some ten regions or more.
+    The root must get a part of the budget; 1/20 to 1/50 is enough where there are some ten regions or more. Where
+    levels have sizes of their own, a region whose largest size is T[r] or less is measured in cumulative counts.
 
     Args:
         factor: how many groups of one size are enough for a column; exact, above 0.

@@ -1,7 +1,7 @@
 """The noise step: the only place that touches the truth."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -11,8 +11,8 @@ from pgsr.checks import require_kind, require_source
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
-from pgsr.data.split_view import AnyView, Split, columns, rows
-from pgsr.data.views import View, cumulative, ranked
+from pgsr.data.split_view import AnyView
+from pgsr.data.views import View
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.machine import memory
 from pgsr.noise.by_groups import ByGroups
@@ -21,6 +21,7 @@ from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
 from pgsr.noise.split_by_root import SplitByRoot
 from pgsr.noise.tables import noisy_tables
+from pgsr.noise.vectors import RECTANGULAR, most_cells, parts, vector
 from pgsr.noise.view_rules import ViewRule, possible_views, view_under
 from pgsr.privacy.accounting import Loss
 from pgsr.privacy.accounting.spending import Ledger
@@ -76,7 +77,7 @@ class NoiseStep(ABC):
                 )
         if isinstance(self.max_quantity, bool) or not isinstance(self.max_quantity, int) or self.max_quantity < 1:
             raise ProblemError(f"max_quantity={self.max_quantity!r}; give a public whole number from 1 up")
-        ranks = next((rule for rule in self._rules if rule not in _RECTANGULAR), None)
+        ranks = next((rule for rule in self._rules if rule not in RECTANGULAR), None)
         if ranks is not None and self.totals is Totals.ROOT:
             raise ProblemError(
                 f"{ranks!r} tells every region's number of groups by its length; use totals='regions' or another view"
@@ -107,13 +108,15 @@ class NoiseStep(ABC):
         if ledger is not None:
             require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
             ledger.charge(self.cost, f"measuring {_named(dict.fromkeys(self._rules))}", self.unit, self.relation)
-        if self._by_level(truth):
-            sizes = self._sizes(truth)
-            exact = truth if truth.max_sizes == sizes else truth.folded(sizes)
-            values = self.noisy_tables(exact, source, truth.name)
+        sizes = self._sizes(truth)
+        exact = truth if truth.max_sizes == sizes else truth.folded(sizes)
+        view = self._view_of_tables(truth)
+        if view is not None:
+            laws = [found[view] for found in self._laws(tree.n_levels, sizes)]
+            values = noisy_tables(view, laws, tree, exact.tables, source, truth.name)
             return replace(self.blank(truth), values=values, secure=source.secure)
 
-        noise = self.levels(tree.n_levels, truth.max_size)
+        noise = self.levels(tree.n_levels, sizes)
         totals = (truth.totals if public is Totals.REGIONS else truth.totals[:1]).copy()
         if public is Totals.NOISY:
             totals = noisy_totals(truth, self._totals_law(tree.n_levels, truth.max_size), source)
@@ -122,13 +125,13 @@ class NoiseStep(ABC):
         def law_of(level: int, view: AnyView) -> Law:
             of_level = noise[level]
             assert of_level is not None, "of measured regions alone"
-            return of_level.law(self.sensitivity(view, truth.max_size))
+            return of_level.law(self.sensitivity(view, sizes[level]))
 
         def draw(region: int, view: AnyView) -> np.ndarray:
-            level, counts = int(tree.level_of[region]), truth.rows(region, region + 1)[0]
+            level, counts = int(tree.level_of[region]), exact.rows(region, region + 1)[0]
             total = int(totals[region]) if public is Totals.NOISY else None
-            row = _vector(counts, view, total)
-            for part, cells in _parts(row, view):
+            row = vector(counts, view, total)
+            for part, cells in parts(row, view):
                 identity = StreamId(truth.name, part.value, level, tree.paths[region])
                 law_of(level, view).add_to(cells, source.stream(identity))
                 if total is not None and part is View.CUMULATIVE:
@@ -136,9 +139,9 @@ class NoiseStep(ABC):
             return row
 
         root = draw(0, View.CUMULATIVE) if self._by_root else None
-        views, measured = self.views_on(tree, truth.max_size, totals, root), measured_regions(tree, noise)
+        views, measured = self.views_on(tree, sizes, totals, root), measured_regions(tree, noise)
         vectors = [np.empty(0, np.int64)] * tree.n_regions
-        ragged = self._ragged(truth.max_size)
+        ragged = self._ragged(sizes)
         matrix = None if ragged else np.zeros((tree.n_regions, truth.max_size + 1), np.int64)
         for region in range(tree.n_regions):
             if not measured[region]:
@@ -152,7 +155,8 @@ class NoiseStep(ABC):
             hierarchy=tree,
             view=views,
             values=tuple(vectors) if matrix is None else matrix,
-            max_size=truth.max_size,
+            max_size=sizes[0],
+            max_sizes=sizes if self._by_level(truth) else None,
             noise=noise,
             public=public,
             totals=totals,
@@ -208,21 +212,33 @@ class NoiseStep(ABC):
         if here != counted:
             ours, theirs = (", ".join(f"0..{k:,}" for k in given) for given in (counted, here))
             raise ProblemError(f"these levels have the sizes {ours}, and the noise is for {theirs}; give the same")
-        return noisy_tables(self.one_view, laws, truth.hierarchy, truth.tables, source, name, first_level)
+        return noisy_tables(self.one_view(sizes), laws, truth.hierarchy, truth.tables, source, name, first_level)
 
-    @property
-    def one_view(self) -> View:
-        """The view that all levels are measured in where they have sizes of their own.
+    def one_view(self, max_sizes: Sequence[int]) -> View:
+        """Give the view of which tables are made, one per level, where levels have these largest sizes.
 
         Raises:
-            ProblemError: there is none.
+            ProblemError: there is none, as some region would have another.
         """
-        if self.view is View.COUNTS or self.view is View.CUMULATIVE:
-            return self.view
+        views = self._possible(max_sizes)
+        if len(views) == 1 and isinstance(views[0], View) and views[0] is not View.RANKED:
+            return views[0]
         raise ProblemError(
-            f"sizes per level are those of counts and cumulative counts, not of {self.view!r}; give View.COUNTS or "
-            "View.CUMULATIVE"
+            f"tables with sizes per level are those of counts and cumulative counts, not of {self.view!r}; give "
+            "View.COUNTS or View.CUMULATIVE"
         )
+
+    def _view_of_tables(self, truth: CountOfCounts) -> View | None:
+        """Give the view of all regions where levels have sizes of their own and one table each; else None."""
+        if not self._by_level(truth) or any(isinstance(rule, ByGroups | SplitByRoot) for rule in self._rules):
+            return None
+        found = self.views_on(truth.hierarchy, self._sizes(truth), np.zeros(0, np.int64))
+        return found if isinstance(found, View) and found is not View.RANKED else None
+
+    def _possible(self, max_sizes: Sequence[int]) -> tuple[AnyView, ...]:
+        """List the views that regions may get where levels have these largest sizes."""
+        levels = zip(self._rules_on_levels(len(max_sizes)), max_sizes, strict=True)
+        return tuple(dict.fromkeys(view for rules, k in levels for view in possible_views(rules, k)))
 
     def laws_of_sizes(self, max_sizes: Sequence[int]) -> list[Law]:
         """Find the law of the noise of every level where levels have these largest sizes, root first.
@@ -230,26 +246,36 @@ class NoiseStep(ABC):
         Raises:
             BudgetError, ProblemError: as `noisy_tables`.
         """
-        view = self.one_view
+        view = self.one_view(max_sizes)
+        pairs = zip(self._noise_of_all(max_sizes), max_sizes, strict=True)
+        return [level.law(self.sensitivity(view, max_size)) for level, max_size in pairs]
+
+    def _noise_of_all(self, max_sizes: Sequence[int]) -> list[LevelNoise]:
+        """Give the noise of levels with sizes of their own, which are all measured and have public totals.
+
+        Raises:
+            BudgetError, ProblemError: they are not, or have not.
+        """
         if self.totals is Totals.NOISY:
             raise ProblemError("totals by level are public here; give totals='root' or 'regions'")
-        laws = []
-        for level, max_size in zip(self.levels(len(max_sizes), max_sizes), max_sizes, strict=True):
-            if level is None:
-                raise BudgetError("a level has a share of 0; give every level a part, as all are to be measured")
-            laws.append(level.law(self.sensitivity(view, max_size)))
-        return laws
+        found = [level for level in self.levels(len(max_sizes), max_sizes) if level is not None]
+        if len(found) < len(max_sizes):
+            raise BudgetError("a level has a share of 0; give every level a part, as all are to be measured")
+        return found
 
     def check(self, truth: CountOfCounts, source: Source) -> None:
         """Refuse what `measure` would refuse; nothing is charged or drawn."""
         require_kind(truth, CountOfCounts, "truth", "give CountOfCounts(hierarchy, counts)")
         require_source(source)
         self._require_counted(truth, self._by_level(truth))
-        tree = truth.hierarchy
+        tree, sizes = truth.hierarchy, self._sizes(truth)
         if self._by_level(truth):
-            self.laws_of_sizes(self._sizes(truth))
-            return
-        laws, rules = self._laws(tree.n_levels, truth.max_size), self._rules_of_regions(tree)
+            self._noise_of_all(sizes)
+            if self._view_of_tables(truth) is not None:
+                return
+            if View.COUNTS in self._possible(sizes):
+                self.one_view(sizes)
+        laws, rules = self._laws(tree.n_levels, sizes), self._rules_of_regions(tree)
         if self._by_root and not (laws[0] and isinstance(rules[0], SplitByRoot)):
             raise ProblemError(
                 "SplitByRoot takes thresholds from the noisy root, and the root has another view or no part of the "
@@ -258,27 +284,27 @@ class NoiseStep(ABC):
             )
         if self.totals is Totals.NOISY:
             self._totals_law(tree.n_levels, truth.max_size)
-        n_cells = _most_cells(truth, rules)
+        n_cells = most_cells(truth, rules, sizes)
         memory.require(8 * n_cells, f"a measurement of {n_cells:,} values")
 
     def blank(self, truth: CountOfCounts) -> Measurement:
         """Make a measurement of zeros with the public facts of a real one, to ask if post-processing can use it."""
-        tree, shape = truth.hierarchy, (truth.hierarchy.n_regions, truth.max_size + 1)
-        public = Totals.parse(self.totals)
+        sizes, public = self._sizes(truth), Totals.parse(self.totals)
+        tree, shape = truth.hierarchy, (truth.hierarchy.n_regions, sizes[0] + 1)
         totals = {Totals.REGIONS: truth.totals, Totals.ROOT: truth.totals[:1]}.get(public, np.zeros(shape[0], np.int64))
-        largest, values = truth.max_size, np.broadcast_to(np.int64(0), shape)
-        if self._by_level(truth):
-            largest = self._sizes(truth)
+        values = np.broadcast_to(np.int64(0), shape)
+        if self._view_of_tables(truth) is not None:
             regions = np.diff(tree.level_start).tolist()
-            values = tuple(np.broadcast_to(np.int64(0), (n, k + 1)) for n, k in zip(regions, largest, strict=True))
-        elif self._ragged(truth.max_size):
+            values = tuple(np.broadcast_to(np.int64(0), (n, k + 1)) for n, k in zip(regions, sizes, strict=True))
+        elif self._ragged(sizes):
             values = (np.empty(0, np.int64),) * shape[0]
         return Measurement(
             hierarchy=tree,
-            view=self.views_on(tree, truth.max_size, totals),
+            view=self.views_on(tree, sizes, totals),
             values=values,
-            max_size=truth.max_size,
-            noise=self.levels(tree.n_levels, largest),
+            max_size=sizes[0],
+            max_sizes=sizes if self._by_level(truth) else None,
+            noise=self.levels(tree.n_levels, sizes),
             public=public,
             totals=totals.copy(),
             secure=False,
@@ -321,7 +347,7 @@ class NoiseStep(ABC):
         return sizes
 
     def views_on(
-        self, tree: Hierarchy, max_size: int, totals: np.ndarray, root: np.ndarray | None = None
+        self, tree: Hierarchy, max_size: int | Sequence[int], totals: np.ndarray, root: np.ndarray | None = None
     ) -> AnyView | tuple[AnyView, ...]:
         """Choose the view of every region from public facts and the noisy root, in the form of `Measurement.view`.
 
@@ -331,7 +357,7 @@ class NoiseStep(ABC):
 
         Args:
             tree: the regions.
-            max_size: K.
+            max_size: K, or one per level where levels have sizes of their own.
             totals: public numbers of groups, of the root or of every region as `totals` says; noisy ones if they are.
             root: the root's noisy cumulative counts, which `SplitByRoot` asks for; without them every region under this
                 rule gets the threshold 1, which stands for all.
@@ -339,19 +365,20 @@ class NoiseStep(ABC):
         Raises:
             ProblemError: as many views as levels or regions are needed, or one.
         """
-        rules = self._rules_of_regions(tree)
+        rules, sizes = self._rules_of_regions(tree), np.array(_per_level(max_size, tree.n_levels))
+        largest = sizes[tree.level_of].tolist()
         if not any(isinstance(rule, ByGroups | SplitByRoot) for rule in rules):
-            views = tuple(view_under(rule, max_size) for rule in self._rules)
+            by_region = isinstance(self.view, tuple) and len(self.view) != tree.n_levels
+            places = range(tree.n_regions) if by_region else tree.level_start[:-1].tolist()
+            views = tuple(view_under(rules[region], largest[region]) for region in places)
             return views[0] if len(set(views)) == 1 else views
-        places = zip(rules, totals.tolist(), strict=True)
+        places = zip(rules, largest, totals.tolist(), strict=True)
         if root is None:
-            return tuple(view_under(rule, max_size, groups) for rule, groups in places)
+            return tuple(view_under(*place) for place in places)
         shape = shape_of_noisy(root, int(totals[0]))
         return tuple(
-            rule.view_at(region, shape, groups).on(max_size)
-            if isinstance(rule, SplitByRoot)
-            else view_under(rule, max_size, groups)
-            for region, (rule, groups) in enumerate(places)
+            rule.view_at(region, shape, groups).on(k) if isinstance(rule, SplitByRoot) else view_under(rule, k, groups)
+            for region, (rule, k, groups) in enumerate(places)
         )
 
     @property
@@ -368,16 +395,17 @@ class NoiseStep(ABC):
         """Say whether the noisy root decides about the views of other regions."""
         return any(isinstance(rule, SplitByRoot) for rule in self._rules)
 
-    def _ragged(self, max_size: int) -> bool:
-        """Say whether vectors may differ in length."""
-        return any(view not in _RECTANGULAR for view in possible_views(self._rules, max_size))
+    def _ragged(self, max_sizes: Sequence[int]) -> bool:
+        """Say whether vectors may differ in length on one level."""
+        return any(view not in RECTANGULAR for view in self._possible(max_sizes))
 
-    def _laws(self, n_levels: int, max_size: int) -> list[dict[AnyView, Law]]:
+    def _laws(self, n_levels: int, max_size: int | Sequence[int]) -> list[dict[AnyView, Law]]:
         """Make the law of the noise of every view that a level may have; none where nothing is measured."""
-        pairs = zip(self._rules_on_levels(n_levels), self.levels(n_levels, max_size), strict=True)
+        sizes = _per_level(max_size, n_levels)
+        levels = zip(self._rules_on_levels(n_levels), self.levels(n_levels, max_size), sizes, strict=True)
         return [
-            {view: noise.law(self.sensitivity(view, max_size)) for view in possible_views(rules, max_size) if noise}
-            for rules, noise in pairs
+            {view: noise.law(self.sensitivity(view, k)) for view in possible_views(rules, k) if noise}
+            for rules, noise, k in levels
         ]
 
     def _totals_law(self, n_levels: int, max_size: int) -> Law:
@@ -409,57 +437,8 @@ class NoiseStep(ABC):
         return rules
 
 
-_RECTANGULAR = (View.COUNTS, View.CUMULATIVE)
-"""The views whose vectors have a cell per size, so that no length tells a number of groups."""
-
-
-def _parts(row: np.ndarray, view: AnyView) -> Iterator[tuple[View, np.ndarray]]:
-    """Yield the cells of a row that get their noise together, and the view whose stream it is drawn from.
-
-    Columns and rows of a split view have the streams of the whole views that they are part of, so that both ends of
-    thresholds give the noise of these.
-    """
-    if isinstance(view, Split):
-        yield View.CUMULATIVE, row[: view.threshold]
-        yield View.RANKED, row[view.threshold :]
-    else:
-        yield view, row
-
-
-def _vector(counts: np.ndarray, view: AnyView, total: int | None) -> np.ndarray:
-    """Make a fresh array of the view's values; cumulative counts from above where totals are noisy."""
-    if isinstance(view, Split):
-        groups = int(counts.sum())
-        below = columns(counts, view.threshold)
-        ranks = view.n_ranks(groups if total is None else total)
-        return np.concatenate([below if total is None else groups - below, rows(counts, view.threshold, ranks)])
-    if view is View.COUNTS:
-        return counts.astype(np.int64, copy=True)
-    if view is View.CUMULATIVE:
-        return cumulative(counts) if total is None else int(counts.sum()) - cumulative(counts)
-    sizes = ranked(counts)
-    if total is None:
-        return sizes
-    return np.concatenate([np.zeros(max(0, total - len(sizes)), np.int64), sizes[max(0, len(sizes) - total) :]])
-
-
-def _most_cells(truth: CountOfCounts, rules: tuple[ViewRule, ...]) -> int:
-    """Count the values to be measured; where a number of groups decides, the most that a region may have.
-
-    Args:
-        rules: of the regions.
-    """
-    n_cells, max_size, groups = 0, truth.max_size, truth.totals.tolist()
-    for rule, own in zip(rules, groups, strict=True):
-        if isinstance(rule, ByGroups):
-            n_cells += max(max_size + 1, rule.ranked_up_to(max_size))
-        elif isinstance(rule, SplitByRoot):
-            n_cells += max_size + 1 + Split(0, rule.ranks).n_ranks(own)
-        else:
-            view = view_under(rule, max_size)
-            many = view.threshold + view.n_ranks(own) if isinstance(view, Split) else own
-            n_cells += max_size + 1 if view in _RECTANGULAR else many
-    return n_cells
+def _per_level(max_size: int | Sequence[int], n_levels: int) -> tuple[int, ...]:
+    return (max_size,) * n_levels if isinstance(max_size, int) else tuple(max_size)
 
 
 def _named(rules: Iterable[ViewRule]) -> str:

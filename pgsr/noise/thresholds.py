@@ -37,6 +37,9 @@ def split_by(
 
         T[r] = number of sizes s with G[r] p[s] > factor.
 
+    Where levels have sizes of their own, classes below the last are single sizes, so T[r] is the same; of a level with
+    T[r] = K or more the whole view is `View.CUMULATIVE`.
+
     Args:
         noise: the step; of its views nothing is kept, all of its budget.
         stand_in: public counts of groups with a similar tail: an older publication, another population, generated data.
@@ -51,8 +54,7 @@ def split_by(
         A step of the same budget, whose views are one `Split` per region.
 
     Raises:
-        ProblemError: there is not one number of groups per region, the stand-in has no groups, or the noise step has
-            sizes per level, which split views do not have.
+        ProblemError: there is not one number of groups per region, or the stand-in has no groups.
 
     Complexity: O(regions log K + K).
 
@@ -73,8 +75,6 @@ def split_by(
             f"groups has the shape {groups.shape}; give the public number of groups of each of the "
             f"{hierarchy.n_regions:,} regions, in their order, none below 0"
         )
-    if noise.max_sizes is not None:
-        raise ProblemError("split views have one largest size for all levels; leave max_sizes= out")
     if not factor > 0 or not math.isfinite(factor):
         raise ProblemError(
             f"factor={factor!r}; give how many groups of one size are enough for a column, a number above 0 such as 1"
@@ -83,7 +83,8 @@ def split_by(
         raise ProblemError("the stand-in has no groups, so no shape; give counts of a similar population")
     shape = falling_shape(stand_in.row(0))
     # Where nothing is measured the view does not matter; columns alone have the least sensitivity.
-    drawn = [level is not None for level in noise.levels(hierarchy.n_levels, stand_in.max_size)]
+    sizes = stand_in.max_size if noise.max_sizes is None else noise.max_sizes
+    drawn = [level is not None for level in noise.levels(hierarchy.n_levels, sizes)]
     views = [
         Split(columns_worth(shape, g, factor) if drawn[level] else len(shape), ranks)
         for g, level in zip(groups.tolist(), hierarchy.level_of.tolist(), strict=True)

@@ -212,6 +212,11 @@ def fitted(measurement: Measurement, norm: int) -> tuple[np.ndarray, FittedRanks
             "M_c of a split measurement counts ranks from a region's smallest group up, which takes every region's "
             "public number of groups; measure with Geometric(..., totals='regions')"
         )
+    if not measurement.sizes.equal:
+        raise ProblemError(
+            "M_c of a split measurement has one largest size for all levels, and here levels have sizes of their own; "
+            "leave max_sizes= out, or take Posterior() or Matching()"
+        )
     tree, largest = measurement.hierarchy, measurement.max_size
     values = np.zeros((tree.n_regions, largest + 1), np.int64)
     threshold, runs = np.full(tree.n_regions, largest), []

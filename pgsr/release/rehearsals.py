@@ -115,7 +115,7 @@ def _parts(view: AnyView, values: np.ndarray) -> list[tuple[View, np.ndarray]]:
 def _is_rehearsal_by_level(terms: Terms, measurement: Measurement) -> bool:
     """Tell the same of noise with sizes per level, from the root down until there is enough to say it."""
     tree, sizes, step = measurement.hierarchy, measurement.sizes, terms.noise(measurement.hierarchy.n_levels)
-    laws, view = step.laws_of_sizes(sizes.max_sizes), step.one_view
+    laws, view = step.laws_of_sizes(sizes.max_sizes), step.one_view(sizes.max_sizes)
     chances, above = 0.0, np.array([[measurement.root_total]])
     for level, (values, law) in enumerate(zip(measurement.tables, laws, strict=True)):
         about = Seeded(REHEARSAL_KEY), terms.data_set, level

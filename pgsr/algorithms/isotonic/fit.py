@@ -72,12 +72,12 @@ class IsotonicFit:
         """Estimate the groups of one measured region; `refusal` says beforehand whether it can be fitted."""
         view = measurement.view_of(region)
         total = int(measurement.region_totals[region])
-        row = measurement.values[region]
+        row, largest = measurement.row(region), measurement.max_size_of(region)
         if view is View.CUMULATIVE:
             return Groups.of_counts(self.cumulative_counts(row[None], np.array([total]))[0])
         if isinstance(view, Split):
-            return self._from_split(row, view.threshold, total, measurement.max_size)
-        return self._from_ranked(row, self.min_size, measurement.max_size)
+            return self._from_split(row, view.threshold, total, largest)
+        return self._from_ranked(row, self.min_size, largest)
 
     def all_groups(self, measurement: Measurement, regions: Iterable[int]) -> list[Groups]:
         """Estimate the groups of many regions on all cores, because the compiled loops release Python's lock."""

@@ -131,13 +131,13 @@ def precision_of(
     fit: IsotonicFit, measurement: Measurement, region: int, groups: Groups, partitions: bool
 ) -> np.ndarray:
     """Compute 1 / variance of the size of one group of a measured region, per run."""
-    law, view, largest = measurement.law(region), measurement.view_of(region), measurement.max_size
+    law, view, largest = measurement.law(region), measurement.view_of(region), measurement.max_size_of(region)
     assert law is not None, "a measured region"
     first = view.threshold if isinstance(view, Split) else 0 if view is View.RANKED else largest + 1
     ranked = groups.size >= first
     precision = groups.count / (np.where(ranked, 1, 2) * float(law.variance_bound))
     if partitions and ranked.any() and fit.ranked_norm == 2:  # an L1 fit is whole: a partition per size
-        means = isotonic_l2_means(measurement.values[region][first:], max(0, fit.min_size - first), largest - first)
+        means = isotonic_l2_means(measurement.row(region)[first:], max(0, fit.min_size - first), largest - first)
         size, n_partitions = np.unique(nearest(first + np.unique(means)), return_counts=True)
         fitted = ranked & np.isin(groups.size, size)  # and not a group without a rank
         precision[fitted] /= n_partitions[np.searchsorted(size, groups.size[fitted])]

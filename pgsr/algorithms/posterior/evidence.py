@@ -90,7 +90,7 @@ class Evidence:
         assert law is not None, "a measured region"
         known = measurement.public is not Totals.ROOT or region == 0
         total = int(measurement.totals[region]) if known else None
-        values = np.ascontiguousarray(measurement.values[region])
+        values = np.ascontiguousarray(measurement.row(region))
         fixed_last = view is View.CUMULATIVE and known
         return cls(
             view,
@@ -99,7 +99,7 @@ class Evidence:
             law,
             total,
             int(measurement.totals[0]) if total is None else total,
-            measurement.max_size + 1,
+            measurement.max_size_of(region) + 1,
         )
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.posterior.prior import CELLS_AT_ONCE, PooledPrior, positive
+from pgsr.algorithms.posterior.prior import CELLS_AT_ONCE, PooledPrior, infinite_from, positive
 from pgsr.data.hierarchy import Hierarchy
 
 Tables = Sequence[np.ndarray]
@@ -21,24 +21,34 @@ class Levels:
         totals: numbers of groups per level, shape (regions of the level,).
         precision: 2 / variance of the noise of every level.
         own_variance: of the noise in a region's counts, one per level.
+        up_to: of every region the size from which on its counts are known by ranks, so that their variance counts as
+            infinite, K + 1 or more where there is none; shape (regions of the level,) per level. None for no ranks.
     """
 
     hierarchy: Hierarchy
     totals: Sequence[np.ndarray]
     precision: Sequence[float]
     own_variance: Sequence[float]
+    up_to: Sequence[np.ndarray] | None = None
+
+    def own_variances(self, level: int, rows: slice, n_sizes: int) -> np.ndarray:
+        """Give the variances of the noise in the own counts of regions; shape (regions, 1 or n_sizes)."""
+        same = np.full(rows.stop - rows.start, self.own_variance[level])
+        return same[:, None] if self.up_to is None else infinite_from(same, self.up_to[level][rows], n_sizes)
 
     def shapes(self, cumulative: Tables) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Join the counts of regions with those of the regions below them, from the leaves up; of all levels above.
 
-        The variances that are returned as well, one per region, are those of the noise at sizes that its children have,
-        too. In its tail, which is spread as its own counts say, there may be more noise, up to that of its own counts.
+        The variances that are returned as well, shape (regions, 1 or K + 1), are those of the noise at sizes that its
+        children have, too. In its tail, which is spread as its own counts say, there may be more noise, up to that of
+        its own counts. They are infinite from the size on that the region or one of its children knows by ranks.
         """
         tree = self.hierarchy
         below, precise = np.diff(cumulative[-1], prepend=0.0), np.full(len(cumulative[-1]), self.precision[-1])
         noise = np.full(len(below), self.own_variance[-1])
         if tree.n_levels == 1:
-            return [below], [noise]
+            return [below], [self.own_variances(0, slice(0, 1), below.shape[1])]
+        ends = None if self.up_to is None else self._ends([table.shape[1] for table in cumulative], self.up_to)
         shapes: list[np.ndarray] = []
         variances: list[np.ndarray] = []
         for level in range(tree.n_levels - 2, -1, -1):
@@ -58,8 +68,19 @@ class Levels:
             below[:, k:] += part * children[:, k:] * spread
             precise = theirs + self.precision[level]
             shapes.insert(0, below)
-            variances.insert(0, noise)
+            here_infinite = noise[:, None] if ends is None else infinite_from(noise, ends[level], below.shape[1])
+            variances.insert(0, here_infinite)
         return shapes, variances
+
+    def _ends(self, widths: Sequence[int], up_to: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Find the sizes from which on a region or one below it knows counts by ranks; all levels."""
+        tree, ends = self.hierarchy, [up_to[-1]]
+        for level in range(tree.n_levels - 2, -1, -1):
+            here = tree.level(level)
+            theirs = np.where(ends[0] < widths[level + 1], ends[0], widths[0])
+            starts = tree.first_child[here] - here.stop
+            ends.insert(0, np.minimum(up_to[level], np.minimum.reduceat(theirs, starts)))
+        return ends
 
 
 def prior_means(rule: PooledPrior, levels: Levels, cumulative: Tables) -> Iterator[tuple[int, slice, np.ndarray]]:
@@ -72,7 +93,7 @@ def prior_means(rule: PooledPrior, levels: Levels, cumulative: Tables) -> Iterat
             yielded.
     """
     tree, (shapes, variances) = levels.hierarchy, levels.shapes(cumulative)
-    root, _ = rule.smooth(shapes[0], rule.root_width, variances[0][:, None])
+    root, _ = rule.smooth(shapes[0], rule.root_width, variances[0])
     yield 0, slice(0, 1), positive(root, levels.totals[0])
     for level in range(1, tree.n_levels):
         above, here, n_sizes = tree.level(level - 1), tree.level(level), cumulative[level].shape[1]
@@ -83,7 +104,7 @@ def prior_means(rule: PooledPrior, levels: Levels, cumulative: Tables) -> Iterat
             stop = max(stop, start + 1)
             families = first[start : stop + 1]
             rows = slice(int(families[0]), int(families[-1]))
-            about = shapes[level - 1][start:stop], rule.shape_width, variances[level - 1][start:stop, None]
+            about = shapes[level - 1][start:stop], rule.shape_width, variances[level - 1][start:stop]
             shape, apart = rule.smooth(*about)
             shape = np.append(shape[:, : n_sizes - 1], shape[:, n_sizes - 1 :].sum(axis=1, keepdims=True), axis=1)
             if apart is not None:
@@ -111,7 +132,7 @@ def _of_families(
     expected = np.repeat(shape, sizes, axis=0) * levels.totals[level][rows, None]
     if apart is not None:
         apart = np.repeat(apart, sizes, axis=0)
-    mu, own = rule.deviating(counts, expected, apart, np.full((len(counts), 1), levels.own_variance[level]))
+    mu, own = rule.deviating(counts, expected, apart, levels.own_variances(level, rows, counts.shape[1]))
     wanted, found = (np.add.reduceat(np.where(own, 0.0, each), first[:-1]) for each in (expected, mu))
     scale = np.divide(wanted, found, out=np.zeros_like(found), where=found > 0)
     return np.where(own, mu, mu * np.repeat(scale, sizes, axis=0))

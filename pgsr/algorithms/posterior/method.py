@@ -92,9 +92,9 @@ class Posterior:
             cells.
 
     Shapes: any number of levels and sizes, any view, any split of epsilon that leaves a share for the leaves. Public
-    or noisy totals of regions, or the root's alone. Levels may have sizes of their own, with counts or cumulative
-    counts, a share for every level, and every region's public total (`rows`); intervals are then known of cumulative
-    counts alone, and draws are not offered.
+    or noisy totals of regions, or the root's alone. Levels may have sizes of their own, with any view, a share for
+    every level, and every region's public total (`rows`); intervals are then known where all regions are measured in
+    cumulative counts, and draws are not offered.
 
     Complexity: O(rounds x regions x sizes x width of the windows x steps with prior mass), a few dozen operations per
     cell where epsilon of the level is 1; the windows grow like 1 / epsilon. All cores.

@@ -270,11 +270,11 @@ class _Known:
 
     def variances(self, regions: slice, n_sizes: int) -> np.ndarray:
         """Give the variances of the noise in S, by size where it matters; shape (regions, 1 or n_sizes)."""
-        return _below(self.variance[regions], self.up_to[regions], n_sizes)
+        return infinite_from(self.variance[regions], self.up_to[regions], n_sizes)
 
     def own_variances(self, regions: np.ndarray, n_sizes: int) -> np.ndarray:
         """Give the variances of the noise in the regions' own counts, likewise."""
-        return _below(self.own_variance[regions], self.own_up_to[regions], n_sizes)
+        return infinite_from(self.own_variance[regions], self.own_up_to[regions], n_sizes)
 
     def shapes(self, means: np.ndarray) -> np.ndarray:
         """S of the inner regions, shape (inner regions, K + 1); of the root alone where it has no children."""
@@ -293,7 +293,7 @@ class _Known:
         return shapes
 
 
-def _below(variance: np.ndarray, up_to: np.ndarray, n_sizes: int) -> np.ndarray:
+def infinite_from(variance: np.ndarray, up_to: np.ndarray, n_sizes: int) -> np.ndarray:
     """Make variances infinite from the sizes `up_to` on; shape (regions, 1) where there are no such sizes."""
     if (up_to >= n_sizes).all():
         return variance[:, None]

@@ -105,10 +105,12 @@ class Uncertainty:
         """Tell whether intervals may be made: of cumulative counts, also beside ranks, or of counts alone.
 
         With sizes per level they are known of cumulative counts only: what a posterior of counts says of sums rests on
-        the estimated prior, whose errors no variance of a region alone tells.
+        the estimated prior, whose errors no variance of a region alone tells. Beside ranks nobody has checked them.
         """
         views = _views(measurement)
-        return _with_columns(views) or (views == {View.COUNTS} and measurement.sizes.equal)
+        if not measurement.sizes.equal:
+            return views == {View.CUMULATIVE}
+        return _with_columns(views) or views == {View.COUNTS}
 
     @classmethod
     def of(cls, measurement: Measurement, found: Marginals, prior: PooledPrior, centre: np.ndarray) -> "Uncertainty":

@@ -1,0 +1,249 @@
+"""Split views where levels have sizes of their own: what is measured, what it costs, both ends, and who refuses it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+from instances import random_tree, random_truth, scale
+from neighbours import PAIR
+from privacy_checks import check_losses, frozen
+
+from pgsr import (
+    ByGroups,
+    CountOfCounts,
+    Geometric,
+    Hierarchy,
+    Ledger,
+    Mechanism,
+    Noise,
+    PgsrError,
+    Problem,
+    Rho,
+    Seeded,
+    Split,
+    View,
+    metrics,
+)
+from pgsr.algorithms import METHODS, Matching, PooledPrior, Posterior, TwoStage
+from pgsr.algorithms.posterior.folded_prior import Levels
+from pgsr.algorithms.posterior.rows import marginal_tables
+from pgsr.intervals import band
+from pgsr.methods.method import Method, PostProcess
+from pgsr.noise import SplitByRoot, split_by
+from pgsr.noise.falling_shape import shape_of_noisy
+
+TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y")])
+TRUTH = CountOfCounts(TREE, [np.bincount(np.arange(n) ** 2 % 11 % 9, minlength=10) for n in (3, 9, 40, 0)], "levels")
+SIZES = (9, 7, 4)
+
+
+def test_values_are_those_of_the_definition() -> None:
+    """Without noise, against boxes of groups of min(h, K) members; K may be below T, or T be 0."""
+    rng, kinds = np.random.default_rng(4), set()
+    for i in range(scale(40, 400)):
+        truth = random_truth(rng, random_tree(rng), name=f"set {i}")
+        tree = truth.hierarchy
+        if tree.padded.any():
+            continue
+        sizes = tuple(sorted(rng.integers(0, truth.max_size + 1, tree.n_levels).tolist(), reverse=True))
+        split = Split(int(rng.integers(0, truth.max_size + 1)), None if i % 3 == 0 else int(rng.integers(1, 6)))
+        noisy = Geometric(split, 10**9, max_sizes=sizes).measure(truth, Seeded(i))
+        assert noisy.sizes.max_sizes == sizes
+        for region in range(tree.n_regions):
+            largest = sizes[int(tree.level_of[region])]
+            folded = np.minimum(np.repeat(np.arange(truth.max_size + 1), truth.counts[region]), largest).tolist()
+            view, total = noisy.view_of(region), len(folded)
+            assert view == split.on(largest)
+            kinds.add(type(view).__name__ if isinstance(view, Split) else view)
+            if isinstance(view, Split):
+                expected = naive.split_view(folded, view.threshold, view.ranks)
+            elif view is View.RANKED:
+                expected = sorted(folded)
+            else:
+                expected = [sum(size <= s for size in folded) for s in range(largest + 1)]
+            assert noisy.row(region).tolist() == expected
+            assert noisy.max_size_of(region) == largest
+            assert total == noisy.totals[region]
+    assert kinds == {"Split", View.RANKED, View.CUMULATIVE}
+
+
+@pytest.mark.assure("R6")
+@pytest.mark.parametrize(
+    "view", [Split(1), Split(2, 1), Split(0), (Split(3), Split(1)), ByGroups(1), View.RANKED], ids=repr
+)
+def test_losses_with_sizes_per_level(view: object, counted: Callable[[int, str], None]) -> None:
+    """Every pair of neighbours in small worlds, levels together: at most epsilon, and all of it for some pair."""
+    for sizes in ((4, 2), (3, 3), (4, 1)):
+        step = Geometric(view, "7/10", ("1/3", "2/3"), max_sizes=sizes)  # type: ignore[arg-type]
+        counted(check_losses(step, PAIR, (3, 1), 4), "neighbour pairs of split views with sizes per level")
+
+
+def test_from_k_on_it_is_the_cumulative_view_bit_by_bit() -> None:
+    """T >= K of every level, the same for all or one per level or region; other data sets of the same seed, too."""
+    rng = np.random.default_rng(5)
+    for i in range(10):
+        truth = CountOfCounts(TREE, rng.integers(0, 9, (4, 10)), f"set {i}")
+        plain = Geometric(View.CUMULATIVE, "3/4", max_sizes=SIZES).measure(truth, Seeded("ends"))
+        for view in (
+            Split(9),
+            Split(99, 3),
+            (Split(9), Split(8), Split(4)),
+            (Split(9), *[Split(7)] * 2, *[Split(5)] * 4),
+        ):
+            ours = Geometric(view, "3/4", max_sizes=SIZES).measure(truth, Seeded("ends"))
+            assert ours.view is View.CUMULATIVE
+            assert frozen(ours) == frozen(plain)
+
+
+def test_with_one_size_it_is_the_split_view_without() -> None:
+    plain = Geometric(Split(3), 1).measure(TRUTH, Seeded("one"))
+    assert frozen(Geometric(Split(3), 1, max_sizes=(9, 9, 9)).measure(TRUTH, Seeded("one"))) == frozen(plain)
+    assert plain.max_sizes is None
+
+
+def test_counts_with_sizes_of_their_own_are_measured_so() -> None:
+    ours, theirs = (
+        Geometric(Split(3), 1, max_sizes=sizes).measure(truth, Seeded("folded"))
+        for sizes, truth in ((None, TRUTH.folded(SIZES)), (SIZES, TRUTH))
+    )
+    assert frozen(ours) == frozen(theirs)
+    assert ours.max_sizes == SIZES
+    assert ours.view == Split(3)
+    assert [len(ours.row(region)) for region in range(7)] == [3 + n for n in TRUTH.totals]
+
+
+def test_thresholds_of_the_noisy_root_and_of_a_stand_in() -> None:
+    """The numbers of sizes below the last class that expect more than half a group; whole views from K on."""
+    step = Geometric(SplitByRoot(), 2, ("1/5", "2/5", "2/5"), max_sizes=SIZES)
+    for seed in range(5):
+        found = step.measure(TRUTH, Seeded(seed))
+        shape = shape_of_noisy(found.row(0), int(found.totals[0]))
+        assert found.view_of(0) is View.CUMULATIVE
+        for region in range(1, TREE.n_regions):
+            largest = found.max_size_of(region)
+            columns = sum(bool(found.totals[region] * p > 0.5) for p in shape[:largest])
+            assert found.view_of(region) == Split(columns).on(largest)
+    stand_in = CountOfCounts(Hierarchy.from_parents(["all"], [-1]), [TRUTH.counts[0]])
+    plain = split_by(Geometric(View.CUMULATIVE, 2), stand_in, TREE, TRUTH.totals)
+    given = split_by(Geometric(View.CUMULATIVE, 2, max_sizes=SIZES), stand_in, TREE, TRUTH.totals)
+    assert given.view == plain.view
+    assert given.max_sizes == SIZES
+    assert isinstance(given.view, tuple)
+    assert [given.measure(TRUTH, Seeded(0)).view_of(r) for r in range(7)] == [
+        view.on(SIZES[int(TREE.level_of[r])]) for r, view in enumerate(given.view) if isinstance(view, Split)
+    ]
+
+
+@pytest.mark.parametrize(
+    "post", [Matching(), Matching(partitions=True), Posterior(), Posterior(intervals=False)], ids=repr
+)
+def test_releases_satisfy_the_four_conditions(post: PostProcess) -> None:
+    rng = np.random.default_rng(73)
+    for i in range(scale(8, 100)):
+        truth = CountOfCounts(TREE, rng.integers(0, 6, (4, 10)) * (rng.random((4, 10)) < 0.5), f"set {i}")
+        views = tuple(Split(int(rng.integers(0, 9)), None if i % 2 else int(rng.integers(1, 9))) for _ in range(7))
+        view = (SplitByRoot(), Split(2), ByGroups(1), views)[i % 4]
+        result = Mechanism(Geometric(view, "1/2", max_sizes=SIZES), post).release(truth, Seeded("four", i))
+        assert result.certificate is not None
+        assert not any(result.certificate.violations.values())
+        assert result.estimate.sizes.max_sizes == SIZES
+        assert result.estimate.counts().totals.tolist() == truth.totals.tolist()
+        assert result.measurement is not None
+        whole = {result.measurement.view_of(region) for region in range(7)} == {View.CUMULATIVE}
+        known = isinstance(post, Posterior) and post.intervals and whole
+        assert (result.uncertainty is not None) == known  # beside ranks nobody has checked intervals
+
+
+@pytest.mark.parametrize("post", [Matching(), Posterior()], ids=repr)
+def test_without_noise_the_truth_comes_back(post: PostProcess) -> None:
+    for split in (Split(0), Split(2), Split(4, ranks=40), Split(5)):
+        found = Mechanism(Geometric(split, 10**9, max_sizes=SIZES), post).release(TRUTH, Seeded(0)).estimate
+        for ours, theirs in zip(found.counts().tables, TRUTH.folded(SIZES).tables, strict=True):
+            assert np.array_equal(ours, theirs)
+
+
+def test_the_posterior_of_one_size_is_that_of_split_views() -> None:
+    """The rows of all levels against the posterior of equal sizes; and the whole view's where T is K or more."""
+    for view in (Split(3), (View.CUMULATIVE, Split(5), Split(2, 20)), ByGroups(1)):
+        noisy = Geometric(view, 2).measure(TRUTH, Seeded("same"))
+        found = marginal_tables(noisy, 3, PooledPrior(), with_steps=False)
+        assert np.allclose(np.concatenate(found.means), Posterior().marginals(noisy).mean, atol=1e-6)
+    plain, whole = (Mechanism(Geometric(v, 1, max_sizes=SIZES), Posterior()) for v in (View.CUMULATIVE, Split(9)))
+    ours, theirs = (one.release(TRUTH, Seeded("whole")).estimate.values for one in (plain, whole))
+    assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+
+
+def test_counts_known_by_ranks_do_not_stand_out() -> None:
+    """Variances are infinite from the least threshold of a region and those below it on; a last class is none."""
+    levels = Levels(
+        Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]),
+        [np.array([9]), np.array([5, 4])],
+        [1.0, 1.0],
+        [4.0, 4.0],
+        [np.array([8]), np.array([3, 4])],
+    )
+    _, [of_root] = levels.shapes([np.ones((1, 10)), np.ones((2, 4))])
+    assert np.isfinite(of_root[0]).tolist() == [True] * 3 + [False] * 7
+    whole = replace(levels, up_to=[np.array([10]), np.array([4, 4])])
+    assert np.isfinite(whole.shapes([np.ones((1, 10)), np.ones((2, 4))])[1][0]).all()
+    assert np.isfinite(levels.own_variances(1, slice(0, 2), 4)).tolist() == [[True] * 3 + [False], [True] * 4]
+
+
+def test_few_large_groups_are_measured_better() -> None:
+    """A power law up to 400 at the states and to 1,000 at the nation: the mean error of the leaves over five draws."""
+    tree, rng = Hierarchy.from_parents(["US", *"abcd"], [-1] + [0] * 4), np.random.default_rng(5)
+    drawn = [np.minimum(np.floor((1 - rng.random(n)) ** (-1 / 1.2)), 1000).astype(int) for n in (700, 300) * 2]
+    truth = CountOfCounts(tree, [np.bincount(sizes, minlength=1001) for sizes in drawn], "power law")
+    errors = {}
+    for view in (View.CUMULATIVE, SplitByRoot()):
+        noise = Geometric(view, 1, shares=("1/10", "9/10"), max_sizes=(1000, 400))
+        draws = [Mechanism(noise, Posterior(intervals=False)).release(truth, Seeded("few", k)) for k in range(5)]
+        errors[view] = np.mean([metrics.emd(truth, draw.estimate)[1:].mean() for draw in draws])
+    whole, split = errors.values()
+    assert split < 0.8 * whole, errors
+
+
+def test_tables_figures_and_texts() -> None:
+    noisy = Geometric(Split(4, ranks=5), 1, max_sizes=SIZES).measure(TRUTH, Seeded("frame"))
+    assert len(noisy.to_frame()) == sum(len(noisy.row(region)) for region in range(7))
+    assert noisy.view == (Split(4, ranks=5), Split(4, ranks=5), View.CUMULATIVE)
+    assert np.size(noisy.plot(("US", "MI")).axes[0].lines[0].get_ydata()) == 8
+    assert "sizes 0..9 / 0..7 / 0..4" in repr(noisy)
+    by_rho = Noise(Split(3), Rho("1/2"), max_sizes=SIZES).measure(TRUTH, Seeded("rho"), Ledger(Rho("1/2")))
+    assert by_rho.max_sizes == SIZES
+    for values in (np.zeros((7, 10), np.int64), noisy.values):
+        with pytest.raises(PgsrError, match="give one table per level"):
+            replace(noisy, values=values, view=View.CUMULATIVE)
+
+
+def test_refusals() -> None:
+    noisy = Geometric(Split(3), 1, max_sizes=SIZES).measure(TRUTH, Seeded("gate"))
+    for entry in METHODS:
+        method = entry.method
+        if not isinstance(method, Method):
+            reason = method.supports(noisy)
+            if reason is None:
+                assert method.apply(noisy).estimate is not None
+                assert isinstance(method, Matching | Posterior)
+                continue
+            with pytest.raises(PgsrError, match=re.escape(reason)):
+                method.apply(noisy)
+    assert "leave max_sizes= out" in (TwoStage().supports(noisy) or "")
+    for state in (Problem.m_c, Problem.isotonic, Problem.m_h, band):
+        with pytest.raises(PgsrError, match=r"max_sizes|measurement is of Split\(3\)"):
+            state(noisy)
+    with pytest.raises(PgsrError, match="no medians and gives no draws"):
+        Posterior().marginals(noisy)
+    with pytest.raises(PgsrError, match="share of 0"):
+        Geometric(Split(3), 1, (0, "1/2", "1/2"), max_sizes=SIZES).measure(TRUTH, Seeded(0))
+    with pytest.raises(PgsrError, match="totals by level are public"):
+        Geometric(Split(3), 1, totals="noisy", max_sizes=SIZES).measure(TRUTH, Seeded(0))
+    with pytest.raises(
+        PgsrError, match=r"tables with sizes per level are those of counts .* not of \(View.COUNTS, Split"
+    ):
+        Geometric((View.COUNTS, Split(3), Split(3)), 1, max_sizes=SIZES).measure(TRUTH, Seeded(0))
+    with pytest.raises(PgsrError, match=r"not of Split\(3\); give View.COUNTS or View.CUMULATIVE"):
+        Geometric(Split(3), 1).noisy_tables(TRUTH.folded(SIZES), Seeded(0), "nation")
