@@ -9,6 +9,7 @@ from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.noise.step
+import pgsr.noise.vectors
 import pgsr.privacy.sensitivity
 from pgsr import CountOfCounts, Estimate, Geometric, Mechanism, Method, Totals, View
 from pgsr.algorithms import IsotonicFit, Matching, TreeProjection
@@ -34,7 +35,7 @@ def quantities_ignored(patch: MonkeyPatch) -> None:
 
 def without_size_0(patch: MonkeyPatch) -> None:
     """Cumulative counts from size 1, as the papers print them."""
-    patch.setattr(pgsr.noise.step, "cumulative", lambda counts: np.cumsum(counts) - counts[0])
+    patch.setattr(pgsr.noise.vectors, "cumulative", lambda counts: np.cumsum(counts) - counts[0])
 
 
 def clipped_at_the_mean_of_the_data(patch: MonkeyPatch) -> None:
@@ -45,7 +46,7 @@ def clipped_at_the_mean_of_the_data(patch: MonkeyPatch) -> None:
 
         return clip
 
-    around(patch, pgsr.noise.step, "ranked", clipped)
+    around(patch, pgsr.noise.vectors, "ranked", clipped)
 
 
 def group_in_two_leaves(patch: MonkeyPatch) -> None:
@@ -78,7 +79,7 @@ def views_by_true_sizes(patch: MonkeyPatch) -> None:
         def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Any:
             different = (truth.counts > 0).sum(axis=1)
             with MonkeyPatch.context() as inner:
-                around(inner, Geometric, "views_on", lambda f: lambda n, t, k, totals: f(n, t, k, different))
+                around(inner, Geometric, "views_on", lambda f: lambda n, t, k, _, *root: f(n, t, k, different, *root))
                 return measure(noise, truth, *rest)
 
         return measured
@@ -92,7 +93,12 @@ def views_by_exact_totals(patch: MonkeyPatch) -> None:
     def looking(measure: Callable) -> Callable:
         def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Any:
             with MonkeyPatch.context() as inner:
-                around(inner, Geometric, "views_on", lambda f: lambda n, t, k, totals: f(n, t, k, truth.totals))
+                around(
+                    inner,
+                    Geometric,
+                    "views_on",
+                    lambda f: lambda n, t, k, _, *r: f(n, t, k, truth.totals, *r),
+                )
                 return measure(noise, truth, *rest)
 
         return measured
@@ -131,7 +137,7 @@ def nothing_for_equal_cells(patch: MonkeyPatch) -> None:
 
 def rows_from_one_size_lower(patch: MonkeyPatch) -> None:
     """Begin rows of a split view at T - 1, so that boxes of that size are in a column and in a row."""
-    around(patch, pgsr.noise.step, "rows", lambda f: lambda counts, t, ranks: f(counts, max(0, t - 1), ranks))
+    around(patch, pgsr.noise.vectors, "rows", lambda f: lambda counts, t, ranks: f(counts, max(0, t - 1), ranks))
 
 
 def columns_to_one_size_higher(patch: MonkeyPatch) -> None:
@@ -140,19 +146,19 @@ def columns_to_one_size_higher(patch: MonkeyPatch) -> None:
     def beyond(columns: Callable) -> Callable:
         return lambda counts, t: columns(counts, t + 1)[1:] if t else columns(counts, t)
 
-    around(patch, pgsr.noise.step, "columns", beyond)
+    around(patch, pgsr.noise.vectors, "columns", beyond)
 
 
 def whole_sizes_as_rows(patch: MonkeyPatch) -> None:
     """Rank whole sizes beside the columns, not what lies beyond the threshold: boxes below it count twice."""
-    around(patch, pgsr.noise.step, "rows", lambda f: lambda counts, t, ranks: f(counts, 0, ranks))
+    around(patch, pgsr.noise.vectors, "rows", lambda f: lambda counts, t, ranks: f(counts, 0, ranks))
 
 
 def rows_of_groups_that_are_larger(patch: MonkeyPatch) -> None:
     """Measure as many rows as there are groups beyond the threshold, which is no public number."""
     around(
         patch,
-        pgsr.noise.step,
+        pgsr.noise.vectors,
         "rows",
         lambda f: lambda counts, t, ranks: f(counts, t, min(ranks, int(counts[t + 1 :].sum()))),
     )

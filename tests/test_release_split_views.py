@@ -509,9 +509,9 @@ def test_boxes_in_two_sets_or_in_none_are_found(bug):
 def test_a_folder_without_noise_on_ranks_is_refused(tmp_path, monkeypatch):
     """The release fails its own check, and a folder that was made past it fails the check of whoever reads it."""
     wanted = config(tmp_path, Kind.BOTTOM_UP, times=10, threshold=4)
-    both = step._parts
+    both = step.parts
     monkeypatch.setattr(
-        step, "_parts", lambda row, view: [part for part in both(row, view) if part[0] is not View.RANKED]
+        step, "parts", lambda row, view: [part for part in both(row, view) if part[0] is not View.RANKED]
     )
     with pytest.raises(ReleaseError, match="noise does not have the stated laws"):
         publish(wanted)
