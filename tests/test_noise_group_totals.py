@@ -9,7 +9,7 @@ from instances import random_tree, random_truth, scale
 from pgsr import CountOfCounts, Geometric, Hierarchy, Ledger, Mechanism, PgsrError, Problem, Seeded, Totals, View
 from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.noise.group_totals import noisy_totals
-from pgsr.noise.step import _vector
+from pgsr.noise.vectors import vector
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.laws.per_level import GeometricNoise
 
@@ -31,7 +31,7 @@ def test_sensitivities(counted):
         n_pairs += len(neighbours)
         for view in View:
             for other in neighbours:
-                change = np.abs(_vector(counts, view, total) - _vector(other, view, total)).sum()
+                change = np.abs(vector(counts, view, total) - vector(other, view, total)).sum()
                 worst[view] = max(worst[view], int(change))
     assert worst == {view: view.sensitivity for view in View}
     counted(n_pairs, "neighbour pairs with private groups")

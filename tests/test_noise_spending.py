@@ -13,7 +13,7 @@ from pgsr import ByGroups, Split, View
 from pgsr.data.split_view import AnyView
 from pgsr.errors import ProblemError
 from pgsr.noise import Noise
-from pgsr.noise.step import _vector
+from pgsr.noise.vectors import vector
 from pgsr.noise.view_rules import ViewRule, view_under
 from pgsr.privacy.accounting import Loss, PureEpsilon, Rho, rho_of_law
 from pgsr.privacy.laws import DoubleGeometric, Law
@@ -113,7 +113,7 @@ def between(one: World, other: World, rule: Rules, sizes: tuple[int, int], noisy
             # Views are chosen by public numbers of groups, or by noisy ones that turned out alike.
             view = view_under(rule[region] if isinstance(rule, tuple) else rule, K, int(ours.sum()))
             length = PADDED if noisy or view is View.RANKED else None
-            vectors = [_vector(row, view, length) for row in (ours, theirs)]
+            vectors = [vector(row, view, length) for row in (ours, theirs)]
             changes.append((view, level, absolute(*vectors)))
             if noisy:
                 changes.append((view, 2, absolute(*(np.array([row.sum()]) for row in (ours, theirs)))))
