@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import count
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -73,22 +74,19 @@ class Frame:
             >>> Frame.of({"state": ["MI", None, "GA", "MI"]}).codes("state")
             (array([ 0, -1,  1,  0]), ['MI', 'GA'])
         """
-        values, missing = self._values(name)
-        number: dict[Any, int] = {}
+        array, missing = self._values(name)
+        values = array.tolist()
+        number = dict(zip(dict.fromkeys(values), count()))
         code = np.full(self.n_rows, -1, np.int64)
-        if values.dtype.kind == "O":
-            code[~missing] = [number.setdefault(value, len(number)) for value in values.tolist()]
-        else:
-            found, first, where = np.unique(values, return_index=True, return_inverse=True)
-            order = np.argsort(first)
-            number = {value: place for place, value in enumerate(found[order].tolist())}
-            code[~missing] = np.argsort(order)[where]
+        code[~missing] = np.fromiter(map(number.__getitem__, values), np.int64, len(values))
         code[code == number.get("", -2)] = -1
+        if set(map(type, number)) in ({str}, {int}):
+            return code, list(map(str, number))
         if len(kinds := {_kind(value) for value in number}) > 1:
             raise TableError(f"column {name!r} mixes kinds of values, {_listed(kinds)}; convert it")
         if not all(float(value).is_integer() for value in number if isinstance(value, float | Decimal)):
             raise TableError(f"column {name!r} names regions and holds fractions; give text or whole numbers")
-        return code, [_text(value) for value in number]
+        return code, list(map(_text, number))
 
     def numbers(self, name: str) -> np.ndarray:
         """Read a column of numbers as int64, or as float64 with NaN where one is missing; shape (rows,).
@@ -132,7 +130,7 @@ class Frame:
             values = np.asarray(values)[~missing]
         # NaN is a number to Polars and NumPy, and means none here.
         absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
-        if values.dtype.kind == "O":
+        if values.dtype.kind == "O" and not set(map(type, values)) <= {str, int}:
             absent = np.fromiter(map(_is_missing, values), bool, len(values))
         missing[np.flatnonzero(~missing)[absent]] = True
         return values[~absent], missing
