@@ -107,7 +107,7 @@ class LearnedPrior:
         deviations: d, shape (regions, j); of the root 0.
         penalties: lambda, one per block.
         own_penalties: tau, shape (levels, blocks).
-        log_evidence: of every region before the last step; 0 of those that were not measured.
+        log_evidence: of every region before the last step, or as its user replaced it; 0 of those not measured.
 
     Complexity: a step takes a forward-backward pass and O(sizes x J + J j (J + j)) operations per region.
     """

@@ -380,8 +380,12 @@ class Posterior:
         for _ in range(self.learning):
             learned.step(deadline)
         for family, mu, kept in given.families():
-            if not learned.is_better(family, log_evidence):
-                continue
+            regions = [r for r in range(family.start, family.stop) if r in given.evidence]
+
+            def compare(region: int, start=family.start, mu=mu, kept=kept) -> None:
+                deadline.check("no posterior of all regions")
+                found = learned.marginals(region, mu[region - start], kept[region - start], ROUGH_BORDER)
+                learned.log_evidence[region] = found.log_evidence
 
             def improve(region: int, start=family.start, mu=mu, kept=kept) -> None:
                 deadline.check("no posterior of all regions")
@@ -389,7 +393,9 @@ class Posterior:
                 given.mean[region], given.variance[region] = found.mean, found.variance
                 keep(region, found)
 
-            Threads()(improve, [r for r in range(family.start, family.stop) if r in given.evidence])
+            Threads()(compare, regions)  # the last step may have been one too far
+            if learned.is_better(family, log_evidence):
+                Threads()(improve, regions)
 
     def __repr__(self) -> str:
         defaults = Posterior()
