@@ -45,6 +45,7 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
         yield _timed(repr(method), lambda method=method: _solve_toys(method))
     if methods is None:
         yield _timed("draws of the posterior", _draw)
+        yield _timed("learned priors", lambda: _solve_toys(algorithms.Posterior(learning=1)))
         yield _timed("posterior of a tree", _sample_a_tree)
         yield _timed("lower bounds", lambda: lower_bound([1, 1], 1))
         yield _timed("sizes per level", solve_levels)

@@ -88,7 +88,7 @@ def exported(package: str) -> tuple[str, ...]:
 
 def _source(package: str, name: str) -> str:
     """The path of an exported thing in the file that defines it."""
-    for statement in _parsed(package).body:
+    for statement in ast.walk(_parsed(package)):
         if isinstance(statement, ast.ImportFrom) and name in {alias.name for alias in statement.names}:
             module = str(statement.module)
             is_package = module != package and (_folder(module) / "__init__.py").exists()

@@ -80,7 +80,8 @@ def _imported(module: str, path: Path, body: list[ast.stmt]) -> set[str]:
     """Collect the names that statements of a module import, and the packages that contain them."""
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     names: list[str] = []
-    if path.name == "__init__.py" and any("__getattr__" in _defined(statement) for statement in body):
+    lazy = [each for each in body if "__getattr__" in _defined(each)]
+    if path.name == "__init__.py" and any(not _says_what_it_imports(each) for each in lazy):
         # Names come from anywhere in the package, so all of it counts.
         below = [each.relative_to(path.parent).with_suffix("").parts for each in path.parent.rglob("*.py")]
         names += [".".join((*package, *parts)).removesuffix(".__init__") for parts in below]
@@ -92,6 +93,11 @@ def _imported(module: str, path: Path, body: list[ast.stmt]) -> set[str]:
             above = package[: len(package) + 1 - node.level] if node.level else []
             names += [".".join([*above, *filter(None, [node.module]), alias.name]) for alias in node.names]
     return {part for name in names for part in accumulate(name.split("."), "{}.{}".format)}
+
+
+def _says_what_it_imports(lazy: ast.stmt) -> bool:
+    """Say whether a `__getattr__` of a module names what it imports, in statements of its own."""
+    return isinstance(lazy, ast.FunctionDef) and any(isinstance(node, ast.ImportFrom) for node in ast.walk(lazy))
 
 
 def _reached(body: list[ast.stmt], identity: str) -> list[ast.stmt]:

@@ -141,7 +141,7 @@ class Terms(StatedTerms):
             >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
             >>> terms = Terms("demo", 6, "1", "bottom_up", view="split", stand_in=StandIn([0, 60, 30, 8, 1, 0, 1]))
             >>> terms.resolved(tree, np.array([100, 90, 10])).threshold
-            (6, 4, 3)
+            (6, 5, 4)
         """
         if self.view is not Measured.SPLIT or isinstance(self.threshold, int):
             return self
