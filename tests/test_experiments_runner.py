@@ -295,7 +295,7 @@ def test_memory_of_a_cell_is_its_own(tmp_path):
     own = frame["own_mb"].fillna(0).tolist()
     assert 70 < own[1] < 110
     assert max(own[0], own[2]) < 20
-    assert frame["peak_mb"].min() > 50
+    assert frame["peak_mb"].min() > 30, "Python with NumPy"
 
 
 @pytest.mark.drawn(2, pool="a cell in a process of its own")
