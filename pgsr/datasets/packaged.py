@@ -136,7 +136,7 @@ class Packaged:
 
     @property
     def declared(self) -> tuple[int, int, int, int]:
-        """What `found` must find."""
+        """The numbers that `found` must find."""
         return self.groups, self.entities, self.largest, self.left_out
 
     @property

@@ -42,7 +42,7 @@ class extra:
 
 
 class extra_of_command(extra):
-    """The same for what a command line imports before it can print a sentence: prints it and ends with exit code 2."""
+    """Import what a command line needs; where a package is absent, print which extra brings it and exit with code 2."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -65,7 +65,7 @@ class Reconciled:
 
     @property
     def certificate(self) -> Certificate:
-        """What is proved: violations, objective and bound of the stated problem."""
+        """The proof of the answer: violations, objective and bound of the stated problem."""
         assert self.result.certificate is not None, "every answer has one"
         return self.result.certificate
 
@@ -110,7 +110,7 @@ class Reconciled:
 
     @cached_property
     def diagnostics(self) -> "pd.DataFrame":
-        """What was off before and what was changed, a row per level; `LevelDiagnostics` says what the columns are."""
+        """The violations before and the changes made, a row per level; `LevelDiagnostics` explains the columns."""
         with extra("release"):
             import pandas as pd
 

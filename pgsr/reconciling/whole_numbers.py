@@ -45,7 +45,7 @@ class WholeNumbers:
 
     @property
     def halves(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """The same as `links`, where a whole value is measured twice with half its weight: both weights are above 0."""
+        """The `links`, with a whole value measured twice at half its weight, so that both weights are above 0."""
         (first, first_w), (second, second_w) = self.links
         whole = second_w == 0
         half = np.where(whole, first_w // 2, second_w)

@@ -87,7 +87,7 @@ class Choice:
 
     @property
     def mark(self) -> str:
-        """What tells it from the others, behind its name: " (configured)", " (searched)" or nothing."""
+        """The words behind a choice's name that tell it from others: " (configured)", " (searched)" or none."""
         return " (configured)" if self.configured else " (searched)" if self.searched else ""
 
     def __str__(self) -> str:

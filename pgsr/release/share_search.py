@@ -58,7 +58,7 @@ class ChosenShares:
 
     @property
     def ratios(self) -> np.ndarray:
-        """The same over `least`; shape (levels,)."""
+        """The expected errors, divided by the least ones, `least`; shape (levels,)."""
         return _ratios(self.expected, self.least)
 
     @property

@@ -108,7 +108,7 @@ def _large(measurement: Measurement, region: int, size: int, reach: int) -> int:
 
 
 class _Reach:
-    """What a noisy value is above the exact one with a chance of `DOUBT` divided by the number of regions at most."""
+    """Find how far a noisy value exceeds the exact one with a chance of at most `DOUBT` / (number of regions)."""
 
     def __init__(self, measurement: Measurement) -> None:
         self._measurement = measurement

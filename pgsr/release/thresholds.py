@@ -54,7 +54,7 @@ class StandIn:
 
     @property
     def fields(self) -> dict[str, object]:
-        """What a manifest says of it."""
+        """The fields of a manifest about the stand-in."""
         return {"counts": list(self.counts), "factor": str(exact(self.factor))}
 
     def folded(self, max_size: int) -> "StandIn":

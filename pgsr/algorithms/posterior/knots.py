@@ -8,7 +8,7 @@ FIRST, APART = 12, 0.08
 """Knots lie at every size up to `FIRST`, then `APART` apart, relative to the size; "K or more" is one by itself."""
 
 OWN_FIRST, OWN_APART = 8, 0.3
-"""The same of the knots of deviations, which are some of these."""
+"""Knots of deviations, some of those of the shape, lie at every size up to `OWN_FIRST`, then `OWN_APART` apart."""
 
 BLOCK, OWN_BLOCK = 8, 6
 """Differences that share a penalty, of shapes and of deviations."""
