@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 from pgsr.experiments.engine.experiment import ExperimentError
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.fioretto2019 import published as fioretto
+from pgsr.experiments.ours import coverage
 from pgsr.experiments.ours.benchmark import tables as benchmark_tables
+from pgsr.experiments.ours.coverage_strata import ABOVE_1, strata
 from pgsr.experiments.ours.every_release import ARMS, EPSILONS
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report import benchmark_record
@@ -225,6 +227,30 @@ def _worst_cases(errors: LevelErrors) -> str:
     return "\n".join(lines)
 
 
+def _x3(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
+    """Write how often intervals held, a row per arm: where sd > 1 by level, and in the strata one by one."""
+    found = list(strata(frame))
+    lines = ["| release | root | middle | leaves | strata | below 87 % | lowest |", f"|---|{'--:|' * 6}"]
+    for arm in coverage.ARMS:
+        ours = [each for each in found if each.arm == arm.label]
+        last = {each.data: max(row.level for row in ours if row.data == each.data) for each in ours}
+        wide = [each for each in ours if each.deviation in ABOVE_1]
+        parts = ([each for each in wide if _place(each.level, last[each.data]) == place] for place in (0, 1, -1))
+        held = (
+            f"{100 * sum(each.share * each.n for each in p) / sum(each.n for each in p):.1f} %" if p else ""
+            for p in parts
+        )
+        judged = sorted(each.share for each in ours if each.n >= coverage.ENOUGH)
+        below = sum(share < coverage.LEAST for share in judged)
+        lines.append(f"| {arm.label} | {' | '.join(held)} | {len(judged)} | {below} | {100 * judged[0]:.1f} % |")
+    yield "held", "\n".join(lines)
+
+
+def _place(level: int, last: int) -> int:
+    """Give 0 for the root, -1 for the leaves and 1 for what lies between."""
+    return -1 if level == last else min(level, 1)
+
+
 def _gain(place: LevelErrors) -> float:
     """Tell by which part the best posterior release errs less than the best of all others."""
     ours = min(row.mean for row in place if row.arm.startswith("posterior"))
@@ -258,8 +284,8 @@ def _written(mean: float | None, bold: bool) -> str:
     return f"**{text}**" if bold else text
 
 
-OF_EXPERIMENTS = {"K2": _k2, "K8": _k8, "PG4": _pg4, "X1": _x1, "X2": _x2, "B1": benchmark_tables.of_results}
+OF_EXPERIMENTS = {"K2": _k2, "K8": _k8, "PG4": _pg4, "X1": _x1, "X2": _x2, "X3": _x3, "B1": benchmark_tables.of_results}
 """What is computed from the cells of an experiment."""
 
-WAITING = {"B1": benchmark_tables.OF_RESULTS}
+WAITING = {"B1": benchmark_tables.OF_RESULTS, "X3": ("held",)}
 """The names of tables that pages quote before results are published."""

@@ -22,7 +22,14 @@ from pgsr.experiments.kuo2018 import (
     weighting,
 )
 from pgsr.experiments.liu2022 import errors, relations, scaling, settings
-from pgsr.experiments.ours import every_release, exact_optima, known_priors, laws_and_units, synthetic_populations
+from pgsr.experiments.ours import (
+    coverage,
+    every_release,
+    exact_optima,
+    known_priors,
+    laws_and_units,
+    synthetic_populations,
+)
 from pgsr.experiments.ours.benchmark import experiment as benchmark
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -44,6 +51,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     headline.EXPERIMENT,
     exact_optima.EXPERIMENT,
     every_release.EXPERIMENT,
+    coverage.EXPERIMENT,
     laws_and_units.EXPERIMENT,
     synthetic_populations.EXPERIMENT,
     known_priors.EXPERIMENT,

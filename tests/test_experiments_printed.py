@@ -69,6 +69,7 @@ WITHOUT = {
     "B1": "other authors' numbers are of data that are not here",
     "X1": "ours, of no paper",
     "X2": "ours, of no paper",
+    "X3": "ours, of no paper",
     "X4": "ours, of no paper",
     "X5": "ours, of no paper",
     "X6": "ours, of no paper",

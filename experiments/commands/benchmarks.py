@@ -23,16 +23,13 @@ from pgsr.experiments.benchmarks import (
 from pgsr.experiments.benchmarks import draws as many_draws
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
 from pgsr.experiments.benchmarks.interval_coverage import Coverage
-from pgsr.experiments.benchmarks.national_coverage import DATA, LEAST, NationalCoverage, in_words, judged
 from pgsr.experiments.benchmarks.variants import KEYS, chosen
 from pgsr.experiments.commands.app import app, console_for_tables
-from pgsr.experiments.engine.experiment import ExperimentError
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report import markdown
 from pgsr.experiments.report.items import all_items, beyond, counted, item_blocks
 from pgsr.privacy.budget import exact
-from pgsr.release import Kind
 
 
 @app.command(
@@ -246,41 +243,6 @@ def coverage(
         found = asked.measure(lambda done, total: bar.update(task, completed=done, total=total))
     found.to_csv(out / "coverage.csv", index=False)
     console_for_tables().print(f"table  {out / 'coverage.csv'}", highlight=False)
-
-
-@app.command(
-    epilog="Examples:  python -m pgsr.experiments national-coverage --mechanism m_h --releases 100  |  "
-    "python -m pgsr.experiments national-coverage --mechanism posterior --shares 1/12,0,11/12"
-)
-def national_coverage(
-    mechanism: Annotated[Kind, typer.Option(help="Mechanism of the releases.")] = Kind.POSTERIOR,
-    data: Annotated[str, typer.Option(help=f"The population: {', '.join(DATA)}.")] = "census",
-    epsilon: Annotated[str, typer.Option(help="Total epsilon of every release, as '1' or '1/10'.")] = "1",
-    shares: Annotated[str | None, typer.Option(help="Shares of epsilon by level, root first, as 1/12,0,11/12.")] = None,
-    releases: Annotated[int, typer.Option(help="Releases of the population.", min=1)] = 20,
-    replicates: Annotated[int, typer.Option(help="Replicates of the bootstrap of every release.", min=20)] = 200,
-    out: Annotated[Path, typer.Option(help="Folder for the tables (CSV).")] = Path("results/national_coverage"),
-) -> None:
-    """Measure how often the intervals of a national release hold the truth, stratum by stratum; a rerun continues."""
-    writable(out)
-    if data not in DATA:
-        raise ExperimentError(f"the population {data!r} is unknown; write one of {', '.join(DATA)}")
-    split = None if shares is None else tuple(shares.split(","))
-    asked = NationalCoverage(data, mechanism, epsilon, releases, replicates, split)
-    with Progress(console=console_for_tables(), transient=True) as bar:
-        task = bar.add_task("releasing")
-        found = asked.measure(out, lambda done, total: bar.update(task, completed=done, total=total))
-    found.to_csv(out / f"{asked.name}.csv", index=False)
-    worst = judged(found).head(20)
-    if len(worst):
-        table, words = in_words(worst)
-        print_frame(
-            console_for_tables(), table, f"Strata of at least {LEAST:,} cells, those with the lowest coverage first"
-        )
-        console_for_tables().print(words, highlight=False)
-    else:
-        console_for_tables().print(f"no stratum has {LEAST:,} cells; give more --releases", highlight=False)
-    console_for_tables().print(f"table  {out / f'{asked.name}.csv'}", highlight=False)
 
 
 @app.command(

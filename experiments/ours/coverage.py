@@ -1,0 +1,252 @@
+"""The experiment X3: how often intervals of 90 % hold the truth, stratum by stratum, in worlds and on data.
+
+A level of 90 % that holds on average over all cells may fail where it matters, so cells are put into strata by what a
+reader of a release sees (`coverage_strata`). In worlds every replicate draws a truth of its own.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pgsr import CountOfCounts, Result, Seeded, View
+from pgsr.algorithms import Posterior, TreeProjection
+from pgsr.algorithms.posterior.uncertainty import Uncertainty
+from pgsr.comparison.comparing import ANSWERED
+from pgsr.datasets.worlds import World, WorldKind
+from pgsr.errors import TooLargeError
+from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
+from pgsr.experiments.engine.release_record import Record, released, result_record
+from pgsr.experiments.engine.verdicts import Judgement, Verdict, at_most, not_judged, worst
+from pgsr.experiments.fioretto2019.data import FLIGHTS
+from pgsr.experiments.ours import arms as noise
+from pgsr.experiments.ours.coverage_strata import ABOVE_1, VIEWS, Stratum, counted, strata, transform
+from pgsr.experiments.ours.every_release import CENSUS_1_000, CENSUS_10_000, HAWAIIAN, TAXI_REAL
+from pgsr.experiments.ours.known_priors import WORLDS
+from pgsr.figures.drawing import LEVELS, finish, head, legend_below, level_name, new_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+LEVEL = 0.9
+LEAST, MOST, APART = 0.87, 0.94, 0.03
+"""The least share that is to hold in a stratum, the largest on average, and how far transforms may be from `LEVEL`."""
+
+ENOUGH = 500
+"""The number of cells from which on a stratum is judged."""
+
+REPLICATES = 50
+"""Releases of every release, for the bootstrap."""
+
+LARGEST_ERROR = 2**15 - 1
+"""The largest error of a cell that 16 bits hold."""
+
+_LEARNED = Posterior(learning=6)
+BOOTSTRAP = Arm("M_H, equal shares, bootstrap", partial(noise.equal_shares, View.COUNTS), TreeProjection())
+ARMS = (
+    Arm("posterior, equal shares", noise.CUMULATIVE_EQUAL, Posterior()),
+    Arm("posterior, leaf-heavy", noise.CUMULATIVE_LEAF_HEAVY, Posterior()),
+    Arm("posterior, leaves only", noise.CUMULATIVE_LEAVES_ONLY, Posterior()),
+    Arm("posterior, split, leaves mostly", noise.SPLIT_LEAVES_MOSTLY, Posterior()),
+    Arm("posterior, learned prior, leaves only", noise.CUMULATIVE_LEAVES_ONLY, _LEARNED),
+    Arm("posterior, learned prior, split, leaves mostly", noise.SPLIT_LEAVES_MOSTLY, _LEARNED),
+    BOOTSTRAP,
+)
+
+
+def measure(trial: Trial) -> Record:
+    """Count by stratum how many intervals of a release hold the truth, and how many transforms are in their middle.
+
+    Intervals of a posterior are its own. Others are symmetric bootstrap intervals of counts, which know no transform:
+    the 0.9-quantile of how far releases of the release are from it.
+    """
+    truth = trial.truth
+    if isinstance(truth, World):
+        truth = truth.draw(trial.cell.replicate)
+        trial = replace(trial, truth=truth)
+    result = released(trial)
+    record = result_record(result)
+    if result.status not in ANSWERED:
+        return record | {"levels": {}}
+    levels = _of_posterior(trial, result) if trial.arm.label != BOOTSTRAP.label else _of_bootstrap(trial, result)
+    return record | {"levels": levels}
+
+
+def _of_posterior(trial: Trial, result: Result) -> dict[str, list[float]]:
+    assert isinstance(result.uncertainty, Uncertainty), "a posterior knows that of the views that arms measure"
+    truth, found = trial.truth, {}
+    for view in VIEWS:
+        interval, reach = result.intervals(LEVEL, view), result.uncertainty.reach(view)
+        low, high = np.asarray(interval.lower), np.asarray(interval.upper)
+        true = truth.counts if view is View.COUNTS else np.cumsum(truth.counts, axis=1)
+        uniforms = np.random.default_rng([trial.cell.replicate, VIEWS.index(view)]).random(true.shape)
+        away = transform(true, (reach.low + reach.high) / 2, reach.sd, uniforms)
+        found |= counted(truth, view, low, high, np.asarray(reach.sd), away <= LEVEL)
+    return found
+
+
+def _of_bootstrap(trial: Trial, result: Result) -> dict[str, list[float]]:
+    estimate = result.estimate.counts()
+    half, sd = _errors(trial, CountOfCounts(estimate.hierarchy, estimate.counts, "released"))
+    low, high = np.maximum(estimate.counts - half, 0), estimate.counts + half
+    return counted(trial.truth, View.COUNTS, low, high, sd, None)
+
+
+def _errors(trial: Trial, of: CountOfCounts) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the 0.9-quantile of how far replicates are from the release, and their deviation, cell by cell.
+
+    Raises:
+        TooLargeError: a replicate is further away than 16 bits hold, which are half the memory of 32.
+    """
+    away, mechanism = np.empty((REPLICATES, *of.counts.shape), np.int16), trial.mechanism
+    for inner in range(REPLICATES):
+        source = Seeded(f"inner {trial.cell.key}", inner)
+        errors = mechanism.release(of, source).estimate.counts().counts - of.counts
+        if max(int(errors.max()), -int(errors.min())) > LARGEST_ERROR:
+            raise TooLargeError(
+                f"a replicate is off by more than {LARGEST_ERROR:,} groups in a cell; measure a larger epsilon"
+            )
+        away[inner] = errors
+    half, sd = np.empty(of.counts.shape, np.int64), np.empty(of.counts.shape)
+    rank = int(np.ceil(LEVEL * (REPLICATES - 1)))
+    for region in range(len(half)):  # region by region: small enough for the cache
+        errors = np.ascontiguousarray(away[:, region].T)
+        half[region] = np.partition(np.abs(errors), rank, axis=1)[:, rank]
+        sd[region] = errors.std(axis=1)
+    return half, sd
+
+
+def memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
+    """Estimate the peak memory in bytes: libraries, tables of a posterior with intervals, and bootstrap replicates."""
+    del parameters
+    cells = data.n_regions * (data.max_size + 1)
+    return 400_000_000 + cells * (300 + (2 * REPLICATES if arm.label == BOOTSTRAP.label else 0))
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw a column per data set and a row per epsilon: the share that holds where sd > 1, and the lowest stratum."""
+    found = list(strata(frame))
+    names, epsilons = _values(found, "data"), sorted(_values(found, "epsilon"), reverse=True)
+    figure = new_figure(max(7.5, 3 + 1.9 * len(names)), 0.35 * len(ARMS) * len(epsilons) + 2.2)
+    grid = figure.subplots(len(epsilons), len(names), squeeze=False)
+    for axes, (epsilon, name) in zip(grid.flat, product(epsilons, names), strict=True):
+        here = [each for each in found if each.data == name and each.epsilon == epsilon and each.deviation in ABOVE_1]
+        n_levels = 1 + max((each.level for each in here), default=0)
+        for level, (place, arm) in product(range(n_levels), enumerate(ARMS)):
+            part = [each for each in here if each.arm == arm.label and each.level == level]
+            look = LEVELS[2 if n_levels == 2 and level == 1 else level]
+            if part:
+                held = sum(sum(each.held.values()) for each in part) / sum(each.n for each in part)
+                label = level_name(level, n_levels) if not place else None
+                axes.plot([held], [place], linestyle="", markersize=5, label=label, **look.marks)
+            if judged := [each.share for each in part if each.n >= ENOUGH]:
+                axes.plot([min(judged)], [place], linestyle="", marker="|", markersize=9, color=look.colour)
+        for at, style in ((LEAST, ":"), (LEVEL, "-"), (MOST, ":")):
+            axes.axvline(at, color="#555555", linewidth=0.8, linestyle=style)
+        labels = [arm.label for arm in ARMS] if name == names[0] else [""] * len(ARMS)
+        axes.set_yticks(range(len(ARMS)), labels)
+        axes.set_ylim(len(ARMS) - 0.5, -0.5)
+        axes.set_xlim(min(0.7, axes.get_xlim()[0]), 1.01)
+        finish(axes, "share held", "", f"{name}\nepsilon {epsilon:g}")
+        axes.grid(axis="x", color="#e5e5e5")
+    legend_below(figure, grid[0], 4)
+    head(
+        figure,
+        f"X3: share of 90 % intervals that hold the truth, where sd > 1; bar: the lowest stratum of {ENOUGH} cells or "
+        f"more; lines: {100 * LEAST:g} %, {100 * LEVEL:g} %, {100 * MOST:g} %",
+    )
+    return figure
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge for every arm its strata one by one, the mean over them, and its transforms."""
+    found = list(strata(frame))
+    return [
+        verdict
+        for arm in ARMS
+        if (ours := [each for each in found if each.arm == arm.label])
+        for verdict in (_in_every_stratum(arm, ours), _on_average(arm, ours), *_transforms(arm, ours))
+    ]
+
+
+def _in_every_stratum(arm: Arm, found: list[Stratum]) -> Verdict:
+    """Judge whether the interval holds often enough in every stratum, and name the one in which it does least."""
+    claim = f"{arm.label}: 90 % intervals hold the truth in at least {100 * LEAST:g} % of the cells of every stratum"
+    large = sorted((each for each in found if each.n >= ENOUGH), key=lambda each: each.share)
+    if not large:
+        return Verdict(claim, "all", not_judged(f"no stratum has {ENOUGH} cells"), "")
+    low = sum(each.share < LEAST for each in large)
+    words = f"{low} of {len(large)} strata are below; the lowest {100 * large[0].share:.1f} % ({large[0]})"
+    return Verdict(claim, "all", worst(_missed(each) for each in large), words)
+
+
+def _missed(stratum: Stratum) -> Judgement:
+    shares = {r: 1 - stratum.held[r] / n for r, n in stratum.cells.items() if n}
+    return at_most(shares, 1.0, 1 - LEAST)
+
+
+def _on_average(arm: Arm, found: list[Stratum]) -> Verdict:
+    """Judge whether intervals are no wider than they need to be where sd > 1, by data set and epsilon."""
+    claim = f"{arm.label}: 90 % intervals hold the truth in at most {100 * MOST:g} % of all cells with sd above 1"
+    shares = _shares_above_1(found, lambda each: each.held)
+    words = _listed(shares)
+    return Verdict(claim, "all", worst(at_most(by, 1.0, MOST) for by in shares.values()), words)
+
+
+def _transforms(arm: Arm, found: list[Stratum]) -> Iterable[Verdict]:
+    """Judge whether transforms lie in their middle part as often as they should; nothing of a bootstrap."""
+    shares = _shares_above_1([each for each in found if each.inside], lambda each: each.inside)
+    if shares:
+        claim = f"{arm.label}: where sd > 1, {100 * (LEVEL - APART):g} to {100 * (LEVEL + APART):g} % of transforms "
+        claim += f"are in the middle {100 * LEVEL:g} %"
+        words = _listed(shares)
+        away = ({r: abs(share - LEVEL) for r, share in by.items()} for by in shares.values())
+        yield Verdict(claim, "all", worst(at_most(by, 1.0, APART) for by in away), words)
+
+
+def _shares_above_1(found: list[Stratum], of: Any) -> dict[tuple[str, float], dict[int, float]]:
+    """Divide what was counted by the cells, where sd > 1; by data set and epsilon, then by replicate."""
+    sums: dict[tuple[str, float], dict[int, np.ndarray]] = {}
+    for each in found:
+        if each.deviation in ABOVE_1:
+            by = sums.setdefault((each.data, each.epsilon), {})
+            for replicate, n in each.cells.items():
+                by[replicate] = by.get(replicate, np.zeros(2)) + np.array([of(each)[replicate], n])
+    return {at: {r: part[0] / part[1] for r, part in by.items() if part[1]} for at, by in sums.items()}
+
+
+def _listed(shares: Mapping[tuple[str, float], Mapping[int, float]]) -> str:
+    means = {at: 100 * float(np.mean([*by.values()])) for at, by in shares.items()}
+    return "; ".join(f"{name}, epsilon {epsilon:g}: {mean:.1f} %" for (name, epsilon), mean in means.items())
+
+
+def _values(found: list[Stratum], name: str) -> list[Any]:
+    return list(dict.fromkeys(getattr(each, name) for each in found))
+
+
+_DATA = (TAXI_REAL, CENSUS_10_000, FLIGHTS, HAWAIIAN, *WORLDS.values())
+_ALL = Scale(_DATA, (Fraction(1, 10), Fraction(1)), replicates=5, time_limit=1_200)
+
+EXPERIMENT = Experiment(
+    id="X3",
+    title="Coverage of intervals",
+    part="beyond the papers",
+    question="How often do intervals of 90 % hold the truth, whatever cells one looks at?",
+    arms=ARMS,
+    profiles={
+        Profile.SMOKE: Scale((WORLDS[WorldKind.SPARSE],), (Fraction(1),), replicates=2, time_limit=60),
+        Profile.QUICK: replace(_ALL, data=(FLIGHTS, WORLDS[WorldKind.HOUSEHOLD]), time_limit=120),
+        Profile.REDUCED: _ALL,
+        Profile.PAPER: replace(_ALL, data=(*_DATA, CENSUS_1_000), replicates=30),
+    },
+    plot=plot,
+    verdicts=verdicts,
+    measure=measure,
+    memory=memory,
+    seed="X3: coverage of intervals, first used in this experiment",
+)
