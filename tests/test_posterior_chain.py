@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded
+from pgsr.algorithms import Posterior
 from pgsr.algorithms.posterior import Evidence
 from pgsr.algorithms.posterior.likelihood import Likelihood
 from pgsr.algorithms.posterior.misfit import WIDE_SHAPE
@@ -264,6 +266,15 @@ def test_both_ends_of_the_threshold_are_the_plain_views(law: Law) -> None:
         about = plain.pilot().astype(float), np.full(8, 9.0), mu, shapes, 1e-9
         for name, value in vars(plain.marginals(*about)).items():
             assert np.array_equal(value, getattr(other.marginals(*about), name))
+
+
+def test_the_evidence_of_rows_is_counted_from_states_nearby() -> None:
+    """Half of the noisy rows of 20,000 groups of one size are above it, and the regression of all of them is not."""
+    truth = CountOfCounts(Hierarchy.from_parents(["US"], [-1]), [[0, 30, 20_000, 9, 4, 1, 0, 2]])
+    measurement = Geometric(Split(1), "1/10", totals="regions").measure(truth, Seeded("anchor"))
+    evidence = Evidence.of(measurement, 0)
+    found = Posterior().marginals(measurement)
+    assert (np.abs(evidence._anchor - found.mean[0]) < 2_000).all()
 
 
 def test_a_prior_that_contradicts_the_noisy_values_gives_way() -> None:

@@ -1,6 +1,7 @@
 """The evidence about one region: its noisy values, and what they weigh."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -154,7 +155,6 @@ class Evidence:
         from pgsr.algorithms.posterior.chain_kernel import forward_backward
 
         shape = np.where(self._misfits(centre, mu, shape), WIDE_SHAPE, shape)
-        anchor = self._anchor()
         widening, conflicts, patience = 1.0, iter(CONFLICTS), PATIENCE * self.half_width()
         while True:
             low, high = self._window(centre, half * widening)
@@ -162,7 +162,9 @@ class Evidence:
             mean, variance, step_variance = np.full((3, self.n_sizes), np.nan)
             found = Moments(mean, variance, np.empty(self.n_sizes, np.int64), step_variance)
             window, room = Window(low, high, self.most), np.empty((self.n_sizes, width))
-            edge, log_evidence = forward_backward(self._noisy(width, anchor), Prior(mu, shape), window, room, found)
+            edge, log_evidence = forward_backward(
+                self._noisy(width, self._anchor), Prior(mu, shape), window, room, found
+            )
             if edge <= border or width > self.most:
                 assert not np.isnan(mean).any(), "the noisy values are impossible under their own law"
                 return Marginals(*found, mu, shape, np.array(log_evidence))
@@ -222,11 +224,11 @@ class Evidence:
             kind, self.values[: self.measured], of.law, of.coarse, of.fine, self.columns, first, anchor, of.log_base
         )
 
+    @cached_property
     def _anchor(self) -> np.ndarray:
-        """Give the cumulative counts if noisy rows were the sizes of groups, at sizes that have no columns."""
-        rows = np.sort(self.values[self.columns : self.measured])
-        beyond = np.arange(self.n_sizes) - self.columns
-        return (self.total or 0) - len(rows) + np.searchsorted(rows, beyond, side="right")
+        """The pilot, kept: from it on the evidence of rows is counted, size by size, so it must lie near the states."""
+        has_rows = self.view is not View.COUNTS and self.columns < self.measured
+        return self.pilot() if has_rows else np.zeros(self.n_sizes, np.int64)
 
     def _window(self, centre: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low = np.maximum(0, np.floor(centre - half)).astype(np.int64)
