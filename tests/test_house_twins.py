@@ -55,6 +55,9 @@ TWINS = {
         "forward_backward": ("all vectors of counts; dictionaries", "test_posterior_chain::test_equals_brute_force"),
         "draw": ("all vectors of counts", "test_posterior_chain::test_draws_have_the_posterior_law"),
     },
+    "algorithms.posterior.dispersion_kernel": {
+        "derivatives": ("all vectors of counts", "test_posterior_dispersion::test_the_slope_is_that_of_the_evidence"),
+    },
     "algorithms.posterior.elementary_kernel": {
         "exp": ("numpy.exp", "test_posterior_learned::test_elementary_functions"),
         "log": ("numpy.log", "test_posterior_learned::test_elementary_functions"),

@@ -51,10 +51,11 @@ than s, whose noise has the same law; what the noisy total adds or takes are gro
 Files: `method` is `Posterior`; `evidence` one region's values and windows, `chain_kernel` forward-backward, `arrays`
 what loops are given, `prior` the prior means and shapes of all regions, `windows` the moving averages behind them,
 `learned` those that are learned from the evidence, between `knots`, by `learned_kernel` and `elementary_kernel`,
-`misfit` where they contradict a region's own counts, `propagation` how errors pass through the joint stage, and
-`uncertainty` the intervals of a release. `tree_posterior` is the reference: the joint posterior of a whole tree under a
-known prior, by a Markov chain. Where levels have sizes of their own, `rows` and `rows_kernel` do a level at a
-time, with the prior means of `folded_prior` and the errors of `folded_errors`.
+`dispersion` and `dispersion_kernel` the shapes that are learned with them, `misfit` where they contradict a region's
+own counts, `propagation` how errors pass through the joint stage, and `uncertainty` the intervals of a release.
+`tree_posterior` is the reference: the joint posterior of a whole tree under a known prior, by a Markov chain. Where
+levels have sizes of their own, `rows` and `rows_kernel` do a level at a time, with the prior means of `folded_prior`
+and the errors of `folded_errors`.
 """
 
 from pgsr.algorithms.posterior.evidence import Evidence, Marginals

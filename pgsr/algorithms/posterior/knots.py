@@ -18,13 +18,15 @@ BLOCK, OWN_BLOCK = 8, 6
 class Knots:
     """The knots of a function of the sizes 0..K, J of them, and those of a deviation from it, j of them.
 
+    A spike is a size whose value is free: it is a knot between two others, and no penalised difference contains it.
+
     Attributes:
         at: the sizes of the knots, shape (J,).
         left, part: of every size the knot at or below it, and the part of the way to the next one; shape (K + 1,).
         own: which of the knots are those of deviations, shape (j,).
         spread: C, by which values at the knots of deviations become values at all knots; shape (J, j).
-        second: of every block, the second divided differences of values at all knots but the last, times half the
-            distance of the outer knots; shape (differences of the block, J).
+        second: of every block, the second divided differences of values at all knots but spikes and the last, times
+            half the distance of the outer knots; shape (differences of the block, J).
         first: of every block, the differences of neighbouring values at the knots of deviations.
     """
 
@@ -37,15 +39,21 @@ class Knots:
     first: list[np.ndarray]
 
     @classmethod
-    def of(cls, n_sizes: int) -> "Knots":
-        at = _places(n_sizes, FIRST, APART)
-        places = np.unique(np.searchsorted(at, _places(n_sizes, OWN_FIRST, OWN_APART)))
-        own = at[places]
+    def of(cls, n_sizes: int, spikes: np.ndarray | None = None) -> "Knots":
+        """Choose the knots; `spikes` are sizes from 1 to K - 1, in ascending order."""
+        spikes = np.empty(0, np.int64) if spikes is None else spikes
+        regular = _places(n_sizes, FIRST, APART)
+        own = regular[np.unique(np.searchsorted(regular, _places(n_sizes, OWN_FIRST, OWN_APART)))]
+        at = np.unique(np.concatenate([regular, spikes - 1, spikes, spikes + 1]))
         start, up = _between(own, at)
         spread = np.zeros((len(at), len(own)))
         spread[np.arange(len(at)), start] += 1 - up
         spread[np.arange(len(at)), start + 1] += up
-        return cls(at, *_between(at, np.arange(n_sizes)), places, spread, _blocks(_second(at), BLOCK), _first(own))
+        smooth = np.flatnonzero(~np.isin(at, spikes))
+        second = np.zeros((max(0, len(smooth) - 3), len(at)))
+        second[:, smooth] = _second(at[smooth])
+        between = _between(at, np.arange(n_sizes))
+        return cls(at, *between, np.searchsorted(at, own), spread, _blocks(second, BLOCK), _first(own))
 
 
 def _places(n_sizes: int, first: int, apart: float) -> np.ndarray:

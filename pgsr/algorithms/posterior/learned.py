@@ -33,7 +33,10 @@ for F, and the way back down gives the changes of all d.
 and in the same way tau, with sums over the regions of a level. Where regions do not differ, tau grows, and they share
 F.
 
-**Cells that stand out** keep the prior means that `PooledPrior` gives them, so F and d are not bent by spikes.
+**Spikes.** Sizes at which the root stands out from its surroundings are knots of F that no penalty holds (`Knots`). All
+other cells that stand out keep the prior means that `PooledPrior` gives them, so F and d are not bent by them.
+
+**Shapes** of the negative binomial counts are learned along with the means (`Dispersion`).
 
 docs/learned_prior.md derives all this.
 
@@ -43,9 +46,11 @@ Sources: Louis 1982 (information), Schall 1991 (penalties), Eilers and Marx 1996
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from pgsr.algorithms.posterior.dispersion import Dispersion
 from pgsr.algorithms.posterior.evidence import ROUGH_BORDER, Evidence, Marginals
 from pgsr.algorithms.posterior.knots import Knots
 from pgsr.algorithms.posterior.prior import PooledPrior, positive
@@ -71,6 +76,9 @@ LEAST_LOG = -30.0
 FARTHEST = 2.0
 """No deviation begins further from 0."""
 
+MOST_SPIKES = 40
+"""No more sizes are spikes; those with the most groups are."""
+
 AT_ONCE = 32
 """Regions whose information is held at a time."""
 
@@ -82,7 +90,7 @@ class Given:
     Attributes:
         measurement: the noisy values.
         evidence: of every measured region.
-        rule: the prior of cells that stand out, and the shape of the others.
+        rule: the prior of cells that stand out, and the shape that the others begin with.
         mean, variance: of the cumulative counts under the rule's prior, around which windows lie; shape
             (regions, K + 1).
         groups: numbers of groups, possibly estimated; shape (regions,).
@@ -95,7 +103,20 @@ class Given:
     variance: np.ndarray
     groups: np.ndarray
 
+    @cached_property
+    def spikes(self) -> np.ndarray:
+        """The sizes at which the root stands out, but for 0 and K, in ascending order."""
+        _, mu, kept = next(self._families())
+        found = np.flatnonzero(kept[0, 1:-1]) + 1
+        return np.sort(found[np.argsort(-mu[0, found], kind="stable")[:MOST_SPIKES]])
+
     def families(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Yield families of siblings with the rule's means, and the cells that keep them; spikes do not."""
+        for regions, mu, kept in self._families():
+            kept[:, self.spikes] = False
+            yield regions, mu, kept
+
+    def _families(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         return self.rule.families_and_kept(self.measurement, self.mean, self.groups)
 
 
@@ -107,6 +128,7 @@ class LearnedPrior:
         deviations: d, shape (regions, j); of the root 0.
         penalties: lambda, one per block.
         own_penalties: tau, shape (levels, blocks).
+        dispersion: the shapes of counts.
         log_evidence: of every region before the last step, or as its user replaced it; 0 of those not measured.
 
     Complexity: a step takes a forward-backward pass and O(sizes x J + J j (J + j)) operations per region.
@@ -114,7 +136,8 @@ class LearnedPrior:
 
     def __init__(self, given: Given) -> None:
         tree, n_sizes = given.measurement.hierarchy, given.mean.shape[1]
-        self.given, self.knots = given, Knots.of(n_sizes)
+        self.given, self.knots = given, Knots.of(n_sizes, given.spikes)
+        self.dispersion = Dispersion(tree, self.knots, given.rule.shape)
         self._kept_shapes = given.rule.shapes(n_sizes)
         self._n_inner = max(tree.n_inner, 1)  # the root counts, even alone
         blocks = self.knots.second, self.knots.first
@@ -131,11 +154,12 @@ class LearnedPrior:
     def bytes(measurement: Measurement) -> int:
         """Estimate the memory of means, variances, messages and information of regions, beside `Given`."""
         tree, knots = measurement.hierarchy, Knots.of(measurement.max_size + 1).spread.shape
-        per_region = 12 * (measurement.max_size + 1) + 4 * knots[0] * knots[1]
-        return per_region * tree.n_regions + 8 * knots[0] ** 2 * (tree.n_inner + AT_ONCE)
+        n_knots = knots[0] + 3 * min(MOST_SPIKES, measurement.max_size)
+        per_region = 12 * (measurement.max_size + 1) + 4 * n_knots * knots[1]
+        return per_region * tree.n_regions + 8 * n_knots**2 * (tree.n_inner + AT_ONCE)
 
     def step(self, deadline: Deadline) -> None:
-        """Do a Newton step in F and d, then one of the penalties.
+        """Do a Newton step in F and d, then one of the penalties and of the shapes.
 
         Raises:
             Stopped: the deadline has passed.
@@ -148,6 +172,7 @@ class LearnedPrior:
             information[tree.parent[region]] += information[region]
         inverse = self._move(gradient[0], information[0], messages)
         self._update_penalties(inverse, messages.traces)
+        self.dispersion.step()
 
     def marginals(self, region: int, mu: np.ndarray, kept: np.ndarray, border: float) -> Marginals:
         """Compute the posterior of a measured region under the learned prior.
@@ -239,6 +264,7 @@ class LearnedPrior:
         weight = np.where(follows, found.shape / (found.shape + means), 0.0)
         moments = found.mean, found.variance, found.step_variance
         derivatives(*moments, means, weight, self.knots.left, self.knots.part, slope, curvature)
+        self.dispersion.see(region, found, follows & (found.shape == shapes))
 
     def _prior(
         self, region: int, values: np.ndarray, mu: np.ndarray, kept: np.ndarray
@@ -248,7 +274,7 @@ class LearnedPrior:
         means, groups = np.empty(len(mu)), self.given.groups[region : region + 1]
         prior_means(values, self.knots.left, self.knots.part, float(groups[0]), means)
         means = np.where(kept, mu, positive(means[None], groups)[0])
-        return means, np.where(kept, self._kept_shapes, self.given.rule.shape)
+        return means, np.where(kept, self._kept_shapes, self.dispersion.shapes(region))
 
     def _posterior(self, region: int, means: np.ndarray, shapes: np.ndarray, border: float) -> Marginals:
         half = 6.5 * np.sqrt(self._variance[region].astype(float)) + 3.0
