@@ -1,0 +1,208 @@
+"""The configuration of releases with split views: keys, stand-ins, refusals, memory, and plans."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from made_tables import TABLES, write_config, write_tables
+from test_release_split_noise import TREE, TRUTH
+from test_release_split_views import STAND_IN, config
+from test_release_views_by_region import known
+
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded
+from pgsr.ledger import LedgerFile
+from pgsr.privacy.accounting import PureEpsilon
+from pgsr.release import (
+    ConfigError,
+    Kind,
+    Measured,
+    ReleaseConfig,
+    ReleaseError,
+    Terms,
+    check,
+    epsilon_for,
+    forecast,
+    outline,
+    publish,
+)
+from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.preflight import bytes_needed, n_ranks, rank_bytes, require_arithmetic
+from pgsr.release.thresholds import StandIn
+
+
+def test_the_keys_of_a_configuration(tmp_path):
+    write_tables(tmp_path)
+    read = ReleaseConfig.read(
+        write_config(tmp_path, "posterior", view='"split"', max_size="60", threshold="[9, 4, 2]", ranks="12")
+    )
+    assert (read.terms.view, read.terms.threshold, read.terms.ranks) == (Measured.SPLIT, (9, 4, 2), 12)
+    assert check(publish(read).folder).passed
+    one = ReleaseConfig.read(write_config(tmp_path, "two_stage", "other", view='"split"', threshold="1"))
+    assert one.terms.threshold == 1
+
+
+@pytest.mark.parametrize("columns", [("group_size", "n_groups"), ("size", "number")])
+def test_a_stand_in_of_a_file(tmp_path, columns):
+    """Rows are added up by size; larger sizes count as the largest."""
+    write_tables(tmp_path)
+    rows = pd.DataFrame({"region": ["a", "a", "b", "b"], columns[0]: [1, 2, 1, 900], columns[1]: [40, 20, 50, 3]})
+    rows.to_csv(tmp_path / "older.csv", index=False)
+    keys = "" if columns[0] == "group_size" else 'size = "size"\ngroups = "number"\nfactor = "3/2"\n'
+    tables = f'{TABLES}[stand_in]\nfile = "older.csv"\n{keys}'
+    read = ReleaseConfig.read(write_config(tmp_path, "kuo", view='"split"', tables=tables))
+    assert read.terms.stand_in == StandIn((0, 90, 20, 3), "3/2" if keys else "1/2")
+    folder = publish(read).folder
+    assert known(folder)[0].stand_in == read.terms.stand_in
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ("group_size,n_groups\n1,-4\n", "numbers of groups from 0 up"),
+        ("group_size,n_groups\n", "has rows of sizes"),
+        ("group_size,n_groups\n1,0\n", "some groups"),
+        ("group_size\n1\n", "no column 'n_groups'"),
+        ("group_size,n_groups\n1,3.5\n", "whole number"),
+    ],
+)
+def test_refused_files_of_stand_ins(tmp_path, rows, why):
+    write_tables(tmp_path)
+    (tmp_path / "older.csv").write_text(rows)
+    tables = f'{TABLES}[stand_in]\nfile = "older.csv"\n'
+    with pytest.raises(PgsrError, match=why):
+        ReleaseConfig.read(write_config(tmp_path, "kuo", view='"split"', tables=tables))
+
+
+def test_a_private_table_is_no_stand_in(tmp_path):
+    write_tables(tmp_path)
+    tables = f'{TABLES}[stand_in]\nfile = "entities.parquet"\n'
+    with pytest.raises(ConfigError, match=r"private table \[entities\]"):
+        ReleaseConfig.read(write_config(tmp_path, "kuo", view='"split"', tables=tables))
+    tables = f'{TABLES}[stand_in]\nfile = "ledger.jsonl"\nkind = "csv"\n'
+    with pytest.raises(ConfigError, match=r"ledger .* is one of the tables that are read"):
+        ReleaseConfig.read(write_config(tmp_path, "kuo", view='"split"', tables=tables))
+
+
+@pytest.mark.parametrize(
+    ("terms", "why"),
+    [
+        ({"threshold": None}, 'view = "split" wants thresholds: write threshold = 12'),
+        ({"view": "cumulative"}, 'threshold with view = "cumulative", which has no thresholds; write view = "split"'),
+        ({"view": "cumulative", "threshold": None, "ranks": 4}, 'ranks with view = "cumulative"'),
+        ({"kind": "m_h"}, 'mechanism m_h does not work on view = "split"; write view = "counts"'),
+        ({"kind": "m_c_dp"}, 'mechanism m_c_dp does not work on view = "split"; write view = "cumulative"'),
+        (
+            {"kind": "posterior", "totals": "root"},
+            'totals = "root" publishes that of the root alone; write totals = "regions"',
+        ),
+        ({"threshold": -1}, "threshold is -1; write a public size, a whole number from 0 up"),
+        ({"threshold": ()}, "threshold is an empty array"),
+        ({"threshold": 1, "min_size": 2}, "threshold is 1, and min_size = 2 says that no group is smaller"),
+        ({"ranks": 0}, "ranks is 0; write how many of the largest groups"),
+        ({"kind": "two_stage", "threshold": (3, 0)}, "mechanism two_stage needs some cumulative counts"),
+        ({"max_size": (9, 4)}, 'view = "split" has the same sizes on all levels'),
+        (
+            {"threshold": None, "stand_in": STAND_IN, "totals": "noisy"},
+            r"\[stand_in\] finds thresholds from every region's public number of groups",
+        ),
+        (
+            {"threshold": (4, 3), "epsilon": None, "rho": "1", "unit": "entity in 3 groups"},
+            'view = "split" with several thresholds measures views that differ in sensitivity here',
+        ),
+    ],
+)
+def test_refusals(terms, why):
+    with pytest.raises(ConfigError, match=why):
+        Terms(
+            **{
+                "data_set": "demo",
+                "max_size": 9,
+                "epsilon": "1",
+                "kind": "kuo",
+                "view": "split",
+                "threshold": 4,
+                **terms,
+            }
+        )
+
+
+def test_as_many_thresholds_as_levels(tmp_path):
+    for call in (outline, publish):
+        for n in (2, 11):  # there are 11 regions, whose order nobody knows who writes a file
+            with pytest.raises(ConfigError, match=f"threshold gives {n} sizes, and the regions have 3 levels"):
+                call(config(tmp_path, threshold=(4,) * n))
+    assert LedgerFile(tmp_path / "ledger.jsonl").left == PureEpsilon(100)
+
+
+def test_any_unit_has_one_threshold(tmp_path):
+    """Gaussian noise of a group's unit has the sigma of the view, which the manifest states."""
+    wanted = config(tmp_path, Kind.BOTTOM_UP, None, rho="2", unit="group", laws="gaussian", threshold=4)
+    folder = publish(wanted, rehearse=True).folder
+    assert check(folder).passed
+    level = json.loads((folder / artefact.MANIFEST).read_text())["levels"][2]
+    assert level["sensitivity"] == {"l1": 9, "l2_squared": 5**2 + 4}
+
+
+def test_arithmetic_beyond_64_bits_is_refused():
+    """Ranks are fitted by exact squares."""
+    alone = Hierarchy.from_paths([("US",)])
+    for kind in (Kind.KUO, Kind.BOTTOM_UP, Kind.TWO_STAGE):
+        terms = Terms("demo", 10**4, "1", kind, view="split", threshold=4)
+        require_arithmetic(terms, CountOfCounts(alone, [[10**6, 1]]))
+        with pytest.raises(ReleaseError, match="more than 64 bits"):
+            require_arithmetic(terms, CountOfCounts(alone, [[10**8, 1]]))
+        require_arithmetic(replace(terms, ranks=10**5), CountOfCounts(alone, [[10**8, 1]]))
+
+
+def test_a_region_of_several_blocks_is_written_and_read(tmp_path, monkeypatch):
+    """Regions with more ranks than a block has rows, and several regions in one block."""
+    monkeypatch.setattr(released_tables, "_BLOCK_ROWS", 40)
+    wanted = config(tmp_path, threshold=(4, 3, 2))
+    folder = publish(wanted, rehearse=True).folder
+    assert pq.ParquetFile(folder / artefact.MEASUREMENT).num_row_groups > 5
+    expected = wanted.terms.mechanism(3).noise.measure(wanted.count(), Seeded(manifest.REHEARSAL_KEY))
+    for ours, theirs in zip(known(folder)[1].values, expected.values, strict=True):
+        assert np.array_equal(ours, theirs)
+
+
+def test_memory_of_ranks_is_asked_for():
+    """The nation's and the states' ranks, none of levels that are not measured, at most `ranks` of a region."""
+    terms = Terms("demo", 30, "1", Kind.KUO, view="split", threshold=4)
+    assert n_ranks(terms, TRUTH) == 3 * 36_000
+    assert n_ranks(replace(terms, ranks=100), TRUTH) == 133 * 100
+    assert n_ranks(replace(terms, kind=Kind.BOTTOM_UP), TRUTH) == 36_000
+    plain = Terms("demo", 30, "1", Kind.KUO)
+    assert n_ranks(plain, TRUTH) == 0
+    ours, without = bytes_needed(terms, TREE, TRUTH), bytes_needed(plain, TREE, TRUTH)
+    assert ours == without + rank_bytes(3 * 36_000)
+
+
+# Plans
+
+
+def test_plans_compare_split_views_where_thresholds_are_configured(tmp_path):
+    found = forecast(config(tmp_path, stand_in=STAND_IN), replicates=2, progress=False, mechanisms=["two_stage"])
+    views = {choice.terms.view for choice in found.choices}
+    assert views == {Measured.CUMULATIVE, Measured.SPLIT}
+    assert found.choices[0].mechanism == "kuo, split"
+    assert all(
+        (choice.terms.stand_in is None) == (choice.terms.view is Measured.CUMULATIVE) for choice in found.choices
+    )
+    assert (found.mean > 0).all()
+    assert any('view = "split"' in choice.toml for choice in found.choices)
+    without = forecast(config_of_columns(tmp_path), replicates=2, progress=False, mechanisms=["kuo"])
+    assert Measured.SPLIT not in {choice.terms.view for choice in without.choices}
+
+
+def config_of_columns(folder: Path) -> ReleaseConfig:
+    wanted = config(folder, threshold=4)
+    return replace(wanted, terms=replace(wanted.terms, view=Measured.CUMULATIVE, threshold=None))
+
+
+def test_an_epsilon_for_a_split_release(tmp_path):
+    found = epsilon_for(config(tmp_path, stand_in=STAND_IN), {"county": 12}, progress=False, replicates=2)
+    assert found.tried[found.epsilon][0][2] <= 12
