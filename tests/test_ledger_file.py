@@ -122,9 +122,9 @@ import os, signal, unittest.mock
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.ledger import Charge, LedgerFile
 append = LedgerFile._append
-def killed(ledger, line, head):
+def killed(*about):
     with unittest.mock.patch.object(LedgerFile, "_note", lambda *_: os.kill(os.getpid(), signal.SIGKILL)):
-        append(ledger, line, head)
+        append(*about)
 LedgerFile._append = killed
 LedgerFile({str(ledger.path)!r}).charge(Charge(PureEpsilon("1/4"), "killed"), "demo")
 """
@@ -134,6 +134,30 @@ LedgerFile({str(ledger.path)!r}).charge(Charge(PureEpsilon("1/4"), "killed"), "d
         assert left(tmp_path) == 1 - Fraction(kills, 4)
     spend(ledger, "1/4")
     assert len(ledger.entries) == 4
+
+
+def test_several_charges_are_lines_in_order_all_or_none(tmp_path, monkeypatch):
+    ledger = new(tmp_path)
+    parts = [Charge(PureEpsilon("1/4"), "first"), Charge(PureEpsilon("1/2"), "second")]
+    note, noted = LedgerFile._note, []
+
+    def full(ledger, head):
+        noted.append(head)
+        if len(noted) == 2:
+            raise OSError("disk full")
+        note(ledger, head)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LedgerFile, "_note", full)
+        with pytest.raises(LedgerError, match="nothing was charged"):
+            ledger.charge(parts, "demo")
+    assert ledger.entries == ()
+    head = ledger.charge(parts, "demo")
+    assert [entry.charge for entry in ledger.entries] == parts
+    assert ledger.head == head
+    with pytest.raises(LedgerError, match="first would spend epsilon 1/4; second would spend epsilon 1/2, and"):
+        ledger.charge(parts, "demo")
+    assert left(tmp_path) == Fraction(1, 4)
 
 
 def test_a_head_that_cannot_be_noted_charges_nothing(tmp_path, monkeypatch):

@@ -359,8 +359,8 @@ class NoiseStep(ABC):
             tree: the regions.
             max_size: K, or one per level where levels have sizes of their own.
             totals: public numbers of groups, of the root or of every region as `totals` says; noisy ones if they are.
-            root: the root's noisy cumulative counts, which `SplitByRoot` asks for; without them every region under this
-                rule gets the threshold 1, which stands for all.
+            root: the root's noisy cumulative counts, which `SplitByRoot` asks for; without them every region below it
+                gets the threshold 0, which methods may refuse that take other thresholds.
 
         Raises:
             ProblemError: as many views as levels or regions are needed, or one.
@@ -373,9 +373,7 @@ class NoiseStep(ABC):
             views = tuple(view_under(rules[region], largest[region]) for region in places)
             return views[0] if len(set(views)) == 1 else views
         places = zip(rules, largest, totals.tolist(), strict=True)
-        if root is None:
-            return tuple(view_under(*place) for place in places)
-        shape = shape_of_noisy(root, int(totals[0]))
+        shape = np.zeros(1) if root is None else shape_of_noisy(root, int(totals[0]))
         return tuple(
             rule.view_at(region, shape, groups).on(k) if isinstance(rule, SplitByRoot) else view_under(rule, k, groups)
             for region, (rule, k, groups) in enumerate(places)

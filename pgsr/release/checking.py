@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import region_id
+from pgsr.data.views import View
 from pgsr.errors import PgsrError
 from pgsr.methods.method import Result
 from pgsr.noise.measurement import Totals
@@ -132,13 +133,7 @@ class ReleaseCheck(FolderCheck):
         if isinstance(terms.threshold, tuple) and len(terms.threshold) not in (tree.n_levels, tree.n_regions):
             raise ReleaseError(f"{len(terms.threshold):,} thresholds are stated for {tree.n_regions:,} regions")
         if terms.stand_in is not None:
-            follow = terms.thresholds_by_stand_in(tree, totals)
-            wrong = sum(ours != theirs for ours, theirs in zip(_each(terms.threshold, tree), follow, strict=True))
-            if wrong:
-                raise ReleaseError(
-                    f"the thresholds of {wrong:,} regions do not follow from the stand-in and the public numbers of "
-                    "groups"
-                )
+            _require_follow(terms, tree, terms.thresholds_by_stand_in(tree, totals), "the stand-in")
         self.known |= {"tree": tree, "totals": totals}
         return f"{tree.n_regions:,} regions on {tree.n_levels} levels, {int(totals[0]):,} groups"
 
@@ -162,6 +157,10 @@ class ReleaseCheck(FolderCheck):
         totals = self.need("totals")
         values = released_tables.read_measurement(self.path / artefact.MEASUREMENT, tree, totals, terms, facts)
         measurement = terms.measured(tree, values, totals, secure)
+        if terms.by_root is not None:
+            if measurement.view_of(0) is not View.CUMULATIVE:
+                raise ReleaseError("thresholds follow from the root, and it is not measured in cumulative counts")
+            _require_follow(terms, tree, terms.thresholds_by_root(tree, totals, measurement.row(0)), "the noisy root")
         self.known["measurement"] = measurement
         ranked = " or rank, as its number of groups says" if terms.ranked_up_to is not None else ""
         if terms.view is Measured.SPLIT:
@@ -179,7 +178,8 @@ class ReleaseCheck(FolderCheck):
 
     def noise(self) -> str:
         terms, measurement = self.need("terms"), self.need("measurement")
-        verdict = noise_law.judge(measurement, terms.noise_laws(measurement.hierarchy.n_levels))
+        laws = terms.noise_laws(measurement.hierarchy.n_levels)
+        verdict = noise_law.judge(measurement, laws, terms.by_root is not None)
         if verdict.refuted:
             raise ReleaseError(
                 f"the noise does not have the stated laws: {verdict.n_values:,} numbers are known twice, and they "
@@ -348,6 +348,15 @@ class ReleaseCheck(FolderCheck):
         terms: Terms | None = self.known.get("terms")
         whose = "the root has" if terms is not None and terms.kept is Totals.ROOT else "every region has"
         return f"{whose} its public number of groups"
+
+
+def _require_follow(terms: Terms, tree: Hierarchy, follow: tuple[int, ...], source: str) -> None:
+    """Raise `ReleaseError` unless the stated thresholds are those that follow from their source."""
+    wrong = sum(ours != theirs for ours, theirs in zip(_each(terms.threshold, tree), follow, strict=True))
+    if wrong:
+        raise ReleaseError(
+            f"the thresholds of {wrong:,} regions do not follow from {source} and the public numbers of groups"
+        )
 
 
 def _each(threshold: int | tuple[int, ...] | None, tree: Hierarchy) -> list[int]:

@@ -119,7 +119,9 @@ def judge_facts(terms: Terms, measurement: Measurement) -> FactVerdict:
     largest = [max(group, key=lambda each: each.against) for group in grouped.values()]
     laws = terms.noise_laws(measurement.hierarchy.n_levels)
     chance, worst = min(((chance_of(each, laws), each) for each in largest), key=lambda pair: pair[0])
-    return FactVerdict(len(found), worst, min(1.0, chance * len(found)))
+    # The noisy root may choose how many other comparisons there are: its own and these are bounded one by one.
+    sides = 1 if terms.by_root is None else 2
+    return FactVerdict(len(found), worst, min(1.0, chance * len(found) * sides))
 
 
 def comparisons(terms: Terms, measurement: Measurement) -> Iterator[Comparison]:

@@ -353,6 +353,9 @@ def forecast(
     )
 
 
+_NO_THRESHOLDS = {"threshold": None, "ranks": None, "stand_in": None, "by_root": None}
+
+
 def weights_of(level_names: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...]:
     """Order weights by level, 1 for levels that are not named.
 
@@ -435,7 +438,7 @@ def _searched(
         ),
         importance=importance,
         least=plan.mean.min(axis=0),
-        zeros=best.terms.max_sizes is None,
+        zeros=best.terms.max_sizes is None and best.terms.by_root is None,
         replicates=replicates,
         seed="plan",
         progress=progress is True,
@@ -467,10 +470,11 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> li
         left_out |= set() if terms.has_thresholds_for(kind) else {Measured.SPLIT}
         for view in [view for view in kind.views if view not in left_out]:
             for shares in [leaves_only] if kind is Kind.BOTTOM_UP else splits:
-                if (kind, view, shares) == (terms.kind, terms.view, own):
+                rootless = view is Measured.SPLIT and terms.by_root is not None and not shares[0]
+                if rootless or (kind, view, shares) == (terms.kind, terms.view, own):
                     continue
                 share = terms.totals_share if noisy else None
                 about = {"view": view, "shares": shares, "totals": totals, "totals_share": share, "intervals": None}
-                about |= {} if view is Measured.SPLIT else {"threshold": None, "ranks": None, "stand_in": None}
+                about |= {} if view is Measured.SPLIT else _NO_THRESHOLDS
                 choices.append(Choice(replace(terms, kind=kind, **about), shares))
     return choices

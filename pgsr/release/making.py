@@ -102,13 +102,13 @@ def publish(
     config = ReleaseConfig.of(config)
     tell, log = unfailing(say or _silent), OperatorLog("rehearsal" if rehearse else "release")
     terms, folder = config.terms, folder_of(config.output, rehearse)
-    ledger, charge = LedgerFile(config.ledger), charge_for(terms, folder)
+    ledger, charges = LedgerFile(config.ledger), charges_for(terms, folder)
     require_place(folder)
     key = None if config.sign is None or rehearse else signature.load_private(config.sign)
     with only_one(folder):
         with told_if_stopped(tell):
             if not rehearse:
-                ledger.require(charge, terms.data_set)
+                ledger.require(charges, terms.data_set)
             tell("reading the tables")
             require_room(folder, terms, config.tree())
             try:
@@ -131,12 +131,13 @@ def publish(
                 require_place(folder)
                 tell("charging the ledger")
                 with told_if_stopped(tell, STOPPED_CHARGING):
-                    head = ledger.charge(charge, terms.data_set)
+                    head = ledger.charge(charges, terms.data_set)
             with _kept_if_paid(hidden, None if rehearse else str(terms.total), config.sign, tell):
                 if not rehearse:
                     tell(f"the ledger's head is now {head}")
                 tell("drawing noise")
                 measurement = mechanism.measure(truth, source)
+                terms = terms.as_measured(measurement)
                 del truth
                 _write_measurement(hidden, terms, measurement)
                 log.note("measured")
@@ -183,9 +184,16 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
     return Release(folder, report)
 
 
-def charge_for(terms: Terms, folder: Path) -> Charge:
-    """The charge of a release under these terms: what it costs, and which data sets are neighbours."""
-    return Charge(terms.total, f"{terms.kind} into {folder.name}", terms.relation, unit=terms.unit)
+def charges_for(terms: Terms, folder: Path) -> tuple[Charge, ...]:
+    """The charges of a release under these terms: what it costs, and which data sets are neighbours.
+
+    One for all of it, or one for each of `Terms.spending`, in order.
+    """
+    what = f"{terms.kind} into {folder.name}"
+    return tuple(
+        Charge(loss, f"{what}, {part}" if part else what, terms.relation, unit=terms.unit)
+        for part, loss in terms.spending
+    )
 
 
 def _restore_terms(hidden: Path) -> None:

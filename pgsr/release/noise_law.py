@@ -22,6 +22,10 @@ Markov's inequality this evidence E is 10^9 or more with chance 10^-9 at most if
 enters that guarantee; approximate alternatives only cost power. Residuals of split views are noise alone but for a
 chance of 10^-13 (`DOUBT`), which is kept off the 10^-9.
 
+Where thresholds follow from the noisy root, its noise chooses which residuals there are. Those without noise of the
+root are independent of it, so their product has expectation 1 whatever it chose. Of those with it the product is at
+most the sum of the products of all sets that it may choose, so E counts it divided by their number (`Family.choices`).
+
 Source: the likelihood ratio as evidence, Wald 1945 (sequential tests); its mean over dependent families, Vovk and Wang
 2021 (E-values: calibration, combination and applications).
 """
@@ -85,8 +89,10 @@ class Verdict:
         return self.most is not None or self.least is not None
 
 
-def judge(measurement: Measurement, stated: Sequence[Law | None]) -> Verdict:
+def judge(measurement: Measurement, stated: Sequence[Law | None], by_root: bool = False) -> Verdict:
     """Test the residuals of a measurement against the stated laws of noise per level (None where none was drawn).
+
+    `by_root` says that thresholds of split views follow from the noisy root.
 
     Complexity: O(regions x sizes), and some 0.1 s per level for the laws.
 
@@ -103,7 +109,7 @@ def judge(measurement: Measurement, stated: Sequence[Law | None]) -> Verdict:
 
     The false alarm is shown by `tests/test_release_noise_law.py`.
     """
-    found = [family for family in families(measurement) if family.size]
+    found = [family for family in families(measurement, by_root) if family.size]
     if not found:
         return Verdict(0, 0.0, None, None)
     laws: dict[Sum, SumLaw] = {}
@@ -112,7 +118,7 @@ def judge(measurement: Measurement, stated: Sequence[Law | None]) -> Verdict:
             laws.setdefault(kind, SumLaw(kind, stated))
     alternatives = list(_alternatives(len(stated)))
     prior = np.log(len(found) * len(alternatives))
-    evidence = np.array([_log_ratios(family, laws, alternatives) for family in found])
+    evidence = np.array([_log_ratios(family, laws, alternatives) - np.log(family.choices) for family in found])
     total = float(np.logaddexp.reduce(evidence.ravel()) - prior)
     told = {f for f in FACTORS if any(_is_found(family, laws, f, prior) for family in found)}
     small = [f for f in FACTORS if f < 1 and all(g in told for g in FACTORS if g <= f)]
@@ -246,4 +252,4 @@ def _is_found(family: Family, laws: dict[Sum, SumLaw], factor: float, prior: flo
         mean += len(values) * each
         # The difference of squares would be the same, and below 0 after rounding where one bin has all the chance.
         spread += len(values) * float(true @ (ratio - each) ** 2)
-    return bool(mean - 3 * np.sqrt(spread) - prior >= -np.log(FALSE_ALARM))
+    return bool(mean - 3 * np.sqrt(spread) - prior - np.log(family.choices) >= -np.log(FALSE_ALARM))

@@ -13,11 +13,14 @@ from pgsr.release.residuals import Family, Sum, fewest_draws
 from pgsr.release.split_residuals import columns_of, split_families
 
 
-def families(measurement: Measurement) -> Iterator[Family]:
+def families(measurement: Measurement, by_root: bool = False) -> Iterator[Family]:
     """The residuals: of public totals, of every level against the measured regions below it, and of split views.
 
     With sizes per level, counts of a region's tail are added up first; its cumulative counts at the end of a class are
     there as they are.
+
+    Where thresholds follow from the noisy root (`by_root`), they choose how many sizes of the root are compared, and
+    with which regions: those with G[r] p[0] above the factor have columns, so the share p[0] alone decides which.
     """
     tree = measurement.hierarchy
     views = [measurement.view_of(region) for region in range(tree.n_regions)]
@@ -37,9 +40,10 @@ def families(measurement: Measurement) -> Iterator[Family]:
                 draws[level] += own
                 grouped[Sum(tuple(map(int, draws)))].append(residuals)
                 draws[level] -= own
-        yield Family(f"level {level}", fewest_draws(grouped))
+        choices = (measurement.max_size + 2) * (tree.n_regions + 1) if by_root and not level else 1
+        yield Family(f"level {level}", fewest_draws(grouped), choices)
     if split.any():
-        yield from split_families(measurement, below)
+        yield from split_families(measurement, below, by_root)
 
 
 def _against(measurement: Measurement, region: int, parts: list[int]) -> Iterator[tuple[int, np.ndarray]]:

@@ -19,7 +19,7 @@ from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.wide_tables import wide_files
 from pgsr.release.folder.words import noise_phrase
-from pgsr.release.making import charge_for
+from pgsr.release.making import charges_for
 from pgsr.release.preflight import require_room
 from pgsr.release.terms import Terms
 from pgsr.release.terms_facts import terms_facts
@@ -183,7 +183,7 @@ def _ledger(config: ReleaseConfig) -> str:
     if not config.ledger.exists():
         return f"{config.ledger}: NOT THERE; `pgsr ledger init` makes one, once per data set"
     ledger = LedgerFile(config.ledger)
-    ledger.require(charge_for(config.terms, config.output), config.terms.data_set)
+    ledger.require(charges_for(config.terms, config.output), config.terms.data_set)
     return f"{config.ledger}: {ledger.left} left, of {ledger.read().total}"
 
 

@@ -27,10 +27,12 @@ class Family:
     Attributes:
         what: where they come from, in words.
         residuals: per kind of sum, the residuals; shape (n,) each.
+        choices: how many sets of residuals there are of which the noise in them may have chosen this one.
     """
 
     what: str
     residuals: dict[Sum, np.ndarray]
+    choices: int = 1
 
     @property
     def size(self) -> int:

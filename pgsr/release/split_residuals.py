@@ -44,12 +44,14 @@ def columns_of(view: AnyView, max_size: int) -> int:
     return 0 if view is View.RANKED else max_size + 1
 
 
-def split_families(measurement: Measurement, below: list[list[int]]) -> Iterator[Family]:
+def split_families(measurement: Measurement, below: list[list[int]], by_root: bool) -> Iterator[Family]:
     """The residuals of split views beside those of their columns.
 
     Args:
         measurement: with split views of some regions.
         below: the parts of every region that are measured and make it up; empty where there are none.
+        by_root: whether thresholds follow from the noisy root, whose members then are left out: one number, which its
+            noise chose among so many that it would tell nothing.
     """
     tree, reach = measurement.hierarchy, _Reach(measurement)
     grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
@@ -63,7 +65,7 @@ def split_families(measurement: Measurement, below: list[list[int]]) -> Iterator
     yield Family("ranks of small groups", fewest_draws(grouped))
     if measurement.public is not Totals.REGIONS:
         return
-    for level in range(tree.n_levels - 1):
+    for level in range(int(by_root), tree.n_levels - 1):
         grouped = defaultdict(list)
         for region in range(tree.level(level).start, tree.level(level).stop):
             if not measurement.measured[region] or not below[region]:

@@ -70,6 +70,7 @@ class StatedTerms:
     threshold: int | tuple[int, ...] | None = None
     ranks: int | None = None
     stand_in: StandIn | None = None
+    by_root: Fraction | None = None
     total: Loss = field(init=False, repr=False, compare=False)
     max_excess: int = field(init=False, repr=False, compare=False)
     plain: bool = field(init=False, repr=False, compare=False)
@@ -168,6 +169,8 @@ class StatedTerms:
         if self.threshold is not None:
             keep(self, "threshold", checked_thresholds(self.threshold, self.min_size))
         keep(self, "ranks", checked_ranks(self.ranks))
+        if self.by_root is not None:
+            keep(self, "by_root", exact(self.by_root, "by_root"))
         if self.stand_in is not None:
             keep(self, "stand_in", self.stand_in.folded(self.max_size))
 
@@ -201,7 +204,8 @@ class StatedTerms:
                 'view = "by_groups" measures ranked sizes and cumulative counts, which differ in sensitivity here; '
                 'write view = "cumulative"'
             )
-        several = self.stand_in is not None or (isinstance(self.threshold, tuple) and len(set(self.threshold)) > 1)
+        several = not (self.stand_in is None and self.by_root is None)
+        several |= isinstance(self.threshold, tuple) and len(set(self.threshold)) > 1
         if self.view is Measured.SPLIT and several and not self.ranks_alike:
             raise ConfigError(
                 'view = "split" with several thresholds measures views that differ in sensitivity here; write one '
@@ -209,9 +213,10 @@ class StatedTerms:
             )
 
     def _check_thresholds(self) -> None:
-        """Raise `ConfigError` unless thresholds, ranks and stand-in are those of a split view, or not there."""
-        given = [name for name in ("threshold", "ranks", "stand_in") if getattr(self, name) is not None]
-        shown = " and ".join({"stand_in": "[stand_in]"}.get(name, name) for name in given)
+        """Raise `ConfigError` unless thresholds, ranks and their source are those of a split view, or not there."""
+        names = {"threshold": "threshold", "ranks": "ranks", "stand_in": "[stand_in]", "by_root": 'threshold = "root"'}
+        given = [name for name in names if getattr(self, name) is not None]
+        shown = " and ".join(names[name] for name in given)
         if self.view is not Measured.SPLIT:
             if given:
                 raise ConfigError(
@@ -219,11 +224,13 @@ class StatedTerms:
                     f"{shown}"
                 )
             return
-        if self.threshold is None and self.stand_in is None:
+        if self.threshold is None and self.stand_in is None and self.by_root is None:
             raise ConfigError(
                 'view = "split" wants thresholds: write threshold = 12, threshold = [40, 12] with one per level, root '
-                "first, or a table [stand_in] with a public file of counts, from which they follow"
+                'first, threshold = "root", or a table [stand_in] with a public file of counts, from which they follow'
             )
+        if self.by_root is not None:
+            self._check_root()
         if not self.has_thresholds_for(self.kind):
             raise ConfigError(
                 f"mechanism two_stage needs some cumulative counts of every region, and threshold is "
@@ -240,11 +247,42 @@ class StatedTerms:
                 "publishes none beforehand; write threshold = 12, or one per level, instead"
             )
 
+    def _check_root(self) -> None:
+        """Raise `ConfigError` unless thresholds can follow from the noisy root under the other terms."""
+        if self.stand_in is not None:
+            raise ConfigError('threshold = "root" beside [stand_in]; thresholds follow from one of them, leave out one')
+        if self.kind is Kind.BOTTOM_UP:
+            raise ConfigError(
+                'threshold = "root" takes thresholds from the noisy root, and mechanism bottom_up measures the last '
+                "level alone; write kuo or posterior, or a table [stand_in]"
+            )
+        if self.shares is None or not self.shares[0]:
+            has = "no share is stated" if self.shares is None else "the root has a share of 0"
+            raise ConfigError(
+                f'threshold = "root" takes thresholds from the noisy root, and {has}; write shares with a small one '
+                'for the root, such as shares = ["1/20", "19/20"] for two levels, or a table [stand_in]'
+            )
+        if self.kind is Kind.TWO_STAGE and self.ranks is None:
+            raise ConfigError(
+                'mechanism two_stage needs some cumulative counts of every region, and threshold = "root" may leave a '
+                "region with few groups none; write ranks = ... too, or mechanism = posterior"
+            )
+        if self.intervals is not None and self.kind is not Kind.POSTERIOR:
+            raise ConfigError(
+                f'intervals of {self.kind} are a band that all noise stays within, and threshold = "root" lets noise '
+                "decide what is measured; write mechanism = posterior, leave intervals out, or write thresholds"
+            )
+
     def has_thresholds_for(self, kind: Kind) -> bool:
-        """Tell whether views are split where a mechanism takes it: `TWO_STAGE` wants columns or a number of ranks."""
+        """Tell whether views are split where a mechanism takes it: `TWO_STAGE` wants columns or a number of ranks.
+
+        Of thresholds by the root, which may leave a region no columns, `BOTTOM_UP` has none.
+        """
         sizes = self.threshold if isinstance(self.threshold, tuple) else (self.threshold,)
-        ranked = kind is Kind.TWO_STAGE and self.ranks is None and self.min_size in sizes
-        return self.view is Measured.SPLIT and not ranked
+        no_columns = self.by_root is not None or self.min_size in sizes
+        ranked = kind is Kind.TWO_STAGE and self.ranks is None and no_columns
+        rootless = kind is Kind.BOTTOM_UP and self.by_root is not None
+        return self.view is Measured.SPLIT and not ranked and not rootless
 
     def _check_fact(self, fact: Fact, where: str) -> None:
         """Raise `ConfigError` unless a release under the other terms can keep this fact."""

@@ -13,7 +13,9 @@ from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Method, PostProcess
 from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement, Totals
+from pgsr.noise.split_by_root import SplitByRoot
 from pgsr.noise.view_rules import ViewRule
+from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.per_level import LevelNoise
@@ -26,7 +28,7 @@ from pgsr.release.kinds import Construction, Kind, Measured
 from pgsr.release.post_processing import post_of
 from pgsr.release.publication import MOST_ROWS
 from pgsr.release.stated_terms import StatedTerms
-from pgsr.release.thresholds import split_rule, thresholds_by
+from pgsr.release.thresholds import split_rule, thresholds_by, thresholds_of
 
 
 class Terms(StatedTerms):
@@ -65,9 +67,11 @@ class Terms(StatedTerms):
         facts: public facts about counts, which the released counts keep.
         publication: the words of the publisher, and the form of the tables.
         threshold: of a split view, a size: below it cumulative counts are measured, from it on what groups have beyond
-            it, rank by rank. One, or one per level, root first; one per region once it follows from a stand-in.
+            it, rank by rank. One, or one per level, root first; one per region once it follows from something else.
         ranks: of a split view, how many of a region's largest groups are measured by their ranks; None for all.
         stand_in: of a split view, from which the threshold of every region follows where none is given, see `resolved`.
+        by_root: of a split view, the factor of `SplitByRoot`, exact: the root is measured first, in cumulative counts,
+            and thresholds follow from its noisy values, see `as_measured`.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
@@ -129,6 +133,8 @@ class Terms(StatedTerms):
     def resolved(self, tree: Hierarchy, totals: np.ndarray | None) -> "Terms":
         """The same terms with a threshold of every region, if they follow from a stand-in; others stay as they are.
 
+        Those that follow from the noisy root are found while measuring, see `as_measured`.
+
         Args:
             tree: the regions.
             totals: their public numbers of groups; None where there are none, and so no stand-in.
@@ -145,10 +151,13 @@ class Terms(StatedTerms):
         """
         if self.view is not Measured.SPLIT or isinstance(self.threshold, int):
             return self
+        if self.threshold is None and self.by_root is not None:
+            return self
         if self.threshold is None:
             assert totals is not None, "terms with a stand-in have public numbers of groups"
             return replace(self, threshold=self.thresholds_by_stand_in(tree, totals))
-        known = self.stand_in is not None and len(self.threshold) == tree.n_regions
+        followed = self.stand_in is not None or self.by_root is not None
+        known = followed and len(self.threshold) == tree.n_regions
         if len(self.threshold) != tree.n_levels and not known:
             raise ConfigError(
                 f"threshold gives {len(self.threshold)} sizes, and the regions have {tree.n_levels} levels; write one "
@@ -163,6 +172,26 @@ class Terms(StatedTerms):
         found = thresholds_by(self.stand_in, step, tree, totals, self.min_size)
         least = self.min_size + int(self.kind is Kind.TWO_STAGE)  # which needs some cumulative counts of every region
         return tuple(max(threshold, least) for threshold in found)
+
+    def as_measured(self, measurement: Measurement) -> "Terms":
+        """The same terms with the threshold of every region that the noisy root gave; others stay as they are."""
+        if self.by_root is None or self.threshold is not None:
+            return self
+        views = map(measurement.view_of, range(measurement.hierarchy.n_regions))
+        return replace(self, threshold=thresholds_of(views, self.max_excess, self.min_size))
+
+    def thresholds_by_root(self, tree: Hierarchy, totals: np.ndarray, root: np.ndarray) -> tuple[int, ...]:
+        """The threshold of every region that follows from the root's noisy cumulative counts.
+
+        Args:
+            tree, totals: the regions, and their public or noisy numbers of groups.
+            root: the values of the root, by excess; shape (K - m + 1,).
+        """
+        assert self.by_root is not None, "terms with other thresholds"
+        step = self._step(tree.n_levels, SplitByRoot(self.by_root, self.ranks))
+        views = step.views_on(tree, self.max_excess, totals, root)
+        assert isinstance(views, tuple), "one per region"
+        return thresholds_of(views, self.max_excess, self.min_size)
 
     def n_cells(self, tree: Hierarchy) -> int:
         """The number of cells of all regions that are measured and computed, those of sizes from `min_size` on."""
@@ -210,6 +239,28 @@ class Terms(StatedTerms):
         if self.kind is Kind.BOTTOM_UP:
             return (*(Fraction(0),) * (n_levels - 1), Fraction(1))
         return (Fraction(1, n_levels),) * n_levels
+
+    @property
+    def spending(self) -> tuple[tuple[str, Loss], ...]:
+        """What is spent one after another, each part after its name; all at once, after "", where there is no order.
+
+        Thresholds by the root are adaptive sequential composition: noisy numbers of groups first, where they are paid
+        for, then the root, then the other regions, in views that hang on it. Epsilon and rho add up over these parts
+        (Dwork and Roth 2014, section 3.5; Bun and Steinke 2016, lemma 1.7); of epsilon with delta the levels have no
+        parts of their own.
+
+        Example:
+            >>> Terms("demo", 5, "1", "kuo", view="split", by_root="1/2", shares=("1/20", "19/20")).spending
+            (('the root', PureEpsilon(epsilon 1/20)), ('the other levels', PureEpsilon(epsilon 19/20)))
+        """
+        if self.by_root is None or isinstance(self.total, Approximate):
+            return (("", self.total),)
+        assert self.shares is not None, "thresholds by the root want shares"
+        rest, (epsilon, _, rho) = 1 - self.totals_share, self.total.parts
+        root = rest * self.shares[0]
+        named = (("numbers of groups", self.totals_share), ("the root", root), ("the other levels", rest - root))
+        currency = PureEpsilon if epsilon else Rho
+        return tuple((name, currency(part * (epsilon or rho))) for name, part in named if part)
 
     def levels(self, n_levels: int) -> tuple[LevelNoise | None, ...]:
         """The noise of the values of every level, root first; None where nothing is measured.
@@ -291,7 +342,7 @@ class Terms(StatedTerms):
         Raises:
             ConfigError: thresholds are still to follow from a stand-in, see `resolved`.
         """
-        if self.view is Measured.SPLIT and self.threshold is None:
+        if self.view is Measured.SPLIT and self.threshold is None and self.by_root is None:
             raise ConfigError(
                 "the thresholds follow from [stand_in] and every region's public number of groups; ask for the noise "
                 "of resolved terms, Terms.resolved(tree, totals)"
@@ -303,6 +354,8 @@ class Terms(StatedTerms):
         rule = self.view.rule
         if self.threshold is not None:
             rule = split_rule(self.threshold, self.ranks, self.min_size)
+        elif self.by_root is not None:
+            rule = SplitByRoot(self.by_root, self.ranks)
         return self._step(n_levels, rule or View.CUMULATIVE)
 
     def _step(self, n_levels: int, rule: ViewRule | tuple[ViewRule, ...]) -> Geometric | Noise:

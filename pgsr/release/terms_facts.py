@@ -30,7 +30,7 @@ def _measures(terms: Terms) -> str:
 
 def _thresholds(terms: Terms) -> str:
     if terms.threshold is None:
-        return "a threshold per region, by the stand-in,"
+        return f"a threshold per region, by the {'stand-in' if terms.by_root is None else 'noisy root'},"
     if isinstance(terms.threshold, int):
         return f"the threshold {terms.threshold:,}"
     return f"thresholds from {min(terms.threshold):,} to {max(terms.threshold):,}"

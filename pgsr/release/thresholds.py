@@ -1,9 +1,9 @@
-"""The thresholds of a release's split views: as they are stated, or from the shape of a public stand-in.
+"""The thresholds of a release's split views: as they are stated, from a public stand-in, or from the noisy root.
 
 Thresholds are sizes, and a mechanism knows excesses over `Terms.min_size`: a threshold T of sizes is T - min_size.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,7 +13,9 @@ import numpy as np
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.split_view import Split
+from pgsr.data.views import View
 from pgsr.errors import BudgetError
+from pgsr.noise.split_by_root import SplitByRoot
 from pgsr.noise.thresholds import split_by
 from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.budget import Number, exact
@@ -63,6 +65,10 @@ class StandIn:
         return StandIn((*kept[:max_size], sum(kept[max_size:])), self.factor)
 
 
+FACTOR_BY_ROOT = exact(SplitByRoot().factor)
+"""The factor of thresholds that follow from the noisy root, where none is given."""
+
+
 def split_rule(thresholds: int | tuple[int, ...], ranks: int | None, min_size: int) -> ViewRule | tuple[ViewRule, ...]:
     """Make the rule of the noise step: one split view, or one per level or region.
 
@@ -88,7 +94,23 @@ def thresholds_by(stand_in: StandIn, step: Any, tree: Hierarchy, groups: np.ndar
     alone = Hierarchy.from_parents(["stand-in"], [-1])
     shape = CountOfCounts(alone, np.array([[least, *larger]], np.int64), "stand-in")
     views = split_by(step, shape, tree, groups, float(exact(stand_in.factor))).view
-    return tuple(min_size + min(view.threshold, len(larger)) for view in views if isinstance(view, Split))
+    return thresholds_of(views, len(larger), min_size)
+
+
+def thresholds_of(views: Iterable[ViewRule], max_excess: int, min_size: int) -> tuple[int, ...]:
+    """Give the sizes at which the views of regions are split; a view that is not split has one of its ends.
+
+    Args:
+        views: of the regions, in order.
+        max_excess: the largest size that the views know.
+        min_size: the public least size.
+
+    Example:
+        >>> thresholds_of((View.CUMULATIVE, Split(3), View.RANKED), 8, min_size=1)
+        (9, 4, 1)
+    """
+    columns = (v.threshold if isinstance(v, Split) else 0 if v is View.RANKED else max_excess for v in views)
+    return tuple(min_size + min(threshold, max_excess) for threshold in columns)
 
 
 def checked_thresholds(given: int | Sequence[int], min_size: int) -> int | tuple[int, ...]:

@@ -63,7 +63,6 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
     """
     from pgsr.publishing import digests
     from pgsr.release.folder import artefact, manifest
-    from pgsr.release.making import charge_for
     from pgsr.tables import read_long
 
     place = Path(path)
@@ -91,8 +90,7 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
         raise SynthesisError(f"the release in {str(folder)!r} has sizes per level; {ONE_SIZE}")
     source = {name: fields[name] for name in RELEASE_FIELDS if name != "digest"}
     source["digest"] = digests.digest_of(folder)
-    charge = charge_for(terms, folder)
-    return GivenSizes(read_long(folder / artefact.COUNTS).counts(), source, charge.relation, charge.unit, secure)
+    return GivenSizes(read_long(folder / artefact.COUNTS).counts(), source, terms.relation, terms.unit, secure)
 
 
 ONE_SIZE = "a synthesis takes one max_size for all levels, so give counts of one"

@@ -19,7 +19,8 @@ mechanism = "posterior"          # m_h, m_c_dp, kuo, bottom_up, posterior or two
 # view = "by_groups"             # kuo, bottom_up, posterior: ranked sizes of regions with few groups, else cumulative;
 #                                #   or "counts" (posterior), which suits unit = "group" and numbers of single sizes
 # view = "split"                 # these and two_stage: cumulative counts of sizes below the threshold, ranks beyond it
-# threshold = 12                 #   a public size; [40, 12] is one per level, root first; or a table [stand_in]
+# threshold = 12                 #   a public size; [40, 12] is one per level, root first; or a table [stand_in]; or
+#                                #   "root": those of all regions follow from the root, which is measured first
 # ranks = 500                    #   rank the largest 500 groups of a region alone; all if left out
 # totals = "regions"             # whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up),
 #                                #   either (posterior, two_stage), or "noisy" where the table of groups is private

@@ -65,6 +65,14 @@ _NO_TREE = (
     'from Python, as docs/units.md shows, or write "counts"'
 )
 
+BY_ROOT = "root"
+"""The threshold that stands for those that follow from the noisy root."""
+
+_THRESHOLD = Form(
+    f'{forms.WHOLE_OR_WHOLES.wanted}, or "{BY_ROOT}"',
+    {"anyOf": [*forms.WHOLE_OR_WHOLES.schema["anyOf"], {"type": "string", "enum": [BY_ROOT]}]},
+)
+
 _REGION = Key(
     "region",
     forms.COLUMNS,
@@ -291,9 +299,10 @@ CONFIGURATION = Table(
         ),
         Key(
             "threshold",
-            forms.WHOLE_OR_WHOLES,
+            _THRESHOLD,
             'With view = "split", a public size: where the view is split. One, or an array with one per level, root '
-            "first; not beside [stand_in].",
+            'first. Or "root": the root is measured first, in cumulative counts with its own share of epsilon, and the '
+            "thresholds of all other regions follow from its noisy values. Not beside [stand_in].",
             None,
         ),
         Key(

@@ -8,13 +8,13 @@ from typing import Any
 from pgsr.publishing.configuration.declared import Table, complete, require
 from pgsr.publishing.configuration.sources import name_of, read_source, require_unread
 from pgsr.publishing.errors import ConfigError
-from pgsr.release.configuration.schema import CONFIGURATION
+from pgsr.release.configuration.schema import BY_ROOT, CONFIGURATION
 from pgsr.release.configuration.stand_ins import read_stand_in
 from pgsr.release.facts import Fact
 from pgsr.release.kinds import Kind
 from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
-from pgsr.release.thresholds import StandIn
+from pgsr.release.thresholds import FACTOR_BY_ROOT, StandIn
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities
 
 TABLES = ("entities", "tuples", "groups", "regions")
@@ -70,14 +70,16 @@ def _terms(told: Mapping[str, Any], options: Mapping[str, Any], stand_in: StandI
             known = " and ".join(kind.options) or "none at all"
             raise ConfigError(f"the mechanism {kind} has no option {name!r}; it has {known}: leave out the others")
     named = ("shares", "totals", "totals_share", "level_names", "view", "intervals", "rho", "laws", "unit", "relation")
-    named = (*named, "threshold", "ranks")
+    by_root = told["threshold"] == BY_ROOT
     return Terms(
         told["data_set"],
         told["max_size"],
         told["epsilon"],
         kind,
         **options,
-        **{name: told[name] for name in (*named, "min_size")},
+        **{name: told[name] for name in (*named, "ranks", "min_size")},
+        threshold=None if by_root else told["threshold"],
+        by_root=FACTOR_BY_ROOT if by_root else None,
         delta=None if Fraction(told["delta"]) == 0 else told["delta"],
         facts=_facts(told["facts"]),
         stand_in=stand_in,

@@ -37,7 +37,7 @@ REHEARSAL_KEY = "rehearsal"
 
 PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
-FIELDS = (  # and "min_size", "facts", "intervals", "noise" and "stand_in", where there are some
+FIELDS = (  # and "min_size", "facts", "intervals", "noise", "stand_in" and "by_root", where there are some
     *(
         "format",
         "data_set",
@@ -125,6 +125,7 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
         **intervals,
         **({} if terms.plain else {"noise": _noise_fields(terms)}),
         **({} if terms.stand_in is None else {"stand_in": terms.stand_in.fields}),
+        **({} if terms.by_root is None else {"by_root": {"factor": str(terms.by_root)}}),
     }
 
 
@@ -289,10 +290,10 @@ def read(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
     _require_format(found)
-    optional = ("min_size", "facts", "intervals", "noise", "stand_in")
+    optional = ("min_size", "facts", "intervals", "noise", "stand_in", "by_root")
     more = tuple(name for name in optional if isinstance(found, dict) and name in found)
     _require(found, (*FIELDS, *more), "the manifest")
-    tables = tuple(name for name in more if name in ("intervals", "noise", "stand_in"))
+    tables = tuple(name for name in more if name in ("intervals", "noise", "stand_in", "by_root"))
     parts = ("publication", "totals", "options", "certificate", "distance", "measurement", "versions", "files", *tables)
     for name in parts:
         if not isinstance(found[name], dict):
@@ -312,6 +313,8 @@ def read(text: str) -> dict[str, Any]:
         _require(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
     if "stand_in" in more:
         _require(found["stand_in"], ("counts", "factor"), "stand_in")
+    if "by_root" in more:
+        _require(found["by_root"], ("factor",), "by_root")
     _require(found["versions"], ("python", *PACKAGES), "versions")
     for name, value in found["versions"].items():
         if not isinstance(value, str) or re.fullmatch(_VERSION, value) is None:
@@ -388,14 +391,16 @@ def _thresholds(manifest: dict[str, Any]) -> dict[str, Any]:
     by_region = all(isinstance(size, list) for size in sizes)
     if by_region and list(map(len, sizes)) != regions_of(manifest):
         raise ManifestError("threshold of the manifest's levels is not one size per region")
-    stand_in = {}
+    source = {}
     if "stand_in" in manifest:
         stated = manifest["stand_in"]
-        stand_in = {"stand_in": StandIn(_kind(stated, "counts", list), _kind(stated, "factor", str))}
+        source["stand_in"] = StandIn(_kind(stated, "counts", list), _kind(stated, "factor", str))
+    if "by_root" in manifest:
+        source["by_root"] = _kind(manifest["by_root"], "factor", str)
     return {
         "threshold": tuple(size for level in sizes for size in level) if by_region else tuple(sizes),
         "ranks": None if ranks == "all" else ranks,
-        **stand_in,
+        **source,
     }
 
 

@@ -63,10 +63,15 @@ def mechanism_phrase(manifest: dict[str, Any]) -> str:
         )
     if "threshold" in manifest["levels"][0]:
         noisy = (
-            f"noisy cumulative counts of the sizes below a threshold and, rank by rank, noisy numbers of what "
-            f"{_ranked_groups(manifest)} have beyond it (split view)"
+            f"noisy cumulative counts of the sizes below a threshold{_source(manifest)} and, rank by rank, noisy "
+            f"numbers of what {_ranked_groups(manifest)} have beyond it (split view)"
         )
     return _MECHANISMS[manifest["mechanism"]].format(noisy=noisy)
+
+
+def _source(manifest: dict[str, Any]) -> str:
+    """Say what decides about thresholds, if noise does."""
+    return ", which follows from the noisy values of the root," if "by_root" in manifest else ""
 
 
 def _ranked_groups(manifest: dict[str, Any]) -> str:

@@ -1,0 +1,302 @@
+"""Releases whose thresholds follow from the noisy root: the folder, what is charged, forgeries, and planted bugs."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from made_tables import write_config, write_tables
+from test_release_split_views import STAND_IN, config
+from test_release_views_by_region import failed, fix_digests, known
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, Split, SplitByRoot, View
+from pgsr.data.views import cumulative
+from pgsr.intervals import Tail, posterior_draws
+from pgsr.ledger import LedgerFile
+from pgsr.noise import step
+from pgsr.noise.falling_shape import shape_of_noisy
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.release import (
+    ConfigError,
+    Kind,
+    Measured,
+    ReleaseConfig,
+    ReleaseError,
+    Terms,
+    check,
+    forecast,
+    outline,
+    publish,
+    read_release,
+)
+from pgsr.release.folder import artefact, manifest
+from pgsr.release.making import finish
+from pgsr.release.noise_law import judge
+from pgsr.release.own_intervals import own_result
+
+SHARES = ("1/5", "2/5", "2/5")
+ABOUT: dict[str, Any] = {"by_root": "1/2", "shares": SHARES, "times": 3}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "least size": {"min_size": 1},
+    "noisy totals": {"totals": "noisy"},
+    "ranks": {"ranks": 60},
+    "columns alone": {"times": 40, "by_root": "1/100"},
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    return publish(config(tmp_path_factory.mktemp("made"), Kind.POSTERIOR, intervals="9/10", **ABOUT)).folder
+
+
+@pytest.fixture
+def copy(made, tmp_path) -> Path:
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    for name in artefact.named_in(made):
+        (folder / name).write_bytes((made / name).read_bytes())
+    return folder
+
+
+@pytest.mark.drawn(3)
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("kind", [Kind.KUO, Kind.POSTERIOR, Kind.TWO_STAGE], ids=str)
+def test_a_rehearsal_is_what_python_gives(tmp_path, kind, variant):
+    """The folder is checked, and holds the noisy values of `SplitByRoot` with the same noise."""
+    about = {**ABOUT, **VARIANTS[variant]}
+    if kind is Kind.TWO_STAGE:
+        about["ranks"] = 60
+    wanted = config(tmp_path, kind, **about)
+    folder = publish(wanted, rehearse=True).folder
+    assert check(folder).passed
+    terms = wanted.terms
+    totals = {"totals": "noisy", "totals_share": "1/10"} if terms.totals == "noisy" else {}
+    step = Geometric(SplitByRoot(terms.by_root, terms.ranks), 2, SHARES, **totals)
+    expected, found = step.measure(wanted.count(), Seeded(manifest.REHEARSAL_KEY)), read_release(folder).measurement
+    assert [found.view_of(r) for r in range(11)] == [expected.view_of(r) for r in range(11)]
+    for ours, theirs in zip(found.values, expected.values, strict=True):
+        assert np.array_equal(ours, theirs)
+    if variant == "columns alone":
+        assert {found.view_of(r) for r in (0, 1, 2, 3)} == {View.CUMULATIVE}
+
+
+def test_the_thresholds_are_those_of_the_published_root(made):
+    """Against the definition: the number of sizes with more than half a group, of the shape fitted to the root."""
+    terms, measurement = known(made)
+    shape = shape_of_noisy(measurement.row(0), int(measurement.totals[0]))
+    expected = [sum(bool(groups * p > 0.5) for p in shape) for groups in measurement.totals[1:]]
+    assert terms.threshold == (9, *(min(9, columns) for columns in expected))
+    assert len(set(terms.threshold)) > 2
+    fields = json.loads((made / artefact.MANIFEST).read_text())
+    assert fields["by_root"] == {"factor": "1/2"}
+    assert tuple(size for level in fields["levels"] for size in level["threshold"]) == terms.threshold
+    said = "a threshold, which follows from the noisy values of the root, and"
+    for name in (artefact.README, artefact.SUMMARY):
+        assert said in " ".join((made / name).read_text().split())
+
+
+@pytest.mark.parametrize(
+    ("budget", "lines"),
+    [
+        ({}, [("the root", PureEpsilon("2/5")), ("the other levels", PureEpsilon("8/5"))]),
+        (
+            {"totals": "noisy"},
+            [
+                ("numbers of groups", PureEpsilon("1/5")),
+                ("the root", PureEpsilon("9/25")),
+                ("the other levels", PureEpsilon("36/25")),
+            ],
+        ),
+    ],
+)
+def test_the_ledger_has_a_line_per_charge(tmp_path, budget, lines):
+    """In the order in which noise is drawn; together they are the budget."""
+    wanted = config(tmp_path, Kind.KUO, **ABOUT, **budget)
+    outline(wanted)
+    publish(wanted)
+    found = [entry.charge for entry in LedgerFile(wanted.ledger).entries]
+    assert [(charge.what, charge.loss) for charge in found] == [(f"kuo into release, {w}", e) for w, e in lines]
+    assert LedgerFile(wanted.ledger).left == PureEpsilon(98)
+
+
+def test_charges_in_other_currencies():
+    """Rho adds up over levels as epsilon does; of epsilon with delta levels have no parts, so there is one line."""
+    about = {"kind": "kuo", "view": "split", "by_root": "1/2", "shares": SHARES}
+    assert [loss for _, loss in Terms("demo", 9, None, rho="1/2", **about).spending] == [Rho("1/10"), Rho("2/5")]
+    assert Terms("demo", 9, "1", delta="1e-8", **about).spending == (("", Approximate(1, "1e-8")),)
+
+
+def test_a_ledger_with_too_little_for_the_second_charge_pays_for_none(tmp_path):
+    wanted = config(tmp_path, Kind.KUO, "200", **ABOUT)
+    with pytest.raises(PgsrError, match=r"the other levels would spend epsilon 160, and .* nothing was charged"):
+        publish(wanted)
+    assert LedgerFile(wanted.ledger).entries == ()
+
+
+def test_intervals_and_draws(made):
+    """A posterior has its own, of regions split by the noisy root too."""
+    table = pq.read_table(made / artefact.COUNTS).to_pandas()
+    assert (table.lower <= table.upper).all()
+    assert (table.lower < table.upper).any()
+    published = read_release(made)
+    result = own_result(published)
+    found = posterior_draws(published.mechanism, result, [Tail(3)], draws=50)[0].intervals("9/10")
+    assert (found.lower <= found.estimate).all()
+    assert (found.estimate <= found.upper).all()
+    assert found.lower[0] < found.upper[0]
+
+
+def test_noisy_values_that_were_paid_for_can_be_finished(tmp_path, monkeypatch):
+    wanted = config(tmp_path, **ABOUT)
+    with monkeypatch.context() as patch:
+        patch.setattr("pgsr.release.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
+        with pytest.raises(ReleaseError, match="epsilon 2 is spent"):
+            publish(wanted)
+    hidden = next(path for path in tmp_path.iterdir() if path.name.startswith(".release."))
+    assert finish(hidden).report.passed
+    assert len(LedgerFile(wanted.ledger).entries) == 2
+
+
+# Forgeries
+
+
+def threshold_off_by_one(fields: dict) -> None:
+    fields["levels"][2]["threshold"][1] += 1
+
+
+def thresholds_off_by_one(fields: dict) -> None:
+    for level in fields["levels"]:
+        level["threshold"] = [size + 1 for size in level["threshold"]]
+
+
+def root_split(fields: dict) -> None:
+    fields["levels"][0]["threshold"] = [4]
+
+
+def other_factor(fields: dict) -> None:
+    fields["by_root"]["factor"] = "3"
+
+
+def factor_of_another_kind(fields: dict) -> None:
+    fields["by_root"]["factor"] = 1
+
+
+def a_stand_in_besides(fields: dict) -> None:
+    fields["stand_in"] = STAND_IN.folded(9).fields
+
+
+def no_share_for_the_root(fields: dict) -> None:
+    for level, share in zip(fields["levels"], ("0", "1/2", "1/2"), strict=True):
+        level["share"] = share
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(threshold_off_by_one, thresholds_off_by_one, root_split, other_factor, factor_of_another_kind),
+        *(a_stand_in_besides, no_share_for_the_root),
+    ],
+)
+def test_a_manifest_that_was_changed_is_found(copy, change):
+    fields = json.loads((copy / artefact.MANIFEST).read_text())
+    change(fields)
+    (copy / artefact.MANIFEST).write_text(manifest.written(fields))
+    fix_digests(copy)
+    assert failed(copy).keys() & {"manifest", "regions", "measurement"}
+
+
+# Planted bugs: a release made by them refuses itself, as everybody's check would
+
+
+def from_the_true_root(self, region: int, shape: np.ndarray, groups: int) -> Split:
+    return RIGHT(self, region, shape_of_noisy(cumulative(TRUE_ROOT), int(TRUE_ROOT.sum())), groups)
+
+
+def one_too_high(self, region: int, shape: np.ndarray, groups: int) -> Split:
+    found = RIGHT(self, region, shape, groups)
+    return replace(found, threshold=found.threshold + 1) if region == 2 else found
+
+
+RIGHT, TRUE_ROOT = SplitByRoot.view_at, np.zeros(10, np.int64)
+
+
+@pytest.mark.parametrize("bug", [from_the_true_root, one_too_high])
+def test_thresholds_that_do_not_follow_are_refused(tmp_path, monkeypatch, bug):
+    """The bug is in the noise step alone; the check has the published rule."""
+    wanted = config(tmp_path, Kind.KUO, "1/10", **ABOUT)
+    TRUE_ROOT[:] = wanted.count().counts[0]
+    measure = step.NoiseStep.measure
+
+    def measured(self, truth, source, ledger=None):
+        with monkeypatch.context() as patch:
+            patch.setattr(SplitByRoot, "view_at", bug)
+            return measure(self, truth, source, ledger)
+
+    monkeypatch.setattr(step.NoiseStep, "measure", measured)
+    with pytest.raises(ReleaseError, match="do not follow from the noisy root"):
+        publish(wanted, rehearse=True)
+
+
+def test_noise_is_judged_though_the_root_chooses_what_is_compared():
+    """Right scales are not refuted, wrong ones are; of the root fewer things are told than where all is public."""
+    tree = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(10)])
+    sizes = [np.minimum(np.random.default_rng(i).geometric(0.25, 300), 30) for i in range(120)]
+    truth = CountOfCounts(tree, [np.bincount(s, minlength=31) for s in sizes], "judged")
+    noise = Geometric(SplitByRoot(), 1)
+    laws = noise.measure(truth, Seeded(0)).law
+    stated = [laws(0), laws(1), laws(20)]
+    for seed in range(3):
+        measured = noise.measure(truth, Seeded("judged", seed))
+        assert not judge(measured, stated, by_root=True).refuted
+        assert judge(measured, stated, by_root=True).evidence < judge(measured, stated).evidence + 1e-9
+        assert judge(Geometric(measured.view, 3).measure(truth, Seeded("judged", seed)), stated, by_root=True).refuted
+
+
+# Configuration
+
+
+def test_the_key_of_a_configuration(tmp_path):
+    write_tables(tmp_path)
+    keys = {"view": '"split"', "max_size": "60", "threshold": '"root"', "shares": '["1/10", "4/10", "1/2"]'}
+    read = ReleaseConfig.read(write_config(tmp_path, "posterior", **keys))
+    assert (read.terms.threshold, read.terms.by_root) == (None, Fraction(1, 2))
+    assert "a threshold per region, by the noisy root," in dict(outline(read).facts)["mechanism"]
+    assert check(publish(read).folder).passed
+    with pytest.raises(ConfigError, match=r'is "rot"; write .*, or "root"'):
+        ReleaseConfig.read(write_config(tmp_path, "posterior", "other", **{**keys, "threshold": '"rot"'}))
+
+
+@pytest.mark.parametrize(
+    ("terms", "why"),
+    [
+        ({"shares": None}, "no share is stated; write shares with a small one for the root"),
+        ({"shares": ("0", "1/2", "1/2")}, "the root has a share of 0; write shares"),
+        ({"kind": "bottom_up", "shares": ("0", "0", "1")}, "mechanism bottom_up measures the last level alone"),
+        ({"kind": "two_stage"}, "may leave a region with few groups none; write ranks"),
+        ({"intervals": "9/10"}, "intervals of kuo are a band that all noise stays within"),
+        ({"stand_in": STAND_IN}, r'threshold = "root" beside \[stand_in\]'),
+        ({"view": "cumulative"}, 'threshold = "root" with view = "cumulative", which has no thresholds'),
+        ({"totals": "root", "kind": "posterior"}, 'totals = "root" publishes that of the root alone'),
+        ({"epsilon": None, "rho": "1", "unit": "group"}, "views that differ in sensitivity here; write one threshold"),
+        ({"by_root": "0"}, "by_root is 0; it must be greater than 0"),
+    ],
+)
+def test_refusals(terms, why):
+    about = {"data_set": "demo", "max_size": 9, "epsilon": "1", "kind": "kuo", "view": "split"}
+    with pytest.raises(PgsrError, match=why):
+        Terms(**{**about, "by_root": "1/2", "shares": SHARES, **terms})
+
+
+def test_plans_compare_thresholds_by_the_root(tmp_path):
+    """On a stand-in, which is measured as the data would be; splits without a share for the root are left out."""
+    wanted = config(tmp_path, Kind.KUO, **ABOUT)
+    found = forecast(wanted, replicates=2, progress=False, mechanisms=["bottom_up", "posterior"])
+    split = [choice for choice in found.choices if choice.terms.view is Measured.SPLIT]
+    assert {choice.terms.kind for choice in split} == {Kind.KUO, Kind.POSTERIOR}
+    assert all(choice.shares[0] and choice.terms.by_root for choice in split)
+    assert (found.mean > 0).all()
