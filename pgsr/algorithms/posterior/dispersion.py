@@ -52,14 +52,14 @@ class Dispersion:
         return self._of_bands[self._tree.level_of[region]][self._band]
 
     def see(self, region: int, found: Marginals, follows: np.ndarray) -> None:
-        """Note what the posterior of a region says; `follows` are the counts whose shape is learned, (K + 1,)."""
+        """Note the posterior of a region; `follows` are the counts whose shape is learned, (K + 1,)."""
         from pgsr.algorithms.posterior.dispersion_kernel import derivatives
 
         about = found.mean, found.step_variance, found.prior_mean, found.shape
         derivatives(*about, follows, self._band, self._slopes[region], self._information[region])
 
     def step(self) -> None:
-        """Do a step of Newton's method from what was seen of all regions."""
+        """Do a step of Newton's method from the posteriors of all regions."""
         from pgsr.algorithms.posterior.elementary_kernel import exp, log
 
         for level, shapes in enumerate(self._of_bands):
