@@ -23,7 +23,7 @@ from pgsr import (
     View,
     metrics,
 )
-from pgsr.algorithms import BottomUp, Matching, Posterior
+from pgsr.algorithms import BottomUp, Matching, Posterior, TwoStage
 from pgsr.errors import ProblemError
 from pgsr.noise import SplitByRoot
 from pgsr.noise.falling_shape import columns_worth, falling_shape, shape_of_noisy
@@ -143,3 +143,14 @@ def test_refusals() -> None:
         SplitByRoot(ranks=0)
     with pytest.raises(ProblemError, match="by its length"):
         Geometric(SplitByRoot(), 1, totals="root")
+
+
+def test_a_method_that_wants_columns_refuses_before_anything_is_measured() -> None:
+    """A region may get the threshold 0, which is ranked sizes; with a number of ranks it is a split view still."""
+    for ranks, taken in ((None, False), (20, True)):
+        mechanism = Mechanism(Geometric(SplitByRoot(ranks=ranks), 1), TwoStage())
+        if taken:
+            mechanism.release(TRUTH, Seeded("columns"))
+        else:
+            with pytest.raises(ProblemError, match=r"TwoStage needs View\.CUMULATIVE or a Split on every level"):
+                mechanism.check(TRUTH, Seeded("columns"))

@@ -12,8 +12,9 @@ import pytest
 from made_tables import write_config, write_tables
 from test_release_split_views import STAND_IN, config
 from test_release_views_by_region import failed, fix_digests, known
+from typer.testing import CliRunner
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, Split, SplitByRoot, View
+from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, Split, SplitByRoot, View, cli
 from pgsr.data.views import cumulative
 from pgsr.intervals import Tail, posterior_draws
 from pgsr.ledger import LedgerFile
@@ -149,6 +150,11 @@ def test_intervals_and_draws(made):
     assert (found.lower <= found.estimate).all()
     assert (found.estimate <= found.upper).all()
     assert found.lower[0] < found.upper[0]
+
+
+def test_no_band_of_noise_that_chose_what_is_measured(made):
+    with pytest.raises(ConfigError, match="thresholds of the release follow from the noisy root"):
+        CliRunner().invoke(cli.app, ["intervals", str(made), "--kind", "band"], catch_exceptions=False)
 
 
 def test_noisy_values_that_were_paid_for_can_be_finished(tmp_path, monkeypatch):
