@@ -446,43 +446,71 @@ def bayes_risk_of_a_range(m: int, epsilon: float) -> float:
     return risk / (m + 1) if m else 0.0
 
 
-def least_risk(loss: np.ndarray, distance: np.ndarray, prior: np.ndarray | None, epsilon: float) -> float:
-    """The least mean loss of any epsilon-DP mechanism, or with `prior` None the least largest one, by a linear program.
+def least_risk(
+    loss: np.ndarray, distance: np.ndarray, prior: np.ndarray | None, epsilon: float, delta: float = 0
+) -> float:
+    """The least mean loss of any (epsilon, delta)-DP mechanism, or with `prior` None the least largest one.
 
-    loss[input, answer]; P(answer | one input) <= exp(epsilon * distance) P(answer | another). With `prior` None the
+    A linear program. loss[input, answer]; the sum over answers of
+    max(0, P(answer | one input) - exp(epsilon * distance) P(answer | another)) is at most delta. With `prior` None the
     largest loss is over all inputs; inputs to be left out of a mean have prior 0.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_array
 
     inputs, answers = loss.shape
+    pairs = [pair for pair in product(range(inputs), repeat=2) if pair[0] != pair[1] and distance[pair] < math.inf]
     row, column, entry, n = [], [], [], 0
-    for one, other in product(range(inputs), repeat=2):
-        if one != other and distance[one, other] < math.inf:
-            for answer in range(answers):
-                row += [n, n]
-                column += [one * answers + answer, other * answers + answer]
-                entry += [math.exp(-epsilon * distance[one, other]), -1.0]
-                n += 1
-    cost = np.zeros(inputs * answers + 1)
-    upper = np.zeros(n)
+    width = inputs * answers + 1 + (len(pairs) * answers if delta else 0)
+    for number, (one, other) in enumerate(pairs):
+        for answer in range(answers):
+            scale = math.exp(-epsilon * distance[one, other])
+            row += [n, n]
+            column += [one * answers + answer, other * answers + answer]
+            entry += [scale, -1.0]
+            if delta:
+                row += [n, len(pairs) * answers + number]
+                column += [inputs * answers + 1 + n] * 2
+                entry += [-scale, 1.0]
+            n += 1
+    upper = np.concatenate([np.zeros(n), np.full(len(pairs) if delta else 0, float(delta))])
+    cost = np.zeros(width)
     if prior is None:
-        cost[-1] = 1
+        cost[inputs * answers] = 1
         for one in range(inputs):
-            row += [n + one] * (answers + 1)
+            row += [len(upper) + one] * (answers + 1)
             column += [*range(one * answers, (one + 1) * answers), inputs * answers]
             entry += [*loss[one].tolist(), -1.0]
-        upper = np.zeros(n + inputs)
+        upper = np.concatenate([upper, np.zeros(inputs)])
     else:
-        cost[:-1] = (prior[:, None] * loss).ravel()
+        cost[: inputs * answers] = (prior[:, None] * loss).ravel()
     sums = coo_array(
         (np.ones(inputs * answers), (np.repeat(np.arange(inputs), answers), np.arange(inputs * answers))),
-        shape=(inputs, len(cost)),
+        shape=(inputs, width),
     )
-    private = coo_array((entry, (row, column)), shape=(len(upper), len(cost)))
+    private = coo_array((entry, (row, column)), shape=(len(upper), width))
     found = linprog(cost, private, upper, sums, np.ones(inputs), bounds=(0, None), method="highs")
     assert found.status == 0, found.message
     return float(found.fun)
+
+
+def least_mistake_of_a_pair(distance: int, epsilon: float, delta: float) -> float:
+    """How often 0 and `distance` are mistaken for each other at the least, by a linear program over one yes or no."""
+    from scipy.optimize import linprog
+
+    # x[k] = P(yes | k); yes and no are both (epsilon, delta)-indistinguishable between neighbours, both ways.
+    grown = math.exp(epsilon)
+    rows, upper = [], []
+    for k, other in [(k, k + 1) for k in range(distance)] + [(k + 1, k) for k in range(distance)]:
+        row = np.zeros(distance + 1)
+        row[[k, other]] = 1, -grown
+        rows += [row, -row]  # x[k] <= grown x[other] + delta, and 1 - x[k] <= grown (1 - x[other]) + delta
+        upper += [delta, grown - 1 + delta]
+    cost = np.zeros(distance + 1)
+    cost[0], cost[-1] = -0.5, 0.5
+    found = linprog(cost, np.array(rows), upper, bounds=(0, 1), method="highs")
+    assert found.status == 0, found.message
+    return float(found.fun) + 0.5
 
 
 def best_chain_of_boxes(row: np.ndarray, epsilon: float, risk: Callable[[int, float], Any], most: int) -> float:

@@ -6,7 +6,7 @@ import naive
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View, metrics
+from pgsr import Approximate, CountOfCounts, Geometric, Hierarchy, Noise, Rho, Seeded, View, metrics
 from pgsr.algorithms import BottomUp
 from pgsr.bounds import Boxes, boxes, lower_bound, range_risk
 from pgsr.errors import CountError
@@ -30,6 +30,32 @@ def test_no_mechanism_is_below(row, epsilon):
     assert prior.sum() == pytest.approx(1)
     neighbours = np.where(distance == 1, 1.0, np.inf)
     assert bound == pytest.approx(naive.least_risk(distance, neighbours, prior, epsilon), rel=1e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1, 1e-4), (2, 0.01)])
+@pytest.mark.parametrize("row", TINY[:4], ids=str)
+def test_no_mechanism_with_delta_is_below(row, epsilon, delta):
+    """All (epsilon, delta)-DP mechanisms on the whole world; any answer may be replaced by the nearest data set."""
+    world = whole_world(sum(row), len(row) - 1)
+    distance = np.abs(world[:, None] - world).sum(axis=2)
+    budget = Approximate(epsilon, delta)
+    chosen = {tuple(data) for data in product_of(row, boxes(np.array([row]), budget))}
+    prior = np.array([tuple(data) in chosen for data in world]) / len(chosen)
+    least = naive.least_risk(distance, np.where(distance == 1, 1.0, np.inf), prior, epsilon, delta)
+    assert 0.8 * least <= lower_bound(row, budget).emd[0] <= least + 1e-7
+
+
+def test_gaussian_releases_are_above_the_bound_of_their_rho_on_the_mean_over_the_data():
+    """Isotonic regression of noisy H_c, on data drawn from the product of ranges."""
+    row, rho, rng = np.array([0, 60, 45, 30, 9, 0, 2, 0, 0, 1, 0, 0]), Rho("1/8"), np.random.default_rng(11)
+    chosen, tree, errors = boxes(row[None], rho), Hierarchy.from_parents(["all"], [-1]), []
+    for number in range(300):
+        cumulative = data_set(row, chosen, rng.integers(chosen.entities + 1))
+        truth = CountOfCounts(tree, [np.diff(cumulative, prepend=0, append=row.sum())])
+        measured = Noise(View.CUMULATIVE, rho, shares=(1,), laws="gaussian").measure(truth, Seeded("rho", number))
+        errors.append(metrics.emd(truth, BottomUp().apply(measured).estimate)[0])
+    deviation = np.std(errors, ddof=1) / len(errors) ** 0.5
+    assert np.mean(errors) - 4 * deviation > lower_bound(row, rho).emd[0] > 0.5 * np.mean(errors)
 
 
 @pytest.mark.parametrize("row", TINY, ids=str)

@@ -1,13 +1,14 @@
-"""Bounds: below which error no epsilon-DP release of counts of groups by size can be expected.
+"""Bounds: below which error no differentially private release of counts of groups by size can be expected.
 
 `lower_bound` is for the regions of a `CountOfCounts`, by the earth mover's distance. docs/bounds.md derives it.
 
-Files: `range_risk` the least error of one whole number in a range; `boxes` what varies near given counts, and
+Files: `range_risk` the least error of one whole number in a range, and `pairs` a bound on it from how well two numbers
+can be told apart; `boxes` what varies near given counts, and
 `boxes_kernel` its best choice; `lower_bound` the sum.
 
     >>> from pgsr import CountOfCounts, Hierarchy
     >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40, 2], [0, 80, 30, 1]])
-    >>> lower_bound(truth, epsilon="1/2").emd.round(2)
+    >>> lower_bound(truth, "1/2").emd.round(2)
     array([5.55, 5.39, 5.31])
 """
 

@@ -1,21 +1,24 @@
 """The boxes of entities in which the data of a lower bound vary: some groups, between two sizes."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
 import numpy as np
 
 from pgsr.bounds.boxes_kernel import NO_BOX, best_boxes
+from pgsr.bounds.pairs import as_budget, strength
 from pgsr.bounds.range_risk import range_risk
-from pgsr.privacy.budget import Number, exact
+from pgsr.privacy.accounting.loss import Loss
+from pgsr.privacy.budget import Number
 
 _NOISES = 40
-"""A box has at most 40 / epsilon entities: more would be further from the counts, and the risk would hardly grow."""
+"""A box has at most 40 / epsilon entities: more would be further from the counts, and the risk would hardly grow.
+
+Under other budgets epsilon is the one under which neighbours are as hard to tell apart."""
 
 _LARGEST = 20_000
-"""A box has at most so many entities, whatever epsilon is; the risks of all smaller ones are computed."""
+"""A box has at most so many entities, whatever the budget is; the risks of all smaller ones are computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +68,7 @@ class _Points:
     groups: np.ndarray
 
 
-def boxes(counts: np.ndarray, epsilon: Number) -> Boxes:
+def boxes(counts: np.ndarray, budget: Number | Loss) -> Boxes:
     """Choose boxes along the graph of the given counts, shape (regions, K + 1), whose Bayes risks add up to most.
 
     A chain of boxes leads from point to point of the graph, each from the end of one before or later, so that boxes
@@ -77,7 +80,8 @@ def boxes(counts: np.ndarray, epsilon: Number) -> Boxes:
     """
     points = _points(counts)
     room = int(counts.sum(axis=1, dtype=float).max()) * (counts.shape[1] - 1)
-    risk = _risks(exact(epsilon), min(_LARGEST, ceil(_NOISES / exact(epsilon)), room))
+    budget = as_budget(budget)
+    risk = _risks(budget, min(_LARGEST, ceil(_NOISES / strength(budget)), room))
     origin, in_two = np.full(len(points.size), NO_BOX), np.zeros(len(points.size), bool)
     best_boxes(points.starts, points.size, points.groups, risk, origin, in_two)
     end = np.flatnonzero(origin != NO_BOX)
@@ -85,9 +89,9 @@ def boxes(counts: np.ndarray, epsilon: Number) -> Boxes:
 
 
 @lru_cache(8)
-def _risks(epsilon: Fraction, most: int) -> np.ndarray:
+def _risks(budget: Loss, most: int) -> np.ndarray:
     """Compute the risk of every box that is allowed, by its entities; blocks of regions share it."""
-    return range_risk(np.arange(1 + most), epsilon)
+    return range_risk(np.arange(1 + most), budget)
 
 
 def _laid(points: _Points, i: np.ndarray, j: np.ndarray, two: np.ndarray, most: int) -> Boxes:

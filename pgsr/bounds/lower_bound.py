@@ -1,4 +1,4 @@
-"""The lower bound on the error of any epsilon-DP release, region by region."""
+"""The lower bound on the error of any differentially private release, region by region."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from pgsr.bounds.range_risk import range_risk
 from pgsr.checks import as_array
 from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
 from pgsr.errors import CountError
+from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import Number
 
 _CELLS = 4_000_000
@@ -30,41 +31,48 @@ class LowerBound:
     away: np.ndarray
 
 
-def lower_bound(counts: CountOfCounts | object, epsilon: Number) -> LowerBound:
-    """Bound the mean earth mover's distance of every epsilon-DP release of a region's counts, near given counts.
+def lower_bound(counts: CountOfCounts | object, budget: Number | Loss) -> LowerBound:
+    """Bound the mean earth mover's distance of every private release of a region's counts, near given counts.
 
     Let c(d)[s] be how many groups of a data set d have at most s members. For every region a set P of data sets with
     the given number of groups is chosen, in which numbers k_1, k_2, ... of entities vary on their own, k_b in 0..m_b
     (`boxes` says how). With d drawn from P uniformly, of any mechanism M
 
-        E sum_s |M(d)[s] - c(d)[s]|  >=  B(m_1, epsilon) + B(m_2, epsilon) + ...,
+        E sum_s |M(d)[s] - c(d)[s]|  >=  B(m_1, budget) + B(m_2, budget) + ...,
 
-    if P(M(d) in S) <= exp(epsilon) P(M(d') in S) whenever d' has one entity more or less than d; B is `range_risk`.
-    So some data set of P has at least this error. The mean is over P, not over the given counts alone: a mechanism that
+    if M keeps the budget whenever d' has one entity more or less than d: P(M(d) in S) <= e^epsilon P(M(d') in S), the
+    same with + delta, or Renyi divergences D_a of the two laws of at most a rho for all a > 1. B is `range_risk`. So
+    some data set of P has at least this error. The mean is over P, not over the given counts alone: a mechanism that
     always answers these has no error there. `away` says how far P goes from them.
 
-    All of epsilon is granted to each region alone. As one entity lies in one region of a level, the bounds hold for all
-    regions at once, whatever is spent on other levels. Relations under which more data sets are neighbours (entities in
-    several groups, with larger quantities, or private numbers of groups) allow fewer mechanisms, so they hold there,
-    too. They do not hold for Gaussian noise, which is not epsilon-DP.
+    All of the budget is granted to each region alone. As one entity lies in one region of a level, the bounds hold for
+    all regions at once, whatever is spent on other levels. Relations under which more data sets are neighbours
+    (entities in several groups, with larger quantities, or private numbers of groups) allow fewer mechanisms, so they
+    hold there, too. A bound for an epsilon says nothing of Gaussian noise, which has none: give its rho, or epsilon
+    with delta.
 
     Args:
         counts: a `CountOfCounts`; or a table of shape (regions, K + 1), or one row of it, of groups by size 0..K.
-        epsilon: the privacy loss of the whole release.
+        budget: the privacy loss of the whole release: a number is a pure epsilon; or an amount of privacy,
+            `PureEpsilon(1)`, `Approximate(1, "1e-8")` or `Rho("1/10")`.
 
     Returns:
         The bounds, the numbers of boxes and the distances, by region.
 
     Raises:
         CountError: the table is not one of non-negative whole numbers, or these are too large to add up.
-        BudgetError: epsilon is malformed.
+        BudgetError: the budget is malformed, or 0.
 
     Complexity: linear in the cells, beside that of `boxes` and the risks of all lengths up to 40 / epsilon or 20,000.
 
     Example:
-        >>> bound = lower_bound([0, 0, 400, 300, 90, 0, 0, 1], epsilon=1)
+        >>> row = [0, 0, 400, 300, 90, 0, 0, 1]
+        >>> bound = lower_bound(row, 1)
         >>> bound.emd.round(2), bound.boxes, bound.away
         (array([3.7]), array([5]), array([163]))
+        >>> from pgsr import Rho
+        >>> lower_bound(row, Rho("1/2")).emd.round(2)
+        array([2.45])
 
     Shown by `tests/test_bounds_lower_bound.py::test_no_mechanism_is_below`, against all mechanisms on small worlds.
 
@@ -73,10 +81,10 @@ def lower_bound(counts: CountOfCounts | object, epsilon: Number) -> LowerBound:
     """
     found: list[list[np.ndarray]] = []
     for block in _blocks(counts):
-        chosen, n_regions = boxes(block, epsilon), len(block)
+        chosen, n_regions = boxes(block, budget), len(block)
         away = np.zeros(n_regions, np.int64)
         np.add.at(away, chosen.region, chosen.away)
-        risk = np.bincount(chosen.region, range_risk(chosen.entities, epsilon), n_regions)
+        risk = np.bincount(chosen.region, range_risk(chosen.entities, budget), n_regions)
         found.append([risk, np.bincount(chosen.region, minlength=n_regions), away])
     return LowerBound(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
