@@ -20,7 +20,7 @@ from pgsr.experiments.engine.verdicts import Verdict, compared, worst
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
 from pgsr.experiments.kuo2018.data import (
-    HAWAIIAN_ROOT,
+    HAWAIIAN_NATION,
     SMALL_ROOT,
     SYNTHETIC_PART_ROOT,
     TAXI_ROOT,
@@ -150,7 +150,7 @@ PAIRS = (
 )
 """The one that should be better, the other, the claim, and whose. The paper does not say which L1 optimum it takes."""
 
-ROOTS = (TAXI_ROOT, HAWAIIAN_ROOT, WHITE_ROOT, SYNTHETIC_PART_ROOT)
+ROOTS = (TAXI_ROOT, HAWAIIAN_NATION, WHITE_ROOT, SYNTHETIC_PART_ROOT)
 
 AS_PRINTED = {"Hc": (ARMS[0].label, ARMS[1].label), "Hg": (ARMS[3].label,)}
 """Our arms by the paper's names: its Hc is fitted by absolute values, its Hg by squares."""

@@ -20,7 +20,7 @@ from pgsr.experiments.engine.verdicts import Verdict, compared
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
 from pgsr.experiments.kuo2018.data import (
-    HAWAIIAN_ROOT,
+    HAWAIIAN_NATION,
     SMALL_ROOT,
     SYNTHETIC_PART_ROOT,
     TAXI_ROOT,
@@ -168,7 +168,7 @@ def _elsewhere(row: LevelError) -> dict[int, float]:
 
 ARMS = (Arm("Hg", per_level(HG), Fitted(NoConsistency)), Arm("Hc", per_level(HC), Fitted(NoConsistency)))
 
-ROOTS = (TAXI_ROOT, HAWAIIAN_ROOT, WHITE_ROOT, SYNTHETIC_PART_ROOT)
+ROOTS = (TAXI_ROOT, HAWAIIAN_NATION, WHITE_ROOT, SYNTHETIC_PART_ROOT)
 
 EXPERIMENT = Experiment(
     id="K4",

@@ -145,7 +145,7 @@ RECIPES = (
     Recipe(
         data=HAWAIIAN,
         what="census blocks of 2010 by native Hawaiians in them, the nation alone: Hawaiian of Kuo et al. 2018",
-        needed_by="K1 to K3",
+        needed_by="K1 to K4, K9",
         source="Kuo, Chiu, Kifer, Hay, Machanavajjhala 2018: github.com/yzk5145/coco, data/Hawaiian_nation_H.npy; "
         "counted by them from the U.S. Census Bureau's 2010 Census Summary File 1",
         licence=f"the counts are of the {_PUBLIC_DOMAIN}; the authors' file has no licence",
