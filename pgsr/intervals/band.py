@@ -86,9 +86,10 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
     and over regions, and have their public totals. Whatever the truth is, it stays inside if it was inside before.
 
     Ranked sizes y[i] in [l[i], u[i]] bound cumulative counts: c[s] is the number of i with h[i] <= s, so at least the
-    number of i with u[i] <= s and at most that with l[i] <= s. The ranks of a split view do so from its threshold on.
-    If the m largest groups alone were measured, the others are at most as large as the smallest of these: they are
-    counted in the upper bounds, and in the lower ones from the size on at which some u[i] <= s.
+    number of i with u[i] <= s and at most that with l[i] <= s. The ranks of a split view do so from its threshold on. A
+    sum of n cumulative counts bounds its first one by its n-th part from above, and its last one from below. If the m
+    largest groups alone were measured, the others are at most as large as the smallest of these: they are counted in
+    the upper bounds, and in the lower ones from the size on at which some u[i] <= s.
 
     Args:
         measurement: of any view, with public numbers of groups of the root or of all regions.
@@ -196,13 +197,18 @@ def _split_bounds(
     view: Split, low: np.ndarray, high: np.ndarray, groups: int, max_size: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Make bounds of cumulative counts, shape (K + 1,) each, of those of a split view's values."""
-    most, threshold = max_size - view.threshold, view.threshold
-    sure = _sizes_at_most(np.minimum.accumulate(high[threshold:][::-1]), most)
-    possible = _sizes_at_most(np.maximum.accumulate(low[threshold:]), most)
-    others = groups - (len(high) - threshold)
+    most, threshold, n_columns = max_size - view.threshold, view.threshold, view.n_columns
+    sure = _sizes_at_most(np.minimum.accumulate(high[n_columns:][::-1]), most)
+    possible = _sizes_at_most(np.maximum.accumulate(low[n_columns:]), most)
+    others = groups - (len(high) - n_columns)
+    below = low[:n_columns], high[:n_columns]
+    if view.widths:  # the last cell of a sum is at least the average, the first one at most
+        ends, widths = np.cumsum(view.widths), np.array(view.widths)
+        sums, below = below, (np.zeros(threshold, np.int64), np.full(threshold, groups))
+        below[0][ends - 1], below[1][ends - widths] = -(-sums[0] // widths), sums[1] // widths
     return (
-        np.concatenate([low[:threshold], sure + np.where(sure > 0, others, 0)]),
-        np.concatenate([high[:threshold], possible + others]),
+        np.concatenate([below[0], sure + np.where(sure > 0, others, 0)]),
+        np.concatenate([below[1], possible + others]),
     )
 
 

@@ -79,7 +79,9 @@ def sensitivity_of(
     - Split view: its cells are those columns and parts of rows of the Young diagram of `pgsr.data.split_view`. A column
       is a cumulative count, which changes by at most m, and a part of a row by at most M, as the row. Boxes lie in one
       cell each, and at most m M are added, or 2 m M change on a move. So no cell changes by more than max(m, M), and
-      the n largest changes add up to at most n max(m, M) and at most m M, as min(m, M) changes by max(m, M) do.
+      the n largest changes add up to at most n max(m, M) and at most m M, as min(m, M) changes by max(m, M) do. Where
+      columns are added up, all m M boxes may lie in one sum, (m M), and on a move those that come and those that go in
+      two, (m M, m M).
 
     Groups. A group that is added or removed changes the number of groups, which must not be public then
     (`require_totals`). Cumulative counts are then measured from above, as the numbers of groups larger than s, and
@@ -93,7 +95,8 @@ def sensitivity_of(
       In a region with one group the whole change is in one rank. So ranked sizes have the L1 norm of cumulative counts
       and a far larger L2 norm: nobody who protects groups should measure them.
     - Split view: the T columns change as cumulative counts do, by one each; what ranks have beyond T changes as sizes
-      of at most K - T do. Numbers of groups of regions, which a move changes, are noisy there.
+      of at most K - T do. Numbers of groups of regions, which a move changes, are noisy there. Where columns are added
+      up, K boxes change in all, which is taken for (K), as if all lay in one sum.
 
     Args:
         view: the vector of each region.
@@ -195,6 +198,8 @@ def _of_an_entity(view: AnyView, groups: int, quantity: int, relation: Relation)
         return (2 * groups, groups, groups) if moved else (groups, groups)
     cells, change = (quantity, groups) if view is View.CUMULATIVE else (groups, quantity)
     if isinstance(view, Split):
+        if view.widths:
+            return (groups * quantity,) * (2 if moved else 1)
         cells, change = sorted((quantity, groups))
     return (change,) * (2 * cells if moved else cells)
 
@@ -206,6 +211,8 @@ def _of_a_group(view: AnyView, max_size: int, relation: Relation) -> tuple[int, 
     if view is View.CUMULATIVE:
         require(16 * max_size, f"the change of {max_size:,} cumulative counts by a group", "lower the largest size K")
         return (1,) * (2 * (max_size + 1) if moved else max_size)
+    if isinstance(view, Split) and view.widths:
+        return (max_size,) * (2 if moved else 1)
     if isinstance(view, Split):
         require(16 * view.threshold, f"the change of {view.threshold:,} cumulative counts by a group", "lower it")
         times = 2 if moved else 1

@@ -14,6 +14,7 @@ from pgsr.algorithms.isotonic.regression import (
     isotonic_l2,
     isotonic_l2_runs,
 )
+from pgsr.algorithms.isotonic.sums import fit_sums
 from pgsr.checks import member_of, require_kind
 from pgsr.data.rounding import nearest
 from pgsr.data.split_view import Split
@@ -31,6 +32,7 @@ class IsotonicFit:
     H_g, ranked: the G sizes are fitted by non-decreasing values in [min_size, K].
     Split at T: cells 0..T-1 are fitted as H_c, and what ranks have beyond T as H_g. Both decide how many groups have T
     or more members (`groups_below`), n; the n largest ranks are these groups, those without a rank have T members.
+    Sums of cumulative counts are fitted in squares, whatever the norm (`fit_sums`).
 
     Args:
         cumulative_norm: 1 (the paper's choice) or 2.
@@ -76,7 +78,7 @@ class IsotonicFit:
         if view is View.CUMULATIVE:
             return Groups.of_counts(self.cumulative_counts(row[None], np.array([total]))[0])
         if isinstance(view, Split):
-            return self._from_split(row, view.threshold, total, largest)
+            return self._from_split(row, view, total, largest)
         return self._from_ranked(row, self.min_size, largest)
 
     def all_groups(self, measurement: Measurement, regions: Iterable[int]) -> list[Groups]:
@@ -110,13 +112,17 @@ class IsotonicFit:
             return Groups.of_counts(np.bincount(size, minlength=1))
         return Groups.pooled(*isotonic_l2_runs(row, least, largest))
 
-    def _from_split(self, row: np.ndarray, threshold: int, total: int, max_size: int) -> Groups:
-        fitted = np.cumsum(self.cumulative_counts(np.append(row[:threshold], total)[None], np.array([total]))[0])
+    def _from_split(self, row: np.ndarray, view: Split, total: int, max_size: int) -> Groups:
+        threshold, noisy = view.threshold, row[: view.n_columns]
         least = max(0, self.min_size - threshold)
-        beyond = self._from_ranked(row[threshold:], least, max_size - threshold)
-        fitted = fitted[:threshold]
+        beyond = self._from_ranked(row[view.n_columns :], least, max_size - threshold)
+        if view.widths:
+            fitted = nearest(fit_sums(noisy, np.array(view.widths), total))
+            fitted[: self.min_size] = 0
+        else:
+            fitted = np.cumsum(self.cumulative_counts(np.append(noisy, total)[None], np.array([total]))[0])[:threshold]
         if threshold > 0:
-            fitted = np.minimum(fitted, groups_below(fitted, row[:threshold], beyond, total))
+            fitted = np.minimum(fitted, groups_below(fitted, noisy, beyond, total, view.widths))
         *below, n_beyond = np.diff(np.append(fitted, total), prepend=0)
         # The smallest have no place where ranks are more than groups; groups without a rank have the least size.
         left = np.clip(np.cumsum(beyond.count) - max(0, beyond.total - n_beyond), 0, beyond.count)

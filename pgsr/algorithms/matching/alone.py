@@ -136,8 +136,12 @@ def precision_of(
     first = view.threshold if isinstance(view, Split) else 0 if view is View.RANKED else largest + 1
     ranked = groups.size >= first
     precision = groups.count / (np.where(ranked, 1, 2) * float(law.variance_bound))
+    if isinstance(view, Split) and view.widths:  # the average of n cumulative counts has an n-th of the noise
+        width = np.repeat(view.widths, view.widths)
+        precision[~ranked] *= width[groups.size[~ranked]] ** 2.0
     if partitions and ranked.any() and fit.ranked_norm == 2:  # an L1 fit is whole: a partition per size
-        means = isotonic_l2_means(measurement.row(region)[first:], max(0, fit.min_size - first), largest - first)
+        ranks = measurement.row(region)[view.n_columns if isinstance(view, Split) else 0 :]
+        means = isotonic_l2_means(ranks, max(0, fit.min_size - first), largest - first)
         size, n_partitions = np.unique(nearest(first + np.unique(means)), return_counts=True)
         fitted = ranked & np.isin(groups.size, size)  # and not a group without a rank
         precision[fitted] /= n_partitions[np.searchsorted(size, groups.size[fitted])]

@@ -291,9 +291,10 @@ def state_weights(noisy, s, low, high, out):
     With the noise z = y - (true value), P(z) ~ base^loss(z) for whole numbers loss(z): |z| and base exp(-1 / scale) for
     double geometric noise, z^2 and base exp(-1 / (2 sigma^2)) for discrete Gaussian noise. Both losses are convex.
 
-    A noisy cumulative count, s below the threshold T, weighs base^loss(y[s] - c). What the group of rank i has beyond T
-    is e[i] = max(h[i] - T, 0). It is above s if and only if i >= c[s], so that the loss of its noise is a sum over
-    sizes from T on,
+    A noisy cumulative count, s below the threshold T, weighs base^loss(y[s] - c), and the noisy sum of n of them around
+    s weighs base^loss(y[s] - n c), as if it were n times the middle one (`Evidence` takes the difference off first).
+    What the group of rank i has beyond T is e[i] = max(h[i] - T, 0). It is above s if and only if i >= c[s], so that
+    the loss of its noise is a sum over sizes from T on,
 
         loss(z[i] - e[i]) = loss(z[i]) + sum over t >= 0 with i >= c[T + t] of (loss(z[i] - t - 1) - loss(z[i] - t)),
 
@@ -328,7 +329,8 @@ def exponent_at(noisy, s, c):
     if noisy.kind == 1:
         return 0
     if s < noisy.up_to:
-        return loss(noisy.law, noisy.y[s] - c)
+        n = noisy.width[s]
+        return loss(noisy.law, noisy.y[s] - n * c) if n else 0
     anchor = noisy.anchor[s]
     change = 0
     for between in range(min(c, anchor), max(c, anchor)):
@@ -346,12 +348,15 @@ def loss(law, d):
 def change_of_exponent(noisy, s, c):
     """Compute by how much the exponent changes from c to c + 1: `change_of_loss` at a distance d.
 
-    Below the threshold T, d = y[s] - c. From T on the rank i = c no longer counts, and d = s + 1 - T - z[i], because
-    the losses are even; a rank that was not measured changes nothing.
+    Below the threshold T, d = y[s] - c; for a sum of n it goes from y[s] - n c to n less. From T on the rank i = c no
+    longer counts, and d = s + 1 - T - z[i], because the losses are even; a rank that was not measured changes nothing.
     """
     y, up_to = noisy.y, noisy.up_to
     if s < up_to:
-        return change_of_loss(noisy.law, y[s] - c)
+        n = noisy.width[s]
+        if n == 1:
+            return change_of_loss(noisy.law, y[s] - c)
+        return loss(noisy.law, y[s] - n * (c + 1)) - loss(noisy.law, y[s] - n * c) if n else 0
     place = up_to + c - noisy.first
     return change_of_loss(noisy.law, s + 1 - up_to - y[place]) if up_to <= place < len(y) else 0
 
