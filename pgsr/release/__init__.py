@@ -20,6 +20,7 @@
 | `cell_intervals`                                 |                                                                |
 | `outline`, `forecast`, `epsilon_for`,            | what would be released, its errors, the epsilon for given ones |
 | `stand_ins`, `planning`, `share_search`          | stand-ins, errors of any mechanism on one, shares of epsilon   |
+| `least_error`                                    | below which error no release of an epsilon is, in a sentence   |
 | `selftest`                                       | whether the sampler is right                                   |
 
 The first two know nothing of each other. What releases and populations have in common, a folder that is published and

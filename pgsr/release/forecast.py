@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.bounds import lower_bound
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
-from pgsr.methods import metrics
 from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting import starting_shares
@@ -22,6 +20,7 @@ from pgsr.publishing.errors import ConfigError
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.interval_widths import USUAL_LEVEL, Cell, cell_of, median_width, publishing
 from pgsr.release.kinds import Kind, Measured
+from pgsr.release.least_error import least_error_sentence, least_errors
 from pgsr.release.planning import Plan, expected_errors, splits_of_all, usual_splits
 from pgsr.release.preflight import bytes_needed
 from pgsr.release.share_search import choose_shares
@@ -134,12 +133,7 @@ class Forecast(Plan):
         """Say below which errors no release of this epsilon is near the stand-in; empty if there is no bound."""
         if self.bound is None:
             return ""
-        by_level = zip(self.level_names, self.bound, strict=True)
-        least = ", ".join(f"{name} {error:,.3g}" for name, error in by_level)
-        return (
-            f"On the mean over data near the stand-in no release of epsilon {self.choices[0].terms.epsilon}, by "
-            f"whatever mechanism, has a smaller error than {least}, even if all of it goes to one level."
-        )
+        return least_error_sentence(self.bound, self.level_names, self.choices[0].terms.epsilon, "the stand-in")
 
     def recommended(self, weights: Mapping[str, float] | None = None) -> Choice:
         """Give the choice that `recommendation` speaks of."""
@@ -333,7 +327,7 @@ def forecast(
     bound = None
     if config.terms.plain:  # by entities and a pure epsilon, what the bound is about
         assert config.terms.epsilon is not None
-        bound = tuple(metrics.level_means(stand_in, lower_bound(stand_in, config.terms.epsilon).emd))
+        bound = least_errors(stand_in, config.terms.epsilon)
     needed = bytes_needed(config.terms, stand_in.hierarchy, stand_in)
     return Forecast(
         plan.labels,

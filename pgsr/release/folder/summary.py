@@ -8,12 +8,14 @@ import numpy as np
 
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.errors import CountError
 from pgsr.privacy.budget import exact
 from pgsr.publishing.charts import bars, rows
 from pgsr.release.folder import artefact, words
 from pgsr.release.folder.columns import percent
 from pgsr.release.folder.region_views import RegionView, large_size, level_tables, region_views
 from pgsr.release.folder.released_tables import Ends
+from pgsr.release.least_error import LEAST_EPSILON, least_error_sentence, least_errors
 
 MOST_NAMES = 60
 """The largest number of regions in a chart by region."""
@@ -67,7 +69,7 @@ class _Page:
     """
 
     def __init__(self, manifest: dict[str, Any], tree: Hierarchy, counts: Estimate, ends: Ends | None) -> None:
-        self.manifest, self.tree = manifest, tree
+        self.manifest, self.tree, self.counts = manifest, tree, counts
         self.names = [level["name"] for level in manifest["levels"]]
         self.groups, self.members = (manifest["publication"][name] for name in ("group_name", "entity_name"))
         least = manifest.get("min_size", 0)
@@ -196,6 +198,29 @@ class _Page:
         yield "<h2>How it was made</h2>"
         yield f"<p>From {escape(words.mechanism_phrase(self.manifest))}, by {escape(self.manifest['method'])}.</p>"
         yield f"<p>{escape(words.status_sentence(self.manifest['status']))}</p>"
+        yield from self._least_error()
+
+    def _least_error(self) -> Iterator[str]:
+        """Say below which errors no release of this epsilon is, where that is known; see `pgsr.release.least_error`.
+
+        It is known of a pure epsilon of entities, and where no facts are known beforehand, which cost no epsilon. A
+        forger's table may hold what are no counts of groups, which the check says elsewhere.
+        """
+        epsilon = self.manifest["epsilon"]
+        if "noise" in self.manifest or "facts" in self.manifest or exact(epsilon) < LEAST_EPSILON:
+            return
+        try:
+            errors = least_errors(self.counts.counts(), epsilon)
+        except CountError:
+            return
+        said = least_error_sentence(errors, self.names, epsilon, "the published counts")
+        yield "<h2>How near any release can be</h2>"
+        yield (
+            f"<p>{escape(said)} The error is the earth mover's distance of a region: the number of "
+            f"{escape(self.members)} by which the sizes of its {escape(self.groups)} are off in all, on the mean over "
+            "the regions of a level. This is computed at the published counts, which hold noise, and from nothing "
+            "else, so it costs no privacy and is not the error of this release.</p>"
+        )
 
     def _use(self) -> Iterator[str]:
         yield "<h2>How to use it</h2>"
