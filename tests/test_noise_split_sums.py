@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,7 +154,8 @@ def test_what_knows_no_sums_says_so():
         next(Posterior().draws(noisy, 1))
     with pytest.raises(ProblemError, match="lower threshold"):
         Geometric(Split(15, widths=(15,)), 1).measure(_truth(), Seeded("no"))
-    for widths in ((2, 2), (3,), (1, 3.0), [1, 3]):
+    wrong: list[Any] = [(2, 2), (3,), (1, 3.0), [1, 3]]
+    for widths in wrong:
         with pytest.raises(ProblemError, match="odd numbers"):
             Split(4, widths=widths)
 
