@@ -313,13 +313,14 @@ class ReleaseCheck(FolderCheck):
 
     def descriptions(self) -> str:
         fields, counts = self.need("fields"), self.need("counts")
+        about = fields, self.need("tree"), counts, self.known.get("ends")
         wanted = {
-            artefact.README: readme(fields),
-            artefact.PACKAGE: package_text(self.path, fields),
-            artefact.SUMMARY: summary(fields, self.need("tree"), counts, self.known.get("ends")),
+            artefact.README: (readme(fields),),
+            artefact.PACKAGE: (package_text(self.path, fields),),
+            artefact.SUMMARY: (summary(*about), summary(*about, with_least_error=False)),
         }
-        for name, text in wanted.items():
-            if (self.path / name).read_bytes().decode() != text:
+        for name, texts in wanted.items():
+            if (self.path / name).read_bytes().decode() not in texts:
                 raise ReleaseError(f"{name} does not say what the manifest and the tables say")
         return f"{', '.join(wanted)} say what the manifest and the tables say"
 

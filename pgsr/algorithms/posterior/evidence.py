@@ -34,6 +34,9 @@ It is 1 where nothing is possible within the windows.
 PATIENCE = 4.0
 """How many times as wide as the first windows are those in which the prior is doubted."""
 
+WIDENING = 2.3
+"""How many times as wide as asked for windows are at first, so that most of them hold enough of the mass."""
+
 CONFLICTS = (4.0, 2.0, 0.0)
 """By how many prior standard deviations, beside the window, a count may be off until its prior mean gives way."""
 
@@ -160,9 +163,9 @@ class Evidence:
 
         Where whole stretches of the prior are far from the counts of `centre` (`misfits`), its shape is `WIDE_SHAPE`.
 
-        Windows `centre` +- `half` are widened until no more than `border` of the mass lies at an edge. Where the prior
-        contradicts the noisy values even so, as a smooth one does at a size where large counts end, it gives way at
-        the sizes where it is off (`_without_conflict`); the result has the means and shapes that were used.
+        Windows `centre` +- `WIDENING` x `half` are widened until no more than `border` of the mass lies at an edge.
+        Where the prior contradicts the noisy values even so, as a smooth one does at a size where large counts end, it
+        gives way at the sizes where it is off (`_without_conflict`); the result has the means and shapes in use then.
 
         Args:
             centre, half: of the windows, (K + 1,) each.
@@ -172,7 +175,7 @@ class Evidence:
         from pgsr.algorithms.posterior.chain_kernel import forward_backward
 
         shape = np.where(self._misfits(centre, mu, shape), WIDE_SHAPE, shape)
-        widening, conflicts, patience = 1.0, iter(CONFLICTS), PATIENCE * self.half_width()
+        widening, conflicts, patience = WIDENING, iter(CONFLICTS), PATIENCE * self.half_width()
         while True:
             low, high = self._window(centre, half * widening)
             width = int((high - low).max()) + 1
@@ -190,7 +193,7 @@ class Evidence:
                 and (half * widening).max() > patience
                 and (conflict := next(conflicts, None)) is not None
             ):
-                mu, widening = self._without_conflict(centre, half, mu, shape, conflict), 1.0
+                mu, widening = self._without_conflict(centre, half, mu, shape, conflict), WIDENING
 
     def draws(self, found: Marginals, uniforms: np.ndarray) -> np.ndarray:
         """Draw whole vectors of cumulative counts from the posterior `found`; int64, shape (draws, K + 1).

@@ -4,7 +4,7 @@ import numpy as np
 
 from pgsr.algorithms.posterior.arrays import Moments, Noisy, Prior, Window
 from pgsr.algorithms.posterior.chain_kernel import forward_backward
-from pgsr.algorithms.posterior.evidence import CONFLICTS, CONTRADICTION, PATIENCE
+from pgsr.algorithms.posterior.evidence import CONFLICTS, CONTRADICTION, PATIENCE, WIDENING
 from pgsr.machine.compilation import compiled
 
 
@@ -31,7 +31,7 @@ def posterior_rows(start, stop, noisy, prior, total, about, moments):
     room = np.empty((n, 64))
     for r in range(start, stop):
         most = total[r]
-        widening, conflict = 1.0, 0
+        widening, conflict = WIDENING, 0
         evidence = Noisy(
             noisy.kind,
             y[r],
@@ -71,7 +71,7 @@ def posterior_rows(start, stop, noisy, prior, total, about, moments):
             widening *= 1.5
             if edge > CONTRADICTION and 1.5 * widest > PATIENCE * half and conflict < len(CONFLICTS):
                 give_way(mean[r], variance[r], half, first, mu[r], shape[r], CONFLICTS[conflict], about.deviation)
-                widening = 1.0
+                widening = WIDENING
                 conflict += 1
         for s in range(n):
             mean[r, s], variance[r, s] = found[s], spread[s]
