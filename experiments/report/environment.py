@@ -31,8 +31,9 @@ def environment(entries: Iterable[Entry]) -> list[tuple[str, str]]:
 
 
 def commit(folder: Path = ROOT) -> str:
-    """Find the commit that is checked out, and whether files differ from it."""
-    head, changes = _git(folder, "rev-parse", "--short=12", "HEAD"), _git(folder, "status", "--porcelain")
+    """Find the commit that is checked out, and whether sources differ from it; published results are none."""
+    head = _git(folder, "rev-parse", "--short=12", "HEAD")
+    changes = _git(folder, "status", "--porcelain", "--", ".", ":!docs")
     if head is None or changes is None:
         return "no git checkout"
     return f"commit {head}, with uncommitted changes" if changes else f"commit {head}"
