@@ -46,15 +46,13 @@ REPLICATES = 50
 LARGEST_ERROR = 2**15 - 1
 """The largest error of a cell that 16 bits hold."""
 
-_LEARNED = Posterior(learning=6)
 BOOTSTRAP = Arm("M_H, equal shares, bootstrap", partial(noise.equal_shares, View.COUNTS), TreeProjection())
 ARMS = (
     Arm("posterior, equal shares", noise.CUMULATIVE_EQUAL, Posterior()),
     Arm("posterior, leaf-heavy", noise.CUMULATIVE_LEAF_HEAVY, Posterior()),
     Arm("posterior, leaves only", noise.CUMULATIVE_LEAVES_ONLY, Posterior()),
     Arm("posterior, split, leaves mostly", noise.SPLIT_LEAVES_MOSTLY, Posterior()),
-    Arm("posterior, learned prior, leaves only", noise.CUMULATIVE_LEAVES_ONLY, _LEARNED),
-    Arm("posterior, learned prior, split, leaves mostly", noise.SPLIT_LEAVES_MOSTLY, _LEARNED),
+    Arm("posterior, learned prior, leaves only", noise.CUMULATIVE_LEAVES_ONLY, Posterior(learning=6)),
     BOOTSTRAP,
 )
 
