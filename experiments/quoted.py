@@ -153,12 +153,17 @@ X2_ROWS = {
     "posterior, equal shares": "posterior, equal shares",
     "posterior, shares 1/20, 0, 19/20": "posterior, leaf-heavy",
     "posterior, leaves only": "posterior, leaves only",
-    "posterior, by groups, leaves only": "posterior, by groups, leaves only",
+    "posterior, learned prior, leaves only": "posterior, learned prior, leaves only",
+    "split view with matching": "split with matching (Kuo)",
+    "posterior, split, equal shares": "posterior, split, equal shares",
+    "posterior, split, shares 1/20, 0, 19/20": "posterior, split, leaf-heavy",
+    "posterior, split, shares 1/50, 0, 49/50": "posterior, split, leaves mostly",
 }
 """The arms of X2 that tables show, by the names that they have there."""
 
 X2_SHORT = ("H_c with matching (Kuo et al.)", "bottom-up by H_c", "posterior, equal shares",
-            "posterior, shares 1/20, 0, 19/20", "posterior, leaves only")  # fmt: skip
+            "posterior, shares 1/20, 0, 19/20", "posterior, leaves only",
+            "posterior, split, shares 1/20, 0, 19/20")  # fmt: skip
 """Those that README shows."""
 
 X2_TABLES = {
@@ -199,7 +204,9 @@ def _x2(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
 
 X2_WORST = {
     "posterior, shares 1/20, 0, 19/20": "posterior, leaf-heavy",
-    "posterior, by groups, shares 1/20, 0, 19/20": "posterior, by groups, leaf-heavy",
+    "posterior, split, shares 1/20, 0, 19/20": "posterior, split, leaf-heavy",
+    "posterior, split, shares 1/50, 0, 49/50": "posterior, split, leaves mostly",
+    "posterior, split, equal shares": "posterior, split, equal shares",
     "posterior, equal shares": "posterior, equal shares",
     "posterior, leaves only": "posterior, leaves only",
     "two-stage, equal shares": "two-stage, equal shares",

@@ -46,6 +46,8 @@ def test_all_arms_spend_the_same(epsilon: Fraction, levels: int) -> None:
         if "leaf-heavy" in arm.label:
             top = epsilon / (20 if epsilon == 1 else 10)
             assert list(shares) == [top, *[0] * (levels - 2), epsilon - top]
+        elif arm in (x2.BOTTOM_UP_SPLIT, x2.POSTERIOR_SPLIT_LEAVES):
+            assert list(shares) == [epsilon / 50, *[0] * (levels - 2), epsilon * Fraction(49, 50)]
         elif "leaves only" in arm.label or "bottom-up" in arm.label:
             assert list(shares) == [0] * (levels - 1) + [epsilon]
         else:
@@ -126,6 +128,8 @@ PEAKS = {
     (x2.BLACK.name, x2.POSTERIOR): 738,
     (x2.BLACK.name, x2.POSTERIOR_LEAF_HEAVY): 1_345,
     (x2.HAWAIIAN.name, x2.POSTERIOR_RANKED): 1_855,
+    (x2.HAWAIIAN.name, x2.POSTERIOR_SPLIT_LEAVES): 4_473,
+    (x2.HAWAIIAN.name, x2.POSTERIOR_SPLIT_HEAVY): 1_234,
 }
 """Measured peaks in megabytes, on two cores, over all epsilons."""
 
@@ -176,6 +180,7 @@ def test_an_arm_must_be_nearer_at_every_level_at_once() -> None:
 
 def test_claims_compare_the_same_view_and_shares() -> None:
     pairs = {x2.POSTERIOR: x2.KUO, x2.POSTERIOR_LEAVES: x2.BOTTOM_UP, x2.POSTERIOR_RANKED: x2.BOTTOM_UP_RANKED}
+    pairs[x2.POSTERIOR_LEARNED] = x2.POSTERIOR_LEAVES
     for ours, other in pairs.items():
         for factor, finding in ((0.5, Finding.HOLDS), (2.0, Finding.FAILS)):
             errors = {("a", ours.label): (100 * factor, 50 * factor), ("a", other.label): (100.0, 50.0)}

@@ -15,7 +15,7 @@ from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from pgsr import Status, View, metrics
+from pgsr import SplitByRoot, Status, View, metrics
 from pgsr.algorithms.posterior import tree_posterior
 from pgsr.datasets.worlds import World, WorldKind, world
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
@@ -25,7 +25,6 @@ from pgsr.experiments.engine.verdicts import Verdict, at_most, compared, worst
 from pgsr.experiments.ours import every_release
 from pgsr.experiments.ours.by_arm import draw_by_arm
 from pgsr.figures.drawing import finish, head, legend_below, level_name, new_figure
-from pgsr.noise.by_groups import ByGroups
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +42,7 @@ AGREEMENT = 0.02
 SWEEPS, SWEEPS_OF_RANKS = 4_000, 8_000
 """Of each chain where cumulative counts alone are measured, and where ranks are, too, by which chains are slower."""
 
-VIEWS = {View.CUMULATIVE: "Hc", View.RANKED: "Hg", ByGroups(): "by groups"}
+VIEWS = {View.CUMULATIVE: "Hc", View.RANKED: "Hg", SplitByRoot(): "split"}
 
 
 def optimum_of(arm: Arm) -> Arm:
