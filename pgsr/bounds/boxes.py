@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil
+from math import ceil, log
 
 import numpy as np
 
@@ -18,7 +18,10 @@ _NOISES = 40
 Under other budgets epsilon is the one under which neighbours are as hard to tell apart."""
 
 _LARGEST = 20_000
-"""A box has at most so many entities, whatever the budget is; the risks of all smaller ones are computed."""
+"""A box has at most so many entities, whatever the budget is."""
+
+_ONE_BY_ONE, _STEP = 1_000, 1.01
+"""Boxes are chosen by the risks of all lengths up to the first number, and beyond it of lengths 1 % apart, on lines."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +94,9 @@ def boxes(counts: np.ndarray, budget: Number | Loss) -> Boxes:
 @lru_cache(8)
 def _risks(budget: Loss, most: int) -> np.ndarray:
     """Compute the risk of every box that is allowed, by its entities; blocks of regions share it."""
-    return range_risk(np.arange(1 + most), budget)
+    apart = _ONE_BY_ONE * _STEP ** np.arange(ceil(log(max(1, most / _ONE_BY_ONE), _STEP)))
+    some = np.unique(np.minimum(np.append(np.arange(_ONE_BY_ONE), [*apart, most]), most).astype(np.int64))
+    return np.interp(np.arange(1 + most), some, range_risk(some, budget))
 
 
 def _laid(points: _Points, i: np.ndarray, j: np.ndarray, two: np.ndarray, most: int) -> Boxes:

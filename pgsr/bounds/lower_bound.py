@@ -63,7 +63,8 @@ def lower_bound(counts: CountOfCounts | object, budget: Number | Loss) -> LowerB
         CountError: the table is not one of non-negative whole numbers, or these are too large to add up.
         BudgetError: the budget is malformed, or 0.
 
-    Complexity: linear in the cells, beside that of `boxes` and the risks of all lengths up to 40 / epsilon or 20,000.
+    Complexity: linear in the cells, beside that of `boxes` and the risks of some 1,300 lengths up to 40 / epsilon or
+        20,000, and of all lengths that are chosen.
 
     Example:
         >>> row = [0, 0, 400, 300, 90, 0, 0, 1]

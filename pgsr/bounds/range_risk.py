@@ -88,10 +88,11 @@ def _edges(m: np.ndarray, edge: int, epsilon: float) -> np.ndarray:
     lengths, place = np.unique(np.minimum(m, far), return_inverse=True)
     needed = min(edge, int(lengths[-1]) // 2) if len(lengths) else 0
     memory.require(100 * needed, f"the risk of a range of {needed:,} numbers at epsilon {epsilon:g}", "raise epsilon")
-    t, step = np.arange(needed), max(1, _CELLS // (1 + needed))
+    step = max(1, _CELLS // (1 + needed))
     sums = [np.zeros(0)]
     for start in range(0, len(lengths), step):
         some = lengths[start : start + step]
+        t = np.arange(min(needed, int(some[-1]) // 2))
         at = np.where(t < some[:, None] // 2, _undecided(some[:, None], t, epsilon), 0).sum(axis=1)
         # The middle threshold of an odd length, t = (m - 1) / 2, is its own mirror image.
         alone = (some % 2 == 1) & (some // 2 < edge)
