@@ -92,7 +92,8 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
     the upper bounds, and in the lower ones from the size on at which some u[i] <= s.
 
     Args:
-        measurement: of any view, with public numbers of groups of the root or of all regions.
+        measurement: of any view, with public numbers of groups of the root or of all regions. Its views are taken to be
+            chosen beforehand: those of `SplitByRoot` depend on the root's noise, and for these the level is not proved.
         level: above 0 and below 1.
 
     Raises:
