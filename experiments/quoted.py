@@ -9,7 +9,7 @@ of an experiment without published results a sentence says so.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -198,6 +198,9 @@ def _x2(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
         yield f"best-{epsilon}", f"{sum(gain > 0 for gain in gains)}"
         yield f"standard-error-{epsilon}", _largest_part(at)
     yield "worst", _worst_cases(errors)
+    yield "split-gain", _by_place(errors, lambda at: f"{_least(at, ()) / _least(at, _NEW):.2f}")
+    bounds = level_errors(frame, "times_bound")
+    yield "times-bound", _by_place(bounds, lambda at: f"{_least(at, ()):.1f}")
     names = {arm.label: arm.label for arm in ARMS} | {label: words for words, label in X2_ROWS.items()}
     yield "recommended", recommended(errors, names, sorted(EPSILONS, reverse=True))
 
@@ -214,6 +217,25 @@ X2_WORST = {
     "bottom-up by H_c": "bottom-up, Hc",
 }
 """Arms that ran on all data sets, by the names that the table of worst cases gives them."""
+
+
+_NEW = ("split", "learned")
+"""Words in the labels of arms that measure split views, or learn a prior."""
+
+
+def _least(place: LevelErrors, without: tuple[str, ...]) -> float:
+    return min(row.mean for row in place if not any(word in row.arm for word in without))
+
+
+def _by_place(errors: LevelErrors, written: Callable[[LevelErrors], str]) -> str:
+    """Write something of every level, root first, a row per data set and a column per epsilon."""
+    epsilons = sorted(EPSILONS, reverse=True)
+    lines = [f"| | epsilon {' | '.join(map(str, epsilons))} |", f"|---|{'--:|' * len(epsilons)}"]
+    for data in errors.values_of("data"):
+        parts = (errors.where(data=data, epsilon=float(epsilon)) for epsilon in epsilons)
+        cells = (" / ".join(written(at.where(level=level)) for level in range(at.n_levels)) for at in parts)
+        lines.append(f"| {data.replace(', generated for X2', '')} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _worst_cases(errors: LevelErrors) -> str:
