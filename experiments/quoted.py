@@ -20,7 +20,7 @@ from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_error
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.ours import coverage
 from pgsr.experiments.ours.benchmark import tables as benchmark_tables
-from pgsr.experiments.ours.coverage_strata import ABOVE_1, strata
+from pgsr.experiments.ours.coverage_strata import ABOVE_1, Stratum, strata
 from pgsr.experiments.ours.every_release import ARMS, EPSILONS
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report import benchmark_record
@@ -257,22 +257,27 @@ def _worst_cases(errors: LevelErrors) -> str:
 
 
 def _x3(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
-    """Write how often intervals held, a row per arm: where sd > 1 by level, and in the strata one by one."""
+    """Write how often intervals held, a row per arm and epsilon: by level where sd > 1, and in the strata."""
     found = list(strata(frame))
-    lines = ["| release | root | middle | leaves | strata | below 87 % | lowest |", f"|---|{'--:|' * 6}"]
-    for arm in coverage.ARMS:
-        ours = [each for each in found if each.arm == arm.label]
-        last = {each.data: max(row.level for row in ours if row.data == each.data) for each in ours}
+    last = {each.data: max(row.level for row in found if row.data == each.data) for each in found}
+    heads = ("release", "epsilon", "root", "middle", "leaves", "transforms", "strata", "below 87 %", "lowest")
+    lines = [f"| {' | '.join(heads)} |", f"|---|{'--:|' * (len(heads) - 1)}"]
+    for arm, epsilon in product(coverage.ARMS, sorted({each.epsilon for each in found}, reverse=True)):
+        ours = [each for each in found if each.arm == arm.label and each.epsilon == epsilon]
         wide = [each for each in ours if each.deviation in ABOVE_1]
-        parts = ([each for each in wide if _place(each.level, last[each.data]) == place] for place in (0, 1, -1))
-        held = (
-            f"{100 * sum(each.share * each.n for each in p) / sum(each.n for each in p):.1f} %" if p else ""
-            for p in parts
-        )
+        parts = [[each for each in wide if _place(each.level, last[each.data]) == place] for place in (0, 1, -1)]
+        held = [_share(part, lambda each: each.held) for part in parts]
+        inside = _share([each for each in wide if each.inside], lambda each: each.inside)
         judged = sorted(each.share for each in ours if each.n >= coverage.ENOUGH)
         below = sum(share < coverage.LEAST for share in judged)
-        lines.append(f"| {arm.label} | {' | '.join(held)} | {len(judged)} | {below} | {100 * judged[0]:.1f} % |")
+        texts = (arm.label, f"{epsilon:g}", *held, inside, len(judged), below, f"{100 * judged[0]:.1f} %")
+        lines.append(f"| {' | '.join(map(str, texts))} |")
     yield "held", "\n".join(lines)
+
+
+def _share(part: list[Stratum], of: Callable[[Stratum], dict[int, float]]) -> str:
+    """Write the share of the cells of strata; nothing of none."""
+    return f"{100 * sum(sum(of(each).values()) for each in part) / sum(each.n for each in part):.1f} %" if part else ""
 
 
 def _place(level: int, last: int) -> int:
