@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Seeded, View
+from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Seeded, Split, View, metrics
 from pgsr.algorithms import Matching, PooledPrior, Posterior
 from pgsr.algorithms.posterior.misfit import FAR, FAR_SUM, STRETCH, TURNS, misfits, standing_out
+from pgsr.algorithms.posterior.prior import _Known
 from pgsr.algorithms.posterior.windows import averages, smoothed, window_sums
 
 
@@ -123,6 +124,39 @@ def test_no_spike_is_smoothed_away_with_sizes_per_level(name: str):
     for level in range(2):
         off = np.abs(found.tables[level] - np.cumsum(exact.tables[level], 1)).sum(axis=1)
         assert off.mean() < 1.3 * 4 * truth.max_size
+
+
+@pytest.mark.parametrize("name", ["a spike", "heaps at tens"])
+def test_a_small_region_known_by_ranks_hides_no_spike_of_the_others(name: str):
+    """Errors of root and other leaves are those without it, within a tenth, in means over eight seeds."""
+    rng = np.random.default_rng(7)
+    counts = np.array([SHAPES[name](rng) for _ in range(4)])
+    counts[3] = _at(counts.shape[1], [2, 30, 44], [9, 1, 2])
+    truth = CountOfCounts(_tree(4), counts)
+    few = (*[View.CUMULATIVE] * 4, Split(3))
+    errors = []
+    for view in (few, View.CUMULATIVE):
+        noise = Geometric(view, epsilon=1, totals="regions")
+        found = [Posterior(intervals=False).apply(noise.measure(truth, Seeded("x", seed))) for seed in range(8)]
+        emd = [metrics.emd(truth, result.estimate) for result in found]
+        errors.append([np.mean([each[0] for each in emd]), np.mean([each[1:4] for each in emd])])
+    assert (np.array(errors[0]) < 1.1 * np.array(errors[1]) + 1).all()
+
+
+def test_counts_known_by_ranks_are_in_doubt_by_themselves():
+    """With S = sum of w[r] x[r] over regions r, the doubts are the sum of w[r]^2 x[r]^2 of the sizes known by ranks."""
+    tree = Hierarchy.from_parents(["US", "GA", "MI", *"abcd"], [-1, 0, 0, 1, 1, 2, 2])
+    thresholds = (9, 4, 9, 2, 9, 1, 3)
+    truth = CountOfCounts(tree, np.random.default_rng(8).poisson(3, (4, 9)))
+    noise = Geometric(tuple(map(Split, thresholds)), epsilon=2, shares=("1/6", "1/3", "1/2"))
+    known = _Known.of(noise.measure(truth, Seeded("s")))
+    counts = truth.counts + 0.5
+    by_ranks = np.arange(9) >= np.array(thresholds)[:, None]
+    weights = [known.shapes(np.eye(7)[region][:, None]) for region in range(7)]
+    expected = sum(w**2 * np.where(by_ranks[r], counts[r], 0) ** 2 for r, w in enumerate(weights))
+    np.testing.assert_allclose(known.doubts(np.cumsum(counts, axis=1)), expected, atol=1e-9)
+    unsplit = _Known.of(Geometric(View.CUMULATIVE, 2).measure(truth, Seeded("s")))
+    assert not unsplit.doubts(np.cumsum(counts, axis=1)).any()
 
 
 def test_ranked_sizes_have_no_cells_that_stand_out():
