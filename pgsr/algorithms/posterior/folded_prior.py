@@ -21,8 +21,8 @@ class Levels:
         totals: numbers of groups per level, shape (regions of the level,).
         precision: 2 / variance of the noise of every level.
         own_variance: of the noise in a region's counts, one per level.
-        up_to: of every region the size from which on its counts are known by ranks, so that their variance counts as
-            infinite, K + 1 or more where there is none; shape (regions of the level,) per level. None for no ranks.
+        up_to: of every region the size from which on its counts are known by ranks, so that their own variance counts
+            as infinite, K + 1 or more where there is none; shape (regions of the level,) per level. None for no ranks.
     """
 
     hierarchy: Hierarchy
@@ -41,14 +41,15 @@ class Levels:
 
         The variances that are returned as well, shape (regions, 1 or K + 1), are those of the noise at sizes that its
         children have, too. In its tail, which is spread as its own counts say, there may be more noise, up to that of
-        its own counts. They are infinite from the size on that the region or one of its children knows by ranks.
+        its own counts. To them the squares of counts known by ranks are added, as in `PooledPrior`; they are infinite
+        where ranks alone were measured.
         """
         tree = self.hierarchy
         below, precise = np.diff(cumulative[-1], prepend=0.0), np.full(len(cumulative[-1]), self.precision[-1])
         noise = np.full(len(below), self.own_variance[-1])
         if tree.n_levels == 1:
             return [below], [self.own_variances(0, slice(0, 1), below.shape[1])]
-        ends = None if self.up_to is None else self._ends([table.shape[1] for table in cumulative], self.up_to)
+        doubts = None if self.up_to is None else _squares(below, self.up_to[-1])
         shapes: list[np.ndarray] = []
         variances: list[np.ndarray] = []
         for level in range(tree.n_levels - 2, -1, -1):
@@ -66,21 +67,17 @@ class Levels:
             tail, n_tail = own[:, k:].sum(axis=1, keepdims=True), own.shape[1] - k
             spread = np.where(tail > 0, own[:, k:] / np.where(tail > 0, tail, 1.0), 1 / n_tail)
             below[:, k:] += part * children[:, k:] * spread
+            if self.up_to is not None:
+                theirs_in_doubt = np.add.reduceat(doubts, starts, axis=0)
+                doubts = (1 - part) ** 2 * _squares(own, self.up_to[level])
+                doubts[:, :k] += part**2 * theirs_in_doubt[:, :k]
+                tail_in_doubt = theirs_in_doubt[:, k:]
+                as_spread = np.where(np.isinf(tail_in_doubt), np.inf, (children[:, k:] * spread) ** 2)
+                doubts[:, k:] += np.where(tail_in_doubt > 0, part**2 * as_spread, 0.0)
             precise = theirs + self.precision[level]
             shapes.insert(0, below)
-            here_infinite = noise[:, None] if ends is None else infinite_from(noise, ends[level], below.shape[1])
-            variances.insert(0, here_infinite)
+            variances.insert(0, noise[:, None] if doubts is None else noise[:, None] + doubts)
         return shapes, variances
-
-    def _ends(self, widths: Sequence[int], up_to: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Find the sizes from which on a region or one below it knows counts by ranks; all levels."""
-        tree, ends = self.hierarchy, [up_to[-1]]
-        for level in range(tree.n_levels - 2, -1, -1):
-            here = tree.level(level)
-            theirs = np.where(ends[0] < widths[level + 1], ends[0], widths[0])
-            starts = tree.first_child[here] - here.stop
-            ends.insert(0, np.minimum(up_to[level], np.minimum.reduceat(theirs, starts)))
-        return ends
 
 
 def prior_means(rule: PooledPrior, levels: Levels, cumulative: Tables) -> Iterator[tuple[int, slice, np.ndarray]]:
@@ -136,3 +133,10 @@ def _of_families(
     wanted, found = (np.add.reduceat(np.where(own, 0.0, each), first[:-1]) for each in (expected, mu))
     scale = np.divide(wanted, found, out=np.zeros_like(found), where=found > 0)
     return np.where(own, mu, mu * np.repeat(scale, sizes, axis=0))
+
+
+def _squares(counts: np.ndarray, up_to: np.ndarray) -> np.ndarray:
+    """Give the squares of counts known by ranks, infinite where ranks alone are known, and 0 of all others."""
+    squares = np.where(np.arange(counts.shape[1]) < up_to[:, None], 0.0, counts * counts)
+    squares[up_to == 0] = np.inf
+    return squares
