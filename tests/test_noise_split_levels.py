@@ -177,19 +177,28 @@ def test_the_posterior_of_one_size_is_that_of_split_views() -> None:
 
 
 def test_counts_known_by_ranks_do_not_stand_out() -> None:
-    """Variances are infinite from the least threshold of a region and those below it on; a last class is none."""
+    """A region's own have infinite variance; in sums they add their squares, a last class as it is spread."""
     levels = Levels(
         Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]),
         [np.array([9]), np.array([5, 4])],
         [1.0, 1.0],
         [4.0, 4.0],
-        [np.array([8]), np.array([3, 4])],
+        [np.array([8]), np.array([2, 4])],
     )
-    _, [of_root] = levels.shapes([np.ones((1, 10)), np.ones((2, 4))])
-    assert np.isfinite(of_root[0]).tolist() == [True] * 3 + [False] * 7
+    nation, states = np.arange(1.0, 11.0), np.array([[1.0, 2, 3, 4], [5.0, 6, 7, 8]])
+    cumulative = [np.cumsum(nation)[None], np.cumsum(states, axis=1)]
+    [shape], [of_root] = levels.shapes(cumulative)
+    theirs = np.append(states.sum(axis=0)[:3], 12 * nation[3:] / nation[3:].sum()) / 3
+    np.testing.assert_allclose(shape[0], theirs + nation * 2 / 3)
+    noise = 4 * (4 / 9) + 2 * 4 / 9
+    by_own = np.where(np.arange(10) >= 8, nation * 2 / 3, 0.0)
+    by_theirs = np.where(np.arange(10) >= 3, theirs, np.where(np.arange(10) == 2, 3 / 3, 0.0))
+    np.testing.assert_allclose(of_root[0], noise + by_own**2 + by_theirs**2)
     whole = replace(levels, up_to=[np.array([10]), np.array([4, 4])])
-    assert np.isfinite(whole.shapes([np.ones((1, 10)), np.ones((2, 4))])[1][0]).all()
-    assert np.isfinite(levels.own_variances(1, slice(0, 2), 4)).tolist() == [[True] * 3 + [False], [True] * 4]
+    np.testing.assert_allclose(whole.shapes(cumulative)[1][0], noise)
+    ranked = replace(levels, up_to=[np.array([10]), np.array([4, 0])])
+    assert np.isinf(ranked.shapes(cumulative)[1][0]).all()
+    assert np.isfinite(levels.own_variances(1, slice(0, 2), 4)).tolist() == [[True] * 2 + [False] * 2, [True] * 4]
 
 
 def test_few_large_groups_are_measured_better() -> None:
