@@ -49,7 +49,7 @@ class Levels:
         noise = np.full(len(below), self.own_variance[-1])
         if tree.n_levels == 1:
             return [below], [self.own_variances(0, slice(0, 1), below.shape[1])]
-        doubts = None if self.up_to is None else _squares(below, self.up_to[-1])
+        doubts = np.zeros((len(below), 1)) if self.up_to is None else _squares(below, self.up_to[-1])
         shapes: list[np.ndarray] = []
         variances: list[np.ndarray] = []
         for level in range(tree.n_levels - 2, -1, -1):
@@ -76,7 +76,7 @@ class Levels:
                 doubts[:, k:] += np.where(tail_in_doubt > 0, part**2 * as_spread, 0.0)
             precise = theirs + self.precision[level]
             shapes.insert(0, below)
-            variances.insert(0, noise[:, None] if doubts is None else noise[:, None] + doubts)
+            variances.insert(0, noise[:, None] if self.up_to is None else noise[:, None] + doubts)
         return shapes, variances
 
 
