@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -190,8 +190,9 @@ def charged_per_level(patch: MonkeyPatch) -> None:
     """A third of epsilon, for three levels that each get a third."""
 
     def third(charge: Callable) -> Callable:
-        def charged(ledger: LedgerFile, whole: Charge, data_set: str) -> str:
-            return charge(ledger, replace(whole, loss=PureEpsilon(whole.loss.parts[0] / 3)), data_set)
+        def charged(ledger: LedgerFile, whole: Sequence[Charge], data_set: str) -> str:
+            parts = [replace(part, loss=PureEpsilon(part.loss.parts[0] / 3)) for part in whole]
+            return charge(ledger, parts, data_set)
 
         return charged
 

@@ -73,7 +73,7 @@ def test_sizes_per_level_and_a_least_size(tmp_path):
     "keys",
     [
         {"epsilon": None, "rho": '"1/2"'},
-        {"epsilon": '"9/100"'},
+        {"epsilon": '"9/1000"'},
         {"tables": '\n[[facts]]\nsize = 3\nequal = 0\nlevel = "level_1"\n' + TABLES},
     ],
     ids=["rho", "little epsilon", "facts"],
