@@ -184,4 +184,4 @@ def test_the_page_in_docs_is_of_today(tmp_path):
     assert (DOCS / "results.md").read_text("utf-8") == page
     files = [path for path in (DOCS / "results").iterdir() if path.name != benchmark_record.FILE]
     assert len(files) == 2 * len({e.owner.id for e, _, _ in published(EXPERIMENTS, DOCS / "results")})
-    assert sum(path.stat().st_size for path in files) < 3e6
+    assert sum(path.stat().st_size for path in files) < 2e6

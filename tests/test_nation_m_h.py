@@ -208,6 +208,7 @@ def test_a_run_goes_on_whatever_kind_of_whole_number_names_the_level(tmp_path):
     data, folder = nation(SIZES["one drop"]), ParquetFolder(str(tmp_path))
     for totals_of in (3, np.int64(3)):
         measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, totals_of=totals_of)
+        assert all(folder.has(key, "noisy-3") for key in data.keys)
 
 
 def test_tables_of_an_unknown_measurement_are_not_added_to(tmp_path):

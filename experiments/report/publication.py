@@ -94,7 +94,8 @@ def publish(experiment: Experiment, profile: Profile, store: Store, folder: Path
         without=dict(Counter(entry.reason for entry in section.entries if entry not in section.done)),
     )
     table, description = _files(folder, owner.id)
-    frame.to_parquet(table, index=False, compression="zstd", compression_level=19)
+    # Arrow's own copy of the schema would be two fifths of a table with hundreds of columns, and tells pandas nothing.
+    frame.to_parquet(table, index=False, compression="zstd", compression_level=19, store_schema=False)
     description.write_text(json.dumps(asdict(found), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return found
 
