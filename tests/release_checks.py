@@ -149,7 +149,7 @@ def split_views_are_those_of_the_file() -> None:
     The manifest states them, the table has as many sizes per region, and columns and ranks are published as drawn. Of
     the stand-in G p[s] > 3 groups are expected of the sizes below 3 in the nation and the states, below 2 elsewhere.
     """
-    stand_in = f'{TABLES}[stand_in]\nfile = "older.csv"\n'
+    stand_in = f'{TABLES}[stand_in]\nfile = "older.csv"\nfactor = 3\n'
     levels = [slice(0, 1), slice(1, 3), slice(3, 7)]
     for keys, expected in (
         ({"threshold": "2"}, [2] * 7),
