@@ -1,5 +1,7 @@
 """Errors that regions have in common: their derivatives, their way through the projection, and what they repair."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.stats import nbinom
@@ -7,8 +9,9 @@ from test_posterior_uncertainty import tree_of
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
 from pgsr.algorithms import Posterior
+from pgsr.algorithms.posterior.own_tail import OWN, tail_sums, tail_variances
 from pgsr.algorithms.posterior.propagation import Propagation
-from pgsr.algorithms.posterior.shared_error import Cells, CommonFactors
+from pgsr.algorithms.posterior.shared_error import Cells, CommonFactors, _Sums
 from pgsr.algorithms.posterior.uncertainty import Reach, Uncertainty
 from pgsr.privacy.accounting import starting_shares
 from pgsr.privacy.laws import GeometricNoise
@@ -36,12 +39,20 @@ def test_common_errors_equal_those_carried_one_by_one() -> None:
             assert np.allclose(carried(own), slow)
 
 
-def posterior_of_three(noisy: np.ndarray, mu: np.ndarray, shape: float) -> tuple[np.ndarray, ...]:
-    """Mean, covariance and log marginal likelihood of three counts, by sums over all of them up to 40."""
+def posterior_of_three(
+    noisy: np.ndarray, mu: np.ndarray, shape: float | np.ndarray, total: int | None = None
+) -> tuple[np.ndarray, ...]:
+    """Mean, covariance and log marginal likelihood of three counts, by sums over all of them up to 40.
+
+    With a public total its noisy value is not used.
+    """
     x = np.stack(np.meshgrid(*[np.arange(40)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
-    weight = np.exp(-np.abs(np.cumsum(x, axis=1) - noisy).sum(axis=1) / 3.0)
+    away, shapes = np.abs(np.cumsum(x, axis=1) - noisy), np.broadcast_to(shape, 3)
+    if total is not None:
+        away, x = away[x.sum(axis=1) == total, :2], x[x.sum(axis=1) == total]
+    weight = np.exp(-away.sum(axis=1) / 3.0)
     for s in range(3):
-        weight = weight * nbinom.pmf(x[:, s], shape, shape / (shape + mu[s]))
+        weight = weight * nbinom.pmf(x[:, s], shapes[s], shapes[s] / (shapes[s] + mu[s]))
     share = weight / weight.sum()
     mean = share @ x
     return mean, (x - mean).T @ ((x - mean) * share[:, None]), np.log(weight.sum())
@@ -67,6 +78,67 @@ def test_the_derivatives_are_those_of_brute_force() -> None:
     below = np.array([0, *np.diag(np.cumsum(np.cumsum(covariance, axis=0), axis=1))])  # Var c[s-1], from s = 0 on
     with_smaller = (below[1:] - below[:-1] - np.diag(covariance)) / 2
     assert with_smaller == pytest.approx([covariance[s, :s].sum() for s in range(3)])
+
+
+def cells_of_three(noisy: np.ndarray, mu: np.ndarray, shape: np.ndarray, total: int | None = None) -> Cells:
+    mean, covariance, _ = posterior_of_three(noisy, mu, shape, total)
+    upto = np.cumsum(np.cumsum(covariance, axis=0), axis=1)
+    tables = mean, mu, np.broadcast_to(shape, 3), np.diag(covariance), np.diag(upto)
+    return Cells(*(table[None, :] for table in tables))
+
+
+def derivatives(of: Callable[[float], float]) -> tuple[float, float]:
+    """The first and the negative second derivative at 1, by differences."""
+    less, here, more = (of(f) for f in (0.999, 1.0, 1.001))
+    return (more - less) / 2e-3, -(more - 2 * here + less) / 1e-6
+
+
+@pytest.mark.parametrize("mu", [(4.0, 6.0, 5.0), (3.0, 9.0, 6.0), (0.5, 0.4, 0.5)])
+def test_windows_know_no_more_of_a_factor_than_the_likelihood_says(mu: tuple[float, ...]) -> None:
+    """And more than the sum over the variances of their counts says, which takes the counts for unrelated."""
+    means, noisy = np.array(mu), np.array([3, 14, 15])
+    shape = 5 * means
+    cells = cells_of_three(noisy, means, shape)
+    wide = Cells(*(np.concatenate([table, table[:, -1:]], axis=1) for table in vars(cells).values()))  # K alone is last
+    slope, information = _Sums.of([slice(0, 1)], wide).of_windows(1.0)
+    exact = derivatives(lambda f: posterior_of_three(noisy, means * f, shape)[2])
+    a, ahead = cells.a, cells.mean - means
+    unrelated = float((a * (means - a * cells.step_variance) + (2 - a) * a * ahead).sum())
+    middle = 1  # its window holds the sizes 0 to 2
+    assert slope[0, middle] == pytest.approx(exact[0], rel=1e-3, abs=1e-4)
+    assert unrelated < information[0, middle] <= exact[1] + 1e-2
+
+
+def test_beside_a_spike_a_window_says_what_its_middle_says_alone() -> None:
+    """Of 2 groups expected between two spikes of 500, whose number is known to within 3."""
+    mu = np.array([[500.0, 2.0, 500.0, 1.0]])
+    cells = Cells(mu, mu, np.full(mu.shape, 1e9), np.array([[9.0, 1.9, 9.0, 1.0]]), np.full(mu.shape, 4.0))
+    _, information = _Sums.of([slice(0, 1)], cells).of_windows(1.0)
+    assert information[0, 1] == pytest.approx(3 * (2 - 1.9))
+
+
+def test_the_error_of_a_tail_is_that_of_its_factor() -> None:
+    """S, J and the derivative of E c[s] by differences, of sizes whose prior has the same a."""
+    mu, noisy, total = np.array([9.0, 3.0, 2.0]), np.array([6, 15, 0]), 17
+    shape = 5 * mu
+    cells = cells_of_three(noisy, mu, shape, total)
+    below = Cells(*(np.concatenate([table, table]) for table in vars(cells).values()))  # a root with a child
+    found = tail_variances(below, np.zeros((2, 2)))
+    assert not found[0].any()
+    for s in range(2):
+        above = np.arange(3) > s
+        slope, information = derivatives(
+            lambda f, at=above: posterior_of_three(noisy, np.where(at, f * mu, mu), shape, total)[2]
+        )
+        moved, _ = derivatives(
+            lambda f, at=above, s=s: posterior_of_three(noisy, np.where(at, f * mu, mu), shape, total)[0][: s + 1].sum()
+        )
+        expected = (slope / (information + OWN)) ** 2 + 1 / (information + OWN)
+        assert found[1, s] == pytest.approx(moved**2 * expected, rel=1e-3)
+    assert found[1, 2] == pytest.approx(0, abs=1e-20)
+    parts = Cells(*(table[:, :2] for table in vars(below).values()))
+    last = Cells(*(table[:, 2:] for table in vars(below).values()))
+    assert np.allclose(tail_variances(parts, tail_sums(last))[:, :1], found[:, :1])
 
 
 def households(sizes: int = 12) -> CountOfCounts:

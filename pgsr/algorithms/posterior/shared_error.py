@@ -19,18 +19,26 @@ They lie at the sizes next to s above all, so that d[s-1] and d[s+1] stand for t
 three parts are taken as independent. In the same way c[s] has the covariance Var c[s] with what lies at s and below,
 and -Var c[s] with what lies above.
 
-**How far off a common factor is.** Prior means are smooth over sizes, so a factor is one of all sizes in a window, that
-from which a region's own deviation is found. Of the factor f = 1 + d of a group in a window the marginal likelihood
-has, at f = 1 and with m the posterior means, the derivatives (Louis' formula for the second)
+**How far off a common factor is.** Prior means are smooth over sizes, so a factor is one of all sizes in a window b..e,
+that from which a region's own deviation is found. Of the factor f = 1 + d of a group in a window the marginal
+likelihood has, at f = 1 and with m the posterior means, the derivatives (Louis' formula for the second)
 
-    S = sum over both of a (m - mu),    -J = sum of (a^2 V + a (a - 1) (m - mu) - a mu) - S,    V = Var x,
+    S = sum over regions and sizes of a (m - mu),
+    -J = sum over regions of (a^2 Var(x[b] + ... + x[e]) - sum over sizes of a (mu + (2 - a) (m - mu))),
 
-so a Newton step leads to d = S / J with variance 1 / J. The means are an estimate that stopped early and was smoothed,
-so S is not 0, and WIDER times the root of E d^2 = (S / J)^2 + 1 / J is what is used. Next to a spike a window knows the
-spike's factor, and not that of the few groups beside it. So a window of n sizes is taken to say no more than n times
-what its middle says, I = sum over the group of a (mu - a V). Where next to nothing is known of a factor, J is near 0;
-but a prior that is off by much would be contradicted by the noisy values. So no error of a region's count is taken to
-be more than MOST m.
+so a Newton step leads to d = S / J with variance 1 / J. Noisy cumulative counts say how many groups a window holds, and
+hardly how they are spread within it, so the variance of their number is far below the sum of the variances V of its
+counts. It is Var(c[e] - c[b-1]), and the covariance of two cumulative counts is not negative (counts are independent
+before the noise, with log-concave laws, and likelihoods of cumulative counts leave them associated). So the smaller one
+of Var c[e] + Var c[b-1] and sum of V is used. The means are an estimate that stopped early and was smoothed, so S is
+not 0, and WIDER times the root of E d^2 = (S / J)^2 + 1 / J is what is used.
+
+Next to a spike a window knows the spike's factor, and not that of the few groups beside it. Let the middle of a window
+of n sizes have M = sum over the group of a mu, which is the information if its number of groups were known, and
+I = sum over the group of a (mu - a V) when seen alone. The window is taken to say no more than n M where M is the mean
+over the window or more, no more than n I where M is half of this mean or less, and what lies on the line between them
+elsewhere. Where next to nothing is known of a factor, J is near 0; but a prior that is off by much would be
+contradicted by the noisy values. So no error of a region's count is taken to be more than MOST m.
 """
 
 from collections.abc import Callable, Sequence
@@ -111,13 +119,8 @@ class CommonFactors:
         Complexity: O(regions x sizes).
         """
         groups = [*_levels(propagation.tree), *_families(propagation.tree)]
-        parts = [_derivatives(groups, cells(sizes)) for sizes in blocks]
-        slope, information, own = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
-        start, stop = window_ends(slope.shape[1] - 1, width)
-        for sums in (slope, information):  # the last size, "K or more", is in no other's window
-            sums[:, :-1] = sums_between(sums[:, :-1], start, stop)
-        own *= np.append(stop - start, 1)
-        information = np.maximum(np.minimum(information, own), LEAST_INFORMATION)
+        parts = [_Sums.of(groups, cells(sizes)) for sizes in blocks]
+        slope, information = _Sums.together(parts).of_windows(width)
         off = WIDER * np.sqrt(1 / information + (slope / information) ** 2)
         return cls(propagation, off[: propagation.tree.n_levels], off[propagation.tree.n_levels :])
 
@@ -154,15 +157,50 @@ class CommonFactors:
         return counts, cumulative
 
 
-def _derivatives(groups: Sequence[slice], cells: Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute S, J and I of every group and size; shape (groups, sizes) each."""
-    a, mu = cells.a, cells.prior_mean
-    ahead = cells.mean - mu
-    slope = a * ahead
-    own = a * (mu - a * cells.step_variance)
-    information = own + (2 - a) * slope
-    summed = ([rows[group].sum(axis=0) for group in groups] for rows in (slope, information, own))
-    return tuple(map(np.array, summed))  # pyright: ignore[reportReturnType]
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """What the derivatives of the marginal likelihood by common factors are made of; shape (groups, sizes) each.
+
+    Attributes:
+        slope: sums of a (m - mu) over the regions of a group.
+        complete: of a (mu + (2 - a) (m - mu)).
+        expected: of a mu.
+        step_variance, variance: of a^2 V and a^2 Var c.
+    """
+
+    slope: np.ndarray
+    complete: np.ndarray
+    expected: np.ndarray
+    step_variance: np.ndarray
+    variance: np.ndarray
+
+    @classmethod
+    def of(cls, groups: Sequence[slice], cells: Cells) -> "_Sums":
+        a, mu = cells.a, cells.prior_mean
+        slope = a * (cells.mean - mu)
+        tables = slope, a * mu + (2 - a) * slope, a * mu, a * a * cells.step_variance, a * a * cells.variance
+        return cls(*(np.array([table[group].sum(axis=0) for group in groups]) for table in tables))
+
+    @classmethod
+    def together(cls, parts: Sequence["_Sums"]) -> "_Sums":
+        """Put blocks of sizes side by side."""
+        return cls(*(np.concatenate(tables, axis=1) for tables in zip(*(vars(p).values() for p in parts), strict=True)))
+
+    def of_windows(self, width: float) -> tuple[np.ndarray, np.ndarray]:
+        """Compute S and J of the windows around all sizes; the last size, "K or more", is alone in its own."""
+        n = self.slope.shape[1] - 1
+        start, stop = (np.append(end, at) for end, at in zip(window_ends(n, width), (n, n + 1), strict=True))
+        slope, complete, expected, spread = (
+            sums_between(table, start, stop) for table in (self.slope, self.complete, self.expected, self.step_variance)
+        )
+        upto = np.concatenate([np.zeros((len(slope), 1)), self.variance], axis=1)
+        known = complete - np.minimum(spread, upto[:, stop] + upto[:, start])
+        sizes = stop - start
+        alone = np.maximum(self.expected - self.step_variance, 0.0)
+        beside = np.divide(sizes * self.expected, expected, out=np.ones_like(expected), where=expected > 0)
+        towards = np.clip(2 * beside - 1, 0.0, 1.0)
+        at_most = sizes * (alone + towards * (self.expected - alone))
+        return slope, np.maximum(np.minimum(known, at_most), LEAST_INFORMATION)
 
 
 def _off(groups: Sequence[slice], factors: np.ndarray, cells: Cells) -> np.ndarray:

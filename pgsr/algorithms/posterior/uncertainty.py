@@ -1,14 +1,16 @@
 """Intervals that say how far a posterior release may be from the truth, cell by cell.
 
 **Errors of regions alone** are those of their posteriors, as if they were independent, carried through the joint
-projection (`propagation`). **The prior means are estimates**, which adds two things. A region's own deviation from its
-family is found from n cells: with prior variance P = mu + mu^2 / shape and posterior variance V of a count, a normal
-approximation has E x = k y + (1 - k) mu with 1 - k = V / P and noise of variance P V / (P - V). If mu is a mean over n
-cells, its variance is (P + P V / (P - V)) / n = P^2 / (P - V) / n, which adds
+projection (`propagation`). **The prior means are estimates**, which adds three things. A region's own deviation from
+its family is found from n cells: with prior variance P = mu + mu^2 / shape and posterior variance V of a count, a
+normal approximation has E x = k y + (1 - k) mu with 1 - k = V / P and noise of variance P V / (P - V). If mu is a mean
+over n cells, its variance is (P + P V / (P - V)) / n = P^2 / (P - V) / n, which adds
 
     (V / P)^2 P^2 / (P - V) / n = V (V / P) / (1 - V / P) / n
 
-to the error's variance; no more than V is added. What regions have in common adds up over them, `shared_error`.
+to the error's variance; no more than V is added. A region's tail as a whole may be heavier or lighter than its
+family's, which adds to the errors of cumulative counts, `own_tail`. What regions have in common adds up over them,
+`shared_error`.
 
 **The inequalities of the joint projection** move its answer where they bind: many leaves with a little posterior mean
 each keep it, though their parent says that there is less. So an interval reaches around both x, the answer with the
@@ -34,6 +36,7 @@ from scipy.special import ndtri
 
 from pgsr.algorithms.posterior.evidence import Marginals
 from pgsr.algorithms.posterior.folded_errors import FoldedErrors, cells_of
+from pgsr.algorithms.posterior.own_tail import tail_sums, tail_variances
 from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.shared_error import Cells, CommonFactors
@@ -47,6 +50,13 @@ from pgsr.noise.measurement import Measurement, Totals
 
 GAIN = (0.7, 0.9)
 """The ratio R up to which intervals are those of the posterior, and the one from which on the noise alone is used."""
+
+RULE = 2
+"""The number of the rule by which intervals are made; another one where some release would have other ends.
+
+Releases state it, so that a check knows which intervals it can compute again. The first rule, which no number states,
+took counts of a window for unrelated, and knew no errors of whole tails.
+"""
 
 BLOCK_CELLS = 4_000_000
 """Cells whose errors are computed at a time."""
@@ -248,6 +258,15 @@ class _Errors:
     def factors(self) -> CommonFactors:
         return CommonFactors.of(self.propagation, self.cells, self.blocks, self.prior.own_width)
 
+    @cached_property
+    def beyond(self) -> dict[int, np.ndarray]:
+        """Sums over all sizes after every block of sizes, by the first size of the block; see `tail_sums`."""
+        sums, found = np.zeros((2, len(self.centre))), {}
+        for sizes in reversed(self.blocks):
+            found[sizes.start] = sums
+            sums = sums + tail_sums(self.cells(sizes))
+        return found
+
     def cells(self, sizes: slice) -> Cells:
         """Collect what the posteriors of regions alone say of these sizes."""
         found = self.found
@@ -269,8 +288,10 @@ class _Errors:
         own = with_estimated_prior(cells.step_variance, cells.prior_mean, cells.shapes, self.prior.cells(n_sizes)[wide])
         known = np.arange(sizes.start, sizes.stop) < self._columns
         counts = _steps(self.centre, wide), cells.mean, own, of_counts, self._noisy_counts(wide), known
+        beyond = self.beyond[sizes.start] - tail_sums(self.cells(slice(sizes.stop, wide.stop)))
+        own = cells.variance + tail_variances(cells, beyond)
         means = self.centre[:, wide], self.found.mean[:, wide]
-        cumulative = *means, cells.variance, of_cumulative, self._noisy_cumulative(wide), known
+        cumulative = *means, own, of_cumulative, self._noisy_cumulative(wide), known
         return self._reach(here, *counts), self._reach(here, *cumulative)
 
     def _reach(

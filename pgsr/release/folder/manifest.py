@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pgsr.algorithms import Merge
+from pgsr.algorithms.posterior.uncertainty import RULE
 from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
 from pgsr.data.split_view import Split, columns, rows
@@ -23,7 +24,7 @@ from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.neighbours import Relation
 from pgsr.publishing.errors import ManifestError
 from pgsr.release.facts import Fact
-from pgsr.release.kinds import Kind, Measured
+from pgsr.release.kinds import Construction, Kind, Measured
 from pgsr.release.post_processing import RECORDED_BY_LEVEL
 from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
@@ -138,8 +139,9 @@ def _threshold_fields(terms: Terms, regions: list[int], level: int) -> dict[str,
     return {"threshold": found, "ranks": "all" if terms.ranks is None else terms.ranks}
 
 
-def _intervals_fields(terms: Terms) -> dict[str, str]:
-    return {"level": str(terms.intervals), "construction": str(terms.construction)}
+def _intervals_fields(terms: Terms) -> dict[str, str | int]:
+    rule = {"rule": RULE} if terms.construction is Construction.POSTERIOR else {}
+    return {"level": str(terms.intervals), "construction": str(terms.construction), **rule}
 
 
 def _noise_fields(terms: Terms) -> dict[str, str]:
@@ -308,7 +310,10 @@ def read(text: str) -> dict[str, Any]:
     _require(found["totals"], ("public", "share", *of_totals), "totals")
     _require(found["certificate"], ("problem", "objective", "bound", "bound_by", "violations"), "the certificate")
     if "intervals" in more:
-        _require(found["intervals"], ("level", "construction"), "intervals")
+        ruled = ("rule",) if "rule" in found["intervals"] else ()  # earlier releases state none
+        _require(found["intervals"], ("level", "construction", *ruled), "intervals")
+        if ruled:
+            _kind(found["intervals"], "rule", int)
     if "noise" in more:
         _require(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
     if "stand_in" in more:
