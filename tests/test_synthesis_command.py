@@ -408,14 +408,17 @@ def test_a_failing_fit_says_what_is_spent(place, monkeypatch):
 
 @pytest.fixture
 def released(place: Path, tmp_path_factory) -> Path:
-    """A folder with a release, a rehearsal, and a release with noisy totals; at epsilon 1 these may all be 0."""
+    """A folder with a release, a rehearsal, and a release with noisy totals.
+
+    Of so many groups that no noise leaves a release empty, or like its rehearsal.
+    """
     folder = tmp_path_factory.mktemp("released")
-    write_tables(folder)
-    config = ReleaseConfig.read(write_config(folder, epsilon='"20"'))
+    write_tables(folder, n_groups=4_000)
+    config = ReleaseConfig.read(write_config(folder))
     publish(config)
     publish(config, rehearse=True)
     private = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
-    publish(ReleaseConfig.read(write_config(folder, name="noisy", epsilon='"20"', totals='"noisy"', tables=private)))
+    publish(ReleaseConfig.read(write_config(folder, name="noisy", totals='"noisy"', tables=private)))
     return folder
 
 

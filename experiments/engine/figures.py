@@ -4,13 +4,35 @@ What all figures share is in `pgsr.figures.drawing`; colours and markers of arms
 """
 
 from collections.abc import Sequence
+from math import ceil
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from pgsr.figures.drawing import log_labels
+from pgsr.figures.drawing import log_labels, new_figure
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def panels_in_rows(n: int, across: int, width: float, height: float) -> "tuple[Figure, np.ndarray]":
+    """Make a figure of n panels, so many across, whose first column has room for names of arms at its left.
+
+    Args:
+        n: of panels; places that are left in the last row are blank.
+        across: the most panels in a row.
+        width, height: of a panel in inches.
+
+    Returns:
+        The figure, and its panels; shape (rows, columns).
+    """
+    columns, rows = max(1, min(across, n)), max(1, ceil(n / across))
+    figure = new_figure(max(7.5, 2.6 + width * columns), height * rows + 1)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes in grid.flat[n:]:
+        axes.set_axis_off()
+    return figure, grid
 
 
 def epsilon_axis(axes: "Axes", epsilons: "Sequence[float]") -> None:

@@ -20,6 +20,7 @@ from pgsr.comparison.comparing import ANSWERED
 from pgsr.datasets.worlds import World, WorldKind
 from pgsr.errors import TooLargeError
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
+from pgsr.experiments.engine.figures import panels_in_rows, wrapped
 from pgsr.experiments.engine.release_record import Record, released, result_record
 from pgsr.experiments.engine.verdicts import Judgement, Verdict, at_most, not_judged, worst
 from pgsr.experiments.fioretto2019.data import FLIGHTS
@@ -27,7 +28,7 @@ from pgsr.experiments.ours import arms as noise
 from pgsr.experiments.ours.coverage_strata import ABOVE_1, VIEWS, Stratum, counted, strata, transform
 from pgsr.experiments.ours.every_release import CENSUS_1_000, CENSUS_10_000, HAWAIIAN, TAXI_REAL
 from pgsr.experiments.ours.known_priors import WORLDS
-from pgsr.figures.drawing import LEVELS, finish, head, legend_below, level_name, new_figure
+from pgsr.figures.drawing import LEVELS, finish, head, legend_below, level_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,16 +128,16 @@ def memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw a column per data set and a row per epsilon: the share that holds where sd > 1, and the lowest stratum."""
+    """Draw a panel per data set and a line per release and epsilon: the share that holds where sd > 1; a bar: least."""
     found = list(strata(frame))
-    names, epsilons = _values(found, "data"), sorted(_values(found, "epsilon"), reverse=True)
-    figure = new_figure(max(7.5, 3 + 1.9 * len(names)), 0.35 * len(ARMS) * len(epsilons) + 2.2)
-    grid = figure.subplots(len(epsilons), len(names), squeeze=False)
-    for axes, (epsilon, name) in zip(grid.flat, product(epsilons, names), strict=True):
-        here = [each for each in found if each.data == name and each.epsilon == epsilon and each.deviation in ABOVE_1]
+    names, lines = _values(found, "data"), [*product(ARMS, sorted(_values(found, "epsilon"), reverse=True))]
+    figure, grid = panels_in_rows(len(names), across=4, width=2.2, height=0.3 * len(lines) + 0.6)
+    for at, (axes, name) in enumerate(zip(grid.flat, names, strict=False)):
+        here = [each for each in found if each.data == name and each.deviation in ABOVE_1]
         n_levels = 1 + max((each.level for each in here), default=0)
-        for level, (place, arm) in product(range(n_levels), enumerate(ARMS)):
-            part = [each for each in here if each.arm == arm.label and each.level == level]
+        for level, (place, (arm, epsilon)) in product(range(n_levels), enumerate(lines)):
+            of_line = (arm.label, epsilon, level)
+            part = [each for each in here if (each.arm, each.epsilon, each.level) == of_line]
             look = LEVELS[2 if n_levels == 2 and level == 1 else level]
             if part:
                 held = sum(sum(each.held.values()) for each in part) / sum(each.n for each in part)
@@ -144,19 +145,19 @@ def plot(frame: "pd.DataFrame") -> "Figure":
                 axes.plot([held], [place], linestyle="", markersize=5, label=label, **look.marks)
             if judged := [each.share for each in part if each.n >= ENOUGH]:
                 axes.plot([min(judged)], [place], linestyle="", marker="|", markersize=9, color=look.colour)
-        for at, style in ((LEAST, ":"), (LEVEL, "-"), (MOST, ":")):
-            axes.axvline(at, color="#555555", linewidth=0.8, linestyle=style)
-        labels = [arm.label for arm in ARMS] if name == names[0] else [""] * len(ARMS)
-        axes.set_yticks(range(len(ARMS)), labels)
-        axes.set_ylim(len(ARMS) - 0.5, -0.5)
+        for value, style in ((LEAST, ":"), (LEVEL, "-"), (MOST, ":")):
+            axes.axvline(value, color="#555555", linewidth=0.8, linestyle=style)
+        labels = [f"{arm.label}, {epsilon:g}" for arm, epsilon in lines]
+        axes.set_yticks(range(len(lines)), labels if at % grid.shape[1] == 0 else [""] * len(lines))
+        axes.set_ylim(len(lines) - 0.5, -0.5)
         axes.set_xlim(min(0.7, axes.get_xlim()[0]), 1.01)
-        finish(axes, "share held", "", f"{name}\nepsilon {epsilon:g}")
+        finish(axes, "share held", "", wrapped(name, 24))
         axes.grid(axis="x", color="#e5e5e5")
     legend_below(figure, grid[0], 4)
     head(
         figure,
-        f"X3: share of 90 % intervals that hold the truth, where sd > 1; bar: the lowest stratum of {ENOUGH} cells or "
-        f"more; lines: {100 * LEAST:g} %, {100 * LEVEL:g} %, {100 * MOST:g} %",
+        f"X3: share of 90 % intervals that hold the truth where sd > 1, by release and epsilon; bar: the lowest "
+        f"stratum of {ENOUGH} cells or more; lines: {100 * LEAST:g} %, {100 * LEVEL:g} %, {100 * MOST:g} %",
     )
     return figure
 

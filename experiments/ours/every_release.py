@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from pgsr import Geometric, Result, Status, View, metrics
@@ -19,7 +18,7 @@ from pgsr.comparison.comparing import ANSWERED, errors_by_level
 from pgsr.datasets.census2000_race import census2000_race
 from pgsr.experiments.engine.data import generated_census
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
-from pgsr.experiments.engine.figures import wrapped
+from pgsr.experiments.engine.figures import panels_in_rows, wrapped
 from pgsr.experiments.engine.release_record import Record, released, result_record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Finding, Judgement, Verdict, smaller, worst
@@ -40,7 +39,7 @@ from pgsr.experiments.ours.arms import (
 )
 from pgsr.experiments.ours.by_arm import draw_by_arm
 from pgsr.experiments.ours.profiles import profiles
-from pgsr.figures.drawing import finish, head, legend_below, level_name, new_figure
+from pgsr.figures.drawing import finish, head, legend_below, level_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,9 +166,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     rows = [("emd", epsilon) for epsilon in epsilons] + [(metric, epsilons[0]) for metric in METRICS if metric != "emd"]
     labels = [arm.label for arm in ARMS]
     columns = len(names) if len(names) > 1 else 3
-    height = ceil(len(rows) * len(names) / columns)
-    figure = new_figure(max(7.5, 2.6 + 2.9 * columns), 3.4 * height + 1)
-    grid = figure.subplots(height, columns, squeeze=False)
+    figure, grid = panels_in_rows(len(rows) * len(names), columns, width=2.9, height=3.4)
     for place, ((metric, epsilon), name) in enumerate(product(rows, names)):
         axes, part, left = grid.flat[place], errors[metric].where(data=name, epsilon=epsilon), place % columns == 0
         title = f"{wrapped(name, 24)}\n" if place < len(names) else ""
@@ -181,8 +178,6 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             axes.set_xticks([])
             axes.text(0.5, 0.5, "no errors above 0", ha="center", transform=axes.transAxes)
         finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
-    for axes in grid.flat[len(rows) * len(names) :]:
-        axes.set_axis_off()
     legend_below(figure, grid[0], 4)
     head(
         figure,

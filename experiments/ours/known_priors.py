@@ -19,12 +19,13 @@ from pgsr import SplitByRoot, Status, View, metrics
 from pgsr.algorithms.posterior import tree_posterior
 from pgsr.datasets.worlds import World, WorldKind, world
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
+from pgsr.experiments.engine.figures import panels_in_rows
 from pgsr.experiments.engine.release_record import Record, release_record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, at_most, compared, worst
 from pgsr.experiments.ours import every_release
 from pgsr.experiments.ours.by_arm import draw_by_arm
-from pgsr.figures.drawing import finish, head, legend_below, level_name, new_figure
+from pgsr.figures.drawing import finish, head, legend_below, level_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,14 +123,13 @@ def ratios(frame: "pd.DataFrame") -> LevelErrors:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw a column per world and a row per epsilon: the ratio to the Bayes risk by release, a mark per level."""
+    """Draw a panel per world and epsilon, three in a row: the ratio to the Bayes risk by release, a mark per level."""
     found = ratios(frame)
-    names, epsilons = found.values_of("data"), sorted(found.values_of("epsilon"), reverse=True)
-    figure = new_figure(max(7.5, 2.6 + 2.4 * len(names)), 4.2 * len(epsilons) + 1)
-    grid = figure.subplots(len(epsilons), len(names), squeeze=False)
-    for axes, (epsilon, name) in zip(grid.flat, product(epsilons, names), strict=True):
+    panels = [*product(sorted(found.values_of("epsilon"), reverse=True), found.values_of("data"))]
+    figure, grid = panels_in_rows(len(panels), across=3, width=2.9, height=4.2)
+    for place, (axes, (epsilon, name)) in enumerate(zip(grid.flat, panels, strict=False)):
         part = found.where(data=name, epsilon=epsilon)
-        draw_by_arm(axes, part, [arm.label for arm in RELEASES], labelled=name == names[0])
+        draw_by_arm(axes, part, [arm.label for arm in RELEASES], labelled=place % grid.shape[1] == 0)
         axes.axvline(1, color="#555555", linewidth=0.8, linestyle=":")
         finish(axes, "EMD over Bayes risk, log", "", f"{name}\nepsilon {epsilon:g}")
         axes.grid(axis="x", color="#e5e5e5")
