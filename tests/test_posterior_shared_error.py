@@ -117,6 +117,17 @@ def test_beside_a_spike_a_window_says_what_its_middle_says_alone() -> None:
     assert information[0, 1] == pytest.approx(3 * (2 - 1.9))
 
 
+@pytest.mark.parametrize("variance", [0.0, 0.3])
+def test_single_sizes_have_factors_where_their_scores_say_so(variance: float) -> None:
+    """Of scores S of variance J + t J^2; on the mean over sizes, E d^2 given S is t, which d has."""
+    rng, information = np.random.default_rng(4), np.array([[*np.linspace(20, 60, 3_000), 1.0]])
+    slope = rng.normal(size=information.shape) * np.sqrt(information + variance * information**2)
+    none, known = np.zeros(information.shape), 2 * information
+    found = _Sums(slope, known, known, known - information, none).of_single_sizes()
+    assert found[0, -1] == 0
+    assert found[0, 100:-1].mean() == pytest.approx(variance, rel=0.1, abs=0.002)
+
+
 def test_the_error_of_a_tail_is_that_of_its_factor() -> None:
     """S, J and the derivative of E c[s] by differences, of sizes whose prior has the same a."""
     mu, noisy, total = np.array([9.0, 3.0, 2.0]), np.array([6, 15, 0]), 17
