@@ -149,12 +149,14 @@ X2_ROWS = {
     "H_g with matching (Kuo et al.)": "Hg with matching (Kuo)",
     "bottom-up by H_c": "bottom-up, Hc",
     "bottom-up by H_g": "bottom-up, Hg",
+    "bottom-up by split views": "bottom-up, split",
     "M_c with every region's total": "M_c, regions' totals",
     "two-stage, equal shares": "two-stage, equal shares",
     "two-stage, shares 1/20, 0, 19/20": "two-stage, leaf-heavy",
     "posterior, equal shares": "posterior, equal shares",
     "posterior, shares 1/20, 0, 19/20": "posterior, leaf-heavy",
     "posterior, leaves only": "posterior, leaves only",
+    "posterior, leaves only, by H_g": "posterior, Hg, leaves only",
     "posterior, learned prior, leaves only": "posterior, learned prior, leaves only",
     "split view with matching": "split with matching (Kuo)",
     "posterior, split, equal shares": "posterior, split, equal shares",
@@ -163,8 +165,8 @@ X2_ROWS = {
 }
 """The arms of X2 that tables show, by the names that they have there."""
 
-X2_SHORT = ("H_c with matching (Kuo et al.)", "bottom-up by H_c", "posterior, equal shares",
-            "posterior, shares 1/20, 0, 19/20", "posterior, leaves only",
+X2_SHORT = ("H_c with matching (Kuo et al.)", "bottom-up by H_c", "bottom-up by split views",
+            "posterior, equal shares", "posterior, shares 1/20, 0, 19/20", "posterior, leaves only",
             "posterior, split, shares 1/20, 0, 19/20")  # fmt: skip
 """Those that README shows."""
 

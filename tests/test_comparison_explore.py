@@ -53,7 +53,7 @@ def test_states_the_problem_of_a_method():
 
 def test_says_how_to_get_sliders(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    with pytest.raises(MissingPackageError, match=r'pip install "pgsr\[widgets\]"'):
+    with pytest.raises(MissingPackageError, match=r'pip install "\.\[widgets\]"'):
         explore(TRUTH)
 
 

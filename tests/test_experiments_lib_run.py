@@ -141,7 +141,7 @@ def test_benchopt_takes_data_and_objective(built):
 def test_other_benchmarks_that_are_missing_are_named(built, monkeypatch):
     for package, make in (("qpbenchmark", qpbenchmark_test_set), ("benchopt", benchopt_dataset)):
         monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(PgsrError, match=rf'{package} is missing; pip install "pgsr\[other-benchmarks\]"'):
+        with pytest.raises(PgsrError, match=rf'{package} is missing; pip install "\.\[other-benchmarks\]"'):
             make(built)
 
 

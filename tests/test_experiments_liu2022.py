@@ -122,7 +122,7 @@ def test_without_torch_hpd_fails_with_a_sentence_and_the_rest_runs(monkeypatch):
             assert record["largest_error"] > 0
         else:
             assert record["status"] == "NOT_INSTALLED"
-            assert 'pip install "pgsr[synthesis]"' in record["reason"]
+            assert 'pip install ".[synthesis]"' in record["reason"]
 
 
 def test_without_mbi_mechanisms_for_one_table_fail_with_a_sentence(monkeypatch):
@@ -133,7 +133,7 @@ def test_without_mbi_mechanisms_for_one_table_fail_with_a_sentence(monkeypatch):
     for task in tasks:
         record = task.compute()
         assert record["status"] == "NOT_INSTALLED"
-        assert 'pip install "pgsr[markov-trees]"' in record["reason"]
+        assert 'pip install ".[markov-trees]"' in record["reason"]
 
 
 def test_a_table_with_many_columns_is_too_large_for_aim():

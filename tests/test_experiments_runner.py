@@ -371,7 +371,7 @@ def test_free_parameters_and_preparation(tmp_path):
 
 @pytest.mark.drawn(2, pool="Dask")
 def test_dask_workers_give_the_same_records(tmp_path):
-    distributed = pytest.importorskip("distributed", reason="pip install 'pgsr[cluster]'")
+    distributed = pytest.importorskip("distributed", reason="pip install '.[cluster]'")
     experiment = sweeps.experiment(arms=sweeps.releases())
     here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
     run(experiment, SMOKE, here, say=quiet)
@@ -387,7 +387,7 @@ def test_a_scheduler_takes_no_number_of_jobs(tmp_path):
 
 
 def test_a_scheduler_that_is_not_there_is_a_sentence(tmp_path):
-    pytest.importorskip("distributed", reason="pip install 'pgsr[cluster]'")
+    pytest.importorskip("distributed", reason="pip install '.[cluster]'")
     with pytest.raises(ExperimentError, match="no-such-scheme"):
         run(sweeps.experiment(), SMOKE, Store(tmp_path), scheduler="no-such-scheme://host:1", say=quiet)
 

@@ -17,9 +17,7 @@ MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        bool(MISSING), reason=f"{MISSING} missing; pip install 'pgsr[docs]' brings what builds the site"
-    ),
+    pytest.mark.skipif(bool(MISSING), reason=f"{MISSING} missing; pip install '.[docs]' brings what builds the site"),
 ]
 
 NO_NETWORK = """

@@ -139,7 +139,7 @@ def test_every_mapper_gives_the_same_integers():
 
 @pytest.mark.drawn(1, pool="memory of a nation")
 def test_dask_gives_the_same_integers(tmp_path):
-    distributed = pytest.importorskip("distributed", reason="needs the extra 'cluster': pip install pgsr[cluster]")
+    distributed = pytest.importorskip("distributed", reason="needs the extra 'cluster': pip install .[cluster]")
     problem = random_problem(np.random.default_rng(7))
     expected = solved(problem, StreamedTreeProjection(block=2))
     answer = CountFile.create(tmp_path / "answer.npy", *problem.target.shape)

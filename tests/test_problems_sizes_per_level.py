@@ -293,7 +293,7 @@ def test_what_is_not_known_yet_is_refused_in_a_sentence():
         _ = problem.target
     with pytest.raises(ProblemError, match="a region has weight 0"):
         Problem.of(tables, TREE, groups=5, weights=np.array([0, 1, 1]))
-    with pytest.raises(CountError, match="largest size 2 at level 1, below 1 at level 0"):
+    with pytest.raises(CountError, match="largest size is 2 at level 1 and 1 at level 0 above it"):
         Problem.of(([[0, 3]], [[1, 1, 0], [0, 3, 0]]), TREE, groups=5)
     with pytest.raises(ProblemError, match="1 tables for 2 levels"):
         Problem.of(([[0, 3]],), TREE, groups=5)

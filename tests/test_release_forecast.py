@@ -136,7 +136,8 @@ def test_weights_turn_the_recommendation():
 
 def test_chance_is_told():
     assert (
-        "Within two standard errors of it: kuo with 1/2, 1/2." in made([[2.2, 1.0], [2.0, 1.0]], 0.2).recommendation()
+        "Within two standard errors of the recommended one: kuo with 1/2, 1/2."
+        in made([[2.2, 1.0], [2.0, 1.0]], 0.2).recommendation()
     )
 
 

@@ -353,13 +353,13 @@ def test_without_torch_a_mixture_is_not_looked_at_and_does_not_pass(place, monke
     assert invoke(configured(place, "hpd-fixed")).exit_code == 0
 
     def missing(*_):
-        raise MissingPackageError('torch is missing; pip install "pgsr[synthesis]"')
+        raise MissingPackageError('torch is missing; pip install ".[synthesis]"')
 
     monkeypatch.setattr("pgsr.synthesis.check.replay", missing)
     report = check_synthesis(place / "synthetic")
     [finding] = [f for f in report.findings if not f.passed]
     assert (finding.name, finding.outcome) == ("replay", Outcome.SKIPPED)
-    assert 'pip install "pgsr[synthesis]"' in finding.sentence
+    assert 'pip install ".[synthesis]"' in finding.sentence
     assert not report.passed
 
 

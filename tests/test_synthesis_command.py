@@ -153,7 +153,11 @@ def test_refusals_are_sentences_before_any_noise(place, monkeypatch):
     for arguments, error, words in [
         ([], ConfigError, "--example"),
         ([place / "absent.toml"], ConfigError, "cannot be read"),
-        ([configured(place), "--output", place / "full"], ReleaseError, "is not empty; choose another; nothing was"),
+        (
+            [configured(place), "--output", place / "full"],
+            ReleaseError,
+            "is not empty; remove it or choose another; nothing was",
+        ),
         ([configured(place), "--output", place / "no" / "where"], ReleaseError, "does not exist"),
         ([configured(place), "--sizes", place / "large.parquet"], SynthesisError, "for mixtures only"),
         ([configured(place, "hpd-fixed"), "--sizes", place / "large.parquet"], SynthesisError, "size 4"),

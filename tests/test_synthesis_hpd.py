@@ -245,5 +245,5 @@ def test_the_package_does_not_import_torch() -> None:
 def test_without_torch_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     for family in (SMALL, SMALL_GEN):
-        with pytest.raises(MissingPackageError, match=r'pip install "pgsr\[synthesis\]"'):
+        with pytest.raises(MissingPackageError, match=r'pip install "\.\[synthesis\]"'):
             family.start(all_levels(PLAIN, 1), 10, 20, 0)

@@ -89,7 +89,7 @@ def test_a_measured_marginal_is_told_to_nobody_twice() -> None:
 def test_without_mbi_one_line_says_what_to_install(method: TableMechanism, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax", None)
     ledger = RhoLedger(BUDGET.rho)
-    with pytest.raises(MissingPackageError, match=r'pip install "pgsr\[markov-trees\]"'):
+    with pytest.raises(MissingPackageError, match=r'pip install "\.\[markov-trees\]"'):
         method.fit(couples(), BUDGET, source=Seeded(1), ledger=ledger)
     assert not ledger.spent
 

@@ -34,7 +34,12 @@ EPILOG = examples(
 
 def intervals(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release, as it was published.")],
-    statistic: Annotated[list[str] | None, typer.Option(help=f"One or several of {SPELLINGS}.")] = None,
+    statistic: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"One or several of {SPELLINGS}; the numbers are sizes. If left out: mean, with sizes per level count."
+        ),
+    ] = None,
     kind: Annotated[
         str | None,
         typer.Option(

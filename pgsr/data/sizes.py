@@ -173,6 +173,7 @@ def require_falling(max_sizes: Sequence[int]) -> None:
     for level in range(1, len(max_sizes)):
         if max_sizes[level] > max_sizes[level - 1]:
             raise CountError(
-                f"largest size {max_sizes[level]:,} at level {level}, below {max_sizes[level - 1]:,} at level "
-                f"{level - 1}; sizes may only be merged from the root down"
+                f"the largest size is {max_sizes[level]:,} at level {level} and {max_sizes[level - 1]:,} at level "
+                f"{level - 1} above it; give numbers that do not rise, root first, as 20, 10, 5: sizes may only be "
+                "merged from the root down"
             )

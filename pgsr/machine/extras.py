@@ -1,6 +1,6 @@
 """The packages that extras of pgsr bring, imported where they are used; an absent one is an error that names its extra.
 
-`pip install pgsr` brings NumPy, SciPy, Numba and Narwhals, with which `import pgsr`, all problems and algorithms, and
+The package alone brings NumPy, SciPy, Numba and Narwhals, with which `import pgsr`, all problems and algorithms, and
 `pgsr.reconcile` work. Whatever else is imported is imported inside `with extra(...)`.
 """
 
@@ -20,9 +20,9 @@ class extra:
 
     Example:
         >>> with extra("plots"):
-        ...     import a_package_that_nobody_has
+        ...     import a_package_of_nobody
         Traceback (most recent call last):
-        pgsr.errors.MissingPackageError: a_package_that_nobody_has is missing; pip install "pgsr[plots]"
+        pgsr.errors.MissingPackageError: a_package_of_nobody is missing; pip install ".[plots]" in the folder of pgsr
     """
 
     def __init__(self, name: str) -> None:
@@ -38,7 +38,8 @@ class extra:
         if isinstance(error, ModuleNotFoundError) and error.name is not None:
             package = error.name.partition(".")[0]
             if package != "pgsr":
-                raise MissingPackageError(f'{package} is missing; pip install "pgsr[{self.name}]"') from None
+                remedy = f'pip install ".[{self.name}]" in the folder of pgsr'  # on PyPI the name is another project's
+                raise MissingPackageError(f"{package} is missing; {remedy}") from None
 
 
 class extra_of_command(extra):

@@ -44,7 +44,9 @@ def require_place(folder: Path) -> None:
             "nothing was charged"
         )
     if folder.exists() and any(folder.iterdir()):
-        raise ReleaseError(f"the output folder {str(folder)!r} is not empty; choose another; nothing was charged")
+        raise ReleaseError(
+            f"the output folder {str(folder)!r} is not empty; remove it or choose another; nothing was charged"
+        )
     if not folder.parent.is_dir() or not os.access(folder.parent, os.W_OK | os.X_OK):
         raise ReleaseError(
             f"the folder {str(folder.parent)!r} of the output does not exist or cannot be written to; make it; nothing "

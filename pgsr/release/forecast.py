@@ -178,7 +178,7 @@ class Forecast(Plan):
         if close:
             few = "; ".join(f"{choice.mechanism} with {choice.split}" for choice in close[:3])
             more = f"; and {len(close) - 3} more" if len(close) > 3 else ""
-            found += f" Within two standard errors of it: {few}{more}."
+            found += f" Within two standard errors of the recommended one: {few}{more}."
         if self.made:
             found += (
                 f" {sum(each < max(self.made) for each in self.made)} choices got fewer replicates: one, those with "
