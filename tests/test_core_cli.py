@@ -101,6 +101,8 @@ def test_a_rehearsal_warns(place):
     assert "NOT private" in done.stdout
     manifest = json.loads((place / "release-rehearsal" / "manifest.json").read_text())
     assert (manifest["epsilon"], manifest["mechanism"]) == ("1/3", "kuo")
+    checked = invoke("check", place / "release-rehearsal")
+    assert checked.stdout.splitlines()[-1].startswith("A rehearsal: NOT private.")
 
 
 def test_the_version_is_told():

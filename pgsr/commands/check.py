@@ -65,3 +65,5 @@ def show(report: "Report", title: str) -> None:
     passed, undecided = (sum(f.outcome == outcome for f in report.findings) for outcome in ("passed", "open"))
     more = f", {undecided} cannot be told from the folder" if undecided else ""
     console.print(f"{passed} of {len(report.findings)} checks passed{more}", highlight=False)
+    if any("THIS IS A REHEARSAL" in finding.sentence for finding in report.findings):
+        console.print("[bold red]A rehearsal: NOT private. Keep this folder as secret as the data.[/bold red]")
