@@ -36,8 +36,8 @@ not 0, and WIDER times the root of E d^2 = (S / J)^2 + 1 / J is what is used.
 Next to a spike a window knows the spike's factor, and not that of the few groups beside it. Let the middle of a window
 of n sizes have M = sum over the group of a mu, which is the information if its number of groups were known, and
 I = sum over the group of a (mu - a V) when seen alone. The window is taken to say no more than n M where M is the mean
-over the window or more, no more than n I where M is half of this mean or less, and what lies on the line between them
-elsewhere. Where next to nothing is known of a factor, J is near 0; but a prior that is off by much would be
+over the window or more, no more than n I where M is three quarters of this mean or less, and what lies on the line
+between them elsewhere. Where next to nothing is known of a factor, J is near 0; but a prior that is off by much would be
 contradicted by the noisy values. So no error of a region's count is taken to be more than MOST m.
 
 **Single sizes.** Where the prior means are smooth and the counts are not, as with spikes, a size has a factor of its
@@ -212,7 +212,7 @@ class _Sums:
         sizes = stop - start
         alone = np.maximum(self.expected - self.step_variance, 0.0)
         beside = np.divide(sizes * self.expected, expected, out=np.ones_like(expected), where=expected > 0)
-        towards = np.clip(2 * beside - 1, 0.0, 1.0)
+        towards = np.clip(4 * beside - 3, 0.0, 1.0)
         at_most = sizes * (alone + towards * (self.expected - alone))
         return slope, np.maximum(np.minimum(known, at_most), LEAST_INFORMATION)
 
