@@ -37,8 +37,8 @@ Next to a spike a window knows the spike's factor, and not that of the few group
 of n sizes have M = sum over the group of a mu, which is the information if its number of groups were known, and
 I = sum over the group of a (mu - a V) when seen alone. The window is taken to say no more than n M where M is the mean
 over the window or more, no more than n I where M is three quarters of this mean or less, and what lies on the line
-between them elsewhere. Where next to nothing is known of a factor, J is near 0; but a prior that is off by much would be
-contradicted by the noisy values. So no error of a region's count is taken to be more than MOST m.
+between them elsewhere. Where next to nothing is known of a factor, J is near 0; but a prior that is off by much would
+be contradicted by the noisy values. So no error of a region's count is taken to be more than MOST m.
 
 **Single sizes.** Where the prior means are smooth and the counts are not, as with spikes, a size has a factor of its
 own besides. Let S and J be of one size alone, and such factors have the variance t. Then S has the variance J + t J^2,
