@@ -520,7 +520,7 @@ def test_sizes_of_a_release_stand_in_the_transcript(place, released):
         assert done.exit_code == 0
         told = json.loads((place / name / "transcript.json").read_text())["sizes_from"]
         assert told["digest"] == digest_of(released / name)
-        assert (told["epsilon"], told["data_set"]) == ("20", "made")
+        assert (told["epsilon"], told["data_set"]) == ("1", "made")
     done = invoke(configured(place, "hpd-fixed"), "--sizes", released / "release-rehearsal", "--rehearse")
     assert done.exit_code == 0, "a rehearsal may be tied to a rehearsal"
 

@@ -31,7 +31,7 @@ and deviations held 85 %, with 10 these held 85 to 86 %.
 
 
 def tail_sums(cells: Cells) -> np.ndarray:
-    """Sum up what S and J are made of over all these sizes; shape (2, regions)."""
+    """Sum a (m - mu) and a (mu + (2 - a) (m - mu)), the terms of S and J, over all these sizes; shape (2, regions)."""
     return np.stack([table.sum(axis=1) for table in _slope_and_complete(cells)])
 
 
