@@ -6,6 +6,7 @@ if __name__ == "models":  # by its folder in a checkout; the package is pgsr.mod
     one_name(__name__)
 
 from pgsr.algorithms.two_stage import MidpointBottomUp, TwoStage
+from pgsr.models.adapter import Squares
 from pgsr.models.catalogue import SOLVERS, all_entries
 from pgsr.models.copt_ import Copt
 from pgsr.models.cpsat_ import CpSat
@@ -35,6 +36,7 @@ __all__ = [
     "QpSolvers",
     "Scip",
     "Scipy",
+    "Squares",
     "TableConstraints",
     "TransportFlow",
     "TransportLp",

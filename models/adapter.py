@@ -17,17 +17,22 @@ from pgsr.methods.method import Result, Seconds, Status
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.native.model import NativeModel
+from pgsr.models.parts import Part, joined, n_parts, parts
 from pgsr.models.program import Kind, Program, SolverProgram, quadratic, scaled
+from pgsr.models.relaxed import relaxed_optimum
 from pgsr.models.start import duals_to_start, values_to_start
-from pgsr.models.unit_steps import absolute_values, unit_steps
 from pgsr.models.watch import within
+from pgsr.models.window import Pieces, magnitudes, window
 from pgsr.problems.problem import Problem
 
 BYTES_PER_UNKNOWN = 400
 """The memory of a formulated program, without what a solver adds."""
 
-BYTES_PER_STEPPED_UNKNOWN = 6_000
-"""The memory of a program of unit steps, a few dozen steps per unknown."""
+BYTES_PER_WINDOWED_UNKNOWN = 2_000
+"""The memory of a program of windows, six or seven pieces per unknown."""
+
+WHOLE = 1e-6
+"""How far a vertex may be from integers, by a solver's tolerance."""
 
 STARTING: dict[Kind, str] = {
     Kind.LP: 'MathOpt("PDLP")',
@@ -38,11 +43,18 @@ STARTING: dict[Kind, str] = {
 """Some solvers that take a start of this kind of program."""
 
 
+class Squares(Enum):
+    """The form in which a solver gets squares of integers; the value says it in words."""
+
+    QUADRATIC = "squares as they stand"
+    WINDOW = "squares as steps of a window"
+
+
 class Route(Enum):
     """The way in which a solver solves a problem; the value says it in words."""
 
     DIRECT = "as it stands"
-    STEPS = "squares as unit steps, a sequence of linear programs, exact at integers"
+    WINDOW = "linear pieces that are exact at integers, a sequence of linear programs"
     RELAXED = "relaxation, then every cell rounded to the nearest integer"
 
 
@@ -57,12 +69,15 @@ class SolverModel(GatedMethod):
     status.
 
     Args:
+        squares: how squares of integers are handed over: Squares.WINDOW, or Squares.QUADRATIC to a solver that takes
+            them as they stand; None for what is faster, which is the window.
         options: passed on to the solver under its own names, `{"Method": 2}`; they replace what is set here one by one.
         tolerance: how far the solver may leave off, relatively: of continuous programs in conditions and optimality, of
             integer programs the gap between its answer and its bound. None stands for what is set here, which our
             checks accept as a rule: 1e-9 or the solver's own, and a gap of 0.
     """
 
+    squares: "Squares | None" = field(default=None, kw_only=True, repr=False)
     options: Mapping[str, Any] = field(default_factory=dict, hash=False, kw_only=True, repr=False)
     tolerance: float | None = field(default=None, kw_only=True, repr=False)
 
@@ -71,6 +86,10 @@ class SolverModel(GatedMethod):
     sizes_per_level = True
 
     def __post_init__(self) -> None:
+        if self.squares is not None and not isinstance(self.squares, Squares):
+            raise MethodError(f"squares={self.squares!r}; give Squares.WINDOW or Squares.QUADRATIC of pgsr.models")
+        if self.squares is Squares.QUADRATIC and Kind.MIQP not in self.takes:
+            raise MethodError(f"{type(self).__name__} takes no squares of integers as they stand; leave squares= out")
         given = self.options
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
             raise MethodError(f"options={given!r}; give a mapping from the solver's names, such as {{'eps_abs': 1e-9}}")
@@ -166,18 +185,20 @@ class SolverModel(GatedMethod):
     def route(self, problem: Problem) -> Route | None:
         """Choose how this solver solves the problem; None if it cannot."""
         kind = _kind(problem)
+        if kind is Kind.MIQP and Kind.MILP in self.takes and self.squares is not Squares.QUADRATIC:
+            return Route.WINDOW
         if kind in self.takes:
             return Route.DIRECT
-        if kind is Kind.MIQP and Kind.MILP in self.takes:
-            return Route.STEPS
+        if kind is Kind.MILP and Kind.LP in self.takes and self.finds_vertices:
+            return Route.WINDOW
         if kind.integer and (Kind.LP if kind is Kind.MILP else Kind.QP) in self.takes:
             return Route.RELAXED
         if kind is Kind.MIQP and Kind.LP in self.takes:
-            return Route.STEPS
+            return Route.WINDOW
         return None
 
     def bytes_needed(self, problem: Problem) -> int:
-        size = BYTES_PER_STEPPED_UNKNOWN if self.route(problem) is Route.STEPS else BYTES_PER_UNKNOWN
+        size = BYTES_PER_WINDOWED_UNKNOWN if self.route(problem) is Route.WINDOW else BYTES_PER_UNKNOWN
         return size * problem.n_unknowns
 
     @property
@@ -197,7 +218,7 @@ class SolverModel(GatedMethod):
     def _kind_handed_over(self, problem: Problem) -> Kind | None:
         """The kind of program that the solver gets in the end, after relaxing or steps."""
         route, kind = self.route(problem), _kind(problem)
-        if route is Route.STEPS:
+        if route is Route.WINDOW:
             return Kind.MILP if Kind.MILP in self.takes else Kind.LP
         if route is Route.RELAXED:
             return Kind.LP if kind is Kind.MILP else Kind.QP
@@ -217,28 +238,41 @@ class SolverModel(GatedMethod):
         values = None if start is None else values_to_start(problem, program, start)
         clock = _Clock(deadline, Seconds(formulate=deadline.spent - before))
         try:
-            if route is Route.STEPS:
-                answer = self._by_steps(program, values, clock)
+            if route is Route.WINDOW or program.norm == 1:
+                answer = self._in_pieces(problem, program, values, clock, start)
             else:
-                handed = (absolute_values if program.norm == 1 else quadratic)(program, values)
                 duals = None if start is None or program.integer else duals_to_start(program, problem, start)
-                answer = self._once(replace(handed, start_duals=duals), clock)
+                clock.handed(f"{'quadratic' if program.norm == 2 else 'linear'} program", program.n, False)
+                answer = self._once(replace(quadratic(program, values), start_duals=duals), clock)
         except Stopped as refused:
-            return Result(refused.status, refused.reason, seconds=clock.seconds)
-        answer = answer.of_cells(program)
+            return Result(refused.status, refused.reason, seconds=clock.seconds, form=clock.form)
         before, limit = deadline.spent, deadline.limit
         if program.integer and self.tolerance is not None and answer.claim is Claim.OPTIMAL:
             answer, limit = replace(answer, claim=Claim.STOPPED), None  # as near as it was asked to, no optimum
         result = judged(self.name, problem, program, answer, limit)
-        return replace(result, seconds=replace(clock.seconds, round=deadline.spent - before))
+        return replace(result, seconds=replace(clock.seconds, round=deadline.spent - before), form=clock.form)
 
-    def _once(self, program: SolverProgram, clock: "_Clock") -> Answer:
+    def _once(self, program: SolverProgram, clock: "_Clock", exact: bool = False) -> Answer:
+        """Solve a program, part by part where that helps; it is not scaled where vertices shall be `exact` integers."""
+        reason = self.too_large(program)
+        if (reason is None and not self.prefers_parts) or n_parts(program) < 2:
+            return self._called(program, clock, exact)
+        found: list[tuple[Part, Answer]] = []
+        for part in parts(program):
+            answer = self._called(part.program, clock, exact)
+            found.append((part, answer))
+            if answer.values is None:
+                return replace(answer, duals=None, order_duals=None, bound=None)
+        return joined(program, found)
+
+    def _called(self, program: SolverProgram, clock: "_Clock", exact: bool) -> Answer:
+        """Call the solver once."""
         if not program.n:  # ranked sizes of no groups at all; solvers stumble over it
             return Answer(Claim.OPTIMAL, "", *(np.zeros(0) for _ in range(3)), bound=program.constant)
         reason = self.too_large(program)
         if reason is not None:
             raise Stopped(Status.TOO_LARGE, reason)
-        handed, unit = (program, 1.0) if program.is_integer else scaled(program)
+        handed, unit = (program, 1.0) if program.is_integer or exact else scaled(program)
         try:
             left, before = clock.left, clock.deadline.spent
             run = within(left, lambda: self.run(handed, left))
@@ -256,23 +290,70 @@ class SolverModel(GatedMethod):
         clock.add(run)
         return _checked(self.name, run.answer, program, unit)
 
-    def _by_steps(self, program: Program, values: np.ndarray | None, clock: "_Clock") -> Answer:
-        """The last answer of the sequence; its bound holds for the squares as well, since no line lies above them."""
-        answers: list[Answer] = []
-        integers = Kind.MILP in self.takes
+    def _in_pieces(
+        self, problem: Problem, program: Program, values: np.ndarray | None, clock: "_Clock", start: Result | None
+    ) -> Answer:
+        """Solve the program in linear pieces.
 
-        def solve(stepped: SolverProgram) -> np.ndarray | None:
-            if clock.expired and answers:
-                answers[-1] = replace(answers[-1], claim=Claim.STOPPED)
-                return None
-            answers.append(self._once(stepped if integers else _continuous(stepped), clock))
-            last = answers[-1]
-            if last.claim is Claim.STOPPED and len(answers) > 1 and last.values is None:
-                answers[-1] = replace(answers[-2], claim=Claim.STOPPED)
-            return last.values[: program.n] if last.claim is Claim.OPTIMAL and last.values is not None else None
+        Windows move until the solution lies within them, and integers are declared where vertices are not whole.
 
-        unit_steps(program, solve, values)
-        return answers[-1]
+        Returns:
+            The last answer of the sequence, in cells. No piece costs more than its square, so bounds hold for squares.
+        """
+        before = clock.deadline.spent
+        if program.norm == 1:
+            pieces = magnitudes(program)
+        else:
+            around = values if values is not None else relaxed_optimum(program, clock.deadline.left)
+            pieces = window(program, around)
+        duals = None if start is None or program.integer else duals_to_start(program, problem, start)
+        clock.add(Run(Answer(Claim.STOPPED), clock.deadline.spent - before, 0.0))
+        integers = program.integer and not self._linear_first(problem, values is not None)
+        last: Answer | None = None
+        while True:
+            before = clock.deadline.spent
+            handed = _with_duals(self.in_pieces(pieces, integers, values), program, duals)
+            clock.add(Run(Answer(Claim.STOPPED), clock.deadline.spent - before, 0.0))
+            clock.handed("magnitudes" if program.norm == 1 else "window", handed.n, integers)
+            found = self._once(handed, clock, exact=program.integer)
+            outside, answer = _of_cells(pieces, handed, found)
+            if last is not None:
+                answer = _after(answer, last, program.integer)
+            if found.claim is not Claim.OPTIMAL or answer.values is None or found.values is None:
+                return answer
+            last = answer
+            whole = not program.integer or _are_whole(answer.values)
+            if outside:
+                pieces = pieces.moved(answer.values)
+            elif integers or whole or Kind.MILP not in self.takes:
+                return answer
+            else:
+                integers = True
+            if clock.expired:
+                return replace(answer, claim=Claim.STOPPED) if whole else _no_answer(answer)
+            values = answer.values if whole else values
+
+    def in_pieces(self, pieces: Pieces, integers: bool, start: np.ndarray | None) -> SolverProgram:
+        """Choose how linear pieces are handed over: as columns, or as bends of an unknown's cost."""
+        return pieces.columns(integers, start)
+
+    def _linear_first(self, problem: Problem, started: bool) -> bool:
+        """Whether a linear program is tried before integers are declared.
+
+        Choices are no choices without integers, and a start is one of the search for integers.
+        """
+        choosing = problem.conditions is not None and problem.conditions.choices is not None
+        return self.finds_vertices and not choosing and not (started and Kind.MILP in self.starts)
+
+    @property
+    def prefers_parts(self) -> bool:
+        """Whether a program that falls apart is given part by part even where it is not too large."""
+        return False
+
+    @property
+    def finds_vertices(self) -> bool:
+        """Whether solutions of linear programs are vertices, which are whole where the matrix is a network."""
+        return Kind.LP in self.takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,6 +370,14 @@ class _Clock:
 
     def __init__(self, deadline: Deadline, seconds: Seconds) -> None:
         self.deadline, self.seconds = deadline, seconds
+        self.form, self.programs = "", 0
+
+    def handed(self, form: str, n_columns: int, integers: bool) -> None:
+        """Note the form of the program that a solver gets now, which is the last one's in the end."""
+        self.programs += 1
+        kind = " declared integers" if integers else ""
+        more = f", {self.programs} programs" if self.programs > 1 else ""
+        self.form = f"{form}, {n_columns:,} columns{kind}{more}"
 
     def add(self, run: Run) -> None:
         self.seconds = Seconds(self.seconds.formulate + run.formulate, self.seconds.solve + run.solve)
@@ -341,5 +430,42 @@ def _kind(problem: Problem) -> Kind:
     return Kind.MIQP if problem.integer else Kind.QP
 
 
-def _continuous(program: SolverProgram) -> SolverProgram:
-    return replace(program, integer=np.zeros(program.n, bool))
+def _are_whole(z: np.ndarray) -> bool:
+    """Say whether all numbers are integers up to a solver's tolerance."""
+    return bool((np.abs(z - np.rint(z)) <= WHOLE).all())
+
+
+def _with_duals(handed: SolverProgram, program: Program, duals: tuple[np.ndarray, np.ndarray] | None) -> SolverProgram:
+    """Add duals to start from; those of rows that link cells to pieces leave no slope in a cell."""
+    if duals is None:
+        return handed
+    slope = program.linear + program.matrix.T @ duals[0] + program.order.T @ duals[1]
+    n_links = len(handed.right) - len(program.right)
+    return replace(handed, start_duals=(np.append(duals[0], -slope[program.weight > 0][:n_links]), duals[1]))
+
+
+def _of_cells(pieces: Pieces, handed: SolverProgram, answer: Answer) -> tuple[bool, Answer]:
+    """Say whether a solution lies outside the windows, and write it in cells, with duals of the program's own rows."""
+    cut = lambda duals, right: None if duals is None else duals[: len(right)]  # noqa: E731
+    program, v = pieces.program, answer.values
+    duals = cut(answer.duals, program.right), cut(answer.order_duals, program.order_right)
+    answer = replace(answer, duals=duals[0], order_duals=duals[1])
+    if v is None or not np.isfinite(v).all():
+        return False, answer
+    z = v[: program.n] if handed.cells_first else pieces.cells(v)
+    outside = pieces.are_left(z) if handed.cells_first else pieces.outside(v)
+    return outside, replace(answer, values=z)
+
+
+def _after(answer: Answer, last: Answer, integer: bool) -> Answer:
+    """Keep what an earlier program of the sequence showed: duals where this one has none, values where it has none."""
+    if answer.duals is None and last.duals is not None:
+        answer = replace(answer, duals=last.duals, order_duals=last.order_duals)
+    left_off = answer.values is None and answer.claim is Claim.STOPPED and last.values is not None
+    if left_off and (not integer or _are_whole(np.asarray(last.values))):
+        return replace(last, claim=Claim.STOPPED)
+    return answer
+
+
+def _no_answer(answer: Answer) -> Answer:
+    return replace(answer, claim=Claim.STOPPED, values=None)

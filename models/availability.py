@@ -218,9 +218,11 @@ def _how(method: Method, problem: Problem) -> str:
     if isinstance(method, SolverModel):
         stated = problem.conditions
         network = stated is None or stated.bounds_alone
-        if method.route(problem) is Route.STEPS and not network and Kind.MILP not in method.takes:
+        if method.route(problem) is Route.WINDOW and not network and Kind.MILP not in method.takes:
             return "rounded"  # vertices of the linear programs may be fractional
-        return {Route.DIRECT: "exact", Route.STEPS: "steps", Route.RELAXED: "rounded", None: ""}[method.route(problem)]
+        return {Route.DIRECT: "exact", Route.WINDOW: "window", Route.RELAXED: "rounded", None: ""}[
+            method.route(problem)
+        ]
     return "rounded" if problem.integer and getattr(method, "rounds_relaxation", False) else "exact"
 
 
@@ -228,8 +230,8 @@ def _solves(method: Method) -> str:
     if not isinstance(method, SolverModel):
         return "M_H, naive: integers"
     takes = method.takes
-    integer = "integers" if Kind.MIQP in takes else "integers by steps" if Kind.MILP in takes else ""
-    steps = "integers by steps" if not integer and Kind.QP not in takes else ""
+    integer = "integers" if Kind.MIQP in takes else "integers by windows" if Kind.MILP in takes else ""
+    steps = "integers by windows" if not integer and Kind.QP not in takes else ""
     relaxed = "relaxations" if Kind.QP in takes else "relaxations of L1" if Kind.LP in takes else ""
     return ", ".join(filter(None, (integer or steps, relaxed)))
 

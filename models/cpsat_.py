@@ -56,6 +56,10 @@ class CpSat(SolverModel):
         return frozenset({Kind.MILP})
 
     @property
+    def prefers_parts(self) -> bool:
+        return True
+
+    @property
     def starts(self) -> frozenset[Kind]:
         return self.takes
 

@@ -20,6 +20,7 @@ from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.cvxpy_ import CvxpyModel, claim_of, has_point, out_of_time, own_bound
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.window import Pieces
 from pgsr.problems.problem import Problem
 
 _BOTH = frozenset({Kind.LP, Kind.QP})
@@ -80,6 +81,12 @@ SOLVERS: Mapping[str, _Known] = {
     "PDLP": _Known(_LINEAR, "ortools", "time_limit_sec"),
 }
 """Solvers whose ways are known here. Any other that CVXPY finds installed is used without a time limit of its own."""
+
+VERTICES = ("HIGHS", "SCIP", "GUROBI", "SCIPY", "GLOP")
+"""Solvers whose solutions of linear programs are vertices; CUOPT's may be."""
+
+FIRST_ORDER = ("OSQP", "SCS", "PDLP")
+"""Solvers that converge slowly on programs with repeated columns."""
 
 REMEDIES: Mapping[str, str] = {
     "GUROBI": GUROBI_REMEDY,
@@ -144,6 +151,14 @@ class Cvxpy(SolverModel):
         return SOLVERS[self.solver].takes if self.solver in SOLVERS else _BOTH
 
     @property
+    def finds_vertices(self) -> bool:
+        return self.solver in VERTICES
+
+    def in_pieces(self, pieces: Pieces, integers: bool, start: np.ndarray | None) -> SolverProgram:
+        first_order = self.solver in FIRST_ORDER and not integers
+        return pieces.linked(start) if first_order else super().in_pieces(pieces, integers, start)
+
+    @property
     def starts(self) -> frozenset[Kind]:
         return SOLVERS[self.solver].starts if self.solver in SOLVERS else frozenset()
 
@@ -160,7 +175,7 @@ class Cvxpy(SolverModel):
 
     def native_model(self, problem: Problem) -> CvxpyModel:
         route = self.route(problem)
-        if route is Route.STEPS:
+        if route is Route.WINDOW:
             raise ProblemError(f"{self.solver} takes no squares of integers; take Cvxpy('CLARABEL').model(problem)")
         stated = problem if route is Route.DIRECT else problem.relaxed()
         return CvxpyModel(problem, stated, repr(self), self.solver, self.solver_options)
@@ -218,9 +233,10 @@ class Cvxpy(SolverModel):
         note = "" if status == cvxpy.OPTIMAL else f"it says {status}"
         above = _dual(order)  # of the order of cells first, then of the bounds
         above = None if above is None else above[: len(program.order_right)]
+        if self.solver == "HIGHS" and not has_point(self.solver, raw["info"]):
+            return Run(Answer(claim, note), formulated - start, spent)
         if program.is_integer:
-            values = v.value if self.solver != "HIGHS" or has_point(self.solver, raw["info"]) else None
-            return Run(Answer(claim, note, values, bound=own_bound(self.solver, model)), formulated - start, spent)
+            return Run(Answer(claim, note, v.value, bound=own_bound(self.solver, model)), formulated - start, spent)
         answer = Answer(claim, note, v.value, _dual(rows), above)
         return Run(answer, formulated - start, spent)
 

@@ -11,11 +11,12 @@ import numpy as np
 from pgsr.errors import MethodError
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Result, Status
-from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.adapter import Route, Run, SolverModel
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.gurobi_ import SIZE_LIMIT_EXCEEDED, GurobiModel
 from pgsr.models.optional import load, not_installed
-from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.program import Bends, Kind, SolverProgram
+from pgsr.models.window import Pieces
 from pgsr.problems.problem import Problem
 
 BUNDLED_QUADRATIC_LIMIT = 200
@@ -49,6 +50,15 @@ class Gurobi(SolverModel):
     @property
     def starts(self) -> frozenset[Kind]:
         return frozenset({Kind.MILP, Kind.MIQP})
+
+    def route(self, problem: Problem) -> Route | None:
+        fits = license_file() is not None or problem.n_unknowns <= BUNDLED_QUADRATIC_LIMIT
+        if problem.integer and problem.norm == 2 and self.squares is None and fits:
+            return Route.DIRECT
+        return super().route(problem)
+
+    def in_pieces(self, pieces: Pieces, integers: bool, start: np.ndarray | None) -> SolverProgram:
+        return pieces.bends(integers, start)
 
     def unavailable(self) -> Result | None:
         return not_installed("gurobipy") if load("gurobipy") is None else None
@@ -97,6 +107,8 @@ class Gurobi(SolverModel):
                 v = model.addMVar(program.n, lb=program.lower, ub=program.upper, vtype=kinds)
                 objective = program.linear @ v
                 model.setObjective((program.quadratic * v) @ v + objective if program.is_quadratic else objective)
+                if program.bends is not None:
+                    _bend(model, v.tolist(), program.bends)
                 rows = model.addMConstr(program.matrix, v, "=", program.right.astype(float))
                 order = model.addMConstr(program.order, v, "<", program.order_right.astype(float))
                 if time_limit is not None:
@@ -117,6 +129,18 @@ class Gurobi(SolverModel):
             if error.errno == gp.GRB.ERROR_NO_LICENSE:
                 raise Stopped(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
             raise Stopped(Status.FAILED, f"Gurobi stopped with an error: {error}") from None
+
+
+def _bend(model: Any, unknowns: list[Any], bends: Bends) -> None:
+    """Give every unknown its piecewise linear cost."""
+    ends = np.flatnonzero(np.diff(bends.unknown, append=-1)) + 1
+    first = 0
+    for end in ends.tolist():
+        at, cost = bends.at[first:end], bends.cost[first:end]
+        if len(at) == 1:  # a fixed cell
+            at, cost = np.append(at, at + 1), np.append(cost, cost)
+        model.setPWLObj(unknowns[bends.unknown[first]], at.tolist(), cost.tolist())
+        first = end
 
 
 def license_file() -> Path | None:

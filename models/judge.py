@@ -15,8 +15,9 @@ from pgsr.methods.method import Residuals, Result, Status
 from pgsr.models.feasibility import contradicting_sum, some_point
 from pgsr.models.formulate import multipliers, row_prices
 from pgsr.models.program import Program
+from pgsr.models.proof import prices_around
 from pgsr.problems.problem import Problem
-from pgsr.problems.tolerances import ACCEPTED_GAP, RELATIVE, RESIDUAL
+from pgsr.problems.tolerances import ACCEPTED_GAP, RESIDUAL
 
 LARGEST_CHECKED = 100_000
 """Most unknowns of programs whose infeasibility is looked into; beyond, the linear program for it takes too long."""
@@ -59,16 +60,6 @@ class Answer:
     duals: np.ndarray | None = None
     order_duals: np.ndarray | None = None
     bound: float | None = None
-
-    def of_cells(self, program: Program) -> "Answer":
-        """Cut off the variables and rows that `pgsr.models.unit_steps` added to the program."""
-        cut = lambda a, n: None if a is None else np.asarray(a, float)[:n]  # noqa: E731
-        return replace(
-            self,
-            values=cut(self.values, program.n),
-            duals=cut(self.duals, len(program.right)),
-            order_duals=cut(self.order_duals, len(program.order_right)),
-        )
 
 
 def judged(solver: str, problem: Problem, program: Program, answer: Answer, time_limit: float | None = None) -> Result:
@@ -221,50 +212,61 @@ def _with_row_prices(result: Result, problem: Problem, program: Program, answer:
 
 
 def _judged_integer(solver: str, problem: Problem, program: Program, answer: Answer, limit: str) -> Result:
-    """Accept an integer answer if it is one and satisfies every condition.
+    """Accept an integer answer if it is one and satisfies every condition; OPTIMAL where our own proof says so.
 
-    OPTIMAL where our exact test proves it; where there is no such test, on the solver's word, whose bound then carries
-    the solver's name. An optimum that our test refutes is a failure.
+    Proofs are the exact tests of `pgsr.certificates`, and a Lagrangian bound that the objective meets in integers.
+    Its prices are the solver's duals, or those of the linear program around the answer (`pgsr.models.proof`); whatever
+    they are, what they prove is computed here. What the solver alone claims is a sentence beside the status FEASIBLE.
+    An optimum that an exact test refutes is a failure.
     """
-    z, proved = answer.values, answer.claim is Claim.OPTIMAL
+    z, claims = answer.values, answer.claim is Claim.OPTIMAL
     assert z is not None
     whole = nearest(z)
     fractional = int((np.abs(whole - z) > 1e-4).sum())
     estimate = _estimate(problem, program, whole)
-    prices = _prices(problem, program, answer)
-    certificate = certify(problem, estimate, prices)
+    certificate = certify(problem, estimate, _prices(problem, program, answer))
     if fractional and answer.duals is None:
         reason = f"{solver} returned {fractional:,} counts that are not whole numbers"
         return Result(Status.FAILED, reason, refused=_estimate(problem, program, z))
     if fractional:
-        reason = f"the linear program of unit steps has {fractional:,} fractional cells, rounded to the nearest integer"
+        reason = f"the linear program has {fractional:,} fractional cells, rounded to the nearest integer"
         return Result(Status.RELAXED, reason, estimate, certificate)
     if problem.view is View.RANKED:
         certificate = _with_order(program, whole, certificate)
     if not certificate.feasible:
         return Result(Status.FAILED, f"{solver} returned an infeasible answer", None, certificate, refused=estimate)
-    if certificate.optimal:
-        reason = "" if proved else f"{solver} stopped before proving it; our exact test proves it"
-        return Result(Status.OPTIMAL, reason, estimate, certificate)
-    if proved and is_decided(problem):
+    if claims and is_decided(problem) and not certificate.optimal:
         reason = f"{solver} claims an optimum that our exact test refutes"
         return Result(Status.FAILED, reason, None, certificate, refused=estimate)
-    own = answer.bound
-    if own is not None and math.isfinite(own):  # objectives are integers; solvers stop short of the next one
-        own = math.ceil(own - min(0.5, ACCEPTED_GAP + RELATIVE * abs(own)))
-    if own is not None and 0 <= own < math.inf and (certificate.bound is None or own > certificate.bound):
-        if own > certificate.objective * (1 + ACCEPTED_GAP) + ACCEPTED_GAP:  # pyright: ignore[reportOptionalOperand]
-            reason = f"{solver} gives a bound above its own answer"
-            return Result(Status.FAILED, reason, None, certificate, refused=estimate)
-        certificate = certificate.with_bound(min(own, certificate.objective), f"{solver}'s word")  # pyright: ignore
-    if not proved:
-        return Result(Status.FEASIBLE, f"{solver} reached {limit}", estimate, certificate)
-    if certificate.gap is None or certificate.gap > 0:
-        none = own is None or not math.isfinite(own)
-        left = "and gives no bound" if none else "but its bound leaves a gap"
-        reason = f"{solver} claims an optimum {left}"
-        return Result(Status.FEASIBLE, reason, estimate, certificate)
-    return Result(Status.OPTIMAL, f"optimal on {solver}'s word; the answer itself is checked", estimate, certificate)
+    if not certificate.optimal:
+        certificate = _with_prices_found(problem, program, whole, certificate)
+    claimed = _claimed(solver, answer)
+    if certificate.optimal:
+        reason = "" if claims else f"{solver} stopped before claiming it; our own proof shows it"
+        return Result(Status.OPTIMAL, reason, estimate, certificate, claimed=claimed)
+    left = "we have no proof of it" if certificate.bound is None else "our own bound leaves a gap"
+    reason = f"{claimed}; {left}" if claims else f"{solver} reached {limit}"
+    return Result(Status.FEASIBLE, reason, estimate, certificate, claimed=claimed)
+
+
+def _claimed(solver: str, answer: Answer) -> str:
+    """Say what the solver alone claims of its answer."""
+    if answer.claim is Claim.OPTIMAL:
+        return f"optimal, by {solver}"
+    known = answer.bound is not None and math.isfinite(answer.bound)
+    return f"no answer is below {answer.bound:,.10g}, by {solver}" if known else ""
+
+
+def _with_prices_found(problem: Problem, program: Program, whole: np.ndarray, certificate: Certificate) -> Certificate:
+    """Improve a bound by the prices of the linear program around an integer answer."""
+    choosing = problem.conditions is not None and problem.conditions.choices is not None
+    found = None if choosing or program.n > LARGEST_CHECKED else prices_around(program, whole, CHECKING_SECONDS)
+    if found is None:
+        return certificate
+    answer = Answer(Claim.OPTIMAL, "", whole.astype(float), *found)
+    other = certify(problem, _estimate(problem, program, whole), _prices(problem, program, answer))
+    better = other.bound is not None and (certificate.bound is None or other.bound > certificate.bound)
+    return certificate.with_bound(other.bound, other.bound_by) if better else certificate  # pyright: ignore
 
 
 def primal_residual(program: Program, z: np.ndarray) -> float:

@@ -16,6 +16,7 @@ from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.mathopt_ import MathOptModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.window import Pieces
 from pgsr.problems.problem import Problem
 
 _MODULE = "ortools.math_opt.python.mathopt"
@@ -66,6 +67,13 @@ class MathOpt(SolverModel):
         return SOLVERS[self.solver]
 
     @property
+    def finds_vertices(self) -> bool:
+        return self.solver != "PDLP"
+
+    def in_pieces(self, pieces: Pieces, integers: bool, start: np.ndarray | None) -> SolverProgram:
+        return pieces.linked(start) if self.solver == "PDLP" else super().in_pieces(pieces, integers, start)
+
+    @property
     def starts(self) -> frozenset[Kind]:
         return self.takes if self.solver == "PDLP" else frozenset(kind for kind in self.takes if kind.integer)
 
@@ -74,7 +82,7 @@ class MathOpt(SolverModel):
 
     def native_model(self, problem: Problem) -> MathOptModel:
         route = self.route(problem)
-        if route is Route.STEPS:
+        if route is Route.WINDOW:
             raise ProblemError(f"{self.solver} takes no squares of integers; give MathOpt('GSCIP').model(problem)")
         stated = problem.relaxed() if route is Route.RELAXED else problem
         parameters = lambda limit: self._parameters(load(_MODULE), limit)  # noqa: E731

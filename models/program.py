@@ -8,7 +8,20 @@ from scipy import sparse
 
 from pgsr.problems.programs import Kind, Program
 
-__all__ = ["Kind", "Program", "SolverProgram", "quadratic", "scaled"]
+__all__ = ["Bends", "Kind", "Program", "SolverProgram", "quadratic", "scaled"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bends:
+    """The points of piecewise linear costs, which go on straight beyond the first and the last point of an unknown.
+
+    Attributes:
+        unknown, at, cost: shape (points,) each; in the order of unknowns, and rising within each.
+    """
+
+    unknown: np.ndarray
+    at: np.ndarray
+    cost: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,8 +31,8 @@ class SolverProgram:
         minimise    sum_j quadratic[j] v[j]^2 + linear[j] v[j]  (+ constant)
         subject to  matrix v = right,   order v <= order_right,   lower <= v <= upper,   v[j] integer where integer[j].
 
-    The first cells of v are the z of a `Program`, and the first rows of `matrix` and `order` are its rows, so that
-    duals can be read off; further cells and rows are those that `pgsr.models.unit_steps` added.
+    The unknowns are the z of a `Program`, or the pieces that add up to z (`pgsr.models.window`). The rows are those of
+    the `Program` in any case, so that duals can be read off.
 
     Attributes:
         quadratic, linear: shape (n,), non-negative and any.
@@ -29,6 +42,9 @@ class SolverProgram:
         start: values v from which a solver starts that can, not necessarily within bounds and rows; or None.
         start_duals: duals of equalities and inequalities beside `start`, signed as in `pgsr.models.judge.Answer`; or
             None.
+        bends: piecewise linear costs of unknowns besides, for solvers that take these; or None.
+        cells_first: whether the first unknowns are z itself and the first rows those of the `Program`, with whatever
+            else behind them.
     """
 
     quadratic: np.ndarray
@@ -44,6 +60,8 @@ class SolverProgram:
     constant: float = 0.0
     start: np.ndarray | None = None
     start_duals: tuple[np.ndarray, np.ndarray] | None = None
+    bends: Bends | None = None
+    cells_first: bool = True
 
     @property
     def n(self) -> int:

@@ -51,7 +51,7 @@ def values_to_start(problem: Problem, program: Program, start: Result) -> np.nda
 def duals_to_start(program: Program, problem: Problem, start: Result) -> tuple[np.ndarray, np.ndarray] | None:
     """Write the prices of a result's rows as duals of equalities and inequalities of a continuous program.
 
-    None where the result has none, or is of a problem with other rows. Links of magnitudes come behind equalities.
+    None where the result has none, or is of a problem with other rows. Prices of magnitudes follow from the others.
     """
     if start.problem is None:
         return None
@@ -66,8 +66,8 @@ def duals_to_start(program: Program, problem: Problem, start: Result) -> tuple[n
     n_order = len(program.order_right) - int(above.sum() + below.sum())
     if len(prices) != n_equal + n_order + len(equal) + n_linked:
         return None
-    own, order, of_stated, links = np.split(-prices, np.cumsum([n_equal, n_order, len(equal)]))
-    equalities = np.concatenate([own, of_stated[equal], links])
+    own, order, of_stated, _ = np.split(-prices, np.cumsum([n_equal, n_order, len(equal)]))
+    equalities = np.concatenate([own, of_stated[equal]])
     return equalities, np.concatenate([order, np.maximum(of_stated[above], 0.0), np.maximum(-of_stated[below], 0.0)])
 
 

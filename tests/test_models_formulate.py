@@ -1,9 +1,8 @@
-"""Formulations, unit steps and their LaTeX, without a solver's adapter in between."""
+"""Formulations and their LaTeX, without a solver's adapter in between."""
 
 import numpy as np
 import pytest
-from instances import random_tree, scale
-from scipy.optimize import linprog
+from instances import scale
 
 from pgsr import Estimate, Geometric, Problem, Seeded, Status, View
 from pgsr.algorithms import CumulativeProjection, TreeProjection
@@ -14,7 +13,7 @@ from pgsr.models import Cvxpy
 from pgsr.models.formulate import formulate, multipliers
 from pgsr.models.latex import latex
 from pgsr.models.program import Kind, quadratic
-from pgsr.models.unit_steps import absolute_values, unit_steps
+from pgsr.models.window import magnitudes
 
 
 def random_problems(count, seed=0):
@@ -83,54 +82,9 @@ def test_shapes_and_kinds():
         assert program.kind.integer == problem.integer
         assert (program.kind in (Kind.LP, Kind.MILP)) == (problem.norm == 1)
         assert (program.reach[0] <= program.reach[1]).all()
-        handed = absolute_values(program) if problem.norm == 1 else quadratic(program)
+        handed = magnitudes(program).columns(False, None) if problem.norm == 1 else quadratic(program)
         assert handed.matrix.shape == (len(handed.right), handed.n)
         assert handed.order.shape == (len(handed.order_right), handed.n)
-
-
-def test_unit_steps_reach_the_integer_optimum():
-    """M_H by a sequence of linear programs equals TreeProjection; few rounds are enough at noise of any size."""
-    rng = np.random.default_rng(2)
-    for _ in range(scale(30, 500)):
-        tree = random_tree(rng, max_regions=8)
-        from naive import problem_of
-
-        noisy = rng.integers(-200, 900, (tree.n_regions, int(rng.integers(1, 6))))
-        problem = problem_of(tree, noisy, int(rng.integers(0, 3000)), rng.integers(1, 5, tree.n_regions))
-        program, last = formulate(problem), []
-
-        def solve(stepped, program=program, last=last):
-            answer = linprog(
-                stepped.linear, A_eq=stepped.matrix, b_eq=stepped.right,
-                bounds=np.stack([stepped.lower, stepped.upper], axis=1), method="highs-ds",
-            )  # fmt: skip
-            last[:] = [answer.fun + stepped.constant, answer.x[: program.n]]
-            return last[1]
-
-        rounds = unit_steps(program, solve)
-        best = TreeProjection().solve(problem).certificate.objective
-        assert last[0] == pytest.approx(best, rel=1e-9)
-        assert program.weight @ np.rint(last[1]).astype(np.int64) ** 2 == best
-        assert rounds <= 12
-
-
-def test_steps_are_never_above_the_squares():
-    """Any linear program of the sequence gives a bound: its objective at z is at most the square's."""
-    rng = np.random.default_rng(3)
-    problem = random_problem("M_H", rng)
-    program = formulate(problem)
-    stepped = []
-    unit_steps(program, stepped.append)
-    lp = stepped[0]
-    n = program.n
-    for _ in range(scale(50, 1_000)):
-        z = np.maximum(rng.integers(-300, 300, n), program.lower)
-        fixed = lp.lower.copy(), lp.upper.copy()
-        fixed[0][:n] = fixed[1][:n] = z
-        links = lp.matrix[len(program.right) :]
-        answer = linprog(lp.linear, A_eq=links, b_eq=lp.right[len(program.right) :], bounds=np.stack(fixed, axis=1))
-        assert answer.status == 0
-        assert answer.fun + lp.constant <= program.weight @ z**2 + 1e-6
 
 
 def test_duals_become_prices():

@@ -31,7 +31,7 @@ from pgsr.models.adapter import STARTING, Route, SolverModel
 from pgsr.models.formulate import formulate
 from pgsr.models.program import Kind, quadratic
 from pgsr.models.start import duals_to_start, values_to_start
-from pgsr.models.unit_steps import absolute_values, unit_steps
+from pgsr.models.window import magnitudes, window
 from pgsr.problems.conditions import cells, either, total
 
 FIRST_ONLY = [
@@ -213,12 +213,10 @@ def test_values_to_start_from_satisfy_every_row_that_the_estimate_does(norm):
 
 
 def stated(program, z, norm):
-    """The programs that solvers would get, the first of unit steps among them."""
+    """The programs that solvers would get: a window of steps around the start among them."""
     if norm in (1, math.inf):
-        return [absolute_values(program, z)]
-    seen = []
-    unit_steps(program, seen.append, z)
-    return [quadratic(program, z), *seen]
+        return [magnitudes(program).columns(True, z)]
+    return [quadratic(program, z), window(program, z).columns(True, z)]
 
 
 def test_duals_to_start_from_are_those_that_were_read():

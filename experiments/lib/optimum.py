@@ -1,6 +1,6 @@
 """The best known answer of an instance and prices that prove it, by whatever method of pgsr is best for its problem."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,8 @@ from pgsr.models import CumulativeFlow, Cvxpy, Flow, Scipy
 from pgsr.models.adapter import SolverModel
 from pgsr.models.formulate import formulate, multipliers
 from pgsr.models.program import SolverProgram, quadratic
-from pgsr.models.unit_steps import absolute_values, unit_steps
+from pgsr.models.relaxed import relaxed_optimum
+from pgsr.models.window import magnitudes, window
 from pgsr.noise.measurement import Totals
 from pgsr.problems.programs.named import NamedProgram
 
@@ -138,7 +139,7 @@ def _proved(problem: Problem, result: Result, multipliers: Any) -> tuple[np.ndar
         prices, stepped = _step_prices(problem)
         if stepped is not None:  # a vertex in integers, so an optimum
             cells = stepped.reshape(cells.shape)
-        return cells.ravel(), prices, "duals of HiGHS in unit steps"
+        return cells.ravel(), prices, "duals of HiGHS in a window of steps"
     return cells.ravel(), closing_prices(problem, cells, multipliers).stacked(), _argument(problem)
 
 
@@ -155,37 +156,35 @@ def _argument(problem: Problem) -> str:
 def _solver_prices(problem: Problem) -> np.ndarray:
     """Prices from the duals of the linear program of magnitudes; those of distances follow from the others."""
     program = formulate(problem)
-    return _prices_of_run(absolute_values(program), len(program.right))
+    return _prices_of_run(magnitudes(program).columns(integers=False, start=None))
 
 
 def _step_prices(problem: Problem) -> tuple[np.ndarray, np.ndarray | None]:
-    """Prices from the duals of the last linear program of unit steps, the best bound that cells alone in integers give.
+    """Prices from the duals of the last linear program of windows, the best bound that cells alone in integers give.
 
     Its solution besides, if it is integer: then it is the optimum, as it is wherever the conditions are a network.
     """
-    program, last = formulate(problem), []
-
-    def solve(stepped: SolverProgram) -> np.ndarray | None:
-        continuous = replace(stepped, integer=np.zeros(stepped.n, bool))
-        answer = Scipy().run(continuous, SOLVER_LIMIT).answer
+    program = formulate(problem)
+    around = relaxed_optimum(program)
+    pieces = window(program, np.zeros(program.n) if around is None else around)
+    while True:
+        answer = Scipy().run(pieces.columns(integers=False, start=None), SOLVER_LIMIT).answer
         if answer.values is None or answer.duals is None or answer.order_duals is None:
-            return None
-        last[:] = [_stacked(answer.duals[: len(program.right)], answer.order_duals), answer.values[: program.n]]
-        return last[1]
-
-    unit_steps(program, solve)
-    if not last:
-        raise NotSolvedError(f"HiGHS gave no duals of {problem!r} within {SOLVER_LIMIT:g} s")
-    prices, z = last
+            raise NotSolvedError(f"HiGHS gave no duals of {problem!r} within {SOLVER_LIMIT:g} s")
+        z = pieces.cells(answer.values)
+        if not pieces.outside(answer.values):
+            break
+        pieces = pieces.moved(z)
     whole = bool((np.abs(z - np.rint(z)) < 1e-6).all())
+    prices = _stacked(answer.duals, answer.order_duals)
     return prices, program.origin + np.rint(z).astype(np.int64) if whole else None
 
 
-def _prices_of_run(program: SolverProgram, n_rows: int) -> np.ndarray:
+def _prices_of_run(program: SolverProgram) -> np.ndarray:
     answer = Scipy().run(program, SOLVER_LIMIT).answer
     if answer.duals is None or answer.order_duals is None:
         raise NotSolvedError(f"HiGHS gave no duals within {SOLVER_LIMIT:g} s: {answer.note}")
-    return _stacked(answer.duals[:n_rows], answer.order_duals)
+    return _stacked(answer.duals, answer.order_duals)
 
 
 def _stacked(duals: np.ndarray, order_duals: np.ndarray) -> np.ndarray:

@@ -98,6 +98,8 @@ class Result:
         uncertainty: how far the answer may be from the truth, of methods that know; `intervals` asks it.
         problem: the continuous problem of which `answer` is an optimum with known prices, for `duals`; else None.
         row_prices: the prices of that problem's rows where a solver gave them; without, `multipliers` tell them.
+        claimed: what a solver alone says of its answer, such as "optimal, by Gurobi()"; no status rests on it.
+        form: how the problem was handed to a solver, such as "window: 7,012 columns, 1 program"; "" without a solver.
         refused: an answer that a method gave and our own checks refused, for study: how far off is it? It is no
             estimate, `estimate` raises beside it, and nothing that publishes reads it.
 
@@ -123,6 +125,8 @@ class Result:
     uncertainty: "Uncertain | None" = None
     problem: Problem | None = None
     row_prices: np.ndarray | None = None
+    claimed: str = ""
+    form: str = ""
 
     @property
     def duals(self) -> "Duals":
@@ -230,6 +234,8 @@ class Result:
             "primal_residual": None if residuals is None else residuals.primal,
             "dual_residual": None if residuals is None else residuals.dual,
             "relaxed_gap": None if residuals is None else residuals.gap,
+            "claimed": self.claimed,
+            "form": self.form,
             "reason": self.reason,
         }
 
@@ -247,6 +253,8 @@ class Result:
             {
                 "status": f"{self.status.name}: {self.status.value}",
                 "reason": self.reason or None,
+                "claimed": self.claimed or None,
+                "handed over as": self.form or None,
                 "certificate": self.certificate,
                 "answer": self.answer,
                 "refused answer": self.refused,

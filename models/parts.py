@@ -1,0 +1,112 @@
+"""Programs that fall apart: parts that share no row, such as regions that stand alone, solved one after the other."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from pgsr.models.judge import Answer, Claim
+from pgsr.models.program import Bends, SolverProgram
+
+WORST = (Claim.OPTIMAL, Claim.STOPPED, Claim.INFEASIBLE, Claim.FAILED)
+"""Claims in the order in which the claim of one part is that of the whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part of a program: its own program, and where its unknowns and rows stand in the whole."""
+
+    program: SolverProgram
+    unknowns: np.ndarray
+    rows: np.ndarray
+    order_rows: np.ndarray
+
+
+def n_parts(program: SolverProgram) -> int:
+    """Count the parts that share no row; unknowns without rows are one part together."""
+    return int(_part_of(program)[0].max(initial=-1)) + 1
+
+
+def parts(program: SolverProgram) -> Iterator[Part]:
+    """Cut a program into its parts, in the order of their first unknowns."""
+    of_unknown, of_row = _part_of(program)
+    m, n = len(program.right), int(of_unknown.max(initial=-1)) + 1
+    unknowns, rows, order_rows = (_places(of, n) for of in (of_unknown, of_row[:m], of_row[m:]))
+    bends = None if program.bends is None else _places(of_unknown[program.bends.unknown], n)
+    for part in range(n):
+        mine = unknowns[part]
+        own = None
+        if program.bends is not None and bends is not None:
+            at = bends[part]
+            own = Bends(np.searchsorted(mine, program.bends.unknown[at]), program.bends.at[at], program.bends.cost[at])
+        yield Part(_cut(program, mine, rows[part], order_rows[part], own), mine, rows[part], order_rows[part])
+
+
+def joined(program: SolverProgram, found: list[tuple[Part, Answer]]) -> Answer:
+    """Join the answers of all parts: values, duals and bound where every part has some, and the worst claim."""
+    worst = max((answer for _, answer in found), key=lambda answer: WORST.index(answer.claim))
+    values, duals, order_duals = (
+        _joined(n, [(getattr(part, places), getattr(answer, name)) for part, answer in found])
+        for n, places, name in (
+            (program.n, "unknowns", "values"),
+            (len(program.right), "rows", "duals"),
+            (len(program.order_right), "order_rows", "order_duals"),
+        )
+    )
+    bounds = [answer.bound for _, answer in found]
+    bound = None if None in bounds else float(sum(b for b in bounds if b is not None)) + program.constant
+    return Answer(worst.claim, worst.note, values, duals, order_duals, bound)
+
+
+def _part_of(program: SolverProgram) -> tuple[np.ndarray, np.ndarray]:
+    """Number the parts, from 0 in the order of their first unknowns, of every unknown and of every row."""
+    rows = sparse.coo_array(sparse.vstack([program.matrix, program.order]))
+    n, m = program.n, program.m
+    links = sparse.coo_array((np.ones(rows.nnz, bool), (rows.col, n + rows.row)), shape=(n + m, n + m))
+    label = connected_components(links, directed=False)[1]
+    tied = np.bincount(rows.col, minlength=n) > 0
+    label[:n][~tied] = label.max(initial=-1) + 1
+    label[n:][np.bincount(rows.row, minlength=m) == 0] = label.max(initial=-1)
+    _, first = np.unique(label[:n], return_index=True)
+    order = np.full(label.max(initial=-1) + 2, 0)
+    order[label[:n][np.sort(first)]] = np.arange(len(first))
+    return order[label[:n]], order[label[n:]]
+
+
+def _places(of: np.ndarray, n: int) -> list[np.ndarray]:
+    """List the places of every part, rising."""
+    by_part = np.argsort(of, kind="stable")
+    return np.split(by_part, np.cumsum(np.bincount(of, minlength=n))[:-1])
+
+
+def _cut(
+    program: SolverProgram, unknowns: np.ndarray, rows: np.ndarray, order_rows: np.ndarray, bends: Bends | None
+) -> SolverProgram:
+    """Take the program of some unknowns and the rows between them."""
+    of_unknowns = ("quadratic", "linear", "lower", "upper", "integer")
+    duals = program.start_duals
+    return replace(
+        program,
+        **{name: getattr(program, name)[unknowns] for name in of_unknowns},
+        matrix=sparse.csr_array(program.matrix[rows][:, unknowns]),
+        right=program.right[rows],
+        order=sparse.csr_array(program.order[order_rows][:, unknowns]),
+        order_right=program.order_right[order_rows],
+        reach=(program.reach[0][unknowns], program.reach[1][unknowns]),
+        constant=0.0,
+        start=None if program.start is None else program.start[unknowns],
+        start_duals=None if duals is None else (duals[0][rows], duals[1][order_rows]),
+        bends=bends,
+    )
+
+
+def _joined(n: int, pieces: list[tuple[np.ndarray, np.ndarray | None]]) -> np.ndarray | None:
+    """Put the numbers of all parts at their places; None if a part has none."""
+    out = np.zeros(n)
+    for places, numbers in pieces:
+        if numbers is None:
+            return None
+        out[places] = numbers
+    return out

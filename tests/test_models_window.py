@@ -1,0 +1,193 @@
+"""The window formulation against enumeration and our exact algorithms, and programs that fall apart."""
+
+import itertools
+
+import numpy as np
+import pytest
+from instances import random_tree, scale
+from naive import problem_of
+from scipy.optimize import linprog
+
+from pgsr import Hierarchy, Problem, Status
+from pgsr.algorithms import TreeProjection
+from pgsr.errors import MethodError
+from pgsr.experiments.benchmarks.agreement import random_problem
+from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy, Squares
+from pgsr.models.formulate import formulate
+from pgsr.models.parts import n_parts, parts
+from pgsr.models.relaxed import relaxed_optimum
+from pgsr.models.window import RADIUS, magnitudes, window
+from pgsr.problems.conditions import cells, total
+
+
+def solved(handed):
+    answer = linprog(
+        handed.linear,
+        A_ub=handed.order if len(handed.order_right) else None,
+        b_ub=handed.order_right if len(handed.order_right) else None,
+        A_eq=handed.matrix if len(handed.right) else None,
+        b_eq=handed.right if len(handed.right) else None,
+        bounds=np.stack([handed.lower, handed.upper], axis=1),
+        method="highs-ds",
+    )
+    assert answer.status == 0
+    return answer.fun + handed.constant, answer.x
+
+
+def cost_of(program, z):
+    return program.weight @ np.abs(z) ** program.norm + program.linear @ z
+
+
+def random_m_h(rng, max_regions=8):
+    tree = random_tree(rng, max_regions=max_regions)
+    noisy = rng.integers(-200, 900, (tree.n_regions, int(rng.integers(1, 6))))
+    return problem_of(tree, noisy, int(rng.integers(0, 3000)), rng.integers(1, 5, tree.n_regions))
+
+
+def test_windows_moved_from_either_start_reach_the_integer_optimum():
+    """M_H by a sequence of linear programs equals TreeProjection, around relaxed optima at once."""
+    rng = np.random.default_rng(2)
+    for instance in range(scale(30, 500)):
+        problem = random_m_h(rng)
+        program = formulate(problem)
+        near = instance % 2
+        pieces, rounds = window(program, relaxed_optimum(program) if near else None), 0
+        while True:
+            value, v = solved(pieces.columns(False, None))
+            rounds += 1
+            if not pieces.outside(v):
+                break
+            pieces = pieces.moved(pieces.cells(v))
+        best = TreeProjection().solve(problem).certificate.objective
+        assert value == pytest.approx(best, rel=1e-9)
+        assert cost_of(program, np.rint(pieces.cells(v))) == best
+        assert rounds <= (1 if near else 6)
+
+
+@pytest.mark.parametrize("name", ["M_H", "M_c", "M_c L1", "naive", "H_c L2", "H_c L1"])
+def test_pieces_never_cost_more_and_the_same_within_the_window(name):
+    """Any integer point within the bounds, cut into pieces, by the pieces' cost and by that of the program."""
+    rng = np.random.default_rng(3)
+    problem = random_problem(name, rng)
+    program = formulate(problem)
+    for _ in range(scale(50, 1_000)):
+        around = None if rng.random() < 0.3 else rng.integers(-30, 30, program.n) + rng.random(program.n)
+        pieces = magnitudes(program) if program.norm == 1 else window(program, around)
+        if program.norm == 2 and rng.random() < 0.3:
+            pieces = pieces.moved(rng.integers(-20, 20, program.n).clip(program.lower, program.upper))
+        handed = pieces.columns(True, None)
+        z = np.clip(rng.integers(-60, 60, program.n), program.lower, program.upper)
+        v = pieces.taken(z)
+        assert pieces.cells(v) == pytest.approx(z)
+        value = handed.linear @ v + handed.constant
+        assert value <= cost_of(program, z) + 1e-6
+        assert handed.matrix @ v - handed.right == pytest.approx(program.matrix @ z - program.right)
+        assert handed.order @ v - handed.order_right == pytest.approx(program.order @ z - program.order_right)
+        if not pieces.outside(v):
+            assert value == pytest.approx(cost_of(program, z))
+
+
+def test_a_window_has_about_six_pieces_per_cell_whatever_the_noise():
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    for large in (1, 10**4, 10**8):
+        problem = Problem.of(np.array([[9, 9], [5, 3], [4, 7]]) * large, tree, groups=20 * large)
+        program = formulate(problem)
+        handed = window(program, relaxed_optimum(program)).columns(False, None)
+        assert handed.n <= program.n * (2 * RADIUS + 3)
+        assert handed.m == len(program.right) + len(program.order_right)
+
+
+def solver_models():
+    return [Scipy(), Cvxpy("HIGHS"), MathOpt("HIGHS"), MathOpt("GLOP"), MathOpt("GSCIP"), CpSat(), Scip(), Gurobi()]
+
+
+@pytest.mark.parametrize("method", solver_models(), ids=repr)
+def test_every_solver_proves_what_enumeration_finds(method):
+    """Integers on a tiny tree with a row of no network: the optimum by trying all tables."""
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    problem = Problem.of([[2, 5], [3, -1], [0, 3]], tree, groups=6, label="M_H")
+    stated = problem.where(3 * cells(("US", "GA"), size=0) + 2 * cells(("US", "MI"), size=1) <= 7)
+    best = min(
+        sum((x - y) ** 2 for x, y in zip((a + c, b + d, a, b, c, d), (2, 5, 3, -1, 0, 3), strict=True))
+        for a, b, c, d in itertools.product(range(7), repeat=4)
+        if a + b + c + d == 6 and 3 * a + 2 * d <= 7
+    )
+    reason = method.supports(stated)
+    if reason is not None:
+        pytest.skip(reason)
+    result = method.solve(stated, 20)
+    if result.status in (Status.NOT_INSTALLED, Status.UNLICENSED):
+        pytest.skip(result.reason)
+    if method == MathOpt("GLOP"):  # vertices may be fractional here
+        assert result.status in (Status.OPTIMAL, Status.RELAXED)
+    else:
+        assert result.status in (Status.OPTIMAL, Status.FEASIBLE)
+        assert result.certificate.objective == best
+        assert result.claimed == f"optimal, by {method.name}"
+    assert result.status is not Status.OPTIMAL or result.certificate.bound == result.certificate.objective
+
+
+def test_quadratic_and_window_agree_where_a_solver_takes_both():
+    rng = np.random.default_rng(7)
+    for _ in range(scale(5, 60)):
+        problem = random_m_h(rng, max_regions=5)
+        best = TreeProjection().solve(problem).certificate.objective
+        for make in (Gurobi, Scip, lambda **given: MathOpt("GSCIP", **given)):
+            for squares in Squares:
+                result = make(squares=squares).solve(problem, 30)
+                assert result.status is Status.OPTIMAL, result
+                assert result.certificate.objective == best
+                assert result.form.startswith("window" if squares is Squares.WINDOW else "quadratic")
+
+
+def test_only_solvers_of_integer_squares_take_them_as_they_stand():
+    with pytest.raises(MethodError, match="leave squares= out"):
+        Scipy(squares=Squares.QUADRATIC)
+    with pytest.raises(MethodError, match=r"Squares.WINDOW or Squares.QUADRATIC"):
+        Gurobi(squares="window")
+
+
+def test_programs_fall_apart_into_regions_and_come_together():
+    """Parts are the regions that stand alone; joined answers are those of the whole."""
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    problem = Problem.naive(naive_measurement(tree))
+    program = formulate(problem)
+    handed = window(program, None).columns(False, None)
+    assert n_parts(handed) == 3
+    ends = [(part.program.n, part.program.m) for part in parts(handed)]
+    assert sum(n for n, _ in ends) == handed.n
+    assert [m for _, m in ends] == [1, 1, 1]
+    assert n_parts(window(formulate(Problem.m_h(naive_measurement(tree))), None).columns(False, None)) == 1
+    whole, apart = Scipy().solve(problem), CpSat().solve(problem)
+    assert whole.status is apart.status is Status.OPTIMAL
+    assert whole.certificate.objective == apart.certificate.objective
+
+
+def test_relaxed_squares_of_regions_fit_the_licence_region_by_region():
+    """The licence that comes with gurobipy takes 200 unknowns with a quadratic objective; regions have fewer."""
+    from pgsr import CountOfCounts, Geometric, Seeded, View
+
+    tree = Hierarchy.from_parents(["US", *"abcdefghijkl"], [-1] + [0] * 12)
+    leaves = np.random.default_rng(0).integers(0, 50, (12, 21))
+    truth = CountOfCounts(tree, np.concatenate([leaves.sum(axis=0)[None], leaves]))
+    noisy = Geometric(View.COUNTS, 1).measure(truth, Seeded("parts"))
+    problem = Problem.naive(noisy).relaxed()
+    result = Gurobi().solve(problem)
+    assert result.status is Status.OPTIMAL, result
+    assert result.certificate.objective == pytest.approx(Cvxpy("CLARABEL").solve(problem).certificate.objective)
+    assert Gurobi().solve(Problem.m_h(noisy).relaxed()).status is Status.TOO_LARGE
+
+
+def naive_measurement(tree):
+    from pgsr import CountOfCounts, Geometric, Seeded, View
+
+    truth = CountOfCounts(tree, [[4, 9, 2], [1, 5, 1], [3, 4, 1]])
+    return Geometric(View.COUNTS, 1).measure(truth, Seeded("window"))
+
+
+def test_the_form_says_how_the_problem_was_handed_over():
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    problem = Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10, label="M_H").where(total(("US", "GA")) >= 5)
+    assert Scipy().solve(problem).form.startswith("window, ")
+    assert Cvxpy("CLARABEL").solve(problem).form == "quadratic program, 6 columns"
+    assert TreeProjection().solve(Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)).form == ""
