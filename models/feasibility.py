@@ -95,7 +95,7 @@ def some_point(program: Program, seconds: float = SECONDS) -> np.ndarray:
         Stopped: HiGHS says that there is none, or found none in time.
     """
     origin = -program.origin.astype(float)
-    if _satisfies(program, origin):
+    if satisfies(program, origin):
         return origin
     n_equal, n_above = len(program.right), len(program.order_right)
     found: Any = linprog(
@@ -115,9 +115,19 @@ def some_point(program: Program, seconds: float = SECONDS) -> np.ndarray:
         reason = f"HiGHS found no point that satisfies the conditions in {seconds:g} s; state totals or bounds of cells"
         raise Stopped(Status.TIMED_OUT, reason)
     z = np.rint(found.x) if program.integer else found.x
-    if program.integer and not _satisfies(program, z):
+    if program.integer and not satisfies(program, z):
         raise Stopped(Status.FAILED, "the point that HiGHS gives violates conditions; scale coefficients down")
     return z
+
+
+def satisfies(program: Program, z: np.ndarray) -> bool:
+    """Say whether integers z satisfy every row and bound."""
+    return bool(
+        np.all(program.matrix @ z == program.right)
+        and np.all(program.order @ z <= program.order_right)
+        and np.all(program.lower <= z)
+        and np.all(z <= program.upper)
+    )
 
 
 def _least(program: Program, v: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
@@ -131,13 +141,3 @@ def _least(program: Program, v: np.ndarray, mu: np.ndarray, low: np.ndarray, hig
         width * 2.0**-50 * math.fsum([*(sums * far), *np.abs(v * program.right), *np.abs(mu * program.order_right)])
     )
     return math.fsum(terms) - rounded
-
-
-def _satisfies(program: Program, z: np.ndarray) -> bool:
-    """Say whether integers z satisfy every row and bound."""
-    return bool(
-        np.all(program.matrix @ z == program.right)
-        and np.all(program.order @ z <= program.order_right)
-        and np.all(program.lower <= z)
-        and np.all(z <= program.upper)
-    )

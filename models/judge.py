@@ -15,7 +15,7 @@ from pgsr.methods.method import Residuals, Result, Status
 from pgsr.models.feasibility import contradicting_sum, some_point
 from pgsr.models.formulate import multipliers, row_prices
 from pgsr.models.program import Program
-from pgsr.models.proof import prices_around
+from pgsr.models.proof import MOST_NODES, integer_bound, search
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import ACCEPTED_GAP, RESIDUAL
 
@@ -24,6 +24,9 @@ LARGEST_CHECKED = 100_000
 
 CHECKING_SECONDS = 10.0
 """The time that each of the two checks of such a claim may take, beyond the solver's own."""
+
+SEARCHING_SECONDS = 2.0
+"""The time that the search for something better than an integer answer may take, beyond the solver's own."""
 
 DUALS_GAP = 1e-5
 """Largest relative gap that duals may leave by themselves to be handed on as prices of rows."""
@@ -214,10 +217,10 @@ def _with_row_prices(result: Result, problem: Problem, program: Program, answer:
 def _judged_integer(solver: str, problem: Problem, program: Program, answer: Answer, limit: str) -> Result:
     """Accept an integer answer if it is one and satisfies every condition; OPTIMAL where our own proof says so.
 
-    Proofs are the exact tests of `pgsr.certificates`, and a Lagrangian bound that the objective meets in integers.
-    Its prices are the solver's duals, or those of the linear program around the answer (`pgsr.models.proof`); whatever
-    they are, what they prove is computed here. What the solver alone claims is a sentence beside the status FEASIBLE.
-    An optimum that an exact test refutes is a failure.
+    Proofs are the exact tests of `pgsr.certificates`, and a bound that the objective meets in integers: by the solver's
+    duals, or by a search around the answer (`pgsr.models.proof`). Whatever prices they are given, what these prove is
+    computed here. What the solver alone claims is a sentence beside the status FEASIBLE. An optimum that an exact test
+    or a better point refutes is a failure.
     """
     z, claims = answer.values, answer.claim is Claim.OPTIMAL
     assert z is not None
@@ -238,9 +241,17 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
     if claims and is_decided(problem) and not certificate.optimal:
         reason = f"{solver} claims an optimum that our exact test refutes"
         return Result(Status.FAILED, reason, None, certificate, refused=estimate)
-    if not certificate.optimal:
-        certificate = _with_prices_found(problem, program, whole, certificate)
-    claimed = _claimed(solver, answer)
+    certificate, claimed = _with_own_bound(program, answer, certificate), _claimed(solver, answer)
+    if not certificate.optimal and program.n <= LARGEST_CHECKED:
+        assert certificate.objective is not None
+        found = search(program, whole, int(certificate.objective), SEARCHING_SECONDS, MOST_NODES if claims else 1)
+        certificate = _raised(certificate, found.bound)
+        if claims and found.better is not None:
+            better = certify(problem, _estimate(problem, program, found.better))
+            reason = (
+                f"{claimed}, at {certificate.objective:,}; but a point of objective {better.objective:,} is feasible"
+            )
+            return Result(Status.FAILED, reason, None, certificate, refused=estimate, claimed=claimed)
     if certificate.optimal:
         reason = "" if claims else f"{solver} stopped before claiming it; our own proof shows it"
         return Result(Status.OPTIMAL, reason, estimate, certificate, claimed=claimed)
@@ -257,16 +268,17 @@ def _claimed(solver: str, answer: Answer) -> str:
     return f"no answer is below {answer.bound:,.10g}, by {solver}" if known else ""
 
 
-def _with_prices_found(problem: Problem, program: Program, whole: np.ndarray, certificate: Certificate) -> Certificate:
-    """Improve a bound by the prices of the linear program around an integer answer."""
-    choosing = problem.conditions is not None and problem.conditions.choices is not None
-    found = None if choosing or program.n > LARGEST_CHECKED else prices_around(program, whole, CHECKING_SECONDS)
-    if found is None:
+def _with_own_bound(program: Program, answer: Answer, certificate: Certificate) -> Certificate:
+    """Improve a bound by the program's own, in exact integers, with the solver's duals."""
+    v, mu = answer.duals, answer.order_duals
+    if v is None or mu is None or not (np.isfinite(v).all() and np.isfinite(mu).all()):
         return certificate
-    answer = Answer(Claim.OPTIMAL, "", whole.astype(float), *found)
-    other = certify(problem, _estimate(problem, program, whole), _prices(problem, program, answer))
-    better = other.bound is not None and (certificate.bound is None or other.bound > certificate.bound)
-    return certificate.with_bound(other.bound, other.bound_by) if better else certificate  # pyright: ignore
+    return _raised(certificate, integer_bound(program, v, mu))
+
+
+def _raised(certificate: Certificate, bound: int | None) -> Certificate:
+    better = bound is not None and (certificate.bound is None or bound > certificate.bound)
+    return certificate.with_bound(bound, MULTIPLIERS) if better else certificate  # pyright: ignore
 
 
 def primal_residual(program: Program, z: np.ndarray) -> float:
