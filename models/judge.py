@@ -300,7 +300,7 @@ def lagrangian_bound(program: Program, duals: np.ndarray, order_duals: np.ndarra
     high = np.minimum(program.upper, program.reach[1])
     w = program.weight.astype(float)
     if program.norm == 2:
-        z = np.clip(-c / (2 * np.maximum(w, 1)), low, high)
+        z = np.clip(-c / (2 * np.where(w > 0, w, 1.0)), low, high)
         z = np.where(w > 0, z, np.where(c > 0, low, high))
         cells = w * z * z + c * z
     else:

@@ -31,7 +31,7 @@ def missed(problem: Problem, estimate: Estimate, certificate: Certificate, in_in
     if certificate.gap > floor:
         return reason
     reason += f"; counts this large, in numbers of 64 bits, can leave a gap of {floor:.1g}"
-    if is_decided(replace(problem, integer=True)):
+    if problem.w.dtype.kind == "i" and is_decided(replace(problem, integer=True)):
         reason += f", so solve the problem in integers, which are exact, by {in_integers}"
     return reason
 

@@ -119,7 +119,8 @@ class Reconciled:
     @cached_property
     def levels(self) -> list[LevelDiagnostics]:
         """The rows of `diagnostics`."""
-        near = 0.0 if self.answer.dtype.kind == "i" else 1e-6 * max(1.0, self._noise)
+        largest = float(np.abs(self.answer).max(initial=0.0))
+        near = 0.0 if self.answer.dtype.kind == "i" else 1e-6 * self._noise + 1e-9 * largest
         return diagnostics(self.found, self.answer, self.level_names, near)
 
     @property
@@ -142,9 +143,9 @@ class Reconciled:
     def rounding(self) -> Mapping[str, float]:
         """How far the stated problem is from what was given: largest change of a value, and of a weight in parts of it.
 
-        Both are 0 where values are whole and weights in whole ratios.
+        Both are 0 where values are whole and weights in whole ratios. Cells that are held have no part in it.
         """
-        numbers, there = self.stated.numbers, self.found.weight > 0
+        numbers, there = self.stated.numbers, (self.found.weight > 0) & ~self.stated.held.out
         value = np.where(there, self.found.value, 0.0)
         inside = type(numbers)(
             numbers.low,
@@ -153,7 +154,7 @@ class Reconciled:
             numbers.unit,
             numbers.scale,
         )
-        return {"value": inside.moved(value), "weight": inside.reweighed(self.found.weight)}
+        return {"value": inside.moved(value), "weight": inside.reweighed(np.where(there, self.found.weight, 0.0))}
 
     @property
     def _noise(self) -> float:

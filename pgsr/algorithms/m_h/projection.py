@@ -1,6 +1,6 @@
 """The exact optimum of M_H, in integers or relaxed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +13,11 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.engines.nearest_tree.bounded_trees import MixedTrees
 from pgsr.engines.nearest_tree.bounds import Intervals
+from pgsr.engines.nearest_tree.exchange import LARGEST_SLOPE
+from pgsr.engines.nearest_tree.integers import LARGEST as ALWAYS_SMALL
 from pgsr.engines.nearest_tree.integers import SLACK, WIDEST, optimal_prices, widening
 from pgsr.engines.nearest_tree.size_trees import SizeTrees
+from pgsr.errors import TooLargeError
 from pgsr.methods.gate import Besides, Deadline, GatedMethod, Stopped, Taken, require_possible_totals
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
@@ -90,6 +93,11 @@ class TreeProjection(GatedMethod):
             return refused_by_crossing(problem)
         return refused_by_flow(problem) if needs_flow(problem) else None
 
+    def exceeds(self, problem: Problem) -> str | None:
+        if problem.integer and not needs_flow(problem) and not crosses(problem):
+            return replace(problem, integer=False).exceeds_arithmetic  # slopes are looked at where they are known
+        return problem.exceeds_arithmetic
+
     def bytes_needed(self, problem: Problem) -> int:
         if needs_flow(problem) or crosses(problem):
             return 200 * (problem.n_unknowns + len(problem.sums or ()))
@@ -102,6 +110,7 @@ class TreeProjection(GatedMethod):
         trees, root, below = _priced_trees(problem, total)
         if not problem.integer:
             return _judged_relaxation(problem, trees, root, below, deadline)
+        _require_small_slopes(problem, trees, below)
         solved = deadline.spent
         for x in widening(trees, below, total):
             estimate = None if x is None else Estimate(problem.hierarchy, View.COUNTS, x)
@@ -111,6 +120,23 @@ class TreeProjection(GatedMethod):
                 return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
             deadline.check("no certified optimum")
         return Result(Status.FAILED, f"no certified optimum in windows of {WIDEST:,} counts")
+
+
+def _require_small_slopes(problem: Problem, trees: SizeTrees | MixedTrees, below: Any) -> None:
+    """Raise `TooLargeError` if costs of units near the relaxed answer, added up along a branch, may leave 64 bits.
+
+    A cost is w (2 (x - y) + 1): a large weight needs no small counts, but an answer that is near to them.
+    """
+    tree, y, w = problem.hierarchy, problem.target, problem.w
+    largest = max(int(np.abs(y).max(initial=0)), *(() if problem.totals is None else (problem.root_total,)), 1)
+    if largest * int(w.max()) * tree.n_levels <= ALWAYS_SMALL:
+        return
+    off = np.abs(trees.continuous(below) - y).max(axis=1)
+    if float((w * (2.0 * off + 4.0)).max()) * tree.n_levels > LARGEST_SLOPE:
+        raise TooLargeError(
+            "weights times differences between counts and an answer exceed 2^58; scale the weights down, or hold "
+            "counts of large weight by where"
+        )
 
 
 def _by_flow(problem: Problem, deadline: Deadline) -> Result:
