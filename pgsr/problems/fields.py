@@ -150,17 +150,16 @@ class ProblemFields:
             self._require_cells("weights have one number per cell")
         if (
             weights.shape not in ((tree.n_regions,), (tree.n_regions, self.max_size + 1))
-            or weights.dtype.kind not in ("iu" if self.integer else "iuf")
-            or not np.isfinite(weights).all()
+            or weights.dtype.kind not in ("iuf" if self.takes_real_weights else "iu")
             or (weights < 0).any()
         ):
             raise ProblemError(
                 "weights are one non-negative integer per region, or per cell in the shape of the values; scale "
                 "fractions up to integers"
-                if self.integer
-                else "weights are one non-negative number per region, or per cell in the shape of the values"
             )
         real = weights.dtype.kind == "f"
+        if real and not (np.isfinite(weights) & ((weights == 0) | (weights >= 1))).all():
+            raise ProblemError("real weights are finite, and 0 or from 1 on; divide them by the smallest one")
         if not real and int(weights.max()) > LARGEST_WEIGHT:
             raise ProblemError(f"weights exceed {LARGEST_WEIGHT:,}; scale them down")
         weights = np.where(measured if weights.ndim == 1 else measured[:, None], weights, 0)
@@ -173,6 +172,11 @@ class ProblemFields:
                 "or none"
             )
         return weights
+
+    @property
+    def takes_real_weights(self) -> bool:
+        """Whether weights may be real numbers: of squares, where values are."""
+        return not self.integer and self.norm == 2 and self.ranks is None
 
     def _require_cells(self, what: str) -> None:
         """Refuse what is stated of cells where regions have none in common: ranked sizes, and sizes per level."""

@@ -54,7 +54,8 @@ class Problem(ProblemFields):
         integer, nonnegative, monotone, consistent: which conditions hold.
         totals: whose number in `groups` is a condition, or None.
         weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured. Or of cells, w[r, i] of
-            shape (regions, K + 1). Where `integer` does not hold they may be real numbers.
+            shape (regions, K + 1). In squares, where `integer` does not hold, they may be
+            real numbers from 1 on.
         noise: the noise in y of every level, root first, or None where y is not about noise. A level whose noise is
             None was not measured. `CostTables` derives its windows from it.
         conditions: what a modeller stated besides, see `where`; or None.

@@ -93,7 +93,7 @@ def stated(found: Measured, asked: Asked, sums: Sums | None = None, near: bool =
         _require_possible(found, conditions, 0 if asked.nonnegative else -UNBOUNDED)
     largest = max(_largest(conditions), 0 if known is None else int(np.abs(known).max()))
     levels = 1 + (1 + chained) * tree.n_levels
-    most = _largest_weights(values, weights, levels, largest)
+    most = _largest_weights(values, weights, levels, largest) if asked.integer else np.zeros(0)
     if near and asked.norm == 2 and not asked.monotone and sums is None:
         most = _largest_near(tree, value, weight, levels).ravel()
     nowhere = np.zeros(found.shape, bool)
@@ -126,7 +126,7 @@ def stated(found: Measured, asked: Asked, sums: Sums | None = None, near: bool =
         faithful = np.append((found.weight > 0) & ~held.out, np.ones(len(weights) - weight.size, bool))
         every = whole_numbers(values, weights, most, faithful)
     else:
-        every = real_numbers(values, weights, largest=largest)
+        every = real_numbers(values, weights, largest=largest, squares=asked.norm == 2)
     numbers = every.part(slice(0, value.size), value.shape)
     twice = chained and sums is not None
     chains = [1 + (twice or bool(numbers.fractional[tree.level(level)].any())) for level in range(tree.n_levels)]

@@ -17,8 +17,17 @@ MOST_WEIGHT = 2**30
 FINEST = 2**40
 """Real values are taken in units of 2^-k in which the largest is at most so many."""
 
+LARGEST_WHOLE = 2**44
+"""The largest whole value that real answers are found for as it is."""
+
+MOST_SUMMED = 2**20
+"""How many times as much as the largest all values may add up to, so that sums stay within 64 bits."""
+
 LEAST_BITS = 2.0**-9
 """The largest part of itself by which a weight may be rounded; what needs more is held or refused."""
+
+FINE_BITS = 2.0**-20
+"""The same beside real answers in other distances than squares."""
 
 MOST_RATIOS = 1_000
 """Most different weights whose ratios are tried as fractions of whole numbers."""
@@ -85,22 +94,24 @@ class WholeNumbers:
         return float(np.abs(meant / weight[there] - 1).max(initial=0.0))
 
 
-def real_numbers(value: np.ndarray, weight: np.ndarray, *, largest: float) -> WholeNumbers:
+def real_numbers(value: np.ndarray, weight: np.ndarray, *, largest: float, squares: bool) -> WholeNumbers:
     """Find whole values in a small unit, and weights in the ratio given, for real answers.
 
     Args:
         value, weight: reals of any shape; weight 0 where there is no value.
         largest: the largest number that conditions contain besides; with any, a unit is at most 1.
+        squares: whether weights are of squares, which may be real numbers.
 
     Raises:
-        TooLargeError: the ratio of two weights is no number of 64 bits.
+        TooLargeError: weights are too far apart to be kept.
     """
     y = np.where(weight > 0, value, 0.0)
     most, unit = max(float(np.abs(y).max(initial=0.0)), largest), 1.0
-    if (y != np.floor(y)).any() or most > FINEST:
+    if (y != np.floor(y)).any() or most > LARGEST_WHOLE:
+        most = max(most, float(np.abs(y).sum()) / MOST_SUMMED)
         unit = 2.0 ** -int(np.floor(np.log2(FINEST / most)))
         unit = min(unit, 1.0) if largest else unit
-    w, scale = exact_ratios(weight) or _real_ratios(weight)
+    w, scale = exact_ratios(weight) or (_real_ratios if squares else _fine_ratios)(weight)
     return WholeNumbers(np.rint(y / unit).astype(np.int64), w, np.zeros_like(w), unit, scale)
 
 
@@ -160,9 +171,9 @@ def exact_ratios(weight: np.ndarray) -> tuple[np.ndarray, float] | None:
     if len(different) > MOST_RATIOS:
         return None
     fractions, common = [], 1
+    if different[-1] / MOST_EXACT > different[0]:
+        return None
     for ratio in (different / different[0]).tolist():
-        if not ratio <= MOST_EXACT:
-            return None
         near = Fraction(ratio).limit_denominator(1_000_000)
         common = lcm(common, near.denominator)
         if abs(near - Fraction(ratio)) > Fraction(ratio) / 2**50 or common * near > MOST_EXACT:
@@ -176,11 +187,22 @@ def exact_ratios(weight: np.ndarray) -> tuple[np.ndarray, float] | None:
     return found, float(whole[0]) / float(different[0])
 
 
+def _fine_ratios(weight: np.ndarray) -> tuple[np.ndarray, float]:
+    """Find whole numbers in nearly the ratio of weights, to `FINE_BITS`."""
+    scale = MOST_EXACT / float(weight.max())
+    w = np.rint(weight * scale)
+    if (np.abs(w - weight * scale) > FINE_BITS * w).any():
+        raise TooLargeError("weights are more than 1e9 apart, which squares alone take; give weights nearer together")
+    return w.astype(np.int64), scale
+
+
 def _real_ratios(weight: np.ndarray) -> tuple[np.ndarray, float]:
     """Divide weights by the smallest one."""
     least = float(weight[weight > 0].min())
     with np.errstate(over="ignore"):
         ratios, scale = weight / least, np.float64(1.0) / least
     if not (np.isfinite(ratios).all() and np.isfinite(scale)):
-        raise TooLargeError("the largest weight divided by the smallest is no number of 64 bits; scale them, or leave out the smallest")
+        raise TooLargeError(
+            "the largest weight divided by the smallest is no number of 64 bits; give weights nearer to each other"
+        )
     return ratios, float(scale)

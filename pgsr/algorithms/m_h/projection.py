@@ -8,7 +8,7 @@ import numpy as np
 from pgsr.algorithms.m_h.by_flow import needs_flow, optimum_by_flow, refused_by_flow
 from pgsr.algorithms.m_h.crossing import crosses, optimum_of_crossing, refused_by_crossing
 from pgsr.certificates import Multipliers, certify
-from pgsr.certificates.rounded_reals import missed
+from pgsr.certificates.rounded_reals import is_proved, missed
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.engines.nearest_tree.bounded_trees import MixedTrees
@@ -16,12 +16,12 @@ from pgsr.engines.nearest_tree.bounds import Intervals
 from pgsr.engines.nearest_tree.exchange import LARGEST_SLOPE
 from pgsr.engines.nearest_tree.integers import LARGEST as ALWAYS_SMALL
 from pgsr.engines.nearest_tree.integers import SLACK, WIDEST, optimal_prices, widening
+from pgsr.engines.nearest_tree.settling import are_far_apart, settled
 from pgsr.engines.nearest_tree.size_trees import SizeTrees
 from pgsr.errors import TooLargeError
 from pgsr.methods.gate import Besides, Deadline, GatedMethod, Stopped, Taken, require_possible_totals
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
-from pgsr.problems.tolerances import PROVED_GAP
 
 
 @dataclass(frozen=True)
@@ -171,11 +171,15 @@ def _priced_trees(problem: Problem, total: int | None) -> tuple[SizeTrees | Mixe
 def _judged_relaxation(
     problem: Problem, trees: SizeTrees | MixedTrees, root: float, below: Any, deadline: Deadline
 ) -> Result:
-    estimate = Estimate(problem.hierarchy, View.COUNTS, trees.continuous(below))
+    tree, x = problem.hierarchy, trees.continuous(below)
+    prices = trees.consistency_prices(below)[: tree.n_inner]
+    if isinstance(trees, SizeTrees) and tree.n_levels > 1 and are_far_apart(problem.w):
+        x, prices = settled(tree, problem.target, problem.w, x, root)
+    estimate = Estimate(tree, View.COUNTS, x)
     seconds = Seconds(solve=deadline.spent)
-    multipliers = Multipliers(trees.consistency_prices(below)[: problem.hierarchy.n_inner], np.array([root]))
+    multipliers = Multipliers(prices, np.array([root]))
     certificate = certify(problem, estimate, multipliers)
-    if certificate.gap is not None and certificate.gap <= PROVED_GAP:
+    if is_proved(problem, certificate):
         return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=multipliers)
     reason = missed(problem, estimate, certificate, "TreeProjection()")
     return Result(Status.FAILED, reason, None, certificate, seconds)
