@@ -110,6 +110,6 @@ def refuse(found: Measured, weight: np.ndarray, cell: int, heavy: str = "") -> N
     times = found.weight.ravel()[cell] / found.weight.ravel()[light] if found.weight.ravel()[light] else np.inf
     says = heavy or f"{found.first_row(cell)} has {times:.3g} times"
     raise TooLargeError(
-        f"{says} the weight of {found.first_row(light)}, and whole numbers of 64 bits do not keep both: either is worth "
-        "something; ask for integer=False, hold one by fixed= if it is exact, or give weights nearer to each other"
+        f"{says} the weight of {found.first_row(light)}, and whole numbers of 64 bits do not keep both; ask for "
+        "integer=False, hold one by fixed= if it is exact, or give weights nearer to each other"
     )

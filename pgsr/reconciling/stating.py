@@ -211,8 +211,8 @@ def _require_more_than_nothing(found: Measured, asked: Asked, sums: Sums | None)
         return
     if there.min() >= 0 and 0 < there.max() <= 0.5:
         raise ProblemError(
-            f"the largest value is {there.max():g}, so all whole numbers near to the values are 0; ask for integer=False "
-            "if they are rates or shares"
+            f"the largest value is {there.max():g}, so the whole numbers nearest to all are 0; if they are rates "
+            "or shares, ask for integer=False"
         )
 
 

@@ -22,9 +22,7 @@ def are_far_apart(w: np.ndarray) -> bool:
     return bool(w.max() > FAR_APART * float(w[w > 0].min()))
 
 
-def settled(
-    tree: Hierarchy, y: np.ndarray, w: np.ndarray, x: np.ndarray, root: float
-) -> tuple[np.ndarray, np.ndarray]:
+def settled(tree: Hierarchy, y: np.ndarray, w: np.ndarray, x: np.ndarray, root: float) -> tuple[np.ndarray, np.ndarray]:
     """Find the nearest numbers from 0 on that add up, near an answer x, and the prices that inner regions pay.
 
     Args:
