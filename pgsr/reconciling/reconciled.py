@@ -1,5 +1,6 @@
 """A table that was made consistent, with the proof and what was moved."""
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -117,6 +118,20 @@ class Reconciled:
         return pd.DataFrame([vars(level) for level in self.levels])
 
     @cached_property
+    def notes(self) -> list[str]:
+        """What the table leaves open, a sentence each: levels of which no row has a value.
+
+        A total that stands beside its parts, such as a row of the state "Total", is one part more; then nothing
+        measures the level above.
+        """
+        return [
+            f"no row has a value of the level {level.name!r} itself, which is the sum of what is below it; if some row "
+            f"has its total, leave the columns below {level.name!r} empty there"
+            for level, below in itertools.pairwise(self.levels)
+            if not level.measured and below.measured
+        ]
+
+    @cached_property
     def levels(self) -> list[LevelDiagnostics]:
         """The rows of `diagnostics`."""
         largest = float(np.abs(self.answer).max(initial=0.0))
@@ -180,7 +195,7 @@ class Reconciled:
         return rows
 
     def __repr__(self) -> str:
-        return f"Reconciled({self.result!r})"
+        return "\n".join([f"Reconciled({self.result!r})", *self.notes])
 
     def _repr_html_(self) -> str:
         last = self.levels[-1]
@@ -191,5 +206,6 @@ class Reconciled:
             "negative before": sum(level.negative for level in self.levels),
             "cells moved": sum(level.moved for level in self.levels),
             f"mean change, {last.name}": f"{last.mean_change:.3g}",
+            "to be looked at": "; ".join(self.notes) or None,
         }
         return facts_table("Reconciled", facts)
