@@ -192,7 +192,7 @@ def test_queries_that_would_have_duckdb_guess_are_refused(tmp_path: Path) -> Non
             with pytest.raises(TableError, match="guesses from its rows"):
                 count_groups(Entities(Query(connection, sql), None), TEXTS, TREE, max_size=3)
         assert count(Query(connection, f"from '{tmp_path}/table.parquet'")) == by_dictionary(["1"])
-        with pytest.raises(TableError, match="the relation scans a CSV.*guesses from its rows"):
+        with pytest.raises(TableError, match=r"the relation scans a CSV.*guesses from its rows"):
             Entities(connection.sql("from seen"))
 
 

@@ -93,7 +93,7 @@ class MeanConsistency(GatedMethod):
         if certificate.gap is None:
             reason = f"the answer misses our tolerances: {certificate!r}"
             return Result(Status.FAILED, reason, None, certificate, seconds)
-        if is_proved(problem, certificate):
+        if is_proved(problem, estimate, certificate):
             return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=multipliers)
         return Result(Status.FEASIBLE, f"relative gap {certificate.gap:.1e}", estimate, certificate, seconds)
 

@@ -179,7 +179,7 @@ def _judged_relaxation(
     seconds = Seconds(solve=deadline.spent)
     multipliers = Multipliers(prices, np.array([root]))
     certificate = certify(problem, estimate, multipliers)
-    if is_proved(problem, certificate):
+    if is_proved(problem, estimate, certificate):
         return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=multipliers)
     reason = missed(problem, estimate, certificate, "TreeProjection()")
     return Result(Status.FAILED, reason, None, certificate, seconds)

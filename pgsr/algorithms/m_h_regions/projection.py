@@ -103,7 +103,7 @@ def _solved_by_dual(problem: Problem, deadline: Deadline) -> Result:
         seconds = Seconds(solve=deadline.spent - begun)
         estimate, multipliers = dual.estimate(point), dual.multipliers(point)
         certificate = certify(relaxed, estimate, multipliers)
-        if is_proved(relaxed, certificate):
+        if is_proved(relaxed, estimate, certificate):
             break
         # Where weights differ by orders of magnitude a small error of the dual is a large one of the answer.
         tolerance *= 1e-3
