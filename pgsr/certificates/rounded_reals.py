@@ -10,7 +10,6 @@ from pgsr.machine.blocks import row_blocks
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import PROVED_GAP
 
-
 LAST_DIGITS = 2.0**-36
 """How far an answer may be from values of at most 1 that it meets: sums of numbers of 53 bits, in units of 2^-40."""
 

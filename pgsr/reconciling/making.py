@@ -68,7 +68,8 @@ def reconcile(
         value: column of the noisy numbers.
         size: column of sizes, or of other kinds that all add up over regions by themselves, if there is one. A row
             without a size measures the sum over all of them.
-        weights: column or array of weights, one per row, from 0 on; 1 if None.
+        weights: column or array of weights, one per row, from 0 on; 1 if None. They keep their ratios, see
+            docs/reconcile.md.
         variance: column or array of variances, in place of weights; the table then gets intervals.
         fixed: column that is true where a value is exact and must not change.
         totals: the number over all sizes of the root, or of regions by their paths, that are known.
@@ -89,7 +90,7 @@ def reconcile(
 
     Raises:
         TableError: a row is malformed or contradicts another; the message names it.
-        ProblemError: no numbers satisfy the conditions, or they do not fit the table.
+        ProblemError: no numbers satisfy the conditions, or they do not fit the table; weights are too far apart.
         MethodError: no method of our own solves the problem, or `method` does not.
         NoEstimateError: the method found no answer.
 
