@@ -324,13 +324,16 @@ class ProblemFields:
     @property
     def exceeds_arithmetic(self) -> str | None:
         """The reason why sums along the trees and exact proofs in 64-bit integers are not possible, or None."""
+        return self.exceeds_beside(int(self.weights.max()) if self.integer and self.weights is not None else 1)
+
+    def exceeds_beside(self, heaviest: int) -> str | None:
+        """Give the same reason where weights count as one of this size; real numbers know no overflow, and have 1."""
         values = [self.values] if isinstance(self.values, np.ndarray) else list(self.values)
         values += [] if self.groups is None else [self.groups]
         largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
         assert self.weights is not None
         if largest * self.hierarchy.n_levels > 2**50:
             return "counts times levels exceed 2^50; give smaller counts"
-        heaviest = int(self.weights.max()) if self.integer else 1  # real numbers know no overflow
         if largest * heaviest * self.hierarchy.n_levels > 2**50:
             return f"counts times weights times levels exceed 2^50; {what_to_lower(self.weights)}"
         if self.ranks is not None and 2 * largest * int(self.weights.max()) * self._steepest_rank > 2**62:

@@ -1,6 +1,6 @@
 """The exact optimum of M_H, in integers or relaxed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -95,7 +95,7 @@ class TreeProjection(GatedMethod):
 
     def exceeds(self, problem: Problem) -> str | None:
         if problem.integer and not needs_flow(problem) and not crosses(problem):
-            return replace(problem, integer=False).exceeds_arithmetic  # slopes are looked at where they are known
+            return problem.exceeds_beside(1)  # slopes, in which weights meet differences, are looked at once known
         return problem.exceeds_arithmetic
 
     def bytes_needed(self, problem: Problem) -> int:
