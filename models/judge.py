@@ -16,6 +16,7 @@ from pgsr.models.feasibility import contradicting_sum, some_point
 from pgsr.models.formulate import multipliers, row_prices
 from pgsr.models.program import Program
 from pgsr.models.proof import MOST_NODES, integer_bound, search
+from pgsr.models.residual_scale import scale_of
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import ACCEPTED_GAP, RESIDUAL
 
@@ -141,7 +142,7 @@ def _prices(problem: Problem, program: Program, answer: Answer) -> Multipliers |
 
 def _slopes(program: Program, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute the least and the largest slope of the objective in every cell: 2 w z, or from -w to w at a corner."""
-    near = RESIDUAL * (1.0 + float(np.abs(program.right).max(initial=0.0)))
+    near = RESIDUAL * scale_of(program, z)
     w, cost = program.weight.astype(float), program.linear
     if program.norm == 2:
         return 2 * w * z + cost, 2 * w * z + cost
@@ -282,8 +283,8 @@ def _raised(certificate: Certificate, bound: int | None) -> Certificate:
 
 
 def primal_residual(program: Program, z: np.ndarray) -> float:
-    """Compute the largest violation of a row or a bound, relative to 1 + the largest right-hand side of an equality."""
-    scale = 1.0 + float(np.abs(program.right).max(initial=0.0))
+    """Compute the largest violation of a row or a bound, relative to `scale_of`."""
+    scale = scale_of(program, z)
     rows = float(np.abs(program.matrix @ z - program.right).max(initial=0.0))
     order = float((program.order @ z - program.order_right).max(initial=0.0))
     bounds = float(np.maximum(program.lower - z, z - program.upper).max(initial=0.0))
@@ -291,17 +292,17 @@ def primal_residual(program: Program, z: np.ndarray) -> float:
 
 
 def dual_residual(program: Program, z: np.ndarray, duals: np.ndarray, order_duals: np.ndarray) -> float:
-    """Compute the largest violation of stationarity, relative to 1 + the largest slope of the objective.
+    """Compute the largest violation of stationarity, relative to 1 + the largest slope of objective or conditions.
 
     The slope of the Lagrangian in a cell is w' + c with c = duals @ matrix + order_duals @ order, where w' is 2 w z, or
     anything in [-w, w] at a corner of w |z|. It may be positive at a lower bound and negative at an upper one.
     """
-    near = RESIDUAL * (1.0 + float(np.abs(program.right).max(initial=0.0)))
+    near = RESIDUAL * scale_of(program, z)
     c = program.matrix.T @ duals + program.order.T @ np.maximum(order_duals, 0.0)
     low, high = _slopes(program, z)
     too_high = np.where(z <= program.lower + near, 0.0, np.maximum(low + c, 0.0))
     too_low = np.where(z >= program.upper - near, 0.0, np.maximum(-(high + c), 0.0))
-    scale = 1.0 + float(np.abs(high).max(initial=0.0))
+    scale = 1.0 + float(max(np.abs(high).max(initial=0.0), np.abs(c).max(initial=0.0)))
     negative = float(np.maximum(-order_duals, 0.0).max(initial=0.0))
     return max(float(too_high.max(initial=0.0)), float(too_low.max(initial=0.0)), negative) / scale
 
@@ -314,7 +315,7 @@ def lagrangian_bound(program: Program, duals: np.ndarray, order_duals: np.ndarra
     high = np.minimum(program.upper, program.reach[1])
     w = program.weight.astype(float)
     if program.norm == 2:
-        z = np.clip(-c / (2 * np.maximum(w, 1)), low, high)
+        z = np.clip(-c / (2 * np.where(w > 0, w, 1.0)), low, high)
         z = np.where(w > 0, z, np.where(c > 0, low, high))
         cells = w * z * z + c * z
     else:

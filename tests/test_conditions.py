@@ -117,7 +117,10 @@ def test_a_published_table_is_stated_as_an_array(kind) -> None:
 @pytest.mark.parametrize(
     ("write", "words"),
     [
-        (lambda: COUNTS.where(cells(region=("US", "GE"), size=1) == 0), "no region US/GE; the nearest name is US/GA"),
+        (
+            lambda: COUNTS.where(cells(region=("US", "GE"), size=1) == 0),
+            "no region 'US/GE'; the nearest name is 'US/GA'",
+        ),
         (lambda: COUNTS.where(cells(size=4) == 0), "sizes run 0..3"),
         (lambda: COUNTS.where(cells(size=slice(4, 9)) == 0), "selects no size of 0..3"),
         (lambda: cells(size=-1), "give a whole number from 0 on"),

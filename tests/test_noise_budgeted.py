@@ -22,7 +22,8 @@ from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, 
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.random import StreamId
 from pgsr.privacy.sensitivity import sensitivity_of, sensitivity_of_totals
-from pgsr.problems.problem import Problem, precision_weights
+from pgsr.problems.precisions import precision_weights
+from pgsr.problems.problem import Problem
 from pgsr.tables import Entities, Parents, count_groups
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

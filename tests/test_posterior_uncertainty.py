@@ -9,7 +9,8 @@ from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
 from pgsr.data.split_view import AnyView
 from pgsr.errors import ArgumentError, NoEstimateError
-from pgsr.problems.problem import Problem, precision_weights
+from pgsr.problems.precisions import precision_weights
+from pgsr.problems.problem import Problem
 
 
 def tree_of(rng: np.random.Generator) -> Hierarchy:

@@ -10,6 +10,7 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, PgsrError, Pr
 from pgsr.algorithms import CostTables, IsotonicTreeProjection
 from pgsr.errors import CountError
 from pgsr.privacy.laws.per_level import GeometricNoise
+from pgsr.problems.precisions import precision_weights
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 2, 0, 1], [0, 1, 1, 1]])
@@ -150,6 +151,8 @@ def test_weights_that_cannot_be_held_are_refused():
     a = Fraction(1, 100_000_007)
     odd = Geometric(View.COUNTS, 10**6, shares=(a, 1 - a)).measure(TRUTH, Seeded(0))
     with pytest.raises(PgsrError, match="smaller denominators"):
-        Problem.mean_consistency(odd)
+        precision_weights(odd)
+    light, heavy = np.unique(Problem.mean_consistency(odd).weights)
+    assert heavy / light == pytest.approx(float((1 - a) ** 2 / a**2), rel=1e-12)
     with pytest.raises(PgsrError, match="Geometric"):
         Problem.m_h(TRUTH)

@@ -210,7 +210,7 @@ def test_conditions_speak_of_the_sizes_of_the_table():
     assert asked(cells(("US",), size=2) >= 4, frame.replace({"size": {1: "a", 2: "b", 5: "c"}}))[2] == 4
     with pytest.raises(ProblemError, match="needs cells of size 3, which no row of the table has"):
         asked(cells(("US",), size=3) >= 1)
-    with pytest.raises(ProblemError, match=r"row 0 \(US at size 1\) has to be at most 2, and .* at least 3; correct"):
+    with pytest.raises(ProblemError, match=r"row 0 \('US' at size 1\) has to be at most 2, and .* at least 3; correct"):
         asked([cells(("US",), size=1) <= 2, cells(("US", "GA"), size=1) >= 3])
     with pytest.raises(ProblemError, match="choices between conditions are not taken for tables"):
         asked(zero_or_at_least(cells(level=1), 5))
@@ -267,12 +267,12 @@ BAD = [
     (
         {"f": [1, 1, 1], "n": [9, 7, 1]},
         {"fixed": "f"},
-        r"row 0 \(US\) has to be at least 9, and the cells below it add up to at most 8",
+        r"row 0 \('US'\) has to be at least 9, and the cells below it add up to at most 8",
     ),
     (
         {"f": [1, 1, 0], "n": [5, 7, 1]},
         {"fixed": "f"},
-        r"row 0 \(US\) has to be at most 5, and the cells below it add up to at least 7",
+        r"row 0 \('US'\) has to be at most 5, and the cells below it add up to at least 7",
     ),
     ({"reconciled": [1, 1, 0]}, {}, "column 'reconciled' already; rename it"),
     ({}, {"value": "m"}, "no column 'm'; its columns are"),
@@ -335,3 +335,45 @@ def test_reconcile_is_imported_when_it_is_used():
     assert pgsr.reconcile is reconcile
     with pytest.raises(AttributeError, match="no attribute 'reconciles'"):
         _ = pgsr.reconciles
+
+
+def test_relations_whose_types_duckdb_guesses_are_refused(tmp_path):
+    """It takes types from the first 20,480 lines, and would round 1.75 to 2."""
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "noisy.csv"
+    rows = [f"US,s{i},1" for i in range(25_000)] + ["US,last,1.75"]
+    path.write_text("\n".join(["nation,state,n", *rows]))
+    connection = duckdb.connect()
+    connection.sql(f"CREATE VIEW seen AS SELECT * FROM '{path}'")
+    declared = f"read_csv('{path}', header = true, columns = {{nation: 'TEXT', state: 'TEXT', n: 'DOUBLE'}})"
+    connection.sql(f"CREATE TABLE stored AS SELECT * FROM {declared}")
+    guessing = [
+        connection.read_csv(str(path)),
+        connection.sql(f"SELECT * FROM '{path}'").filter("n > 0"),
+        connection.table("seen"),
+        connection.from_df(pd.DataFrame({"nation": ["US"], "state": ["x"], "n": [1]})),
+    ]
+    for relation in guessing:
+        with pytest.raises(TableError, match="DuckDB guesses from its rows how to read it; give the frame itself"):
+            reconcile(relation, ["nation", "state"], "n")
+    done = reconcile(connection.table("stored"), ["nation", "state"], "n", integer=False)
+    assert 1.75 in done.answer
+
+
+def test_a_level_without_a_cell_of_its_own_is_told():
+    frame = {"nation": ["US"] * 3, "state": ["Total", "A", "B"], "n": [9, 4, 5]}
+    done = reconcile(frame, ["nation", "state"], "n")
+    [note] = done.notes
+    assert "no row has a value of the level 'nation' itself" in note
+    assert note in repr(done)
+    assert "no row has a value" in done._repr_html_()
+    known = reconcile({**frame, "state": [None, "A", "B"]}, ["nation", "state"], "n")
+    assert known.notes == []
+
+
+@pytest.mark.parametrize("name", ["a b", "it's", "n/a"])
+def test_names_in_sentences_are_quoted(name):
+    frame = {"nation": ["US"] * 2, "state": [name, name], "n": [4, 5], "sure": [True, True]}
+    written = repr("US/" + name.replace("/", "%2F"))
+    with pytest.raises(TableError, match=f"row 0 \\({written}\\) is fixed at two values"):
+        reconcile(frame, ["nation", "state"], "n", fixed="sure")

@@ -136,5 +136,7 @@ def test_reach_of_k_times_and_more_falls_with_k():
 def test_other_tables_that_do_not_fit_are_named():
     states, areas = two_tables(np.random.default_rng(1), False)
     strange = areas.assign(county=[None, None, None, "a", "b", "d"])
-    with pytest.raises(TableError, match="row 5 of the other table, US/west/d, is no lowest region of the first table"):
+    with pytest.raises(
+        TableError, match="row 5 of the other table, 'US/west/d', is no lowest region of the first table"
+    ):
         reconcile(states, ["nation", "state", "county"], "n", also=[(strange, ["nation", "area", "county"])])

@@ -68,3 +68,9 @@ def test_within_hierarchicalforecast_beside_min_trace():
     assert column == "model/Nearest_method-wls_struct_nonnegative-True_integer-True"
     table = whole.pivot_table(index="unique_id", columns="ds", values=column).loc[names].to_numpy()
     assert (SUMS @ table[3:] == table).all()
+
+
+def test_whole_forecasts_of_any_sign_are_refused_when_it_is_built():
+    with pytest.raises(ArgumentError, match="give integer=False, or nonnegative=True"):
+        Nearest(nonnegative=False)
+    assert Nearest(nonnegative=False, integer=False).fit_predict(np.ones((1, 1)), np.array([[-1.5]]))["mean"] == -1.5

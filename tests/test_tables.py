@@ -21,11 +21,13 @@ from pgsr.tables import (
     Csv,
     Entities,
     Groups,
+    Levels,
     Limits,
     Parents,
     PrivateLog,
     Quantities,
     Query,
+    count_groups,
     source,
 )
 
@@ -168,7 +170,7 @@ def test_names_of_columns_and_limits_of_another_kind() -> None:
         (PEOPLE, with_row(HOMES, "g4", "US"), "lie in the inner region 'US'; a group lies in a leaf"),
         (PEOPLE, with_row(HOMES, "g4", None), "1 rows of the table of groups have no region"),
         (PEOPLE, with_row(HOMES, None, "GA"), r"1 rows of the table of groups have no group id \(first in row 4\)"),
-        (PEOPLE, with_row(HOMES, "g1", "MI"), "group 'g1' lies in US / GA and US / MI.*pairs the groups"),
+        (PEOPLE, with_row(HOMES, "g1", "MI"), "group 'g1' lies in 'US' / 'GA' and 'US' / 'MI'.*pairs the groups"),
         (PEOPLE, with_row(HOMES, "g1", "GA"), "group 'g1' is listed twice"),
         (with_row(PEOPLE, "x", None), HOMES, "some entities have no group;"),
         (with_row(PEOPLE, "x", ""), HOMES, "some entities have no group;"),
@@ -181,7 +183,7 @@ def test_names_of_columns_and_limits_of_another_kind() -> None:
         (with_row(PEOPLE, "secretA", "g2"), HOMES, "some entities have more than one row;"),
         (with_row(PEOPLE, "secretA", "g1"), HOMES, "some entities have more than one row;"),
         (PEOPLE.drop(columns="group"), HOMES, "the table of entities has no column 'group', only entity"),
-        (PEOPLE, HOMES.drop(columns="region"), "the table of groups has no column 'region', only group"),
+        (PEOPLE, HOMES.drop(columns="region"), "the table of groups has no column 'region', only 'group'"),
         (PEOPLE.assign(group=[1, "g1", 2.5]), HOMES, "column 'group' of the table of entities mixes types"),
     ],
 )
@@ -360,3 +362,41 @@ def test_only_own_errors() -> None:
                 assert truth.totals[0] == 3
     assert len(refused) > 20
     assert not any(re.search("secret[ABC]", message) for message in refused)
+
+
+def test_counting_takes_every_frame_that_reconciling_takes():
+    import duckdb
+
+    people = {"entity": ["Ann", "Bob", "Cy"], "group": [1, 1, 2]}
+    homes = {"group": [1, 2, 3], "nation": ["US"] * 3, "state": ["GA", "MI", "MI"]}
+
+    class Stream:
+        def __init__(self, columns):
+            self.table = pa.table(columns)
+
+        def __arrow_c_stream__(self, schema=None):
+            return self.table.__arrow_c_stream__(schema)
+
+    def relation(columns):
+        return duckdb.from_arrow(pa.table(columns))
+
+    for make in (dict, pd.DataFrame, pa.table, Stream, relation):
+        counted = count_groups(Entities(make(people)), Groups(make(homes), region=("nation", "state")), max_size=3)
+        assert counted.counts.tolist() == [[1, 1, 1, 0], [0, 0, 1, 0], [1, 1, 0, 0]]
+    with pytest.raises(TableError, match="DuckDB guesses from its rows"):
+        Entities(duckdb.from_df(pd.DataFrame(people)))
+    with pytest.raises(TableError, match="of one length"):
+        Entities({"entity": [1, 2], "group": [1]})
+
+
+def test_a_missing_state_is_called_missing():
+    people = pd.DataFrame({"entity": ["Ann"], "group": [1]})
+    homes = pd.DataFrame({"group": [1, 2], "nation": "US", "state": ["GA", None]})
+    with pytest.raises(
+        TableError, match="1 rows of the table of groups have nothing in column 'state' beside 'US'; name"
+    ):
+        count_groups(Entities(people), Groups(homes, region=("nation", "state")), max_size=3)
+    levels = Levels(homes[:1], ("nation", "state"))
+    lost = pd.DataFrame({"group": [1, 2], "nation": ["US", None], "state": ["GA", "GA"]})
+    with pytest.raises(TableError, match="have nothing in column 'nation' beside 'GA'"):
+        count_groups(Entities(people), Groups(lost, region=("nation", "state")), levels, max_size=3)

@@ -10,7 +10,7 @@ from pgsr.algorithms.tree_rounding.rounding import GRID
 from pgsr.datasets import census_like
 from pgsr.methods.gate import Deadline, Status, Stopped
 from pgsr.models.top_down import integers_top_down
-from pgsr.problems.problem import precision_weights
+from pgsr.problems.precisions import precision_weights
 
 
 def random_case(rng: np.random.Generator) -> tuple[Hierarchy, np.ndarray]:

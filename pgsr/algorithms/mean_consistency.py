@@ -9,6 +9,7 @@ from scipy.sparse.linalg import splu
 
 from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.multipliers import of_levels
+from pgsr.certificates.rounded_reals import is_proved
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.machine.blocks import BLOCK_CELLS
@@ -16,7 +17,6 @@ from pgsr.methods.gate import Deadline, GatedMethod
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs.rows import consistency_rows
-from pgsr.problems.tolerances import PROVED_GAP
 
 Tables = np.ndarray | tuple[np.ndarray, ...]
 
@@ -93,7 +93,7 @@ class MeanConsistency(GatedMethod):
         if certificate.gap is None:
             reason = f"the answer misses our tolerances: {certificate!r}"
             return Result(Status.FAILED, reason, None, certificate, seconds)
-        if abs(certificate.gap) <= PROVED_GAP:
+        if is_proved(problem, estimate, certificate):
             return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=multipliers)
         return Result(Status.FEASIBLE, f"relative gap {certificate.gap:.1e}", estimate, certificate, seconds)
 

@@ -19,7 +19,7 @@ from pgsr.problems.problem import Problem
 from pgsr.problems.ranks import FittedRanks
 from pgsr.problems.sums import MeasuredSums
 
-_LARGEST_PRICE = 2.0**100
+_LARGEST_PRICE = 2.0**400
 
 _SLIGHTLY = 1e-8
 

@@ -33,8 +33,8 @@ from pgsr.problems.conditions import (
 from pgsr.problems.ranks import SCALE, FittedRanks
 from pgsr.problems.sums import MeasuredSums
 
-LARGEST_WEIGHT = 2**40
-"""Largest weight, so that weights times counts stay within 64 bits."""
+LARGEST_WEIGHT = 2**50
+"""Largest whole weight; what weights times counts may reach depends on the method, see `exceeds_arithmetic`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,16 +150,20 @@ class ProblemFields:
             self._require_cells("weights have one number per cell")
         if (
             weights.shape not in ((tree.n_regions,), (tree.n_regions, self.max_size + 1))
-            or weights.dtype.kind not in "iu"
+            or weights.dtype.kind not in ("iuf" if self.takes_real_weights else "iu")
             or (weights < 0).any()
         ):
             raise ProblemError(
                 "weights are one non-negative integer per region, or per cell in the shape of the values; scale "
                 "fractions up to integers"
             )
-        if int(weights.max()) > LARGEST_WEIGHT:
+        real = weights.dtype.kind == "f"
+        if real and not (np.isfinite(weights) & ((weights == 0) | (weights >= 1))).all():
+            raise ProblemError("real weights are finite, and 0 or from 1 on; divide them by the smallest one")
+        if not real and int(weights.max()) > LARGEST_WEIGHT:
             raise ProblemError(f"weights exceed {LARGEST_WEIGHT:,}; scale them down")
-        weights = np.where(measured if weights.ndim == 1 else measured[:, None], weights, 0).astype(np.int64)
+        weights = np.where(measured if weights.ndim == 1 else measured[:, None], weights, 0)
+        weights = weights.astype(np.float64 if real else np.int64)
         if (weights[tree.leaves] == 0).any():
             raise ProblemError("a leaf has weight 0, so its values would be arbitrary; measure the last level")
         if weights.ndim == 2 and ((weights > 0).any(axis=1) & (weights == 0).any(axis=1)).any():
@@ -168,6 +172,11 @@ class ProblemFields:
                 "or none"
             )
         return weights
+
+    @property
+    def takes_real_weights(self) -> bool:
+        """Whether weights may be real numbers: of squares, where values are."""
+        return not self.integer and self.norm == 2 and self.ranks is None
 
     def _require_cells(self, what: str) -> None:
         """Refuse what is stated of cells where regions have none in common: ranked sizes, and sizes per level."""
@@ -269,7 +278,7 @@ class ProblemFields:
 
     @property
     def w(self) -> np.ndarray:
-        """The weights of regions, never None; shape (regions,), int64.
+        """The weights of regions, never None; shape (regions,), int64, or float64 where `weights` are real numbers.
 
         Raises:
             ProblemError: weights are of cells, so that whoever knows none of these cannot take them for others.
@@ -292,7 +301,7 @@ class ProblemFields:
 
     @property
     def cell_weights(self) -> np.ndarray:
-        """The weight of every cell, in the order of `cells`, 0 where ranks have a say; int64, shape (unknowns,)."""
+        """The weight of every cell, in the order of `cells`, 0 where ranks have a say; shape (unknowns,)."""
         assert self.weights is not None
         if self.ranks is not None:
             return np.where(self.ranks.beyond(slice(None), self.max_size + 1), 0, self.weights[:, None]).ravel()
@@ -315,11 +324,17 @@ class ProblemFields:
     @property
     def exceeds_arithmetic(self) -> str | None:
         """The reason why sums along the trees and exact proofs in 64-bit integers are not possible, or None."""
+        return self.exceeds_beside(int(self.weights.max()) if self.integer and self.weights is not None else 1)
+
+    def exceeds_beside(self, heaviest: int) -> str | None:
+        """Give the same reason where weights count as one of this size; real numbers know no overflow, and have 1."""
         values = [self.values] if isinstance(self.values, np.ndarray) else list(self.values)
         values += [] if self.groups is None else [self.groups]
         largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
         assert self.weights is not None
-        if largest * int(self.weights.max()) * self.hierarchy.n_levels > 2**50:
+        if largest * self.hierarchy.n_levels > 2**50:
+            return "counts times levels exceed 2^50; give smaller counts"
+        if largest * heaviest * self.hierarchy.n_levels > 2**50:
             return f"counts times weights times levels exceed 2^50; {what_to_lower(self.weights)}"
         if self.ranks is not None and 2 * largest * int(self.weights.max()) * self._steepest_rank > 2**62:
             return f"counts times weights times sizes exceed 2^61; {what_to_lower(self.weights)}"
@@ -339,7 +354,7 @@ class ProblemFields:
 
     def _exceeded_by_sums(self, sums: MeasuredSums, largest: int) -> bool:
         reached = max(sums.largest_row * (largest + 1), int(np.abs(sums.values).max(initial=0)))
-        return reached * int(sums.weights.max(initial=1)) > 2**50
+        return reached * (int(sums.weights.max(initial=1)) if self.integer else 1) > 2**50
 
     @property
     def _largest_sum(self) -> float:

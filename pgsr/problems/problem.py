@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from html import escape
-from math import inf, lcm
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +15,11 @@ from pgsr.data.views import View
 from pgsr.engines.losses import Norm
 from pgsr.errors import ProblemError
 from pgsr.noise.measurement import Measurement, Totals
-from pgsr.privacy.laws.per_level import GeometricNoise, LevelNoise
+from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.problems.conditions import Condition, Either, Expression, state
-from pgsr.problems.fields import LARGEST_WEIGHT, ProblemFields
+from pgsr.problems.fields import ProblemFields
 from pgsr.problems.latex import latex_of
+from pgsr.problems.precisions import real_precisions
 from pgsr.problems.ranks import SCALE, fitted
 from pgsr.problems.sums import MeasuredSums
 
@@ -55,7 +54,8 @@ class Problem(ProblemFields):
         integer, nonnegative, monotone, consistent: which conditions hold.
         totals: whose number in `groups` is a condition, or None.
         weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured. Or of cells, w[r, i] of
-            shape (regions, K + 1).
+            shape (regions, K + 1). In squares, where `integer` does not hold, they may be
+            real numbers from 1 on.
         noise: the noise in y of every level, root first, or None where y is not about noise. A level whose noise is
             None was not measured. `CostTables` derives its windows from it.
         conditions: what a modeller stated besides, see `where`; or None.
@@ -203,7 +203,7 @@ class Problem(ProblemFields):
             None,
             integer=False,
             nonnegative=False,
-            weights=precision_weights(measurement),
+            weights=real_precisions(measurement),
         )
 
     @classmethod
@@ -316,6 +316,8 @@ class Problem(ProblemFields):
         """
         from pgsr.problems.programs.files import write_problem
 
+        if self.weights is not None and self.weights.dtype.kind == "f":
+            raise ProblemError(f"{self.label} has weights that are real numbers, and files take whole ones; scale them")
         write_problem(self, path, names, shifted)
 
     @classmethod
@@ -448,37 +450,6 @@ class Problem(ProblemFields):
         weights = np.broadcast_to(other.weights_of(slice(None)), other.target.shape)
         sums = MeasuredSums.of_hierarchy(other.hierarchy, other.target, weights, leaves, self._cells())
         return replace(self, sums=sums if self.sums is None else self.sums.and_also(sums))
-
-
-def precision_weights(measurement: Measurement) -> np.ndarray:
-    """Compute integers in the ratio of 1 / variance of the levels' noise, 0 where nothing was measured; (regions,).
-
-    Where all noise is double geometric the ratio is that of epsilon_level^2, as in the papers: 1 / variance is
-    epsilon^2 / (2 sensitivity^2) but for a constant 1/6 in the variance. Other noise weighs by its exact variance, to
-    2^-30 of the largest weight.
-    """
-    if all(level is None or isinstance(level, GeometricNoise) for level in measurement.noise):
-        squares = [epsilon**2 for epsilon in measurement.epsilon]
-    else:
-        laws = [measurement.law(start) for start in measurement.hierarchy.level_start[:-1].tolist()]
-        variances = [law.variance if law else inf for law in laws]
-        squares = [Fraction(round(2**30 * min(variances) / variance), 2**30) for variance in variances]
-    scale = lcm(*(square.denominator for square in squares))
-    integers = [int(square * scale) for square in squares]
-    common = int(np.gcd.reduce([i for i in integers if i], dtype=object)) if any(integers) else 1
-    weights = [Fraction(i, common).numerator for i in integers]
-    if max(weights) > LARGEST_WEIGHT:
-        raise ProblemError("the shares need integer weights beyond 2^40; use shares with smaller denominators")
-    return np.array(weights, np.int64)[measurement.hierarchy.level_of]
-
-
-def refused_weights(measurement: Measurement) -> str | None:
-    """Give the reason why `precision_weights` are too large for these shares, or None."""
-    try:
-        precision_weights(measurement)
-    except ProblemError as error:
-        return str(error)
-    return None
 
 
 def _has_ranks(measurement: Measurement) -> bool:

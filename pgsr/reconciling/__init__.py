@@ -7,6 +7,7 @@
     further         sums that were measured besides: totals, and a second hierarchy
     whole_numbers   fractions and weights as integers
     layout          the tree on which these are a problem
+    holding         cells that weigh so much more than others that they are held
     stating         the problem
     forecasts       the same as a reconciler of hierarchicalforecast
     making          the function: it states the problem, solves it by a method and gives the table back

@@ -24,7 +24,10 @@ class Nearest:
 
     Args:
         method: "ols" for equal weights, "wls_struct" for w = 1 / (number of bottom series below), as in `MinTrace`.
-        nonnegative, integer: whether forecasts are from 0 on, and whole.
+        nonnegative, integer: whether forecasts are from 0 on, and whole; whole ones are from 0 on.
+
+    Raises:
+        ArgumentError: `method` is another, or whole forecasts of any sign are asked for.
 
     Complexity: that of `pgsr.reconcile`; the structure is read in O(bottom series x levels).
 
@@ -44,6 +47,10 @@ class Nearest:
     def __init__(self, method: str = "wls_struct", nonnegative: bool = True, integer: bool = True) -> None:
         if method not in ("ols", "wls_struct"):
             raise ArgumentError(f"method={method!r}; give 'ols' or 'wls_struct'")
+        if integer and not nonnegative:
+            raise ArgumentError(
+                "whole forecasts of any sign are found by no method of our own; give integer=False, or nonnegative=True"
+            )
         self.method, self.nonnegative, self.integer = method, nonnegative, integer
         self._init_params = {"method": method, "nonnegative": nonnegative, "integer": integer}  # names its column
         self.fitted = False

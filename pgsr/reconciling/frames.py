@@ -36,7 +36,8 @@ class Frame:
         """Look at a table.
 
         Raises:
-            TableError: it is no table, or its columns are of different lengths, or two have one name.
+            TableError: it is no table, or its columns are of different lengths, or two have one name, or it is a
+                relation whose types DuckDB guesses.
             MissingPackageError: it is a stream of Arrow, such as a DuckDB relation, and PyArrow is not installed.
 
         Example:
@@ -55,6 +56,8 @@ class Frame:
         if not isinstance(read, nw.DataFrame) and hasattr(table, "__arrow_c_stream__"):
             with extra("release"):
                 import pyarrow as pa
+            if "duckdb" in type(table).__module__:
+                _require_no_guess(table)
             # Once: a relation may give its rows in another order when it is asked again.
             read = nw.from_native(pa.table(table), eager_only=True)
         if not isinstance(read, nw.DataFrame):
@@ -153,6 +156,14 @@ class Frame:
 
             return duckdb.from_arrow(made.to_native())
         return made.to_native()
+
+
+def _require_no_guess(relation: Any) -> None:
+    """Refuse a relation over a file whose types DuckDB takes from the first rows: later ones would be rounded."""
+    from pgsr.tables.plans import operators_of, require_no_guess
+
+    remedy = "give the frame itself, what pandas or Polars reads of the file, or a table with declared types"
+    require_no_guess(operators_of(relation), "the relation", remedy)
 
 
 def _kind(value: object) -> str:

@@ -84,7 +84,7 @@ def other_table(
         lost = int(np.argmax(leaf < 0)) + tree.leaves.start
         row = np.flatnonzero(regions.of_row == lost)  # a lowest region is there because a row names it
         raise TableError(
-            f"row {row[0]} of the other table, {region_id(tree.paths[lost])}, is no lowest region "
+            f"row {row[0]} of the other table, {region_id(tree.paths[lost])!r}, is no lowest region "
             "of the first table by its last name; name every lowest region as there, each once"
         )
     n_sizes = found.shape[1]

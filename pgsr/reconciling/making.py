@@ -8,16 +8,16 @@ from pgsr.algorithms.m_h_regions import RegionTotalsProjection
 from pgsr.checks import require_kind
 from pgsr.data.hierarchy import Path
 from pgsr.engines.losses import Norm
-from pgsr.errors import ArgumentError, MethodError, NoEstimateError, ProblemError
+from pgsr.errors import ArgumentError, MethodError, NoEstimateError, ProblemError, TooLargeError
 from pgsr.methods.method import Method, Result, Status
 from pgsr.problems.conditions import Condition, Either
 from pgsr.problems.problem import Problem
 from pgsr.reconciling.frames import Frame
-from pgsr.reconciling.further import joined_sums, other_table, totals_over_sizes
-from pgsr.reconciling.measured import measured
+from pgsr.reconciling.further import Sums, joined_sums, other_table, totals_over_sizes
+from pgsr.reconciling.measured import Measured, measured
 from pgsr.reconciling.reconciled import Reconciled
 from pgsr.reconciling.regions import ABOVE_ALL
-from pgsr.reconciling.stating import Asked, stated
+from pgsr.reconciling.stating import Asked, Stated, stated
 
 OWN: tuple[Method, ...] = (
     TreeProjection(),
@@ -68,7 +68,8 @@ def reconcile(
         value: column of the noisy numbers.
         size: column of sizes, or of other kinds that all add up over regions by themselves, if there is one. A row
             without a size measures the sum over all of them.
-        weights: column or array of weights, one per row, from 0 on; 1 if None.
+        weights: column or array of weights, one per row, from 0 on; 1 if None. They keep their ratios, see
+            docs/reconcile.md.
         variance: column or array of variances, in place of weights; the table then gets intervals.
         fixed: column that is true where a value is exact and must not change.
         totals: the number over all sizes of the root, or of regions by their paths, that are known.
@@ -89,7 +90,7 @@ def reconcile(
 
     Raises:
         TableError: a row is malformed or contradicts another; the message names it.
-        ProblemError: no numbers satisfy the conditions, or they do not fit the table.
+        ProblemError: no numbers satisfy the conditions, or they do not fit the table; weights are too far apart.
         MethodError: no method of our own solves the problem, or `method` does not.
         NoEstimateError: the method found no answer.
 
@@ -114,28 +115,44 @@ def reconcile(
     asked = Asked(integer, nonnegative, norm, monotone, totals, said)
     others = tuple(other_table(found, *further, value, size, weights, variance) for further in also)
     sums = joined_sums(totals_over_sizes(found), others)
-    problem = stated(found, asked, sums)
-    result = _solved(problem.problem, method, time_limit)
+    problem, result = _solved(found, asked, sums, method, time_limit)
     answer = problem.cells_of(result.estimate.values)
+    problem.held.require_proved(found, answer, sums, norm, nonnegative)
     names = _level_names(hierarchy, found.tree.n_levels, found.tree.paths[0] == (ABOVE_ALL,))
     chance = None if variance is None else level
     return Reconciled(result, answer, found, problem, frame, names, chance, nonnegative, sums, others)
 
 
-def _solved(problem: Problem, method: Method | None, time_limit: float | None) -> Result:
-    """Solve a problem by this method, or by the first of our own that knows it."""
+def _solved(
+    found: Measured, asked: Asked, sums: Sums | None, method: Method | None, time_limit: float | None
+) -> tuple[Stated, Result]:
+    """State the problem of a table and solve it, with large weights as long as the method's arithmetic takes them."""
     if method is not None:
         require_kind(method, Method, "the method", "give one such as pgsr.models.MathOpt('HIGHS')")
+    if asked.integer and (method is None or isinstance(method, TreeProjection)):
+        try:
+            problem = stated(found, asked, sums, near=True)
+            result = _result(problem.problem, method, time_limit)
+            if result.answer is not None:
+                return problem, result
+        except TooLargeError:
+            pass
+    problem = stated(found, asked, sums)
+    result = _result(problem.problem, method, time_limit)
+    if result.status is Status.INFEASIBLE:
+        raise ProblemError(result.reason)
+    if result.answer is None:
+        raise NoEstimateError(f"no answer, {result.status.value}: {result.reason}")
+    return problem, result
+
+
+def _result(problem: Problem, method: Method | None, time_limit: float | None) -> Result:
+    """Solve a problem by this method, or by the first of our own that knows it."""
     reasons = []
     for own in OWN if method is None else (method,):
         reason = own.supports(problem)
         if reason is None:
-            result = own.solve(problem, time_limit)
-            if result.status is Status.INFEASIBLE:
-                raise ProblemError(result.reason)
-            if result.answer is None:
-                raise NoEstimateError(f"no answer, {result.status.value}: {result.reason}")
-            return result
+            return own.solve(problem, time_limit)
         reasons.append(reason)
     if method is not None:
         raise MethodError(reasons[0])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.region_ids import region_id
 from pgsr.errors import TableError
 from pgsr.reconciling.frames import Frame
 from pgsr.reconciling.regions import regions_of_levels, regions_of_parents
@@ -48,8 +49,8 @@ class Measured:
     def cell_name(self, cell: int) -> str:
         """Name a cell as sentences do."""
         region, size = divmod(cell, len(self.sizes))
-        where = "/".join(self.tree.paths[region])
-        return where if len(self.sizes) == 1 else f"{where} at size {self.sizes[size]}"
+        where = repr(region_id(self.tree.paths[region]))
+        return where if len(self.sizes) == 1 else f"{where} at size {self.sizes[size]!r}"
 
     def first_row(self, cell: int) -> str:
         """Name a cell and the first row that is about it, if one is."""

@@ -1,5 +1,6 @@
 """A table that was made consistent, with the proof and what was moved."""
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -117,9 +118,24 @@ class Reconciled:
         return pd.DataFrame([vars(level) for level in self.levels])
 
     @cached_property
+    def notes(self) -> list[str]:
+        """What the table leaves open, a sentence each: levels of which no row has a value.
+
+        A total that stands beside its parts, such as a row of the state "Total", is one part more; then nothing
+        measures the level above.
+        """
+        return [
+            f"no row has a value of the level {level.name!r} itself, which is the sum of what is below it; if some row "
+            f"has its total, leave the columns below {level.name!r} empty there"
+            for level, below in itertools.pairwise(self.levels)
+            if not level.measured and below.measured
+        ]
+
+    @cached_property
     def levels(self) -> list[LevelDiagnostics]:
         """The rows of `diagnostics`."""
-        near = 0.0 if self.answer.dtype.kind == "i" else 1e-6 * max(1.0, self._noise)
+        largest = float(np.abs(self.answer).max(initial=0.0))
+        near = 0.0 if self.answer.dtype.kind == "i" else 1e-6 * self._noise + 1e-9 * largest
         return diagnostics(self.found, self.answer, self.level_names, near)
 
     @property
@@ -142,9 +158,9 @@ class Reconciled:
     def rounding(self) -> Mapping[str, float]:
         """How far the stated problem is from what was given: largest change of a value, and of a weight in parts of it.
 
-        Both are 0 where values are whole and weights in whole ratios.
+        Both are 0 where values are whole and weights in whole ratios. Cells that are held have no part in it.
         """
-        numbers, there = self.stated.numbers, self.found.weight > 0
+        numbers, there = self.stated.numbers, (self.found.weight > 0) & ~self.stated.held.out
         value = np.where(there, self.found.value, 0.0)
         inside = type(numbers)(
             numbers.low,
@@ -153,7 +169,7 @@ class Reconciled:
             numbers.unit,
             numbers.scale,
         )
-        return {"value": inside.moved(value), "weight": inside.reweighed(self.found.weight)}
+        return {"value": inside.moved(value), "weight": inside.reweighed(np.where(there, self.found.weight, 0.0))}
 
     @property
     def _noise(self) -> float:
@@ -179,7 +195,7 @@ class Reconciled:
         return rows
 
     def __repr__(self) -> str:
-        return f"Reconciled({self.result!r})"
+        return "\n".join([f"Reconciled({self.result!r})", *self.notes])
 
     def _repr_html_(self) -> str:
         last = self.levels[-1]
@@ -190,5 +206,6 @@ class Reconciled:
             "negative before": sum(level.negative for level in self.levels),
             "cells moved": sum(level.moved for level in self.levels),
             f"mean change, {last.name}": f"{last.mean_change:.3g}",
+            "to be looked at": "; ".join(self.notes) or None,
         }
         return facts_table("Reconciled", facts)

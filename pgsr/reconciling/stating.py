@@ -6,17 +6,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy  # which imports its submodules when they are used
 
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 from pgsr.engines.losses import Norm
-from pgsr.errors import ProblemError
+from pgsr.engines.nearest_tree.exchange import LARGEST_SLOPE
+from pgsr.errors import ProblemError, TooLargeError
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions import UNBOUNDED, Cells, Condition, Conditions, Either, cells, state, total
 from pgsr.problems.problem import Problem
 from pgsr.problems.sums import MeasuredSums
 from pgsr.reconciling.further import Sums
+from pgsr.reconciling.holding import Held, known_cells, refuse
 from pgsr.reconciling.layout import Layout
 from pgsr.reconciling.measured import Measured
-from pgsr.reconciling.whole_numbers import WholeNumbers, whole_numbers
+from pgsr.reconciling.variances import estimates_and_variances
+from pgsr.reconciling.whole_numbers import (
+    LARGEST,
+    MOST_EXACT,
+    MOST_WEIGHT,
+    WholeNumbers,
+    real_numbers,
+    whole_numbers,
+)
 
 FAINT = 1024
 """A leaf that nothing measured has this part of the smallest weight, so that the answer is one and not many."""
@@ -42,11 +53,13 @@ class Stated:
         problem: what methods solve.
         layout: where the table's cells are in it.
         numbers: its integers.
+        held: the cells whose weights are not in it.
     """
 
     problem: Problem
     layout: Layout
     numbers: WholeNumbers
+    held: Held
 
     def cells_of(self, values: np.ndarray) -> np.ndarray:
         """Give the table's cells of an estimate's values; shape (regions, sizes), int64 or float64."""
@@ -54,18 +67,44 @@ class Stated:
         return found if self.numbers.unit == 1 else found * self.numbers.unit
 
 
-def stated(found: Measured, asked: Asked, sums: Sums | None = None) -> Stated:
+def stated(found: Measured, asked: Asked, sums: Sums | None = None, near: bool = False) -> Stated:
     """State the problem of a table, and of sums that were measured besides its cells.
+
+    Args:
+        found: the table.
+        asked: what is asked of its cells.
+        sums: what was measured besides.
+        near: whether the method's arithmetic is in differences from values alone, as `TreeProjection`'s is on one tree,
+            so that weights may be larger.
 
     Raises:
         ProblemError: conditions do not fit the table, or numbers are too large.
     """
-    tree, (value, weight) = found.tree, _with_faint_leaves(found)
+    tree, (value, weight) = found.tree, _with_faint_leaves(found, asked.integer)
     values, weights = value.ravel(), weight.ravel()
     if sums is not None:
         values, weights = np.append(values, sums.value), np.append(weights, sums.weight)
     chained = asked.integer and _has_fractions(value, weight)
     _require_norm(found, asked, _has_fractions(values, weights))
+    _require_more_than_nothing(found, asked, sums)
+    known = _known_totals(found, asked, every=False)
+    conditions = _conditions(found, asked, known)
+    if conditions is not None:
+        _require_possible(found, conditions, 0 if asked.nonnegative else -UNBOUNDED)
+    largest = max(_largest(conditions), 0 if known is None else int(np.abs(known).max()))
+    levels = 1 + (1 + chained) * tree.n_levels
+    most = _largest_weights(values, weights, levels, largest) if asked.integer else np.zeros(0)
+    if near and asked.norm == 2 and not asked.monotone and sums is None:
+        most = _largest_near(tree, value, weight, levels).ravel()
+    nowhere = np.zeros(found.shape, bool)
+    held = Held(nowhere, nowhere, known_cells(found))
+    if asked.integer:
+        weights = np.append(held.eased(weight).ravel(), weights[weight.size :])
+        held = Held.of(found, weights, most, asked.nonnegative)
+        if held.any and (asked.norm not in (1, 2) or asked.monotone):
+            refuse(found, np.where(held.out, 0.0, found.weight).ravel(), int(np.argmax(held.cells)))
+        weight = held.eased(weight)
+        weights = np.append(weight.ravel(), weights[weight.size :])
     by_region = bool((weight == weight[:, :1]).all())
     if asked.monotone and (chained or not by_region):
         raise ProblemError(
@@ -77,16 +116,17 @@ def stated(found: Measured, asked: Asked, sums: Sums | None = None) -> Stated:
         )
     columns = len(found.sizes) == 1 or sums is not None or (by_region and not chained)
     known = _known_totals(found, asked, every=columns and by_region and not chained)
-    conditions = _conditions(found, asked, known)
-    if conditions is not None:
-        _require_possible(found, conditions, 0 if asked.nonnegative else -UNBOUNDED)
-    every = whole_numbers(
-        values,
-        weights,
-        integer=asked.integer,
-        levels=1 + (1 + chained) * tree.n_levels,
-        largest=max(_largest(conditions), 0 if known is None else int(np.abs(known).max())),
-    )
+    conditions = _conditions(held.on(found) if held.any else found, asked, known)
+    if conditions is not None and held.any:
+        try:
+            _require_possible(found, conditions, 0 if asked.nonnegative else -UNBOUNDED)
+        except ProblemError:
+            refuse(found, np.where(held.out, 0.0, found.weight).ravel(), int(np.argmax(held.cells)))
+    if asked.integer:
+        faithful = np.append((found.weight > 0) & ~held.out, np.ones(len(weights) - weight.size, bool))
+        every = whole_numbers(values, weights, most, faithful)
+    else:
+        every = real_numbers(values, weights, largest=largest, squares=asked.norm == 2)
     numbers = every.part(slice(0, value.size), value.shape)
     twice = chained and sums is not None
     chains = [1 + (twice or bool(numbers.fractional[tree.level(level)].any())) for level in range(tree.n_levels)]
@@ -96,7 +136,7 @@ def stated(found: Measured, asked: Asked, sums: Sums | None = None) -> Stated:
         problem = replace(problem, sums=_placed_sums(sums, every.part(slice(value.size, None), (-1,)), layout))
     if conditions is not None:
         problem = replace(problem, conditions=_placed(conditions, layout, numbers.unit))
-    return Stated(problem, layout, numbers)
+    return Stated(problem, layout, numbers, held)
 
 
 def _require_norm(found: Measured, asked: Asked, fractions: bool) -> None:
@@ -145,7 +185,38 @@ def _problem(layout: Layout, numbers: WholeNumbers, asked: Asked, known: np.ndar
     )
 
 
-def _with_faint_leaves(found: Measured) -> tuple[np.ndarray, np.ndarray]:
+def _largest_weights(values: np.ndarray, weights: np.ndarray, levels: int, largest: float) -> np.ndarray:
+    """Find the largest weight that sums of weights times numbers leave room for, one for all; shape of the values."""
+    most = max(float(np.abs(np.where(weights > 0, values, 0.0)).max(initial=0.0)), largest, 1.0)
+    room = min(MOST_WEIGHT, int(LARGEST / ((most + 1) * levels)))
+    if room < 1:
+        raise TooLargeError(f"numbers reach {most:,.0f}, which leaves no room for weights; give smaller ones")
+    return np.full(len(values), room)
+
+
+def _largest_near(tree: Hierarchy, value: np.ndarray, weight: np.ndarray, levels: int) -> np.ndarray:
+    """Find the largest weight of every cell where weights meet differences from values alone; shape (regions, sizes).
+
+    An answer is about where the unbiased one is. `TreeProjection` says so if it is not, and then these are too large.
+    """
+    estimate, _ = estimates_and_variances(tree, value, weight)
+    off = np.where(weight > 0, np.abs(np.maximum(estimate, 0.0) - value), 0.0)
+    return np.minimum(MOST_EXACT / levels, LARGEST_SLOPE / (32.0 * levels * (off + 1.0)))
+
+
+def _require_more_than_nothing(found: Measured, asked: Asked, sums: Sums | None) -> None:
+    """Refuse to make whole numbers of rates and shares so small that nothing is left of any."""
+    there = found.row_value[found.row_weight > 0]
+    if not asked.integer or sums is not None or asked.totals is not None or asked.where or not len(there):
+        return
+    if there.min() >= 0 and 0 < there.max() <= 0.5:
+        raise ProblemError(
+            f"the largest value is {there.max():g}, so the whole numbers nearest to all are 0; if they are rates "
+            "or shares, ask for integer=False"
+        )
+
+
+def _with_faint_leaves(found: Measured, whole: bool) -> tuple[np.ndarray, np.ndarray]:
     """Give leaves that nothing measured an even share of what their parent's others leave, with a small weight.
 
     Nothing tells how several of them share what is left. Without a weight there would be many answers.
@@ -163,7 +234,8 @@ def _with_faint_leaves(found: Measured) -> tuple[np.ndarray, np.ndarray]:
     padded = np.zeros(weight.shape)
     padded[tree.leaves] = unknown
     left = np.nan_to_num(value[here]) - tree.sum_children(np.nan_to_num(value), level)
-    share = np.maximum(0.0, np.floor(left / np.maximum(1, tree.sum_children(padded, level))))
+    share = np.maximum(0.0, left / np.maximum(1, tree.sum_children(padded, level)))
+    share = np.floor(share) if whole else share
     rows, sizes = np.nonzero(unknown)
     value[tree.leaves.start + rows, sizes] = share[tree.parent[tree.leaves][rows] - here.start, sizes]
     weight[tree.leaves.start + rows, sizes] = least / FAINT
@@ -263,7 +335,7 @@ def _placed(stated: Conditions, layout: Layout, unit: float) -> Conditions:
     shape = layout.tree.n_regions, layout.n_columns
     none = Conditions.none(*shape)
     lower, upper = none.lower.ravel(), none.upper.ravel()
-    times, place = round(1 / unit), layout.place
+    times, place = 1 / unit, layout.place
     lower[place], upper[place] = _times(stated.lower.ravel(), times), _times(stated.upper.ravel(), times)
     rows = scipy.sparse.csr_array(
         (stated.rows.data, place[stated.rows.indices], stated.rows.indptr), shape=(len(stated.row_lower), lower.size)
@@ -291,9 +363,10 @@ def _placed_sums(sums: Sums, numbers: WholeNumbers, layout: Layout) -> MeasuredS
     return MeasuredSums(placed, np.append(first, second[again]), np.append(first_w, second_w[again]), names)
 
 
-def _times(bound: np.ndarray, times: int) -> np.ndarray:
-    """Multiply bounds, but for those that stand for none."""
-    return np.where(np.abs(bound) >= UNBOUNDED, bound, bound * times)
+def _times(bound: np.ndarray, times: float) -> np.ndarray:
+    """Multiply bounds, but for 0 and those that stand for none; others meet whole factors alone."""
+    kept = (np.abs(bound) >= UNBOUNDED) | (bound == 0)
+    return np.where(kept, bound, bound * (1 if kept.all() else round(times)))
 
 
 def _largest(stated: Conditions | None) -> int:

@@ -1,6 +1,6 @@
 """The checks of rows before they are counted. Ids of private tables are never quoted, nor their rows numbered."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
@@ -33,7 +33,7 @@ def leaf_sql(
     keys = [f"CAST({id_sql(column, id_kind(types, column, what))} AS VARCHAR)" for column in columns]
     codes = {f"k{i}": pa.array([key[i] for key in located.leaf], pa.string()) for i in range(len(columns))}
     view = session.register(pa.table({**codes, "leaf": pa.array(list(located.leaf.values()), pa.int32())}))
-    _check_regions(session, keys, view, table, what, public)
+    _check_regions(session, columns, keys, view, table, what, public)
     on = " AND ".join(f"{key} IS NOT DISTINCT FROM {view}.k{i}" for i, key in enumerate(keys))
     return f"JOIN {view} ON {on}", f"{view}.leaf"
 
@@ -157,17 +157,34 @@ def _text_faults(sql: str, kind: IdKind) -> tuple[str, str]:
     return f"regexp_matches({sql}, {UNSEEN})", f"{sql} <> nfc_normalize({sql})"
 
 
-def _check_regions(session: Session, keys: list[str], view: str, table: Source, what: str, public: bool) -> None:
-    """Check for the faults in a fixed order; a public table's first bad region, in the order of ids, is quoted."""
+def _check_regions(
+    session: Session, columns: Sequence[str], keys: list[str], view: str, table: Source, what: str, public: bool
+) -> None:
+    """Check for the faults in a fixed order; a public table's first bad region, in the order of ids, is quoted.
+
+    Where a region has a column per level, one that is no leaf lacks a name: the state, if that column is empty.
+    """
     aliased = ", ".join(f"{key} AS c{i}" for i, key in enumerate(keys))
     found = f"(SELECT {aliased}, count(*) AS n FROM {session.scan(table, what)} GROUP BY ALL)"
     on = " AND ".join(f"c{i} IS NOT DISTINCT FROM k{i}" for i in range(len(keys)))
     joined = f"{found} LEFT JOIN {view} ON {on}"
     missing = " AND ".join(f"c{i} IS NULL" for i in range(len(keys)))
     c = ", ".join(f"c{i}" for i in range(len(keys)))
+    cut_short = " OR ".join(f"c{i} IS NULL" for i in range(len(keys)))
+    lacking = [
+        (
+            f"NOT ({missing}) AND c{i} IS NULL AND (leaf IS NULL OR leaf = {INNER})"
+            + "".join(f" AND c{j} IS NOT NULL" for j in range(i)),
+            f"have nothing in column {column!r}",
+            "name the region of every row on every level, none is dropped",
+        )
+        for i, column in enumerate(columns)
+        if len(columns) > 1
+    ]
     for condition, fault, remedy in (
         (missing, "have no region", "name the region of every row, none is dropped"),
-        (f"leaf IS NULL AND NOT ({missing})", "lie in an unknown region", "add it to the hierarchy, or mend the id"),
+        *lacking,
+        (f"leaf IS NULL AND NOT ({cut_short})", "lie in an unknown region", "add it to the hierarchy, or mend the id"),
         (
             f"leaf = {INNER}",
             "lie in the inner region" if public else "lie in an inner region",
@@ -179,7 +196,7 @@ def _check_regions(session: Session, keys: list[str], view: str, table: Source, 
         if n and public and condition != missing:
             order = f"ORDER BY {', '.join(f'c{i} NULLS FIRST' for i in range(len(keys)))} LIMIT 1"
             [key] = session.rows(f"SELECT {c} FROM {joined} WHERE {condition} {order}", what)
-            shown = f" {_show(key)}"
+            shown = f"{' beside' if fault.startswith('have') else ''} {_show(key)}"
         refuse(session, n, f"rows of {what} {fault}{shown}", remedy, public)
 
 

@@ -1,6 +1,5 @@
 """A DuckDB connection with limits, for the time of one reading."""
 
-import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -16,12 +15,10 @@ import pyarrow as pa
 
 from pgsr.errors import ArgumentError, MemoryNeededError, TableError
 from pgsr.tables.csv_files import CsvFault, column_names, text_tables
+from pgsr.tables.plans import operators, require_no_guess
 from pgsr.tables.source import Csv, Database, Frame, Parquet, Query, Source, arrow, files, frame_columns
 from pgsr.tables.spill import private_folder
 from pgsr.tables.sql import cast_sql, cast_types, is_text, name, text
-
-GUESSING = ("READ_CSV", "SNIFF_CSV", "READ_JSON", "READ_NDJSON", "READ_XLSX", "PANDAS_SCAN")
-"""How operators of DuckDB begin that look at rows to decide how to read them."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +167,7 @@ class Session:
         for column in [*wanted, *source.cast]:
             if column not in names:
                 remedy = _other_delimiter(source, names) or "name the column to use"
-                raise TableError(f"{what} has no column {column!r}, only {', '.join(names)}; {remedy}")
+                raise TableError(f"{what} has no column {column!r}, only {', '.join(map(repr, names))}; {remedy}")
         needed.extend(column for column in dict.fromkeys(wanted) if column not in needed)
         for column in needed:
             if [other.casefold() for other in needed].count(column.casefold()) > 1:
@@ -309,12 +306,8 @@ class Session:
 
     def _require_no_guess(self, source: Query, what: str) -> None:
         [(_, plan)] = self.rows(f"EXPLAIN (FORMAT json) SELECT * FROM {_query(source.sql)}", what)
-        guessed = sorted({n for n in _operators(json.loads(plan)) if n.startswith(GUESSING)})
-        if guessed:
-            raise TableError(
-                f"the query of {what} scans a CSV, JSON or Excel file or a pandas frame ({', '.join(guessed)}), and "
-                "DuckDB guesses from its rows how to read it; give Csv(...), the frame itself or a stored table"
-            )
+        remedy = "give Csv(...), the frame itself or a stored table"
+        require_no_guess(operators(plan), f"the query of {what}", remedy)
 
     def _frame(self, source: Frame, what: str) -> str:
         key = id(source), -len(self._needed[id(source)]) - 1
@@ -410,15 +403,6 @@ def _query(sql: str) -> str:
 
 def _plain(kind: str) -> str:
     return "VARCHAR" if is_text(kind) else kind
-
-
-def _operators(plan: Any) -> Iterator[str]:
-    """List the names of all operators of a plan in DuckDB's JSON."""
-    for node in plan if isinstance(plan, list) else [plan]:
-        details = node.get("extra_info")
-        yield str(node["name"]).strip().upper()
-        yield str(details.get("Function", "") if isinstance(details, dict) else "").upper()
-        yield from _operators(node.get("children", []))
 
 
 def _unreadable(error: Exception, what: str) -> TableError:

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from pgsr.errors import ArgumentError, TableError
+from pgsr.tables.plans import operators_of, require_no_guess
 
 CASTS = ("integer", "text")
 """The types that a column can be cast to."""
@@ -179,8 +181,12 @@ Source = Parquet | Csv | Frame | Query | Database
 def source(given: object, sql: str | None = None) -> Source:
     """Make the source that `given` is: a Parquet or CSV path, a frame, or with `sql` a DuckDB connection or file.
 
+    A frame is one of pandas, Polars or Arrow, a DuckDB relation, anything else with an Arrow stream, or a dictionary of
+    arrays.
+
     Raises:
         ArgumentError: it is none of them.
+        TableError: it is a relation whose types DuckDB guesses, or a dictionary of columns of different lengths.
 
     Example:
         >>> source("people/*.parquet")
@@ -201,7 +207,25 @@ def source(given: object, sql: str | None = None) -> Source:
         return kind(str(given))
     if isinstance(given, duckdb.DuckDBPyConnection):
         raise ArgumentError("a DuckDB connection needs SQL text; write Query(connection, 'select ...')")
-    raise ArgumentError(f"a table of type {type(given).__name__}; give a path, a data frame or Query(connection, sql)")
+    if isinstance(given, duckdb.DuckDBPyRelation):
+        require_no_guess(operators_of(given), "the relation", "give Csv(...), the frame itself or a stored table")
+    if isinstance(given, Mapping):
+        return Frame(_frame_of(given))
+    if hasattr(given, "__arrow_c_stream__"):
+        return Frame(pa.table(given))  # pyright: ignore[reportArgumentType]
+    hint = "; collect() it first" if hasattr(given, "collect") else ""
+    raise ArgumentError(
+        f"a table of type {type(given).__name__}{hint}; give a path, a data frame or Query(connection, sql)"
+    )
+
+
+def _frame_of(columns: Mapping[str, Any]) -> pd.DataFrame:
+    """Put arrays side by side; those of objects say nothing of their values, as in a frame of pandas."""
+    arrays = {name: np.asarray(column) for name, column in columns.items()}
+    lengths = {name: array.shape for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1 or any(array.ndim != 1 for array in arrays.values()):
+        raise TableError(f"the columns have the shapes {lengths}; give one array of values per column, of one length")
+    return pd.DataFrame({n: a.astype(object) if a.dtype.kind == "U" else a for n, a in arrays.items()})
 
 
 def file_kind(name: str) -> type[Parquet] | type[Csv] | None:

@@ -14,7 +14,8 @@ from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped
 from pgsr.methods.method import Method
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.laws import Law
-from pgsr.problems.problem import Problem, precision_weights, refused_weights
+from pgsr.problems.precisions import precision_weights, refused_weights
+from pgsr.problems.problem import Problem
 
 
 def is_folded(measurement: Measurement, projection: Method) -> bool:

@@ -8,17 +8,20 @@ import numpy as np
 from pgsr.algorithms.m_h.by_flow import needs_flow, optimum_by_flow, refused_by_flow
 from pgsr.algorithms.m_h.crossing import crosses, optimum_of_crossing, refused_by_crossing
 from pgsr.certificates import Multipliers, certify
-from pgsr.certificates.rounded_reals import missed
+from pgsr.certificates.rounded_reals import is_proved, missed
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.engines.nearest_tree.bounded_trees import MixedTrees
 from pgsr.engines.nearest_tree.bounds import Intervals
+from pgsr.engines.nearest_tree.exchange import LARGEST_SLOPE
+from pgsr.engines.nearest_tree.integers import LARGEST as ALWAYS_SMALL
 from pgsr.engines.nearest_tree.integers import SLACK, WIDEST, optimal_prices, widening
+from pgsr.engines.nearest_tree.settling import are_far_apart, settled
 from pgsr.engines.nearest_tree.size_trees import SizeTrees
+from pgsr.errors import TooLargeError
 from pgsr.methods.gate import Besides, Deadline, GatedMethod, Stopped, Taken, require_possible_totals
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
-from pgsr.problems.tolerances import PROVED_GAP
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,11 @@ class TreeProjection(GatedMethod):
             return refused_by_crossing(problem)
         return refused_by_flow(problem) if needs_flow(problem) else None
 
+    def exceeds(self, problem: Problem) -> str | None:
+        if problem.integer and not needs_flow(problem) and not crosses(problem):
+            return problem.exceeds_beside(1)  # slopes, in which weights meet differences, are looked at once known
+        return problem.exceeds_arithmetic
+
     def bytes_needed(self, problem: Problem) -> int:
         if needs_flow(problem) or crosses(problem):
             return 200 * (problem.n_unknowns + len(problem.sums or ()))
@@ -102,6 +110,7 @@ class TreeProjection(GatedMethod):
         trees, root, below = _priced_trees(problem, total)
         if not problem.integer:
             return _judged_relaxation(problem, trees, root, below, deadline)
+        _require_small_slopes(problem, trees, below)
         solved = deadline.spent
         for x in widening(trees, below, total):
             estimate = None if x is None else Estimate(problem.hierarchy, View.COUNTS, x)
@@ -111,6 +120,23 @@ class TreeProjection(GatedMethod):
                 return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
             deadline.check("no certified optimum")
         return Result(Status.FAILED, f"no certified optimum in windows of {WIDEST:,} counts")
+
+
+def _require_small_slopes(problem: Problem, trees: SizeTrees | MixedTrees, below: Any) -> None:
+    """Raise `TooLargeError` if costs of units near the relaxed answer, added up along a branch, may leave 64 bits.
+
+    A cost is w (2 (x - y) + 1): a large weight needs no small counts, but an answer that is near to them.
+    """
+    tree, y, w = problem.hierarchy, problem.target, problem.w
+    largest = max(int(np.abs(y).max(initial=0)), *(() if problem.totals is None else (problem.root_total,)), 1)
+    if largest * int(w.max()) * tree.n_levels <= ALWAYS_SMALL:
+        return
+    off = np.abs(trees.continuous(below) - y).max(axis=1)
+    if float((w * (2.0 * off + 4.0)).max()) * tree.n_levels > LARGEST_SLOPE:
+        raise TooLargeError(
+            "weights times differences between counts and an answer exceed 2^58; scale the weights down, or hold "
+            "counts of large weight by where"
+        )
 
 
 def _by_flow(problem: Problem, deadline: Deadline) -> Result:
@@ -145,11 +171,15 @@ def _priced_trees(problem: Problem, total: int | None) -> tuple[SizeTrees | Mixe
 def _judged_relaxation(
     problem: Problem, trees: SizeTrees | MixedTrees, root: float, below: Any, deadline: Deadline
 ) -> Result:
-    estimate = Estimate(problem.hierarchy, View.COUNTS, trees.continuous(below))
+    tree, x = problem.hierarchy, trees.continuous(below)
+    prices = trees.consistency_prices(below)[: tree.n_inner]
+    if isinstance(trees, SizeTrees) and tree.n_levels > 1 and are_far_apart(problem.w):
+        x, prices = settled(tree, problem.target, problem.w, x, root)
+    estimate = Estimate(tree, View.COUNTS, x)
     seconds = Seconds(solve=deadline.spent)
-    multipliers = Multipliers(trees.consistency_prices(below)[: problem.hierarchy.n_inner], np.array([root]))
+    multipliers = Multipliers(prices, np.array([root]))
     certificate = certify(problem, estimate, multipliers)
-    if certificate.gap is not None and certificate.gap <= PROVED_GAP:
+    if is_proved(problem, estimate, certificate):
         return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=multipliers)
     reason = missed(problem, estimate, certificate, "TreeProjection()")
     return Result(Status.FAILED, reason, None, certificate, seconds)

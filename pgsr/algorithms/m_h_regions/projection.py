@@ -6,14 +6,13 @@ from typing import ClassVar
 from pgsr.algorithms.m_h_regions.totals_dual import Dual
 from pgsr.certificates import certify
 from pgsr.certificates.fixed_totals import totals_exceeding_arithmetic
-from pgsr.certificates.rounded_reals import missed
+from pgsr.certificates.rounded_reals import is_proved, missed
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
 from pgsr.methods.gate import Deadline, GatedMethod, Taken, require_possible_totals
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
-from pgsr.problems.tolerances import PROVED_GAP
 
 _LOOSEST, _TIGHTEST = 1e-11, 1e-19
 """What the next step of Newton's method may promise, relative to the dual value, when it ends."""
@@ -104,7 +103,7 @@ def _solved_by_dual(problem: Problem, deadline: Deadline) -> Result:
         seconds = Seconds(solve=deadline.spent - begun)
         estimate, multipliers = dual.estimate(point), dual.multipliers(point)
         certificate = certify(relaxed, estimate, multipliers)
-        if certificate.gap is not None and certificate.gap <= PROVED_GAP:
+        if is_proved(relaxed, estimate, certificate):
             break
         # Where weights differ by orders of magnitude a small error of the dual is a large one of the answer.
         tolerance *= 1e-3

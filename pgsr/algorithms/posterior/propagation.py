@@ -46,7 +46,7 @@ import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.noise.measurement import Measurement
-from pgsr.problems.problem import precision_weights
+from pgsr.problems.precisions import precision_weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,7 +108,7 @@ def find_prices(
     price, value, rate = np.empty(0), np.empty(0), np.empty(0)
     begin, half = np.empty(n_inner + 1, np.int64), np.empty(n)
     for r in range(n):
-        half[r] = 0.5 / max(1, w[r])
+        half[r] = 0.5 / w[r] if w[r] > 0 else 0.5
     for s in range(start, stop):
         # Newton's method, or else the exact merging of breakpoints, whose memory is made when it is wanted first.
         settled = settle(

@@ -89,7 +89,7 @@ class SizeTrees:
 
     Attributes:
         y: noisy counts, shape (regions, sizes); a lone region stands below an added one without weight.
-        w, parent, first_child: as in problem and hierarchy.
+        w, parent, first_child: as in problem and hierarchy; w is whole where integers are asked for.
         n_inner: regions with children; they come first.
         n_regions: regions without the added one.
         map: where ranges of sizes run.
@@ -134,7 +134,8 @@ class SizeTrees:
 
         slope, intercept = np.empty((2, self.n_sizes))
         active = np.empty(self.n_sizes, np.int64)
-        fixed = self.w, self.parent, self.first_child, self.n_inner, root, below, slope, intercept, active
+        w = self.w.astype(float)  # of one kind, lest the loops be compiled for whole weights and for real ones
+        fixed = w, self.parent, self.first_child, self.n_inner, root, below, slope, intercept, active
         self._each(lambda span: kernels.find_prices(self.y, *span, *fixed))
         return RootDemand(slope, intercept, int(self.y[0].sum()))
 
@@ -156,7 +157,8 @@ class SizeTrees:
         from pgsr.engines.nearest_tree import kernel as kernels
 
         x = np.empty(self.y.shape)
-        self._each(lambda span: kernels.continuous_point(self.y, *span, self.w, *self._links, below, x))
+        w = self.w.astype(float)
+        self._each(lambda span: kernels.continuous_point(self.y, *span, w, *self._links, below, x))
         return x[-self.n_regions :]
 
     def consistency_prices(self, below: np.ndarray) -> np.ndarray:

@@ -71,7 +71,7 @@ def index_of(tree: Hierarchy, path: Path) -> int:
     except HierarchyError:
         names = [region_id(known) for known in tree.paths]
         near = get_close_matches(region_id(path), names, 1, 0.0)
-        raise ProblemError(f"no region {region_id(path)}; the nearest name is {near[0]}") from None
+        raise ProblemError(f"no region {region_id(path)!r}; the nearest name is {near[0]!r}") from None
 
 
 def _beyond(array: np.ndarray) -> str:
