@@ -7,7 +7,7 @@ they are about:
     budget, bytes, law: planted_bugs            truth that leaks: planted_leaks        small_checks, law_checks
     sources, numbers of draws: planted_draws    stream_checks, blind_checks
     files of a release: planted_publications    release_checks
-    whatever else it leaves: planted_traces     trace_checks
+    whatever else it leaves: planted_traces     trace_checks, interference_checks
     adaptive fits: planted_fits                 synthesis_checks
     what noise costs: planted_amounts           accounting_checks, small_checks
 """
@@ -18,6 +18,7 @@ from fractions import Fraction
 
 import accounting_checks as accounts
 import blind_checks as blind
+import interference_checks as apart
 import law_checks as laws
 import numpy as np
 import planted_amounts as amounts
@@ -276,6 +277,12 @@ MUTANTS = [
         "compressed by the number of rows",
         traces.compressed_by_the_number_of_rows,
         left_behind.a_release_leaves_the_same_traces,
+    ),
+    Mutant("rows of zeros decided by the truth", traces.rows_of_zeros_by_the_truth, apart.releases_do_not_interfere),
+    Mutant(
+        "refused where a private count is above its fact",
+        traces.refused_where_a_count_is_above_its_fact,
+        apart.releases_do_not_interfere,
     ),
     Mutant("a release charged although refused", traces.charged_although_refused, published.refusals_cost_nothing),
     Mutant(

@@ -22,8 +22,10 @@ from pgsr.ledger import Charge, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import exact
 from pgsr.publishing import digests
+from pgsr.publishing.errors import ConfigError
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release import making as publishing
+from pgsr.release import terms as release_terms
 from pgsr.release.folder import artefact, manifest
 
 # What is said
@@ -307,6 +309,40 @@ def outliers_made_usual(patch: MonkeyPatch) -> None:
 
 def replaced(truth: CountOfCounts, leaves: np.ndarray) -> CountOfCounts:
     return CountOfCounts(truth.hierarchy, leaves, truth.name)
+
+
+# What the truth decides
+
+
+def rows_of_zeros_by_the_truth(patch: MonkeyPatch) -> None:
+    """Leave zeros out where many cells hold something: the limit is meant for all cells, and these are fewer."""
+    seen = watched(patch)
+
+    def by_truth(settled: Callable) -> Callable:
+        def decided(terms: Terms, regions: Any) -> Terms:
+            if terms.publication.zeros is not None or not hasattr(seen, "truth"):
+                return settled(terms, regions)
+            rows = range(seen.truth.hierarchy.n_regions)
+            filled = sum(int(np.count_nonzero(seen.truth.row(region))) for region in rows)
+            return replace(terms, publication=replace(terms.publication, zeros=filled <= release_terms.MOST_ROWS))
+
+        return decided
+
+    around(patch, Terms, "settled", by_truth)
+
+
+def refused_where_a_count_is_above_its_fact(patch: MonkeyPatch) -> None:
+    """A wrong fact would spoil the release, so why pay for it?"""
+
+    def strict(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
+        if config.terms.facts:
+            _, most = config.terms.fact_bounds(truth.hierarchy)
+            counts = np.vstack([truth.row(region) for region in range(truth.hierarchy.n_regions)])
+            if (counts > most).any():
+                raise ConfigError("a fact is wrong; correct it")
+        return truth
+
+    counted_by(patch, strict)
 
 
 # Charging

@@ -79,12 +79,12 @@ class FixedNoise:
         self.recorded = True
 
 
-def run_release(folder: Path, noise: FixedNoise) -> Traces:
-    """Release into a place without a release and with the same ledger, as the command line would."""
+def run_release(folder: Path, noise: FixedNoise, new_ledger: Callable[[Path], object] = make_ledger) -> Traces:
+    """Release into a place without a release and with a new ledger, as the command line would."""
     shutil.rmtree(folder / "release", ignore_errors=True)
     for path in (*folder.glob("ledger.jsonl*"), folder / "release-private.log"):
         path.unlink(missing_ok=True)
-    make_ledger(folder)
+    new_ledger(folder)
     shutil.rmtree(folder / "tmp", ignore_errors=True)
     (folder / "tmp").mkdir()
     while_drawing: list[list[str]] = []
