@@ -6,6 +6,7 @@ they are about:
 
     budget, bytes, law: planted_bugs            truth that leaks: planted_leaks        small_checks, law_checks
     sources, numbers of draws: planted_draws    stream_checks, blind_checks
+    levels at once, many sizes: planted_levels  level_checks, stream_checks, release_checks
     files of a release: planted_publications    release_checks
     whatever else it leaves: planted_traces     trace_checks, interference_checks
     adaptive fits: planted_fits                 synthesis_checks
@@ -20,12 +21,14 @@ import accounting_checks as accounts
 import blind_checks as blind
 import interference_checks as apart
 import law_checks as laws
+import level_checks as levels
 import numpy as np
 import planted_amounts as amounts
 import planted_bugs as bugs
 import planted_draws as draws
 import planted_fits as fits
 import planted_leaks as leaks
+import planted_levels as leveled
 import planted_publications as folder
 import planted_traces as traces
 import release_checks as published
@@ -173,6 +176,22 @@ MUTANTS = [
         "the last of many regions exact, sizes per level",
         draws.last_of_many_regions_exact_by_level,
         streams.many_regions_draw_their_own_noise,
+    ),
+    Mutant("blocks of a level without noise", leveled.blocks_after_the_first_exact, levels.every_block_gets_noise),
+    Mutant(
+        "the law of the level above",
+        leveled.law_of_the_level_above,
+        levels.a_nation_in_parts_has_the_law_of_each_level,
+    ),
+    Mutant(
+        "a root of many sizes nearer to the truth",
+        leveled.root_nearer_to_the_truth,
+        streams.noise_is_the_draws_of_its_stream,
+    ),
+    Mutant(
+        "a root of many sizes without negative values",
+        leveled.root_without_negative_values,
+        published.noisy_values_are_published_as_drawn,
     ),
     Mutant("a choice without noise", draws.choice_without_noise, streams.noise_is_the_draws_of_its_stream),
     Mutant("secure streams remembered", draws.streams_remembered, checks.r5_secure_is_secure),

@@ -136,11 +136,15 @@ def fields_are_those_that_may_be_published() -> None:
 
 
 def noisy_values_are_published_as_drawn() -> None:
-    """One vector per region is drawn, with bytes of the operating system, and these vectors are what is published."""
-    with place() as folder, _secure_draws() as drawn:
-        published = pq.read_table(made(folder) / "measurement.parquet")["noisy_count"].to_numpy()
-        assert len(drawn) == N_REGIONS, f"{len(drawn)} vectors are drawn for {N_REGIONS} regions"
-        assert published.tolist() == np.concatenate(drawn).tolist(), "other values are published than were drawn"
+    """One vector per region is drawn, with bytes of the operating system, and these vectors are what is published.
+
+    Of few sizes and of many, so that no rule for many sizes changes a region.
+    """
+    for max_size in ("1", "3", "60", "700"):
+        with place(max_size=max_size) as folder, _secure_draws() as drawn:
+            published = pq.read_table(made(folder) / "measurement.parquet")["noisy_count"].to_numpy()
+            assert len(drawn) == N_REGIONS, f"{len(drawn)} vectors are drawn for {N_REGIONS} regions"
+            assert published.tolist() == np.concatenate(drawn).tolist(), "other values are published than were drawn"
 
 
 def split_views_are_those_of_the_file() -> None:
