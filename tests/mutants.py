@@ -297,6 +297,17 @@ MUTANTS = [
         traces.compressed_by_the_number_of_rows,
         left_behind.a_release_leaves_the_same_traces,
     ),
+    Mutant(
+        "rows between columns of a Parquet file",
+        traces.rows_between_columns,
+        left_behind.a_release_leaves_the_same_traces,
+    ),
+    Mutant(
+        "bytes between columns not looked at",
+        traces.columns_not_looked_between,
+        published.nothing_hides_in_parquet_files,
+    ),
+    Mutant("bytes after pages not looked at", traces.pages_not_looked_at, published.nothing_hides_in_parquet_files),
     Mutant("rows of zeros decided by the truth", traces.rows_of_zeros_by_the_truth, apart.releases_do_not_interfere),
     Mutant(
         "refused where a private count is above its fact",

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+from parquet_footers import hide_between
 from planted_bugs import around
 from planted_publications import Seen, watched
 from pytest import MonkeyPatch  # noqa: PT013
@@ -23,10 +24,11 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import exact
 from pgsr.publishing import digests
 from pgsr.publishing.errors import ConfigError
-from pgsr.release import ReleaseConfig, Terms
+from pgsr.release import ReleaseConfig, Terms, checking
 from pgsr.release import making as publishing
 from pgsr.release import terms as release_terms
-from pgsr.release.folder import artefact, manifest
+from pgsr.release.folder import artefact, manifest, parquet_pages
+from pgsr.release.folder.datapackage import package_text
 
 # What is said
 
@@ -133,7 +135,7 @@ def rows_in_the_hidden_folder_s_name(patch: MonkeyPatch) -> None:
 
 
 def after_writing(patch: MonkeyPatch, do: Callable[[Seen, Path], object]) -> None:
-    """Call `do(seen, folder)` when all files are written; digests are then made anew, so that `check` passes."""
+    """Call `do(seen, folder)` when all files are written; what says their digests is then made anew: `check` passes."""
     seen = watched(patch)
 
     def written(write: Callable) -> Callable:
@@ -142,6 +144,7 @@ def after_writing(patch: MonkeyPatch, do: Callable[[Seen, Path], object]) -> Non
             do(seen, folder)
             path = folder / artefact.MANIFEST
             fields = json.loads(path.read_text())
+            (folder / artefact.PACKAGE).write_text(package_text(folder, fields), encoding="utf-8", newline="")
             found = {name: digests.digest(folder / name) for name in fields["files"]}
             if fields["files"] != found:
                 path.write_text(manifest.written(fields | {"files": found}))
@@ -212,6 +215,22 @@ def compressed_by_the_number_of_rows(patch: MonkeyPatch) -> None:
         pq.write_table(pq.read_table(path), path, compression="none" if seen.log.entities < 100 else "zstd")
 
     after_writing(patch, compressed)
+
+
+def rows_between_columns(patch: MonkeyPatch) -> None:
+    """Hide the number of rows where no reader of Parquet looks; nor does the check, any more."""
+    columns_not_looked_between(patch)
+    after_writing(patch, lambda seen, folder: hide_between(folder / artefact.COUNTS, f"{seen.log.entities:9}".encode()))
+
+
+def columns_not_looked_between(patch: MonkeyPatch) -> None:
+    """A check that reads tables, and nothing but what their readers show."""
+    patch.setattr(checking, "require_plain", lambda path: None)
+
+
+def pages_not_looked_at(patch: MonkeyPatch) -> None:
+    """A check that believes the footer about how long a column is."""
+    patch.setattr(parquet_pages, "_filled_by_pages", lambda *_: True)
 
 
 # What is counted

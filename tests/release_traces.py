@@ -56,7 +56,8 @@ class FixedNoise:
     @contextlib.contextmanager
     def in_place(self, before: Callable[[], object]) -> Iterator[None]:
         """Put these values in the place of all noise; `before()` is called before each vector."""
-        again, add_of = iter(self.drawn), {law: law.add_to for law in LAWS}
+        again = iter(self.drawn)
+        add_of: dict[type[Law], Callable[..., None]] = {law: law.add_to for law in LAWS}
 
         def record(law: Law, values: np.ndarray, stream: ByteStream) -> None:
             del stream

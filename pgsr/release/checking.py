@@ -26,6 +26,7 @@ from pgsr.release.fact_tests import judge_facts
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.columns import percent
 from pgsr.release.folder.datapackage import package_text
+from pgsr.release.folder.parquet_pages import require_plain
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.folder.wide_tables import wide_files, wide_tables
@@ -216,7 +217,7 @@ class ReleaseCheck(FolderCheck):
             if (self.path / name).read_bytes() != data:
                 raise ReleaseError(f"{name} is not what {artefact.COUNTS} is as CSV")
         for name in (artefact.COUNTS, artefact.MEASUREMENT):
-            released_tables.require_plain(self.path / name)
+            require_plain(self.path / name)
         return f"counts of every region and {self._sizes}, the same in all files"
 
     def condition(self, kind: str, sentence: str) -> str:
