@@ -22,12 +22,12 @@ from pgsr import CountOfCounts, Hierarchy, Mechanism, PgsrError
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import exact
-from pgsr.publishing import digests
+from pgsr.publishing import digests, parquet_pages
 from pgsr.publishing.errors import ConfigError
 from pgsr.release import ReleaseConfig, Terms, checking
 from pgsr.release import making as publishing
 from pgsr.release import terms as release_terms
-from pgsr.release.folder import artefact, manifest, parquet_pages
+from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.datapackage import package_text
 
 # What is said

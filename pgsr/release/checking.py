@@ -20,13 +20,13 @@ from pgsr.publishing import digests
 from pgsr.publishing.check_base import FolderCheck, OpenError
 from pgsr.publishing.errors import ReleaseError
 from pgsr.publishing.findings import Report
+from pgsr.publishing.parquet_pages import require_plain
 from pgsr.release import noise_law
 from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.fact_tests import judge_facts
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.columns import percent
 from pgsr.release.folder.datapackage import package_text
-from pgsr.release.folder.parquet_pages import require_plain
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.folder.wide_tables import wide_files, wide_tables
