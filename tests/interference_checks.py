@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from blind_checks import far
 from made_tables import LEAVES, TABLES, write_config, write_tables
 from release_traces import FixedNoise, require_same, run_release
 
@@ -26,10 +28,12 @@ import pgsr.release.folder.released_tables
 import pgsr.release.terms
 import pgsr.tables.group_counts
 import pgsr.tables.long
+from pgsr import Hierarchy, Totals
 from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release import new_key
+from pgsr.release import Kind, Terms, new_key, preflight
+from pgsr.release.publication import Publication
 
 K = 5
 GROUPS = 60
@@ -137,6 +141,22 @@ def releases_do_not_interfere() -> None:
     """Two frames of them all, for `mutants`; `test_assurance_interference` has every frame."""
     for name in ("M_H with facts, in small blocks", "bottom-up of split views with facts"):
         frame_does_not_interfere(FRAMES[name])
+
+
+def memory_is_asked_for_by_public_numbers() -> None:
+    """Whatever the sizes are, a release asks for as much memory: what is refused for lack of it tells nothing of them.
+
+    Of every mechanism and all kinds of totals, without rows of zeros.
+    """
+    tree = Hierarchy.from_paths(LEAVES)
+    for kind, by_level in product(Kind, (False, True)):
+        if by_level and kind.totals_by_level is None:
+            continue
+        for totals in (kind.totals_by_level,) if by_level else kind.totals:
+            sizes = {"max_size": (5, 4, 4)} if by_level else {"max_size": 5}
+            terms = Terms("made", epsilon="1", kind=kind, totals=totals, publication=Publication(zeros=False), **sizes)
+            needed = {preflight.bytes_needed(terms, tree, truth) for truth in far(tree, Totals.REGIONS)}
+            assert len(needed) == 1, f"{kind} with {totals} totals needs {sorted(needed)} bytes, by what the sizes are"
 
 
 def frame_does_not_interfere(frame: Frame) -> int:

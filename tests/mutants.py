@@ -308,6 +308,9 @@ MUTANTS = [
         published.nothing_hides_in_parquet_files,
     ),
     Mutant("bytes after pages not looked at", traces.pages_not_looked_at, published.nothing_hides_in_parquet_files),
+    Mutant(
+        "memory by the filled cells", traces.memory_by_the_filled_cells, apart.memory_is_asked_for_by_public_numbers
+    ),
     Mutant("rows of zeros decided by the truth", traces.rows_of_zeros_by_the_truth, apart.releases_do_not_interfere),
     Mutant(
         "refused where a private count is above its fact",

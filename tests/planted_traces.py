@@ -24,7 +24,7 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import exact
 from pgsr.publishing import digests, parquet_pages
 from pgsr.publishing.errors import ConfigError
-from pgsr.release import ReleaseConfig, Terms, checking
+from pgsr.release import ReleaseConfig, Terms, checking, preflight
 from pgsr.release import making as publishing
 from pgsr.release import terms as release_terms
 from pgsr.release.folder import artefact, manifest
@@ -348,6 +348,21 @@ def rows_of_zeros_by_the_truth(patch: MonkeyPatch) -> None:
         return decided
 
     around(patch, Terms, "settled", by_truth)
+
+
+def memory_by_the_filled_cells(patch: MonkeyPatch) -> None:
+    """Ask for memory by the cells of the truth that are not 0: near the limit a refusal tells how many these are."""
+
+    def by_truth(needed: Callable) -> Callable:
+        def asked(terms: Terms, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
+            if truth is None:
+                return needed(terms, tree)
+            rows = range(tree.n_regions)
+            return needed(terms, tree) + 75 * sum(int(np.count_nonzero(truth.row(region))) for region in rows)
+
+        return asked
+
+    around(patch, preflight, "bytes_needed", by_truth)
 
 
 def refused_where_a_count_is_above_its_fact(patch: MonkeyPatch) -> None:
