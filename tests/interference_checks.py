@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -79,7 +80,7 @@ class Frame:
     """
 
     mechanism: str
-    keys: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, Any] = field(default_factory=dict)
     private: bool = False
     small: bool = False
     signed: bool = False
@@ -153,8 +154,8 @@ def memory_is_asked_for_by_public_numbers() -> None:
         if by_level and kind.totals_by_level is None:
             continue
         for totals in (kind.totals_by_level,) if by_level else kind.totals:
-            sizes = {"max_size": (5, 4, 4)} if by_level else {"max_size": 5}
-            terms = Terms("made", epsilon="1", kind=kind, totals=totals, publication=Publication(zeros=False), **sizes)
+            about: dict[str, Any] = {"max_size": (5, 4, 4) if by_level else 5, "totals": totals, "epsilon": "1"}
+            terms = Terms("made", kind=kind, publication=Publication(zeros=False), **about)
             needed = {preflight.bytes_needed(terms, tree, truth) for truth in far(tree, Totals.REGIONS)}
             assert len(needed) == 1, f"{kind} with {totals} totals needs {sorted(needed)} bytes, by what the sizes are"
 
