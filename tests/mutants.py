@@ -6,8 +6,9 @@ they are about:
 
     budget, bytes, law: planted_bugs            truth that leaks: planted_leaks        small_checks, law_checks
     sources, numbers of draws: planted_draws    stream_checks, blind_checks
+    levels at once, many sizes: planted_levels  level_checks, stream_checks, release_checks
     files of a release: planted_publications    release_checks
-    whatever else it leaves: planted_traces     trace_checks
+    whatever else it leaves: planted_traces     trace_checks, interference_checks
     adaptive fits: planted_fits                 synthesis_checks
     what noise costs: planted_amounts           accounting_checks, small_checks
 """
@@ -18,13 +19,16 @@ from fractions import Fraction
 
 import accounting_checks as accounts
 import blind_checks as blind
+import interference_checks as apart
 import law_checks as laws
+import level_checks as levels
 import numpy as np
 import planted_amounts as amounts
 import planted_bugs as bugs
 import planted_draws as draws
 import planted_fits as fits
 import planted_leaks as leaks
+import planted_levels as leveled
 import planted_publications as folder
 import planted_traces as traces
 import release_checks as published
@@ -173,6 +177,22 @@ MUTANTS = [
         draws.last_of_many_regions_exact_by_level,
         streams.many_regions_draw_their_own_noise,
     ),
+    Mutant("blocks of a level without noise", leveled.blocks_after_the_first_exact, levels.every_block_gets_noise),
+    Mutant(
+        "the law of the level above",
+        leveled.law_of_the_level_above,
+        levels.a_nation_in_parts_has_the_law_of_each_level,
+    ),
+    Mutant(
+        "a root of many sizes nearer to the truth",
+        leveled.root_nearer_to_the_truth,
+        streams.noise_is_the_draws_of_its_stream,
+    ),
+    Mutant(
+        "a root of many sizes without negative values",
+        leveled.root_without_negative_values,
+        published.noisy_values_are_published_as_drawn,
+    ),
     Mutant("a choice without noise", draws.choice_without_noise, streams.noise_is_the_draws_of_its_stream),
     Mutant("secure streams remembered", draws.streams_remembered, checks.r5_secure_is_secure),
     Mutant("secure streams remembered, by two releases", draws.streams_remembered, published.noise_is_secure_and_fresh),
@@ -276,6 +296,26 @@ MUTANTS = [
         "compressed by the number of rows",
         traces.compressed_by_the_number_of_rows,
         left_behind.a_release_leaves_the_same_traces,
+    ),
+    Mutant(
+        "rows between columns of a Parquet file",
+        traces.rows_between_columns,
+        left_behind.a_release_leaves_the_same_traces,
+    ),
+    Mutant(
+        "bytes between columns not looked at",
+        traces.columns_not_looked_between,
+        published.nothing_hides_in_parquet_files,
+    ),
+    Mutant("bytes after pages not looked at", traces.pages_not_looked_at, published.nothing_hides_in_parquet_files),
+    Mutant(
+        "memory by the filled cells", traces.memory_by_the_filled_cells, apart.memory_is_asked_for_by_public_numbers
+    ),
+    Mutant("rows of zeros decided by the truth", traces.rows_of_zeros_by_the_truth, apart.releases_do_not_interfere),
+    Mutant(
+        "refused where a private count is above its fact",
+        traces.refused_where_a_count_is_above_its_fact,
+        apart.releases_do_not_interfere,
     ),
     Mutant("a release charged although refused", traces.charged_although_refused, published.refusals_cost_nothing),
     Mutant(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+from parquet_footers import hide_between
 from planted_bugs import around
 from planted_publications import Seen, watched
 from pytest import MonkeyPatch  # noqa: PT013
@@ -21,10 +22,13 @@ from pgsr import CountOfCounts, Hierarchy, Mechanism, PgsrError
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import exact
-from pgsr.publishing import digests
-from pgsr.release import ReleaseConfig, Terms
+from pgsr.publishing import digests, parquet_pages
+from pgsr.publishing.errors import ConfigError
+from pgsr.release import ReleaseConfig, Terms, checking, preflight
 from pgsr.release import making as publishing
+from pgsr.release import terms as release_terms
 from pgsr.release.folder import artefact, manifest
+from pgsr.release.folder.datapackage import package_text
 
 # What is said
 
@@ -131,7 +135,7 @@ def rows_in_the_hidden_folder_s_name(patch: MonkeyPatch) -> None:
 
 
 def after_writing(patch: MonkeyPatch, do: Callable[[Seen, Path], object]) -> None:
-    """Call `do(seen, folder)` when all files are written; digests are then made anew, so that `check` passes."""
+    """Call `do(seen, folder)` when all files are written; what says their digests is then made anew: `check` passes."""
     seen = watched(patch)
 
     def written(write: Callable) -> Callable:
@@ -140,6 +144,7 @@ def after_writing(patch: MonkeyPatch, do: Callable[[Seen, Path], object]) -> Non
             do(seen, folder)
             path = folder / artefact.MANIFEST
             fields = json.loads(path.read_text())
+            (folder / artefact.PACKAGE).write_text(package_text(folder, fields), encoding="utf-8", newline="")
             found = {name: digests.digest(folder / name) for name in fields["files"]}
             if fields["files"] != found:
                 path.write_text(manifest.written(fields | {"files": found}))
@@ -210,6 +215,22 @@ def compressed_by_the_number_of_rows(patch: MonkeyPatch) -> None:
         pq.write_table(pq.read_table(path), path, compression="none" if seen.log.entities < 100 else "zstd")
 
     after_writing(patch, compressed)
+
+
+def rows_between_columns(patch: MonkeyPatch) -> None:
+    """Hide the number of rows where no reader of Parquet looks; nor does the check, any more."""
+    columns_not_looked_between(patch)
+    after_writing(patch, lambda seen, folder: hide_between(folder / artefact.COUNTS, f"{seen.log.entities:9}".encode()))
+
+
+def columns_not_looked_between(patch: MonkeyPatch) -> None:
+    """A check that reads tables, and nothing but what their readers show."""
+    patch.setattr(checking, "require_plain", lambda path: None)
+
+
+def pages_not_looked_at(patch: MonkeyPatch) -> None:
+    """A check that believes the footer about how long a column is."""
+    patch.setattr(parquet_pages, "_filled_by_pages", lambda *_: True)
 
 
 # What is counted
@@ -307,6 +328,55 @@ def outliers_made_usual(patch: MonkeyPatch) -> None:
 
 def replaced(truth: CountOfCounts, leaves: np.ndarray) -> CountOfCounts:
     return CountOfCounts(truth.hierarchy, leaves, truth.name)
+
+
+# What the truth decides
+
+
+def rows_of_zeros_by_the_truth(patch: MonkeyPatch) -> None:
+    """Leave zeros out where many cells hold something: the limit is meant for all cells, and these are fewer."""
+    seen = watched(patch)
+
+    def by_truth(settled: Callable) -> Callable:
+        def decided(terms: Terms, regions: Any) -> Terms:
+            if terms.publication.zeros is not None or not hasattr(seen, "truth"):
+                return settled(terms, regions)
+            rows = range(seen.truth.hierarchy.n_regions)
+            filled = sum(int(np.count_nonzero(seen.truth.row(region))) for region in rows)
+            return replace(terms, publication=replace(terms.publication, zeros=filled <= release_terms.MOST_ROWS))
+
+        return decided
+
+    around(patch, Terms, "settled", by_truth)
+
+
+def memory_by_the_filled_cells(patch: MonkeyPatch) -> None:
+    """Ask for memory by the cells of the truth that are not 0: near the limit a refusal tells how many these are."""
+
+    def by_truth(needed: Callable) -> Callable:
+        def asked(terms: Terms, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
+            if truth is None:
+                return needed(terms, tree)
+            rows = range(tree.n_regions)
+            return needed(terms, tree) + 75 * sum(int(np.count_nonzero(truth.row(region))) for region in rows)
+
+        return asked
+
+    around(patch, preflight, "bytes_needed", by_truth)
+
+
+def refused_where_a_count_is_above_its_fact(patch: MonkeyPatch) -> None:
+    """A wrong fact would spoil the release, so why pay for it?"""
+
+    def strict(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
+        if config.terms.facts:
+            _, most = config.terms.fact_bounds(truth.hierarchy)
+            counts = np.vstack([truth.row(region) for region in range(truth.hierarchy.n_regions)])
+            if (counts > most).any():
+                raise ConfigError("a fact is wrong; correct it")
+        return truth
+
+    counted_by(patch, strict)
 
 
 # Charging

@@ -9,21 +9,25 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from exact_law import noise_by
+from forging import Target
 from made_tables import TABLES, contents, left, release, write_config, write_tables
+from parquet_footers import HIDING
 
 from pgsr import PgsrError, Secure
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
-from pgsr.release import ReleaseConfig
+from pgsr.release import ReleaseConfig, check
+from pgsr.release.folder import artefact
+from pgsr.release.folder.datapackage import package_text
 
 N_REGIONS = 7
 WIDE = {f"counts_wide_{level}.csv" for level in range(3)}
@@ -136,11 +140,36 @@ def fields_are_those_that_may_be_published() -> None:
 
 
 def noisy_values_are_published_as_drawn() -> None:
-    """One vector per region is drawn, with bytes of the operating system, and these vectors are what is published."""
-    with place() as folder, _secure_draws() as drawn:
-        published = pq.read_table(made(folder) / "measurement.parquet")["noisy_count"].to_numpy()
-        assert len(drawn) == N_REGIONS, f"{len(drawn)} vectors are drawn for {N_REGIONS} regions"
-        assert published.tolist() == np.concatenate(drawn).tolist(), "other values are published than were drawn"
+    """One vector per region is drawn, with bytes of the operating system, and these vectors are what is published.
+
+    Of few sizes and of many, so that no rule for many sizes changes a region.
+    """
+    for max_size in ("1", "3", "60", "700"):
+        with place(max_size=max_size) as folder, _secure_draws() as drawn:
+            published = pq.read_table(made(folder) / "measurement.parquet")["noisy_count"].to_numpy()
+            assert len(drawn) == N_REGIONS, f"{len(drawn)} vectors are drawn for {N_REGIONS} regions"
+            assert published.tolist() == np.concatenate(drawn).tolist(), "other values are published than were drawn"
+
+
+def nothing_hides_in_parquet_files() -> None:
+    """A folder with bytes that no reader shows is refused, wherever they lie and however consistent all else is.
+
+    They lie between two columns or after a column's last page, and digests and descriptions are written anew.
+    """
+    with place() as folder:
+        found, asked = made(folder), ReleaseConfig.read(folder / "release.toml")
+        assert check(found).passed
+        for name, hide, column in product(("counts.parquet", "measurement.parquet"), HIDING, (0, 4, 8)):
+            shutil.copytree(found, folder / "forged")
+            target = Target(folder / "forged", asked)
+            hide(target / name, b"rows of persons", column)
+            assert pq.read_table(target / name).equals(pq.read_table(found / name)), "the forged table is another"
+            target.fix_digests()
+            (target / artefact.PACKAGE).write_text(package_text(target.folder, target.fields))
+            target.fix_digests()
+            wrong = [finding.sentence for finding in check(target.folder).findings if not finding.passed]
+            assert wrong == [f"{name} holds bytes that belong to no column"], f"{hide.__name__} {column}: {wrong}"
+            shutil.rmtree(target.folder)
 
 
 def split_views_are_those_of_the_file() -> None:

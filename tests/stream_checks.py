@@ -40,9 +40,13 @@ def streams_are_asked_for_once() -> None:
 
 
 def noise_is_the_draws_of_its_stream() -> None:
-    """Value by value the exact one plus the law's answer to the next word of the stream, whatever the data are."""
+    """Value by value the exact one plus the law's answer to the next word of the stream, whatever the data are.
+
+    Of few sizes and of many.
+    """
     source = Seeded("words")
-    for leaves in ([[0] * 9, [0] * 9], [[3, 0, 0, 1, 0, 0, 0, 2, 0], [0] * 9], [[900] * 9, [10**6] * 9]):
+    many = [[1, 0, 0, 2] * 10 + [3], [0] * 41], [[0, 1] * 350, [0] * 600 + [9] * 100]
+    for leaves in ([[0] * 9, [0] * 9], [[3, 0, 0, 1, 0, 0, 0, 2, 0], [0] * 9], [[900] * 9, [10**6] * 9], *many):
         truth = CountOfCounts(PAIR, leaves, "words")
         for epsilon in ("3", "1/4"):
             for view, exact in ((View.COUNTS, np.array), (View.CUMULATIVE, cumulative), (View.RANKED, ranked)):

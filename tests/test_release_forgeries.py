@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from forging import LEAVES, Forgery, Target, reordered, rows, unsigned, write_counts
 from made_tables import write_config, write_tables
+from parquet_footers import hide_between, hide_in_column
 
 from pgsr import Geometric, Hierarchy, Seeded
 from pgsr.publishing import digests
@@ -330,6 +331,9 @@ ALONE: dict[str, Forgery] = {
     "the CSV file with blank lines": partial(csv_form, lambda data: data.replace(b"\n", b"\n\n", 3)),
     "the CSV file with a byte order mark": partial(csv_form, lambda data: b"\xef\xbb\xbf" + data),
     "bytes hidden in a Parquet file": hidden_bytes,
+    "bytes between columns of the counts": lambda target: hide_between(target / COUNTS, b"rows of persons", 2),
+    "bytes between columns of the noisy values": lambda target: hide_between(target / NOISY, b"rows of persons"),
+    "bytes after the last page of a column": lambda target: hide_in_column(target / COUNTS, b"rows of persons", 7),
     "a file added": file_added,
     "a file removed": file_removed,
     "a file that is a link": file_linked,

@@ -6,15 +6,16 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from instances import FULL
 from made_tables import TABLES, make_ledger, release, write_config, write_tables
 
-from pgsr import CountOfCounts, Hierarchy
+from pgsr import CountOfCounts, Hierarchy, Totals
 from pgsr.errors import MemoryNeededError
 from pgsr.machine.isolation import run_isolated
 from pgsr.release import Kind, ReleaseConfig, ReleaseError
-from pgsr.release.preflight import peak_bytes
+from pgsr.release.preflight import most_filled, peak_bytes
 
 # States, counties of each, sizes, and how many of the sizes occur.
 SHAPES = [
@@ -54,6 +55,21 @@ def test_the_estimate_is_near_the_true_peak(shape, kind, counted):
     )
     assert 0.75 <= estimate / outcome.peak_bytes <= 1.25
     counted(1, "shapes")
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.drawn(2)
+def test_no_release_has_more_rows_than_its_public_numbers_allow(tmp_path, kind):
+    """Rows of zeros are left out, but for size 0 of each of 7 regions and the largest size of the first one."""
+    write_tables(tmp_path, n_groups=24)
+    config = ReleaseConfig.read(
+        write_config(tmp_path, kind, max_size="30", epsilon='"1/4"', tables=TABLES + "[publication]\nzeros = false\n")
+    )
+    tree, totals = config.tree(), np.array([24, 12, 12, 6, 6, 6, 6])
+    counts = pq.read_table(release(config) / "counts.parquet")["n_groups"].to_numpy()
+    most = most_filled(config.terms, tree, totals)
+    assert np.count_nonzero(counts) <= most == (3 * 24 if config.terms.totals is Totals.ROOT else totals.sum())
+    assert len(counts) <= most + 8
 
 
 def test_an_oversized_request_is_refused_at_once(tmp_path):

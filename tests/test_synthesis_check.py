@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from parquet_footers import HIDING
 from test_synthesis_command import configured, invoke, place
 from typer.testing import CliRunner
 
@@ -229,6 +230,15 @@ def test_tables_have_no_metadata_and_no_other_types(made, name):
     assert "metadata" in failed(signed(made))["tables"]
     (made / name).write_bytes(whole)
     assert not failed(signed(made))
+
+
+@pytest.mark.parametrize("hide", HIDING)
+@pytest.mark.parametrize("name", ["households.parquet", "persons.parquet"])
+def test_tables_hold_no_bytes_that_no_reader_shows(made, name, hide):
+    before = pq.read_table(made / name)
+    hide(made / name, b"the 3rd household is rich", 1)
+    assert pq.read_table(made / name).equals(before)
+    assert "bytes that belong to no column" in failed(signed(made))["tables"]
 
 
 def test_a_model_holds_nothing_more(made):

@@ -1,21 +1,13 @@
 """Everything that a release leaves behind is the same for any data with the same noisy values: not files alone.
 
-Compared are what the command line prints, its exit code, names on the disk while noise is drawn and afterwards, all
-bytes of the folder, permissions, and the ledger; times have to lie within the run. Neighbours are compared, and tables
-of persons that have nothing in common, over the same public groups and regions.
+Neighbours are compared, and tables of persons that have nothing in common, over the same public groups and regions;
+`release_traces` says what is compared, and `interference_checks` compares far more, by every mechanism.
 """
 
 import contextlib
-import io
 import json
-import os
-import re
-import shutil
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,28 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from exact_law import noise_by
-from made_tables import TABLES, make_ledger, release, write_config, write_tables
+from made_tables import TABLES, release, write_config, write_tables
+from release_traces import FixedNoise, require_same, run_release
 
-from pgsr import PgsrError, Secure, cli
+from pgsr import PgsrError, Secure
 from pgsr.data.region_ids import region_id
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig
-
-HIDDEN = re.compile(r"\.release\.[a-z0-9_]{8}")
-"""Name of the folder that is filled before it gets its own; the letters are random."""
-
-
-@dataclass
-class Traces:
-    """The traces that one run of `pgsr release` left behind, times apart."""
-
-    files: dict[str, tuple]
-    code: object
-    while_drawing: list[list[str]]
-    names: list[str]
-    charges: list[tuple]
-    printed: str
 
 
 def a_release_leaves_the_same_traces() -> None:
@@ -57,17 +35,12 @@ def a_release_leaves_the_same_traces() -> None:
             write_tables(folder)
             write_config(folder, mechanism, **keys)
             people = pq.read_table(folder / "entities.parquet")
-            draw, drawn = _recording()
-            first = _run(folder, draw)
+            noise = FixedNoise()
+            first = run_release(folder, noise)
             assert first.files, f"no release: {first.printed}"
             for what, table in list(_others(people))[0 if mechanism == "m_h" else -3 :]:
                 pq.write_table(table, folder / "entities.parquet")
-                again = _run(folder, _replaying(drawn))
-                changed = [name for name in first.files if first.files[name] != again.files.get(name)]
-                assert not changed, f"{changed} tell of {what}: {again.printed}"
-                for field in vars(first):
-                    ours, theirs = getattr(first, field), getattr(again, field)
-                    assert ours == theirs, f"{field} tells of {what}: {ours} and {theirs}"
+                require_same(first, run_release(folder, noise), what)
 
 
 def every_public_size_is_measured() -> None:
@@ -165,61 +138,6 @@ def _others(people: pa.Table) -> Iterator[tuple[str, pa.Table]]:
     yield "how many rows there are", pa.table({"entity": np.arange(n), "group": np.arange(n) % (group.max() + 1)})
 
 
-def _run(folder: Path, draw: Callable[[DoubleGeometric, np.ndarray, ByteStream], None]) -> Traces:
-    """Release into a place without a release and with the same ledger, as the command line would."""
-    shutil.rmtree(folder / "release", ignore_errors=True)
-    for path in (*folder.glob("ledger.jsonl*"), folder / "release-private.log"):
-        path.unlink(missing_ok=True)
-    make_ledger(folder)
-    (folder / "tmp").mkdir(exist_ok=True)
-    while_drawing: list[list[str]] = []
-
-    def watched(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
-        while_drawing.append(_names(folder))
-        draw(law, values, stream)
-
-    start = time.time()
-    with noise_by(watched), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["pgsr", "release", str(folder / "release.toml")])
-        patch.setattr(tempfile, "tempdir", str(folder / "tmp"))
-        with _console() as printed:
-            try:
-                code: object = cli.main()
-            except SystemExit as stop:
-                code = stop.code or 0
-    end = time.time()
-    files = {}
-    for path in sorted((folder / "release").glob("*")):
-        facts = path.stat()
-        assert start - 2 <= facts.st_mtime <= end + 2, f"{path.name} was changed at {facts.st_mtime}, not in this run"
-        files[path.name] = path.read_bytes(), facts.st_mode, _attributes(path)
-    ledger = folder / "ledger.jsonl"
-    lines = ledger.read_text().splitlines() if ledger.exists() else []
-    # When a charge was made, and what follows from that: the hash of its line, which is the ledger's head.
-    charges = [tuple((k, v) for k, v in json.loads(line).items() if k not in ("at", "previous")) for line in lines]
-    said = re.sub(r"(?<=head is now )[0-9a-f]{64}", "HASH", printed[0])
-    return Traces(files, code, while_drawing, _names(folder), charges, said)
-
-
-@contextlib.contextmanager
-def _console() -> Iterator[list[str]]:
-    """Record what Python code and what libraries below it write to both outputs, in one text at the end."""
-    found, text = [], io.StringIO()
-    with tempfile.TemporaryFile() as below:
-        kept = [os.dup(1), os.dup(2)]
-        try:
-            for number in (1, 2):
-                os.dup2(below.fileno(), number)
-            with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
-                yield found
-        finally:
-            for number, descriptor in zip((1, 2), kept, strict=True):
-                os.dup2(descriptor, number)
-                os.close(descriptor)
-        below.seek(0)
-        found.append(text.getvalue() + below.read().decode(errors="replace"))
-
-
 @contextlib.contextmanager
 def _secure_scales() -> Iterator[list[Fraction]]:
     """Record the scale of every vector that gets noise from `Secure`; the check of a release draws other noise."""
@@ -239,41 +157,3 @@ def _secure_scales() -> Iterator[list[Fraction]]:
     with noise_by(record), pytest.MonkeyPatch.context() as patch:
         patch.setattr(Secure, "stream", noted)
         yield scales
-
-
-def _recording() -> tuple[Callable[[DoubleGeometric, np.ndarray, ByteStream], None], list[np.ndarray]]:
-    """Fixed bits in place of fresh ones, so that the checks give the same answer in every run."""
-    drawn: list[np.ndarray] = []
-    add_to = DoubleGeometric.add_to
-
-    def record(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
-        del stream
-        add_to(law, values, ByteStream(len(drawn).to_bytes(32, "big")))
-        drawn.append(values.copy())
-
-    return record, drawn
-
-
-def _replaying(drawn: list[np.ndarray]) -> Callable[[DoubleGeometric, np.ndarray, ByteStream], None]:
-    again = iter(drawn)
-
-    def replay(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
-        del law, stream
-        noisy = next(again, None)
-        if noisy is None or noisy.shape != values.shape:
-            raise OSError("other values get noise than for other data")
-        values[:] = noisy
-
-    return replay
-
-
-def _names(folder: Path) -> list[str]:
-    """List the names of everything in the folder, random letters taken out."""
-    paths = (path.relative_to(folder) for path in folder.rglob("*"))
-    return sorted("/".join("hidden" if HIDDEN.fullmatch(part) else part for part in path.parts) for path in paths)
-
-
-def _attributes(path: Path) -> tuple:
-    if not hasattr(os, "listxattr"):
-        return ()
-    return tuple((name, os.getxattr(path, name)) for name in sorted(os.listxattr(path)))

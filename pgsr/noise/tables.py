@@ -9,7 +9,8 @@ from pgsr.data.views import View
 from pgsr.privacy.laws import Law
 from pgsr.privacy.random import Source, StreamId
 
-_BLOCK = 1 << 22
+BLOCK_CELLS = 1 << 22
+"""The number of cells of a level that get their noise at a time."""
 
 
 def noisy_tables(
@@ -40,10 +41,10 @@ def noisy_tables(
         stream = source.stream(StreamId(name, view.value, level, tree.paths[0]))
         found = np.empty(table.size, table.dtype)
         exact = table if view is View.COUNTS else np.cumsum(table, axis=1, dtype=table.dtype)
-        for start in range(0, table.size, _BLOCK):
-            block = exact.reshape(-1)[start : start + _BLOCK].astype(np.int64)
+        for start in range(0, table.size, BLOCK_CELLS):
+            block = exact.reshape(-1)[start : start + BLOCK_CELLS].astype(np.int64)
             laws[level].add_to(block, stream)
-            found[start : start + _BLOCK] = _narrow(block, table.dtype)
+            found[start : start + BLOCK_CELLS] = _narrow(block, table.dtype)
         noisy.append(found.reshape(table.shape))
     return tuple(noisy)
 

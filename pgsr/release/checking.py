@@ -20,6 +20,7 @@ from pgsr.publishing import digests
 from pgsr.publishing.check_base import FolderCheck, OpenError
 from pgsr.publishing.errors import ReleaseError
 from pgsr.publishing.findings import Report
+from pgsr.publishing.parquet_pages import require_plain
 from pgsr.release import noise_law
 from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.fact_tests import judge_facts
@@ -216,7 +217,7 @@ class ReleaseCheck(FolderCheck):
             if (self.path / name).read_bytes() != data:
                 raise ReleaseError(f"{name} is not what {artefact.COUNTS} is as CSV")
         for name in (artefact.COUNTS, artefact.MEASUREMENT):
-            released_tables.require_plain(self.path / name)
+            require_plain(self.path / name)
         return f"counts of every region and {self._sizes}, the same in all files"
 
     def condition(self, kind: str, sentence: str) -> str:

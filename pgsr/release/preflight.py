@@ -10,8 +10,7 @@ from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import MemoryNeededError
 from pgsr.machine import memory
-from pgsr.machine.blocks import row_blocks
-from pgsr.noise.measurement import measured_regions
+from pgsr.noise.measurement import Totals, measured_regions
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.publishing.errors import ReleaseError
 from pgsr.release.kinds import Construction, Kind, Measured
@@ -31,7 +30,7 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, interval
     Args:
         kind: of the mechanism.
         n_regions, n_sizes: the shape, padded regions included.
-        n_filled: cells that are not 0 in the truth, or all that have a row.
+        n_filled: cells that have a row.
         intervals: whether the table has columns of intervals, and so a row for nearly every cell.
 
     Shown by `tests/test_release_preflight.py::test_the_estimate_is_near_the_true_peak`.
@@ -53,7 +52,7 @@ def level_peak_bytes(kind: Kind, n_regions: int, n_cells: int, n_filled: int, in
         kind: of the mechanism.
         n_regions: of all levels.
         n_cells: of all levels.
-        n_filled: cells that are not 0 in the truth, or all that have a row.
+        n_filled: cells that have a row.
         intervals: whether the table has columns of intervals, and so a row for nearly every cell.
 
     Fitted to measured peaks, as shown by `tests/test_release_by_level.py::test_the_estimate_is_near_the_true_peak`.
@@ -71,6 +70,31 @@ def rank_bytes(n_ranks: int) -> int:
     return 150 * min(n_ranks, 3 << 19) + 55 * n_ranks
 
 
+def most_filled(terms: Terms, tree: Hierarchy, totals: np.ndarray) -> int:
+    """Bound the cells of the released counts that are not 0, or have a row all the same, by public numbers alone.
+
+    A region of G groups has at most G sizes of which it has some; all cells, where rows of zeros are kept, or where no
+    number of groups is public.
+
+    Args:
+        terms, tree: of the release.
+        totals: numbers of groups of all regions; those that are not public are not looked at.
+
+    Example:
+        >>> from pgsr.release.publication import Publication
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> terms = Terms("demo", 9, "1", "kuo", publication=Publication(zeros=False))
+        >>> most_filled(terms, tree, np.array([15, 12, 3]))  # of 3 x 10
+        23
+    """
+    if terms.totals is Totals.NOISY or terms.settled(tree.regions_per_level).publication.zeros:
+        return terms.n_cells(tree)
+    n_sizes = np.array(terms.excesses(tree.n_levels)) + 1
+    if terms.totals is Totals.REGIONS:
+        return int(np.minimum(totals, n_sizes[tree.level_of]).sum())
+    return int(np.minimum(totals[0], n_sizes * np.array(tree.regions_per_level)).sum())
+
+
 def n_ranks(terms: Terms, truth: CountOfCounts) -> int:
     """Count the ranks that a release with split views measures, at most."""
     if terms.view is not Measured.SPLIT:
@@ -81,10 +105,11 @@ def n_ranks(terms: Terms, truth: CountOfCounts) -> int:
 
 
 def bytes_needed(terms: Terms, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
-    """Estimate the most bytes of a release under these terms; without the truth, of one without groups."""
-    filled = 0 if truth is None else _filled(truth)
-    if terms.settled(tree.regions_per_level).publication.zeros:
-        filled = terms.n_cells(tree)
+    """Estimate the most bytes of a release under these terms; without the truth, of one without groups.
+
+    Of the truth numbers of groups alone are looked at, so that what is refused does not hang on private sizes.
+    """
+    filled = 0 if truth is None else most_filled(terms, tree, truth.totals)
     if terms.max_sizes is not None and len(set(terms.max_sizes)) > 1:
         cells, gate = terms.n_cells(tree), 0
         if terms.kind in (Kind.M_H, Kind.M_C_DP):  # the method asks for this much before it begins
@@ -158,7 +183,7 @@ def require_room(folder: Path, terms: Terms, tree: Hierarchy, truth: CountOfCoun
     except MemoryNeededError:
         if truth is None:
             raise
-        # How much the rows need is private, so no number is told.
+        # Where numbers of groups are noisy, how many ranks there will be is private: no number is told.
         raise MemoryNeededError(
             f"{what} needs more memory than is free now that the tables are read; free some, or lower max_size; "
             "nothing was charged"
@@ -170,15 +195,6 @@ def require_room(folder: Path, terms: Terms, tree: Hierarchy, truth: CountOfCoun
             f"the release may need {needed / 2**30:,.2f} GiB of disk, and {free / 2**30:,.2f} GiB are free in "
             f"{str(folder.parent)!r}; make room; nothing was charged"
         )
-
-
-def _filled(truth: CountOfCounts) -> int:
-    """Count the cells that are not 0, in blocks: the truth may be sparse and too large to be held densely."""
-    tree, found = truth.hierarchy, 0
-    for level, k in enumerate(truth.max_sizes):
-        blocks = row_blocks(tree.level(level), k + 1)
-        found += sum(int(np.count_nonzero(truth.rows(rows.start, rows.stop))) for rows in blocks)
-    return found
 
 
 def _reach(law: Law) -> int:

@@ -14,6 +14,7 @@ from pgsr.privacy.accounting.zcdp import Conversion
 from pgsr.privacy.neighbours import Unit
 from pgsr.publishing.check_base import FolderCheck, SkippedError
 from pgsr.publishing.findings import Report
+from pgsr.publishing.parquet_pages import require_plain
 from pgsr.synthesis import archive, marginal_fields, whole_marginals
 from pgsr.synthesis import folder as files
 from pgsr.synthesis.adaptive import Distribution, replay
@@ -184,6 +185,7 @@ class _SynthesisCheck(FolderCheck):
         levels = [] if fields["sizes_from"] is None else _levels(columns)
         for name, schema in zip((files.HOUSEHOLDS, files.PERSONS), files.schemas(domain, len(levels)), strict=True):
             files.require_schema(self.path / name, schema)
+            require_plain(self.path / name)
         homes, people = (pd.read_parquet(self.path / name) for name in (files.HOUSEHOLDS, files.PERSONS))
         if len(homes) != fields["sampled"] or homes["household"].tolist() != list(range(len(homes))):
             raise SynthesisError(f"{files.HOUSEHOLDS} does not hold the households 0 to {fields['sampled'] - 1:,}")

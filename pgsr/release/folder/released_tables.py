@@ -158,41 +158,6 @@ def csv_bytes(table: pa.Table, bom: bool = False) -> bytes:
     return text.getvalue()
 
 
-def require_plain(path: Path) -> None:
-    """Raise `ReleaseError` if a Parquet file holds bytes of no column, or statistics that are not those of its values.
-
-    Other readers skip rows by these statistics, and nobody would see what lies between the columns.
-    """
-    with pq.ParquetFile(path) as file:
-        about = file.metadata
-        end = 4  # after the magic number
-        for group in range(about.num_row_groups):
-            row_group = about.row_group(group)
-            values = file.read_row_group(group)
-            for place in range(row_group.num_columns):
-                column = row_group.column(place)
-                start = column.dictionary_page_offset or column.data_page_offset
-                if start != end:
-                    raise ReleaseError(f"{path.name} holds bytes that belong to no column")
-                end = start + column.total_compressed_size
-                if column.is_stats_set and not _true_statistics(column.statistics, values.column(place)):
-                    raise ReleaseError(f"{path.name} has statistics that are not those of its values")
-        with path.open("rb") as raw:
-            raw.seek(-8, io.SEEK_END)
-            footer = int.from_bytes(raw.read(4), "little")
-            if raw.tell() + 4 - 8 - footer != end:
-                raise ReleaseError(f"{path.name} holds bytes that belong to no column")
-
-
-def _true_statistics(said: pq.Statistics, values: pa.ChunkedArray) -> bool:
-    if said.has_null_count and said.null_count != values.null_count:
-        return False
-    if not said.has_min_max:
-        return True
-    found = pc.call_function("min_max", [values]).as_py()
-    return (said.min, said.max) == (found["min"], found["max"])
-
-
 def write_measurement(path: Path, measurement: Measurement, terms: Terms, facts: Mapping[str, str]) -> None:
     """Write the noisy values of every measured region: of every size 0..K, or of every rank where sizes are ranked."""
     rows = _Rows(measurement.hierarchy, measurement.totals, terms, facts)
