@@ -127,9 +127,9 @@ MIXED = [
 
 @pytest.mark.parametrize("method", MIXED, ids=repr)
 def test_an_integer_beside_a_real_number_is_solved(method):
-    """Minimise c x + d z, x + z >= b, z whole, against all z; HiGHS 1.14 answered 15 to the first one, where 9 is right.
+    """Minimise c x + d z, x + z >= b, z whole, against all z. Objectives are whole, as those of our integer programs.
 
-    Objectives are whole, as those of our integer programs are.
+    The first one's optimum is 9, and HiGHS 1.14 answered 15.
     """
     missing = method.unavailable()
     if missing is not None:
