@@ -256,7 +256,7 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
         if own > certificate.objective * (1 + ACCEPTED_GAP) + ACCEPTED_GAP:  # pyright: ignore[reportOptionalOperand]
             reason = f"{solver} gives a bound above its own answer"
             return Result(Status.FAILED, reason, None, certificate, refused=estimate)
-        certificate = certificate.with_bound(min(own, certificate.objective), f"{solver}'s word")  # pyright: ignore
+        certificate = certificate.with_bound(min(own, certificate.objective), f"{solver}'s word", True)  # pyright: ignore
     if not proved:
         return Result(Status.FEASIBLE, f"{solver} reached {limit}", estimate, certificate)
     if certificate.gap is None or certificate.gap > 0:

@@ -88,7 +88,7 @@ class WithoutZeroSizes:
             bound = found.bound + self.constant
             if isinstance(bound, float):
                 bound = math.nextafter(bound, -math.inf)
-            certificate = certificate.with_bound(bound, found.bound_by)
+            certificate = certificate.with_bound(bound, found.bound_by, found.claimed)
         return replace(result, answer=answer, certificate=certificate, multipliers=None, refused=None, problem=None)
 
     @property

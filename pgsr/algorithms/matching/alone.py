@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,6 +32,8 @@ class BottomUp:
 
     Source: Kuo et al. 2018, slides.
     """
+
+    leaves_alone: ClassVar[bool] = True
 
     fit: IsotonicFit = field(default_factory=IsotonicFit)
 
