@@ -21,7 +21,8 @@ from pgsr.experiments.benchmarks import compare as comparing
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size
 from pgsr.experiments.benchmarks.variant_figure import FAMILIES, family, figure
 from pgsr.experiments.benchmarks.variants import KEYS, VARIANTS, Noisy, chosen
-from pgsr.methods.method import Seconds
+from pgsr.methods.method import PostProcess, Seconds
+from pgsr.privacy.laws.per_level import GeometricNoise
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 9, 4, 1], [0, 8, 5, 2]], "tiny")
@@ -66,8 +67,10 @@ def test_every_release_spends_exactly_the_total_on_what_it_reads(epsilon: Fracti
     """
     for label, noisy, post in VARIANTS[-1].arms(Noisy(DEEP, epsilon, "spent", sizes), False):
         assert isinstance(noisy, Measurement)
-        assert sum(level.epsilon for level in noisy.noise if level is not None) == epsilon, label
-        shares = [Fraction(0) if level is None else level.epsilon / epsilon for level in noisy.noise]
+        assert isinstance(post, PostProcess)
+        spent = [level.epsilon if isinstance(level, GeometricNoise) else Fraction(0) for level in noisy.noise]
+        assert sum(spent) == epsilon, label
+        shares = [own / epsilon for own in spent]
         said = "1/3 each" if set(shares) == {Fraction(1, 3)} else ", ".join(map(str, shares))
         assert label.endswith(f"  {said}"), label
         before = post.apply(noisy)
@@ -97,10 +100,10 @@ def elsewhere(noisy: Measurement, level: int) -> Measurement:
         values[level][:] = noisy.region_totals[here][:, None]
     else:
         for region in range(here.start, here.stop):
-            ranks = noisy.view_of(region) is View.RANKED
-            values[region][:] = 0 if ranks else int(noisy.region_totals[region])
-            if isinstance(noisy.view_of(region), Split):
-                values[region][noisy.view_of(region).n_columns :] = noisy.view_of(region).threshold
+            view = noisy.view_of(region)
+            values[region][:] = 0 if view is View.RANKED else int(noisy.region_totals[region])
+            if isinstance(view, Split):
+                values[region][view.n_columns :] = view.threshold
     return replace(noisy, values=tuple(values) if isinstance(values, list) else values)
 
 

@@ -11,9 +11,9 @@ from pgsr.certificates import Certificate
 from pgsr.methods.method import PROVED
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-SOLVED = TreeProjection().solve(Problem.of([[1, 9], [0, 5], [-1, 4]], TREE, groups=10))
-KNOWN = SOLVED.certificate
-assert KNOWN is not None
+SOLVED = TreeProjection().solve(Problem.of(np.array([[1, 9], [0, 5], [-1, 4]]), TREE, groups=10))
+assert SOLVED.certificate is not None
+KNOWN, BOUND = SOLVED.certificate, 2
 
 
 @pytest.mark.parametrize("status", [Status.FEASIBLE, Status.RELAXED])
@@ -29,10 +29,10 @@ def test_an_answer_that_its_certificate_proves_is_optimal(status, reason):
 @pytest.mark.parametrize(
     "certificate",
     [
-        replace(KNOWN, bound=KNOWN.bound - 1),
+        replace(KNOWN, bound=BOUND - 1),
         replace(KNOWN, bound=None),
         replace(KNOWN, violations={"consistency": 1}),
-        KNOWN.with_bound(KNOWN.bound, "somebody's word", claimed=True),
+        KNOWN.with_bound(BOUND, "somebody's word", claimed=True),
         Certificate("release", None, None, "", {}),
     ],
     ids=["gap", "no bound", "violated", "claimed", "no objective"],
