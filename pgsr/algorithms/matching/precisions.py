@@ -40,7 +40,7 @@ class Precisions(ABC):
         """Compute the precision of one run as a fraction."""
 
     def given(self, runs: np.ndarray) -> "GivenPrecisions":
-        """Compute those of some runs, in this order, to be kept by themselves."""
+        """Compute the precisions of some runs, in this order, to be kept by themselves."""
         return GivenPrecisions.of([self.exact(run) for run in runs.tolist()])
 
 
@@ -120,7 +120,7 @@ class MatchedPrecisions:
         return max(self.above.error, self.below.error)
 
     def exact(self, pair: int) -> tuple[Fraction, Fraction]:
-        """Compute those of one pair as fractions."""
+        """Compute the precisions of one pair as fractions."""
         below = Fraction(0) if self.silent[pair] else self.below.exact(int(self.bottom[pair]))
         return self.above.exact(int(self.top[pair])), below
 
