@@ -97,7 +97,7 @@ def solver_info(method: Method, package: str, licence: str, limit: str, through:
         through: another package that calls the solver, "" if none.
     """
     missing = [name for name in filter(None, (through, package)) if not _version(name)]
-    requirement = {"highspy": "'highspy!=1.15.*'", "coptpy": copt_.REQUIREMENT}
+    requirement = {"highspy": "'highspy>=1.16'", "coptpy": copt_.REQUIREMENT}
     remedy = "pip install " + " ".join(requirement.get(name, name) for name in missing) if missing else ""
     found = "" if missing else _version(package)
     return SolverInfo(method, _solves(method), package, found, licence, limit, remedy, through)

@@ -46,7 +46,7 @@ SOLVERS: Mapping[str, _Known] = {
     "CLARABEL": _Known(_BOTH, "clarabel", "time_limit", ("tol_gap_abs", "tol_gap_rel", "tol_feas")),
     "HIGHS": _Known(
         _BOTH | {Kind.MILP},
-        "'highspy!=1.15.*'",
+        "'highspy>=1.16'",
         "time_limit",
         ("primal_feasibility_tolerance", "dual_feasibility_tolerance"),
         "mip_rel_gap",

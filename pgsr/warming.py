@@ -12,6 +12,7 @@ from pgsr.bounds import lower_bound
 from pgsr.machine.compilation import compilation
 from pgsr.methods import toys
 from pgsr.methods.catalogue import Use
+from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, PostProcess
 from pgsr.privacy.laws.discrete_gaussian import WIDEST_TABLE, DiscreteGaussian
 from pgsr.privacy.random import Seeded, StreamId
@@ -50,6 +51,7 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
         yield _timed("lower bounds", lambda: lower_bound([1, 1], 1))
         yield _timed("sizes per level", solve_levels)
         yield _timed("flows of many units", _send_many_units)
+        yield _timed("cycles of cumulative counts", _close_cycles)
         yield _timed("CSV files", _read_a_table)
         yield _timed("answers of synthesis", _answer_queries)
         yield _timed("samples of synthesis", _sample_members)
@@ -129,6 +131,23 @@ def _send_many_units() -> None:
     none, supply = np.zeros(n - 1, int), np.append(np.zeros(n - 1, int), 100)
     path = Network.of(np.arange(1, n), np.arange(n - 1), none, none + 1, none, n, supply)
     cheapest_flow(path, start=np.zeros(n))
+
+
+def _close_cycles() -> None:
+    """Find the cheapest integers of a toy's cumulative counts by cycles, which good integers have no need of."""
+    from pgsr.algorithms.m_c import cycles
+    from pgsr.algorithms.m_c.dual import SquaresDual
+    from pgsr.data.hierarchy import Hierarchy
+    from pgsr.data.views import View
+    from pgsr.noise.measurement import Measurement, Totals
+    from pgsr.privacy.laws.per_level import GeometricNoise
+    from pgsr.problems.problem import Problem
+
+    tree, values = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), np.array([[4, 9], [1, 2], [5, 7]])
+    noise = (GeometricNoise(Fraction(1)),) * 2
+    noisy = Measurement(tree, View.CUMULATIVE, values, 1, noise, Totals.REGIONS, values[:, -1], False)
+    dual = SquaresDual(Problem.m_c(noisy).relaxed())
+    cycles.cheapest(dual, values[1:], np.zeros((1, dual.n)), Deadline())
 
 
 def _read_a_table() -> None:

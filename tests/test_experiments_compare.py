@@ -3,15 +3,17 @@
 import io
 import re
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from pgsr import CountOfCounts, Hierarchy, Result, Status
+from pgsr import CountOfCounts, Hierarchy, Measurement, Result, Split, Status, View
 from pgsr.comparison.row import Row
 from pgsr.errors import ArgumentError
 from pgsr.experiments.__main__ import app
@@ -19,10 +21,16 @@ from pgsr.experiments.benchmarks import compare as comparing
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size
 from pgsr.experiments.benchmarks.variant_figure import FAMILIES, family, figure
 from pgsr.experiments.benchmarks.variants import KEYS, VARIANTS, Noisy, chosen
-from pgsr.methods.method import Seconds
+from pgsr.methods.method import PostProcess, Seconds
+from pgsr.privacy.laws.per_level import GeometricNoise
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 9, 4, 1], [0, 8, 5, 2]], "tiny")
+DEEP = CountOfCounts(
+    Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y")]),
+    [[0, 9, 4, 1, 0, 2, 1], [0, 8, 5, 2, 3, 0, 0], [2, 1, 7, 4, 4, 0, 0], [0, 30, 9, 5, 1, 1, 2]],
+    "three levels",
+)
 
 
 SOLVERS_ALONE = ("M_H with every region's total and number of entities", "M_c L1: ", "M_H^r with sizes per level")
@@ -48,6 +56,55 @@ def test_every_variant_has_a_method_of_pgsr_first(variant, nation: bool) -> None
     few = ("releases", "isotonic", "by_level")
     if not nation and variant.key not in few and "cost tables" not in variant.words:
         assert {"CVXPY", "Gurobi", "OR-tools"} <= {family(label) for label, *_ in arms}
+
+
+@pytest.mark.parametrize("sizes", [None, (6, 3, 1)])
+@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 10)])
+def test_every_release_spends_exactly_the_total_on_what_it_reads(epsilon: Fraction, sizes) -> None:
+    """Shares of all measured levels add up to epsilon, and the answer changes with the values of every one of them.
+
+    Of split views by the root, thresholds come from the noisy root, which so is read before the post-process.
+    """
+    for label, noisy, post in VARIANTS[-1].arms(Noisy(DEEP, epsilon, "spent", sizes), False):
+        assert isinstance(noisy, Measurement)
+        assert isinstance(post, PostProcess)
+        spent = [level.epsilon if isinstance(level, GeometricNoise) else Fraction(0) for level in noisy.noise]
+        assert sum(spent) == epsilon, label
+        shares = [own / epsilon for own in spent]
+        said = "1/3 each" if set(shares) == {Fraction(1, 3)} else ", ".join(map(str, shares))
+        assert label.endswith(f"  {said}"), label
+        before = post.apply(noisy)
+        if before.answer is None:
+            assert before.status is Status.TOO_LARGE, before
+            continue
+        for level, own in enumerate(noisy.noise):
+            if own is None or (level == 0 and any(isinstance(view, Split) for view in as_tuple(noisy.view))):
+                continue
+            after = post.apply(elsewhere(noisy, level))
+            assert any(not np.array_equal(a, b) for a, b in zip(cells(before), cells(after), strict=True)), label
+
+
+def as_tuple(view: object) -> tuple:
+    return view if isinstance(view, tuple) else (view,)
+
+
+def cells(result: Result) -> list[np.ndarray]:
+    return [np.asarray(table) for table in result.estimate.tables]
+
+
+def elsewhere(noisy: Measurement, level: int) -> Measurement:
+    """The same measurement with all groups of the level's regions at the smallest size, and none anywhere else."""
+    here = noisy.hierarchy.level(level)
+    values = [np.array(row) for row in noisy.values] if isinstance(noisy.values, tuple) else np.array(noisy.values)
+    if isinstance(values, list) and len(values) == noisy.hierarchy.n_levels:  # a table per level
+        values[level][:] = noisy.region_totals[here][:, None]
+    else:
+        for region in range(here.start, here.stop):
+            view = noisy.view_of(region)
+            values[region][:] = 0 if view is View.RANKED else int(noisy.region_totals[region])
+            if isinstance(view, Split):
+                values[region][view.n_columns :] = view.threshold
+    return replace(noisy, values=tuple(values) if isinstance(values, list) else values)
 
 
 def test_a_problem_narrows_and_an_unknown_one_is_a_sentence() -> None:

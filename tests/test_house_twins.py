@@ -98,6 +98,9 @@ TWINS = {
             "test_m_c_integers::test_no_run_is_worth_an_exchange_after_all",
         ),
     },
+    "algorithms.m_c.cycles_kernel": {
+        "cancel": ("branch and bound", "test_m_c_integers::test_flows_against_branch_and_bound"),
+    },
     "algorithms.m_c.folded_kernel": {
         "fit": ("the min-max formula", "test_m_c_folded::test_value_and_gradient_are_those_of_the_definition"),
         "product": ("differences of gradients", "test_m_c_folded::test_products_are_differences_of_gradients"),

@@ -13,8 +13,8 @@ from test_m_c_projection import random_problem as random_relaxed
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, View, certify
 from pgsr.algorithms import CumulativeIntegers
+from pgsr.algorithms.m_c import cycles, tree_kernel
 from pgsr.algorithms.m_c import integers_kernel as kernels
-from pgsr.algorithms.m_c import tree_kernel
 from pgsr.algorithms.m_c.arrays import Blocks, Leaves, Tails, Tree, Wishes
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual
@@ -224,6 +224,59 @@ def test_answers_are_feasible_and_not_below_the_bound(totals):
         assert certificate.bound <= certificate.objective
         assert (result.status is Status.OPTIMAL) == (certificate.bound == certificate.objective)
         assert result.certificate == certificate
+
+
+@pytest.mark.parametrize("epsilon", ["1", "1/10"])
+@pytest.mark.parametrize("totals", ["root", "regions"])
+def test_leaves_right_below_a_root_are_closed(epsilon, totals):
+    """33 regions of two levels, 31 sizes: a flow, whose optimum prices prove; other integers stop above their bound."""
+    rng = np.random.default_rng(0)
+    tree = Hierarchy.from_paths([("US", f"C{i}") for i in range(32)])
+    for seed in range(scale(13, 200)):
+        truth = CountOfCounts(tree, rng.poisson(6 * np.exp(-np.arange(31) / 10), (32, 31)))
+        problem = Problem.m_c(Geometric(View.CUMULATIVE, epsilon).measure(truth, Seeded(f"{seed}")), totals=totals)
+        result = CumulativeIntegers().solve(problem)
+        assert result.status is Status.OPTIMAL, result
+        assert certify(problem, result.estimate, result.multipliers).optimal
+
+
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize("bounded", [False, True])
+@pytest.mark.parametrize("totals", TOTALS)
+def test_flows_against_branch_and_bound(totals, bounded):
+    """Two levels, or three with a middle that was not measured, weights and bounds of cells: always the optimum."""
+    rng = np.random.default_rng(514)
+    two = Hierarchy.from_paths([("US", f"C{i}") for i in range(4)])
+    three = Hierarchy.from_paths([("US", f"S{i // 2}", f"C{i}") for i in range(4)])
+    for i in range(scale(24, 400)):
+        tree = (two, three)[i % 2]
+        truth = random_truth(rng, tree, max_size=int(rng.integers(1, 5)), max_count=4, name="tiny")
+        noisy = Geometric(View.CUMULATIVE, str(rng.choice(["1", "1/4"]))).measure(
+            truth, Seeded(str(rng.integers(10**9)))
+        )
+        weights = rng.integers(1, 6, tree.n_regions)
+        weights[1 : tree.n_inner] = 0
+        weights[0] *= int(rng.random() < 0.8)
+        problem = replace(Problem.m_c(noisy, totals=totals or "root"), weights=weights)
+        problem = problem if totals else replace(problem, totals=None)
+        problem = with_bounds(rng, problem) if bounded else problem
+        if problem.contradiction is not None:
+            continue
+        result, best = CumulativeIntegers().solve(problem), Scipy().solve(problem)
+        assert result.status is Status.OPTIMAL, result
+        assert result.certificate.bound_by == "Lagrangian bound"
+        assert result.certificate.objective == best.certificate.objective
+
+
+def test_a_spent_time_limit_leaves_flows_as_they_are():
+    rng = np.random.default_rng(0)
+    tree = Hierarchy.from_paths([("US", f"C{i}") for i in range(32)])
+    truth = CountOfCounts(tree, rng.poisson(6, (32, 31)))
+    dual = SquaresDual(Problem.m_c(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("late"))).relaxed())
+    leaves = np.cumsum(truth.counts[tree.leaves], axis=1)
+    assert cycles.cheapest(dual, leaves, np.zeros((1, dual.n)), Deadline(1e-9)) is None
+    found = cycles.cheapest(dual, leaves, np.zeros((1, dual.n)), Deadline())
+    assert found is not None, "from the truth, far from the optimum"
 
 
 @pytest.mark.drawn(1)

@@ -14,6 +14,7 @@ from pgsr.algorithms.groups import Groups
 from pgsr.algorithms.matching.alone import level_alone, precision_of
 from pgsr.algorithms.matching.kernel import match_runs
 from pgsr.algorithms.matching.merging import merged
+from pgsr.algorithms.matching.precisions import GivenPrecisions
 from pgsr.algorithms.matching.runs import Runs
 from pgsr.data.views import ranked
 from pgsr.privacy.laws.per_level import GeometricNoise
@@ -149,15 +150,18 @@ def test_worked_example_e8():
     root, leaves = Matching().alone(measurement)
     state = merged(root, leaves, tree, 1, 6)
     assert [state.region(child).size.tolist() for child in (0, 1)] == [[1, 2], [1, 2, 6]]
-    assert [np.round(1 / state.region(child).precision, 6).tolist() for child in (0, 1)] == [[0.4, 1], [0.5, 1, 1]]
+    assert [[1 / state.region(child).precision.exact(k) for k in range(2 + child)] for child in (0, 1)] == [
+        [naive.Fraction(2, 5), 1],
+        [naive.Fraction(1, 2), 1, 1],
+    ]
 
 
 def test_worked_example_e8_for_cumulative_variances():
-    parent = Runs.of_groups([Groups(np.array([3]), np.array([1]))], [np.array([1 / 2])])
-    child = Runs.of_groups([Groups(np.array([4]), np.array([1]))], [np.array([1 / 8])])
+    parent = Runs.of_groups([Groups(np.array([3]), np.array([1]))], [GivenPrecisions.of([naive.Fraction(1, 2)])])
+    child = Runs.of_groups([Groups(np.array([4]), np.array([1]))], [GivenPrecisions.of([naive.Fraction(1, 8)])])
     found = merged(parent, child, Hierarchy.from_parents(["root", "a"], [-1, 0]), 1, 9)
     assert found.size.tolist() == [3]  # 3.2 rounded
-    assert 1 / found.precision[0] == pytest.approx(1.6)
+    assert 1 / found.precision.exact(0) == naive.Fraction(8, 5)
 
 
 @pytest.mark.parametrize("merge", Merge)
@@ -205,11 +209,11 @@ def test_variances_by_partition_are_means_over_the_groups_of_a_size(fit):
             by_size.setdefault(round(value), []).append(naive.Fraction(2 * 4, values.count(value)))
         several += len(set(values)) > len(by_size)
         assert found.size.tolist() == sorted(by_size)
-        means = [float(sum(each) / len(each)) for _, each in sorted(by_size.items())]
+        means = [sum(each) / len(each) for _, each in sorted(by_size.items())]
         ours = precision_of(fit, measured, 0, found, partitions=True)
-        assert (1 / ours).tolist() == pytest.approx(means)
+        assert [1 / ours.exact(run) for run in range(len(means))] == means
         counted = precision_of(fit, measured, 0, found, partitions=False)
-        assert (counted >= ours * (1 - 1e-12)).all()
+        assert all(counted.exact(run) >= ours.exact(run) for run in range(len(means)))
     assert (several > 0) == (fit.ranked_norm == 2)
     assert repr(Matching(fit, partitions=True)).endswith("partitions=True)")
 

@@ -1,5 +1,8 @@
 """Matching with sizes per level: a twin group by group, and what every release has."""
 
+from collections import Counter
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from instances import scale
@@ -9,6 +12,7 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, Statu
 from pgsr.algorithms import BottomUp, IsotonicFit, Matching, Merge, NoConsistency
 from pgsr.algorithms.isotonic import isotonic_l1
 from pgsr.algorithms.matching.merging import merged
+from pgsr.algorithms.matching.precisions import GivenPrecisions
 from pgsr.algorithms.matching.runs import Runs
 from pgsr.data.views import cumulative
 from pgsr.errors import ProblemError
@@ -82,27 +86,28 @@ def test_equals_a_twin_group_by_group():
 def test_the_sizes_of_a_last_class_come_from_above():
     """Two states whose last class is "2 or more": precise noise keeps the nation's sizes 5 and 7, in proportion."""
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    root = Runs.of_fit(np.array([[0, 4, 0, 0, 0, 2, 0, 2]]), 1.0)
-    below = Runs.of_fit(np.array([[0, 2, 2], [0, 2, 2]]), 1.0)
+    root = Runs.of_fit(np.array([[0, 4, 0, 0, 0, 2, 0, 2]]), Fraction(1))
+    below = Runs.of_fit(np.array([[0, 2, 2], [0, 2, 2]]), Fraction(1))
     found = merged(root, below, tree, 1, 2)
     assert [sizes_of(found, child) for child in (0, 1)] == [[1, 1, 5, 7]] * 2
-    assert found.precision[found.size == 7].tolist() == [root.precision[-1]] * 2
-    assert (found.precision[found.size == 1] > root.precision[0]).all()
+    assert [found.precision.exact(run) for run in np.flatnonzero(found.size == 7)] == [root.precision.exact(2)] * 2
+    assert all(found.precision.exact(run) > root.precision.exact(0) for run in np.flatnonzero(found.size == 1))
 
 
-def as_lists(runs: Runs) -> list[list[tuple[int, float]]]:
+def as_lists(runs: Runs) -> list[list[tuple[int, Fraction]]]:
     """The size and precision of every group, region by region."""
-    found: list[list[tuple[int, float]]] = [[] for _ in range(runs.n_regions)]
-    for owner, size, count, precision in zip(runs.owner, runs.size, runs.count, runs.precision, strict=True):
-        found[owner] += [(int(size), float(precision))] * int(count)
+    found: list[list[tuple[int, Fraction]]] = [[] for _ in range(runs.n_regions)]
+    for run, (owner, size, count) in enumerate(zip(runs.owner, runs.size, runs.count, strict=True)):
+        found[owner] += [(int(size), runs.precision.exact(run))] * int(count)
     return found
 
 
-def runs_of(state: list[list[tuple[int, float]]], like: Runs) -> Runs:
+def runs_of(state: list[list[tuple[int, Fraction]]], like: Runs) -> Runs:
     """The runs of such lists."""
-    flat = [(owner, size, 1, 1 / precision) for owner, groups in enumerate(state) for size, precision in groups]
-    owner, size, count, variance = (np.array(part) for part in zip(*flat, strict=True))
-    return Runs.pooled(owner, size, count, variance, like.n_regions)
+    flat = Counter((owner, *group) for owner, groups in enumerate(state) for group in groups)
+    owner, size, precision = zip(*sorted(flat), strict=True)
+    count = np.array([flat[key] for key in sorted(flat)])
+    return Runs(np.array(owner), np.array(size), count, GivenPrecisions.of(precision), like.n_regions)
 
 
 def sizes_of(runs: Runs, region: int) -> list[int]:
@@ -117,7 +122,7 @@ def fitted_twin(noisy: Measurement, level: int) -> Runs:
     for row, groups in zip(table, totals, strict=True):
         low, high = (isotonic_l1(row[:-1].astype(np.int64), 0, int(groups), which) for which in ("smallest", "largest"))
         counts.append(np.diff([*np.rint((low + high) / 2).astype(int), groups], prepend=0))
-    return Runs.of_fit(np.array(counts), float(noisy.law(TREE.level(level).start).variance_bound))
+    return Runs.of_fit(np.array(counts), noisy.law(TREE.level(level).start).variance_bound)
 
 
 def test_what_cannot_be_done_is_told():

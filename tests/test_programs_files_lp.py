@@ -1,7 +1,7 @@
 """LP files leave nothing to guess: a strict reader and HiGHS hold the very program, and HiGHS finds its optimum.
 
-What strict means stands in `strict_lp`. HiGHS 1.16 parses LP files by a formal grammar: it refuses a file without End,
-which 1.14 reads. What is written here must be the same program to both, so the tests run with any of them.
+What strict means stands in `strict_lp`. HiGHS from 1.16 on parses LP files by a formal grammar: it refuses a file
+without End, say.
 """
 
 import math
@@ -79,7 +79,7 @@ def test_a_strict_reader_and_highs_hold_the_very_program(case, tmp_path):
         assert by_strict_reader(path.read_text()) == stated
         solver = highspy.Highs()
         solver.silent()
-        assert solver.readModel(str(path)) != highspy.HighsStatus.kError  # 1.14 warns of bounds that cross
+        assert solver.readModel(str(path)) != highspy.HighsStatus.kError  # it may warn of bounds that cross
         assert of_highs(solver.getModel()) == stated
 
 

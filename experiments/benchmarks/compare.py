@@ -50,7 +50,7 @@ class CompareExperiment:
         data: the hierarchy.
         size: of the census-like hierarchy, 61 regions x 21 sizes or 3,195 x 1,001; for `census2000` counties or tracts;
             the others have one size. At full size only the methods of pgsr run, and CLARABEL on M_H beside them.
-        epsilon: total, split equally over levels.
+        epsilon: total, an equal share per level; releases that read the leaves alone spend it there.
         seed: of the research noise.
         time_limit: seconds per arm of a stated problem, and a tenth of those of a release; 1, or 600 at full size, if
             None.

@@ -19,6 +19,12 @@ from pgsr.problems.conditions import entities
 Labelled = tuple[str, Measurement | Problem, Method | PostProcess]
 """An arm: its label, what it works on, and the method or the mechanism."""
 
+Shares = tuple[Fraction, ...] | None
+"""The parts of epsilon that levels get, root first; None for equal ones."""
+
+THRESHOLDS = Fraction(1, 20)
+"""The root's share where it tells thresholds of split views, and leaves alone are read otherwise."""
+
 RANKS = (View.RANKED, SplitByRoot())
 """The views that measure a cell for a group."""
 
@@ -39,13 +45,14 @@ class Noisy:
     epsilon: Fraction
     seed: str
     max_sizes: tuple[int, ...] | None = None
-    _drawn: dict[ViewRule, Measurement] = field(default_factory=dict, init=False, repr=False)
+    _drawn: dict[tuple[ViewRule, Shares], Measurement] = field(default_factory=dict, init=False, repr=False)
 
-    def of(self, view: ViewRule) -> Measurement:
-        if view not in self._drawn:
-            noise = Geometric(view, self.epsilon, max_sizes=self.max_sizes)
-            self._drawn[view] = noise.measure(self.truth, Seeded(self.seed))
-        return self._drawn[view]
+    def of(self, view: ViewRule, shares: Shares = None) -> Measurement:
+        """Measure a view with these shares of epsilon, root first; equal ones if None."""
+        if (view, shares) not in self._drawn:
+            noise = Geometric(view, self.epsilon, shares, max_sizes=self.max_sizes)
+            self._drawn[view, shares] = noise.measure(self.truth, Seeded(self.seed))
+        return self._drawn[view, shares]
 
     @cached_property
     def by_level(self) -> "Noisy":
@@ -98,7 +105,8 @@ class Variant:
 def _released(entries: Sequence[Entry], noisy: Noisy, nation: bool) -> list[Labelled]:
     """List post-processes on what they measure: class by class, and of a class view by view.
 
-    Ranks of a nation are too many for a comparison.
+    Each spends all of epsilon on what it reads, and its label ends with the shares. Ranks of a nation are too many for
+    a comparison.
     """
     shown = [
         (entry.method, view, label)
@@ -109,25 +117,52 @@ def _released(entries: Sequence[Entry], noisy: Noisy, nation: bool) -> list[Labe
     ]
     classes, views = list(dict.fromkeys(type(post) for post, *_ in shown)), [*View, SplitByRoot()]
     shown.sort(key=lambda arm: (classes.index(type(arm[0])), views.index(arm[1])))
-    return [(label, noisy.of(view), post) for post, view, label in shown]
+    return [
+        (f"{label}  {_said(shares, noisy)}", noisy.of(view, shares), post)
+        for post, view, label in shown
+        for shares in [_shares(post, view, noisy)]
+    ]
+
+
+def _shares(post: PostProcess, view: ViewRule, noisy: Noisy) -> Shares:
+    """Choose the shares that a post-process is meant for: equal ones, or all to the leaves if it reads no others."""
+    above = noisy.truth.hierarchy.n_levels - 1
+    if not _reads_leaves_alone(post) or not above:
+        return None
+    root = THRESHOLDS if isinstance(view, SplitByRoot) else Fraction(0)
+    return (root, *[Fraction(0)] * (above - 1), 1 - root)
+
+
+def _reads_leaves_alone(post: PostProcess) -> bool:
+    return getattr(post, "leaves_alone", False)
+
+
+def _said(shares: Shares, noisy: Noisy) -> str:
+    return f"1/{noisy.truth.hierarchy.n_levels} each" if shares is None else ", ".join(map(str, shares))
 
 
 def _measurable(post: PostProcess, view: ViewRule, noisy: Noisy) -> bool:
-    """Say whether the view can be measured for a post-process; where levels have sizes of their own, not all can."""
+    """Say whether the view can be measured for a post-process; where levels have sizes of their own, not all can.
+
+    Every level is measured there, so what reads the leaves alone is left out.
+    """
     if noisy.max_sizes is None:
         return True
-    supports = getattr(post, "supports", lambda measurement: None)
-    return view not in RANKS and supports(noisy.of(view)) is None
+    return view not in RANKS and not _reads_leaves_alone(post) and _takes(post, view, noisy)
 
 
 def _views(post: PostProcess, measured: Mapping[ViewRule, str] | None, noisy: Noisy) -> Mapping[ViewRule, str]:
     """Give the views that are measured for a post-process, each with the label of its row."""
     if measured is not None:
         return measured
-    supports = getattr(post, "supports", lambda measurement: None)
     usual: tuple[ViewRule, ...] = (View.CUMULATIVE, View.COUNTS, *((View.RANKED,) if noisy.max_sizes is None else ()))
-    found = next((view for view in usual if supports(noisy.of(view)) is None), None)
+    found = next((view for view in usual if _takes(post, view, noisy)), None)
     return {} if found is None else {found: repr(post)}
+
+
+def _takes(post: PostProcess, view: ViewRule, noisy: Noisy) -> bool:
+    supports = getattr(post, "supports", lambda measurement: None)
+    return supports(noisy.of(view, _shares(post, view, noisy))) is None
 
 
 def _by_level(state: Callable[[Noisy], Problem]) -> Callable[[Noisy], Problem]:

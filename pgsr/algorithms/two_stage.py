@@ -1,6 +1,7 @@
 """The two-stage release of cumulative measurements: every region alone in L1, then all together in L2."""
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -177,6 +178,8 @@ class MidpointBottomUp:
     Extends: bottom-up of Kuo et al. 2018, slides, by the midpoint and one rounding at the end. Shown by
     `tests/test_algorithms_two_stage.py`.
     """
+
+    leaves_alone: ClassVar[bool] = True
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -79,15 +80,18 @@ class Certificate:
         """The gap (objective - bound) / max(1, bound) of a feasible answer; None for an infeasible one."""
         if self.bound is None or self.objective is None or not self.feasible:
             return None
-        return float(self.objective - self.bound) / max(1.0, float(self.bound))
+        if not (math.isfinite(self.objective) and math.isfinite(self.bound)):
+            return float(self.objective - self.bound)
+        # In fractions: integers beyond 2^53 may differ from a bound in floats, and the gap is then not 0.
+        return float((Fraction(self.objective) - Fraction(self.bound)) / max(1, Fraction(self.bound)))
 
     @property
     def optimal(self) -> bool:
-        """True if the answer is feasible and, in exact integers, as good as the bound."""
+        """True if the answer is feasible and exactly as good as the bound, which is proved."""
         return self.feasible and self.bound is not None and self.objective == self.bound
 
     def with_bound(self, bound: float, by: str) -> "Certificate":
-        """Replace the bound by one that another program claims, whose name the certificate then carries."""
+        """Replace the bound by another one; `by` says what shows it."""
         return replace(self, bound=bound, bound_by=by)
 
     def _repr_html_(self) -> str:

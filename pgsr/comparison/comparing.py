@@ -203,7 +203,7 @@ def judged(target: Measurement | Problem, value: object) -> Result:
         return refuse("our exact test refutes it")
     theirs = value.certificate
     if theirs is not None and theirs.bound is not None and not ours.optimal:
-        ours = ours.with_bound(theirs.bound, theirs.bound_by)  # a bound stays under the name of who gave it
+        ours = ours.with_bound(theirs.bound, theirs.bound_by)  # under the name of who gave it
     if value.status is Status.OPTIMAL and (ours.gap is None or ours.gap > ACCEPTED_GAP):
         return refuse(f"its relative gap is {ours.gap}")
     return replace(value, certificate=ours)

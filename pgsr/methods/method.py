@@ -45,6 +45,8 @@ class Status(Enum):
     FAILED = "the answer failed our own checks, or the solver gave none"
 
 
+PROVED = "objective and bound are equal, which proves the result optimal"
+
 ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.RELAXED)
 """The statuses whose answer is shown, and measured against the truth where there is one."""
 
@@ -85,6 +87,8 @@ class Residuals:
 @dataclass(frozen=True, eq=False)
 class Result:
     """A result of a method; its certificate was recomputed from problem and estimate alone.
+
+    An answer whose certificate proves it, objective and bound being equal, is OPTIMAL, whatever its method says of it.
 
     Attributes:
         status: how the solve ended.
@@ -127,6 +131,12 @@ class Result:
     row_prices: np.ndarray | None = None
     claimed: str = ""
     form: str = ""
+
+    def __post_init__(self) -> None:
+        less = self.status in (Status.FEASIBLE, Status.RELAXED)
+        if less and self.answer is not None and self.certificate is not None and self.certificate.optimal:
+            object.__setattr__(self, "status", Status.OPTIMAL)
+            object.__setattr__(self, "reason", f"{self.reason}; {PROVED}" if self.reason else "")
 
     @property
     def duals(self) -> "Duals":
@@ -306,7 +316,9 @@ class Method(Protocol):
 class PostProcess(Protocol):
     """The interface of whatever turns a measurement into an estimate without solving one stated problem.
 
-    It may also have `supports(measurement) -> None | reason`, which is asked before any budget is spent.
+    It may also have `supports(measurement) -> None | reason`, which is asked before any budget is spent, and
+    `leaves_alone = True`, where it reads the noisy values of the leaves and no others, so that shares of levels above
+    would be spent for nothing.
     """
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:

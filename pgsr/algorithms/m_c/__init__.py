@@ -49,7 +49,8 @@ is the dual of M_c with every square replaced by straight lines between integers
 of x. Where the tree has two levels that linear program is a network's and has integer optima; with more levels what
 remains between its value and the best integers known is some millionths of the objective, so the bound is nearly all
 there is to be had. The dual has kinks wherever somebody rounds. With x^2 + (1 - t) f (1 - f) as the cost the takings
-are rounded softly, t = 1 is the relaxed dual, and t is lowered while gradients alone climb: `integers`.
+are rounded softly, t = 1 is the relaxed dual, and t is lowered while gradients alone climb: `integers`. On the network
+of two levels, negative cycles close what is left: `cycles`.
 
 **Sizes per level.** With every region's total, squares have a dual of the same kind where levels have sizes of their
 own: every size has a tree of its own, which ends where sizes fold (`folded`).

@@ -100,7 +100,7 @@ class RoundedDual:
                 self._settle(x, dual.weight, pull, True, number)
             self._exchange(x)
             off = self._off(x)
-        return self._with_sums(x)
+        return self.with_sums(x)
 
     def _settle(self, x: np.ndarray, stiff: np.ndarray, pull: np.ndarray, jointly: bool, number: int) -> None:
         from pgsr.algorithms.m_c import integers_kernel as kernels
@@ -170,7 +170,8 @@ class RoundedDual:
             off[dual.parent[r]] += off[r]
         return off - dual.node_y
 
-    def _with_sums(self, leaves: np.ndarray) -> np.ndarray:
+    def with_sums(self, leaves: np.ndarray) -> np.ndarray:
+        """Add the leaves' cumulative counts up to those of all regions."""
         tree = self.dual.problem.hierarchy
         x = np.empty(self.dual.problem.target.shape, np.int64)
         x[tree.leaves] = leaves

@@ -115,6 +115,7 @@ def _solved_by_dual(problem: Problem, deadline: Deadline) -> Result:
     certified = deadline.spent
     rounded = replace(estimate, values=nearest(estimate.values))
     seconds = replace(seconds, round=deadline.spent - certified)
-    reason = "relaxation solved, then every cell rounded to the nearest integer; the bound is the relaxation's"
     certificate = certify(problem, rounded, multipliers)
+    reason = "relaxation solved, then every cell rounded to the nearest integer"
+    reason += "" if certificate.optimal else "; the bound is the relaxation's"
     return Result(Status.RELAXED, reason, rounded, certificate, seconds, multipliers=multipliers)

@@ -18,9 +18,9 @@ Ties decide which child gets which size. Where groups of one size meet fewer pla
 proportion to their groups of the size, by largest remainders. Groups are kept as runs (size, count), so a nation of
 10^8 groups is a few thousand numbers.
 
-Files: `top_down` is `Matching`, `merging` its step from a level to the next, on `runs` of equal sizes,
-`sorted_matching` the matching and who else may find one, `alone` the fits of regions and the baselines that stop there,
-`kernel` the loop over runs.
+Files: `top_down` is `Matching`, `merging` its step from a level to the next, on `runs` of equal sizes with their
+`precisions`, `sorted_matching` the matching and who else may find one, `alone` the fits of regions and the baselines
+that stop there, `kernel` the loop over runs.
 """
 
 from pgsr.algorithms.matching.alone import BottomUp, NoConsistency

@@ -1,11 +1,14 @@
 """The isotonic fit of every region alone: the baselines of Kuo et al., and the first step of their method."""
 
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
 from pgsr.algorithms.groups import Groups, estimate_of_runs
 from pgsr.algorithms.isotonic import IsotonicFit, isotonic_l2_means
+from pgsr.algorithms.matching.precisions import GivenPrecisions
 from pgsr.algorithms.matching.runs import Runs
 from pgsr.algorithms.sizes_per_level import ONE_LARGEST_SIZE
 from pgsr.checks import require_kind
@@ -29,6 +32,8 @@ class BottomUp:
 
     Source: Kuo et al. 2018, slides.
     """
+
+    leaves_alone: ClassVar[bool] = True
 
     fit: IsotonicFit = field(default_factory=IsotonicFit)
 
@@ -112,7 +117,7 @@ def level_alone(fit: IsotonicFit, measurement: Measurement, level: int, partitio
     law = measurement.law(int(regions[0])) if len(regions) else None
     if law is not None and measurement.view is View.CUMULATIVE:
         table, totals = measurement.tables[level], measurement.region_totals
-        variance = float(law.variance_bound)
+        variance = law.variance_bound
 
         def fitted(block: slice) -> Runs:
             counts = fit.cumulative_counts(table[regions[block] - here.start], totals[regions[block]])
@@ -129,23 +134,26 @@ def level_alone(fit: IsotonicFit, measurement: Measurement, level: int, partitio
 
 def precision_of(
     fit: IsotonicFit, measurement: Measurement, region: int, groups: Groups, partitions: bool
-) -> np.ndarray:
+) -> GivenPrecisions:
     """Compute 1 / variance of the size of one group of a measured region, per run."""
     law, view, largest = measurement.law(region), measurement.view_of(region), measurement.max_size_of(region)
     assert law is not None, "a measured region"
     first = view.threshold if isinstance(view, Split) else 0 if view is View.RANKED else largest + 1
     ranked = groups.size >= first
-    precision = groups.count / (np.where(ranked, 1, 2) * float(law.variance_bound))
+    # How many squared widths, and of how many noisy values or partitions.
+    times, parts = np.ones(len(ranked), np.int64), np.where(ranked, 1, 2)
     if isinstance(view, Split) and view.widths:  # the average of n cumulative counts has an n-th of the noise
         width = np.repeat(view.widths, view.widths)
-        precision[~ranked] *= width[groups.size[~ranked]] ** 2.0
+        times[~ranked] = width[groups.size[~ranked]] ** 2
     if partitions and ranked.any() and fit.ranked_norm == 2:  # an L1 fit is whole: a partition per size
         ranks = measurement.row(region)[view.n_columns if isinstance(view, Split) else 0 :]
         means = isotonic_l2_means(ranks, max(0, fit.min_size - first), largest - first)
         size, n_partitions = np.unique(nearest(first + np.unique(means)), return_counts=True)
         fitted = ranked & np.isin(groups.size, size)  # and not a group without a rank
-        precision[fitted] /= n_partitions[np.searchsorted(size, groups.size[fitted])]
-    return precision
+        parts[fitted] = n_partitions[np.searchsorted(size, groups.size[fitted])]
+    pairs, which = np.unique(np.stack([times, parts]), axis=1, return_inverse=True)
+    units = tuple(Fraction(n, m) / law.variance_bound for n, m in pairs.T.tolist())
+    return GivenPrecisions(groups.count, which.reshape(-1), units)
 
 
 def _refused_sizes(measurement: Measurement) -> str | None:

@@ -6,10 +6,10 @@ from enum import StrEnum
 import numpy as np
 
 from pgsr.algorithms.groups import Groups
-from pgsr.algorithms.matching.runs import Runs, inverse
+from pgsr.algorithms.matching.precisions import MatchedPrecisions
+from pgsr.algorithms.matching.runs import Runs
 from pgsr.algorithms.matching.sorted_matching import Matcher, NoMatchError, SortedMatching
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.rounding import nearest
 from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped
 
 
@@ -49,15 +49,10 @@ def merged(
     by_child = np.argsort(children.owner[bottom], kind="stable")
     top, bottom, count = top[by_child], bottom[by_child], count[by_child]
     x, y = parents.size[top], children.size[bottom]
-    px, py = parents.precision[top], np.where((y == last) & (x > last), 0.0, children.precision[bottom])
-    if merge is Merge.WEIGHTED:
-        with np.errstate(invalid="ignore"):
-            z = np.where(px + py > 0, (px * x + py * y) / (px + py), y)
-        variance = inverse(px + py)
-    else:
-        z = np.where(px > 0, np.where(py > 0, (x + y) / 2, x), y)
-        variance = np.where((px > 0) & (py > 0), (inverse(px) + inverse(py)) / 4, inverse(px + py))
-    return Runs.pooled(children.owner[bottom], nearest(z), count, variance, children.n_regions)
+    precisions = MatchedPrecisions(parents.precision, children.precision, top, bottom, (y == last) & (x > last))
+    averaged = merge is Merge.AVERAGE
+    size = precisions.averaged(x, y) if averaged else precisions.weighted(x, y)
+    return Runs.merged(children.owner[bottom], size, count, precisions, averaged, children.n_regions)
 
 
 Pairs = Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]

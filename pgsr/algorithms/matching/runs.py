@@ -1,11 +1,13 @@
 """The groups of all regions of a level as runs of equal sizes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
 from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.matching.precisions import GivenPrecisions, MatchedPrecisions, MergedPrecisions, Precisions
 from pgsr.data.hierarchy import Hierarchy
 
 
@@ -15,63 +17,65 @@ class Runs:
 
     Attributes:
         owner, size, count: int64, sorted by owner and then by size, counts positive; shape (runs,) each.
-        precision: 1 / variance of the size of one group, 0 where the region was not measured; shape (runs,).
+        precision: 1 / variance of the size of one group, 0 where the region was not measured or nobody asks.
         n_regions: of the level.
     """
 
     owner: np.ndarray
     size: np.ndarray
     count: np.ndarray
-    precision: np.ndarray
+    precision: Precisions
     n_regions: int
 
     @classmethod
-    def of_fit(cls, counts: np.ndarray, variance: float) -> "Runs":
+    def of_fit(cls, counts: np.ndarray, variance: Fraction) -> "Runs":
         """Make the runs of counts, shape (regions, K + 1), that were fitted to cumulative counts of this variance."""
         owner, size = np.nonzero(counts)
         count = counts[owner, size].astype(np.int64)
-        return cls(owner, size, count, count / (2 * variance), len(counts))
+        precision = GivenPrecisions(count, np.zeros(len(count), np.int64), (1 / (2 * Fraction(variance)),))
+        return cls(owner, size, count, precision, len(counts))
 
     @classmethod
-    def of_groups(cls, regions: Sequence[Groups], precisions: Sequence[np.ndarray]) -> "Runs":
+    def of_groups(cls, regions: Sequence[Groups], precisions: Sequence[GivenPrecisions]) -> "Runs":
         """Put the groups of the regions of a level one after the other."""
         owner = np.repeat(np.arange(len(regions)), [len(groups.size) for groups in regions])
-        size, count, precision = (
-            np.concatenate([np.empty(0, kind), *parts])
-            for kind, parts in (
-                (np.int64, [groups.size for groups in regions]),
-                (np.int64, [groups.count for groups in regions]),
-                (float, precisions),
-            )
+        size, count = (
+            np.concatenate([np.empty(0, np.int64), *parts])
+            for parts in ([groups.size for groups in regions], [groups.count for groups in regions])
         )
-        return cls(owner, size, count, precision, len(regions))
+        return cls(owner, size, count, GivenPrecisions.joined(precisions), len(regions))
 
     @classmethod
-    def pooled(
-        cls, owner: np.ndarray, size: np.ndarray, count: np.ndarray, variance: np.ndarray, n_regions: int
+    def merged(
+        cls,
+        owner: np.ndarray,
+        size: np.ndarray,
+        count: np.ndarray,
+        pairs: MatchedPrecisions,
+        averaged: bool,
+        n_regions: int,
     ) -> "Runs":
-        """Make runs from parts in any order: those of one size in a region become one, with their mean variance."""
-        width = int(size.max(initial=0)) + 1
-        key, where = np.unique(owner * width + size, return_inverse=True)
-        counts, total = np.zeros(len(key), np.int64), np.zeros(len(key))
-        np.add.at(counts, where, count)
-        np.add.at(total, where, variance * count)
-        return cls(key // width, key % width, counts, inverse(total / counts), n_regions)
+        """Make runs of matched pairs in any order: those of one size in a region become one."""
+        order, first = _of_one_size(owner, size)
+        owner, size, count = owner[order], size[order], count[order]
+        sorted_pairs = replace(pairs, top=pairs.top[order], bottom=pairs.bottom[order], silent=pairs.silent[order])
+        precision = MergedPrecisions(sorted_pairs, count, first, averaged)
+        return cls(owner[first[:-1]], size[first[:-1]], _sums(count, first), precision, n_regions)
 
     @classmethod
     def joined(cls, regions: "Sequence[Runs]") -> "Runs":
         """Put the regions of several, one after the other, into one level."""
         before = np.cumsum([0, *(runs.n_regions for runs in regions)])
         owner = np.concatenate([runs.owner + start for runs, start in zip(regions, before, strict=False)])
-        size, count, precision = (
-            np.concatenate([getattr(runs, name) for runs in regions]) for name in ("size", "count", "precision")
-        )
+        size, count = (np.concatenate([getattr(runs, name) for runs in regions]) for name in ("size", "count"))
+        precision = GivenPrecisions.joined([runs.precision.given(np.arange(len(runs.size))) for runs in regions])
         return cls(owner, size, count, precision, int(before[-1]))
 
     def region(self, number: int) -> "Runs":
         """Give the groups of one region, as a level of its own."""
-        here = slice(*self.first[number : number + 2])
-        return Runs(np.zeros_like(self.owner[here]), self.size[here], self.count[here], self.precision[here], 1)
+        here = np.arange(*self.first[number : number + 2])
+        precision = self.precision.given(here)
+        return Runs(np.zeros_like(self.owner[here]), self.size[here], self.count[here], precision, 1)
 
     def with_unmeasured(self, measured: np.ndarray, others: "Runs") -> "Runs":
         """Put the groups of the measured regions of a level, which these are, to those of its others, of precision 0.
@@ -87,8 +91,9 @@ class Runs:
             np.concatenate([own, more[rest]])[order]
             for own, more in ((self.size, others.size), (self.count, others.count))
         )
-        precision = np.concatenate([self.precision, np.zeros(int(rest.sum()))])[order]
-        return Runs(owner[order], size, count, precision, len(measured))
+        known = self.precision.given(np.arange(len(self.size)))
+        precision = GivenPrecisions.joined([known, GivenPrecisions.none(int(rest.sum()))])
+        return Runs(owner[order], size, count, precision.given(order), len(measured))
 
     @property
     def first(self) -> np.ndarray:
@@ -102,13 +107,21 @@ class Runs:
         return counts
 
     def upwards(self, tree: Hierarchy, level: int) -> "Runs":
-        """Add the groups of the regions of a level up to those of the level above it."""
+        """Add the groups of the regions of a level up to those of the level above it; nobody asks their precision."""
         owner = (tree.parent[tree.level(level)] - tree.level(level - 1).start)[self.owner]
         n_above = tree.level(level - 1).stop - tree.level(level - 1).start
-        return Runs.pooled(owner, self.size, self.count, inverse(self.precision), n_above)
+        order, first = _of_one_size(owner, self.size)
+        owner, size = owner[order][first[:-1]], self.size[order][first[:-1]]
+        return Runs(owner, size, _sums(self.count[order], first), GivenPrecisions.none(len(size)), n_above)
 
 
-def inverse(values: np.ndarray) -> np.ndarray:
-    """Compute 1 / values; infinite where a value is 0."""
-    with np.errstate(divide="ignore"):
-        return 1 / values
+def _of_one_size(owner: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sort parts by region and size; the order, and where the parts of the next size begin, with the end last."""
+    key = owner * (int(size.max(initial=0)) + 1) + size
+    order = np.argsort(key, kind="stable")
+    new = np.flatnonzero(np.diff(key[order], prepend=-1))
+    return order, np.append(new, len(key))
+
+
+def _sums(count: np.ndarray, first: np.ndarray) -> np.ndarray:
+    return np.diff(np.append(0, np.cumsum(count))[first])

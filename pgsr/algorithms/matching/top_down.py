@@ -38,6 +38,7 @@ class Matching:
            z = (x + y) / 2,                            variance (Vx + Vy) / 4            (average).
 
        Sizes are rounded to the nearest integer (halves to even); groups of one rounded size share their mean variance.
+       Precisions are exact ratios wherever a rounding depends on them, so a half is never missed.
     4. The leaves are final; every other region is the sum of its leaves.
 
     **Sizes per level.** With k the last class of a level, "k or more", a child's group of y = k says of its size only
