@@ -35,6 +35,7 @@ Files besides: `certificate` is the entry, `conditions` counts what keeps counts
 """
 
 from pgsr.certificates.certificate import (
+    ALTERNATIVES,
     CHAIN,
     EXCHANGE_TEST,
     IGNORING,
@@ -59,6 +60,7 @@ from pgsr.certificates.regions_alone import (
 )
 
 __all__ = [
+    "ALTERNATIVES",
     "CHAIN",
     "EXCHANGE_TEST",
     "IGNORING",
