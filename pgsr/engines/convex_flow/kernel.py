@@ -22,6 +22,9 @@ from pgsr.machine.compilation import compiled, inlined
 NEVER = 2**62
 """The distance of what has not been seen."""
 
+BLOCKED = -1
+"""The length of a step that bounds do not permit."""
+
 
 @compiled
 def balance(around, arcs, price, excess, reached):
@@ -43,8 +46,8 @@ def balance(around, arcs, price, excess, reached):
         for a in range(len(start)):
             _settle(arcs, a, price[end[a]] - price[start[a]], step)
         _count(start, end, arcs, excess)
-        while _augment(around, arcs, price, excess, reached, step):
-            pass
+        while _shorten(around, arcs, price, excess, reached, step):
+            _send(around, arcs, price, excess, step)
         if step == 1:
             break
         step //= 2
@@ -79,61 +82,96 @@ def _settle(arcs, a, paid, step):
 
 
 @compiled
-def _augment(around, arcs, price, excess, reached, step):
-    """Send a step from a vertex with so much left over to the nearest that lacks so much; returns whether it was."""
-    start, end, first, arc = around
+def _shorten(around, arcs, price, excess, reached, step):
+    """Change prices so that the shortest ways to all vertices that lack a step have length 0; returns whether any has.
+
+    Ways begin where a step is left over.
+    """
+    first, arc = around[2], around[3]
     n = len(price)
-    distance, via = np.full(n, NEVER, np.int64), np.zeros(n, np.int64)
+    distance = np.full(n, NEVER, np.int64)
     reached[:] = 0
     key, rank = np.empty(256, np.int64), np.empty(256, np.int64)
-    n_heap = 0
+    n_heap, wanted, far = 0, 0, np.int64(-1)
     for v in range(n):
+        wanted += excess[v] <= -step
         if excess[v] >= step:
             distance[v] = 0
             key, rank = push(key, rank, n_heap, np.int64(0), np.int64(v))
             n_heap += 1
-    found = np.int64(-1)
-    while n_heap > 0:
+    while n_heap > 0 and wanted > 0:
         here, v = key[0], rank[0]
         n_heap = pop(key, rank, n_heap)
         if reached[v]:
             continue
         reached[v] = 1
         if excess[v] <= -step:
-            found = v
-            break
+            wanted -= 1
+            far = here
         for i in range(first[v], first[v + 1]):
-            if arc[i] > 0:
-                a = arc[i] - 1
-                if arcs[a, 0] + step > arcs[a, 5]:
-                    continue
-                to = np.int64(end[a])
-                length = slope(arcs, a, arcs[a, 0], step) - (price[to] - price[v])
-            else:
-                a = -arc[i] - 1
-                if arcs[a, 0] - step < arcs[a, 4]:
-                    continue
-                to = np.int64(start[a])
-                length = -slope(arcs, a, arcs[a, 0] - step, step) - (price[to] - price[v])
-            if reached[to] == 0 and here + length < distance[to]:
-                distance[to], via[to] = here + length, arc[i]
+            to, length = _step(around, arcs, price, v, arc[i], step)
+            if length >= 0 and reached[to] == 0 and here + length < distance[to]:
+                distance[to] = here + length
                 key, rank = push(key, rank, n_heap, here + length, to)
                 n_heap += 1
-    if found < 0:
+    if far < 0:
         return False
-    far = distance[found]
     for v in range(n):
-        if reached[v]:
+        if reached[v] and distance[v] < far:
             price[v] -= far - distance[v]
-    v = found
-    excess[v] += step
-    while via[v] != 0:
-        a = abs(via[v]) - 1
-        if via[v] > 0:
-            arcs[a, 0] += step
-            v = np.int64(start[a])
-        else:
-            arcs[a, 0] -= step
-            v = np.int64(end[a])
-    excess[v] -= step
     return True
+
+
+@inlined
+def _step(around, arcs, price, v, code, step):
+    """Name the vertex across an arc and the length of a step there, or BLOCKED."""
+    start, end, _, _ = around
+    if code > 0:
+        a, to = code - 1, np.int64(end[code - 1])
+        free, cost = arcs[a, 0] + step <= arcs[a, 5], slope(arcs, a, arcs[a, 0], step)
+    else:
+        a, to = -code - 1, np.int64(start[-code - 1])
+        free, cost = arcs[a, 0] - step >= arcs[a, 4], -slope(arcs, a, arcs[a, 0] - step, step)
+    return to, cost - (price[to] - price[v]) if free else np.int64(BLOCKED)
+
+
+@compiled
+def _send(around, arcs, price, excess, step):
+    """Send steps along ways of length 0, depth first, as long as some are found at once."""
+    first, arc = around[2], around[3]
+    n = len(price)
+    next_arc, done = first[:-1].copy(), np.zeros(n, np.uint8)  # done: on the way, or without a way on
+    way = np.empty(n + 1, np.int64)
+    for source in range(n):
+        while excess[source] >= step and not done[source]:
+            v, length = np.int64(source), 0
+            way[0] = v
+            done[v] = 1
+            while excess[v] > -step:
+                to, lead = v, np.int64(BLOCKED)
+                while next_arc[v] < first[v + 1]:
+                    to, lead = _step(around, arcs, price, v, arc[next_arc[v]], step)
+                    if lead == 0 and not done[to]:
+                        break
+                    lead = np.int64(BLOCKED)
+                    next_arc[v] += 1
+                if lead == 0:
+                    length += 1
+                    way[length] = to
+                    done[to] = 1
+                    v = to
+                elif length == 0:
+                    break
+                else:
+                    length -= 1
+                    v = way[length]
+                    next_arc[v] += 1
+            if excess[v] > -step:
+                break
+            excess[v] += step
+            excess[source] -= step
+            for k in range(length + 1):
+                done[way[k]] = 0
+                if k < length:
+                    code = arc[next_arc[way[k]]]
+                    arcs[abs(code) - 1, 0] += step if code > 0 else -step
