@@ -5,13 +5,11 @@ from dataclasses import dataclass
 
 from pgsr.algorithms.choice_tree.by_flow import FlowNodes
 from pgsr.algorithms.choice_tree.by_methods import MethodNodes
-from pgsr.algorithms.choice_tree.search import best_first
+from pgsr.algorithms.choice_tree.search import MOST, best_first
 from pgsr.checks import checked_limit, require_kind
 from pgsr.methods.gate import Deadline
 from pgsr.problems.problem import Problem
-
-MOST = 2**14
-"""Most nodes of a tree."""
+from pgsr.problems.tolerances import PROVED_GAP
 
 
 @dataclass(frozen=True)
@@ -64,6 +62,6 @@ def choices_bound(
     if isinstance(nodes, str):
         return None
     found = best_first(nodes, MOST, deadline, upto)
-    reached = found.best is not None and found.best.value == found.bound
-    complete = found.bound in (upto, math.inf) or reached
-    return ChoicesBound(found.bound, complete, found.n_solved)
+    known = min(math.inf if upto is None else upto, math.inf if found.best is None else found.best.value or 0)
+    allowed = 0.0 if nodes.whole else PROVED_GAP * max(1.0, abs(found.bound))
+    return ChoicesBound(found.bound, known <= found.bound + allowed, found.n_solved)

@@ -9,15 +9,18 @@ from scipy import sparse
 from pgsr.algorithms.choice_tree.search import UNDECIDED, Decided, Found
 from pgsr.algorithms.choice_tree.sums import Rows, parts_of
 from pgsr.data.views import View
-from pgsr.engines.convex_flow import FREE, ConvexNetwork, Cut, Families, FarFlow, Flow, two_families
+from pgsr.engines.convex_flow import FREE, ConvexNetwork, Cut, Families, FarFlow, two_families
 from pgsr.errors import TooLargeError
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Status
 from pgsr.problems.conditions import UNBOUNDED, Choices
 from pgsr.problems.problem import Problem
 
-MOST_CELLS = 40_000
-"""Most cells of problems that are looked at as a flow; a node then takes some tenths of a second."""
+MOST_CELLS = 6_000
+"""Most cells of problems that are looked at as a flow; the root of the tree then takes some tenths of a second."""
+
+_MOST_ORDERED = 5_000_000
+"""Most cells times sizes where cells are ordered, so that each is the sum of all parts before."""
 
 _MOST_LEFT_OUT = 64
 """Most rows that are left out one after another to find a network."""
@@ -52,9 +55,9 @@ class FlowNodes:
     exact: bool
     possible: bool
 
-    tolerance: float = 0.0
-    near: float = 0.0
-    relative: float = 0.0
+    @property
+    def whole(self) -> bool:
+        return True  # with magnitudes some optimum in reals is one in integers
 
     @property
     def start_bytes(self) -> int:
@@ -102,7 +105,7 @@ class FlowNodes:
 
 def _refused(problem: Problem) -> str | None:
     """Say why a problem has no flow, as far as no sums are looked at, or None."""
-    if problem.n_unknowns > MOST_CELLS or problem.n_unknowns * (problem.max_size + 1) > 100 * MOST_CELLS:
+    if problem.n_unknowns > MOST_CELLS or (problem.monotone and problem.n_unknowns * problem.max_size > _MOST_ORDERED):
         return f"{problem.label} has {problem.n_unknowns:,} unknowns, and flows are searched up to {MOST_CELLS:,}"
     if not problem.integer and problem.norm != 1:
         return f"{problem.label} minimises squares in real numbers, and flows are in integers"
@@ -141,13 +144,13 @@ class _Asked:
             last = problem.max_size + (problem.max_size + 1) * np.arange(len(totals))
             lower[last], upper[last] = np.maximum(lower[last], totals), np.minimum(upper[last], totals)
         used = (w > 0) | (lower > -UNBOUNDED) | (upper < UNBOUNDED)
-        cells = sparse.csr_array(sparse.eye_array(n, dtype=np.int64))
+        cells = sparse.csr_array(sparse.eye_array(n).astype(np.int64))
         blocks.append(cells[used])
         sides.append((lower[used], upper[used]))
         costs = [(w[used], y[used])]
         if totals is not None and problem.view is View.COUNTS:
             k = problem.max_size + 1
-            each = sparse.kron(sparse.eye_array(len(totals), problem.hierarchy.n_regions, dtype=np.int64), np.ones(k))
+            each = sparse.kron(sparse.eye_array(len(totals), problem.hierarchy.n_regions), np.ones(k))
             blocks.append(sparse.csr_array(each.astype(np.int64)))
             sides.append((totals, totals))
         if problem.sums is not None:

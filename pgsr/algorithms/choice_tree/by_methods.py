@@ -16,7 +16,6 @@ from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, Status
 from pgsr.problems.conditions import UNBOUNDED, Choices, Conditions
 from pgsr.problems.problem import Problem
-from pgsr.problems.tolerances import CONDITION, PROVED_GAP, RELATIVE
 
 METHODS: tuple[Method, ...] = (
     TreeProjection(),
@@ -46,19 +45,13 @@ class MethodNodes:
     stated: Conditions
     alternatives: tuple[Conditions | None, ...]
 
-    start_bytes: int = 0
+    @property
+    def whole(self) -> bool:
+        return self.problem.integer
 
     @property
-    def tolerance(self) -> float:
-        return 0.0 if self.problem.integer else PROVED_GAP
-
-    @property
-    def near(self) -> float:
-        return 0.0 if self.problem.integer else CONDITION
-
-    @property
-    def relative(self) -> float:
-        return 0.0 if self.problem.integer else RELATIVE
+    def start_bytes(self) -> int:
+        return 0  # methods start anew
 
     @classmethod
     def of(cls, problem: Problem, leaving_out: bool = False) -> "MethodNodes | str":

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pgsr.algorithms.choice_tree.by_flow import FlowNodes
 from pgsr.algorithms.choice_tree.by_methods import MethodNodes
-from pgsr.algorithms.choice_tree.search import Found, Outcome, best_first
+from pgsr.algorithms.choice_tree.search import MOST, Found, Outcome, best_first
 from pgsr.certificates import ALTERNATIVES, certify
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
@@ -56,9 +56,9 @@ class ChoiceTree(GatedMethod):
     disjunctions does. Shown equal to exhaustive search by `tests/test_choice_tree.py`.
     """
 
-    most: int = 2**14
+    most: int = MOST
 
-    conditions_taken: ClassVar[Taken] = Taken.ALL
+    conditions_taken: ClassVar[Taken] = Taken.CHOICES
     takes_besides: ClassVar[frozenset[Besides]] = frozenset({Besides.CELL_WEIGHTS, Besides.HUBER, Besides.SUMS})
 
     def __post_init__(self) -> None:
@@ -78,8 +78,9 @@ class ChoiceTree(GatedMethod):
         if isinstance(by_methods, MethodNodes):
             return None
         return (
-            f"ChoiceTree solves neither flows nor what our other methods take: {as_flow}; {by_methods}; take a solver "
-            "of integers such as Gurobi(), MathOpt('GSCIP') or Scipy() from pgsr.models"
+            f"ChoiceTree solves cases of choices as flows, or by another method, and here {as_flow}, and "
+            f"{by_methods.partition('; ')[0]}; take a solver of integers such as Gurobi(), MathOpt('GSCIP') or Scipy() "
+            "from pgsr.models"
         )
 
     def bytes_needed(self, problem: Problem) -> int:
@@ -119,6 +120,9 @@ class ChoiceTree(GatedMethod):
         reason += "choices" if found.complete else f"choices; {self._remedy}"
         return Result(Status.FEASIBLE, reason, estimate, certificate, seconds)
 
+    def __repr__(self) -> str:
+        return "ChoiceTree()" if self.most == MOST else f"ChoiceTree(most={self.most})"
+
     @property
     def _remedy(self) -> str:
-        return f"give more time, or more problems than ChoiceTree(most={self.most:,})".replace(",", "_")
+        return f"give more time, or ChoiceTree(most=...) more problems than {self.most:,}"

@@ -10,6 +10,10 @@ import numpy as np
 
 from pgsr.methods.gate import Deadline
 from pgsr.problems.conditions import UNBOUNDED, Choices
+from pgsr.problems.tolerances import CONDITION, PROVED_GAP, RELATIVE
+
+MOST = 2**14
+"""The number of nodes after which a search ends where nothing else is asked for."""
 
 UNDECIDED = -1
 
@@ -17,7 +21,7 @@ _KEPT_BYTES = 2**28
 """The memory of the starts that waiting nodes keep; others start from the root's."""
 
 _DIVES = 16
-"""How often the search follows a node down to where all choices hold: each so many nodes, and until a point is known."""
+"""The search follows each so manieth node down to where all choices hold, and every one until a point is known."""
 
 Decided = tuple[int, ...]
 """The number of the alternative that holds of every choice, counted within the choice, or UNDECIDED."""
@@ -29,9 +33,8 @@ class Found:
 
     Attributes:
         bound: no point of the node is nearer.
-        cells: a point that keeps all conditions of the node, the nearest one unless `value` says otherwise; None where
-            none was found.
-        value: its distance, equal to the bound where the point is proved the nearest.
+        cells: a point that is near, in which a choice to decide is looked for; None where none was found.
+        value: its distance, if it keeps all conditions of the node, equal to the bound where it is proved the nearest.
         start: what a child of the node starts from.
     """
 
@@ -44,14 +47,20 @@ class Found:
 class Nodes(Protocol):
     """The solver of nodes."""
 
-    choices: Choices
-    tolerance: float
-    """By how much less than a known point a node has to promise, relative to its bound; 0 in integers."""
-    near: float
-    relative: float
-    """By how much a point may miss a condition, in its cells and relative to the sum; 0 in integers."""
-    start_bytes: int
-    """The memory of a node's start."""
+    @property
+    def choices(self) -> Choices:
+        """The choices of the problem."""
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether all points are integers, so that nothing is compared with a tolerance."""
+        ...
+
+    @property
+    def start_bytes(self) -> int:
+        """The memory of a node's start."""
+        ...
 
     def solved(self, decided: Decided, above: Found | None, deadline: Deadline) -> Found | None:
         """Solve a node from what its parent found, None at the root; returns None if it has no point, proved."""
@@ -159,13 +168,13 @@ class _Search:
         if found.cells is None:
             return int(np.argmax(open_ones)) if open_ones.any() else None
         missed = np.where(open_ones, missed_by(self.nodes.choices, found.cells), 0.0)
-        broken = self.nodes.choices.broken(found.cells, self.nodes.near, self.nodes.relative) & open_ones
+        near, relative = (0.0, 0.0) if self.nodes.whole else (CONDITION, RELATIVE)
+        broken = self.nodes.choices.broken(found.cells, near, relative) & open_ones
         return int(np.argmax(np.where(broken, missed + 1.0, 0.0))) if broken.any() else None
 
     def promises(self, bound: int | float) -> bool:
         """Say whether a point at this distance would be better than what is known."""
-        known = self.known
-        return bound < known if not self.nodes.tolerance else bound < known - self.nodes.tolerance * max(1.0, bound)
+        return bound < self.known if self.nodes.whole else bound < self.known - PROVED_GAP * max(1.0, bound)
 
     @property
     def known(self) -> int | float:

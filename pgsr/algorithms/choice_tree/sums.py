@@ -25,12 +25,12 @@ def parts_of(problem: Problem) -> sparse.csr_array:
     tree, n_sizes = problem.hierarchy, problem.max_size + 1
     below = leaves_below(tree, n_sizes)
     if not problem.consistent:
-        below = sparse.csr_array(sparse.eye_array(below.shape[0], dtype=np.int64))  # pyright: ignore
+        below = sparse.csr_array(sparse.eye_array(below.shape[0]).astype(np.int64))  # pyright: ignore
     if not problem.monotone:
         return below
     n_regions = below.shape[1] // n_sizes  # pyright: ignore
     upto = np.tril(np.ones((n_sizes, n_sizes), np.int64))
-    return sparse.csr_array(below @ sparse.kron(sparse.eye_array(n_regions, dtype=np.int64), upto))
+    return sparse.csr_array(below @ sparse.kron(sparse.eye_array(n_regions).astype(np.int64), upto))
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,10 +51,7 @@ def balance(around, arcs, price, excess, reached):
         if step == 1:
             break
         step //= 2
-    for v in range(len(excess)):
-        if excess[v] != 0:
-            return False
-    return True
+    return np.all(excess == 0)
 
 
 @compiled

@@ -66,7 +66,8 @@ class ConvexNetwork:
     @classmethod
     def of(cls, start: object, end: object, y: object, w: object, norm: Norm, n_vertices: int) -> "ConvexNetwork":
         """Make a network of lists."""
-        return cls(*(np.array(part, np.int64) for part in (start, end, y, w)), norm, n_vertices)
+        ends = np.array(start, np.int64), np.array(end, np.int64)
+        return cls(*ends, np.array(y, np.int64), np.array(w, np.int64), norm, n_vertices)
 
     def cheapest(self, lower: np.ndarray, upper: np.ndarray, near: Flow | None = None) -> Flow | Cut | FarFlow:
         """Find a cheapest flow between bounds; where there is none, a cut that proves it.
