@@ -29,7 +29,7 @@ Decided = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What is proved of a node.
+    """The facts that are proved of a node.
 
     Attributes:
         bound: no point of the node is nearer.
@@ -63,13 +63,13 @@ class Nodes(Protocol):
         ...
 
     def solved(self, decided: Decided, above: Found | None, deadline: Deadline) -> Found | None:
-        """Solve a node from what its parent found, None at the root; returns None if it has no point, proved."""
+        """Solve a node, from the facts of the one above if there is one; None says that no point is in the node."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a search proved.
+    """The facts that a search proved.
 
     Attributes:
         bound: no point with a choice of alternatives is nearer; infinity where there is none.
