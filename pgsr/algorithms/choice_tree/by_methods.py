@@ -11,7 +11,6 @@ from pgsr.algorithms.m_c import CumulativeIntegers, CumulativeProjection
 from pgsr.algorithms.m_h import TreeProjection
 from pgsr.algorithms.m_h_regions import RegionTotalsProjection
 from pgsr.certificates import certify
-from pgsr.errors import ProblemError
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, Status
 from pgsr.problems.conditions import UNBOUNDED, Choices, Conditions
@@ -30,6 +29,19 @@ _NEAREST = (Status.OPTIMAL, Status.FEASIBLE)
 
 
 @dataclass(frozen=True, eq=False)
+class _Alternative:
+    """The conditions of an alternative: bounds of cells, and rows for all else."""
+
+    cells: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    rows: sparse.csr_array
+    row_lower: np.ndarray
+    row_upper: np.ndarray
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
 class MethodNodes:
     """Solves nodes by other methods; see `pgsr.algorithms.choice_tree.search.Nodes`.
 
@@ -37,13 +49,13 @@ class MethodNodes:
         problem: with choices.
         choices: those of the problem.
         stated: what else it states.
-        alternatives: each as conditions, numbered over all choices; None where one has rows that no method takes.
+        alternatives: numbered over all choices; None where one has rows that no method takes.
     """
 
     problem: Problem
     choices: Choices
     stated: Conditions
-    alternatives: tuple[Conditions | None, ...]
+    alternatives: tuple[_Alternative | None, ...]
 
     @property
     def whole(self) -> bool:
@@ -64,20 +76,24 @@ class MethodNodes:
         assert stated is not None, "there are choices"
         assert stated.choices is not None, "there are choices"
         choices, plain = stated.choices, replace(stated, choices=None, stated=(), sources=None)
-        made: list[Conditions | None] = []
-        for number in range(len(choices.choice)):
-            one = _conditions(choices, number, problem)
-            reason = _refused(replace(problem, conditions=plain.and_also(one)))
-            if reason is not None and not leaving_out:
+        every = tuple(_alternative(choices, number, problem) for number in range(len(choices.choice)))
+        made: tuple[_Alternative | None, ...] = every
+        if _refused(problem, plain, every) is not None:  # together they may contradict each other, so one by one
+            reasons = [_refused(problem, plain, (one,)) for one in every]
+            wrong = next((reason for reason in reasons if reason is not None), None)
+            if wrong is not None and not leaving_out:
+                return wrong
+            made = tuple(one if reason is None else None for one, reason in zip(every, reasons, strict=True))
+            reason = _refused(problem, plain, ()) if wrong is not None else None
+            if reason is not None:
                 return reason
-            made.append(one if reason is None else None)
-        reason = _refused(replace(problem, conditions=_joined(plain, made)))
-        return cls(problem, choices, plain, tuple(made)) if reason is None else reason
+        return cls(problem, choices, plain, made)
 
     def solved(self, decided: Decided, above: Found | None, deadline: Deadline) -> Found | None:
         first = np.searchsorted(self.choices.choice, np.arange(len(self.choices)))
-        chosen = [first[k] + number for k, number in enumerate(decided) if number != UNDECIDED]
-        node = replace(self.problem, conditions=_joined(self.stated, [self.alternatives[k] for k in chosen]))
+        chosen = [self.alternatives[first[k] + number] for k, number in enumerate(decided) if number != UNDECIDED]
+        known_ones = tuple(one for one in chosen if one is not None)
+        node = replace(self.problem, conditions=_joined(self.stated, known_ones))
         known = 0 if above is None else above.bound
         method = next((method for method in METHODS if method.supports(node) is None), None)
         if method is None:
@@ -91,46 +107,60 @@ class MethodNodes:
         bound = known if bound is None else max(bound, known)
         if result.status is Status.OPTIMAL and not self.problem.integer:
             bound = min(bound, judged.objective or 0)
-        whole = result.status in _NEAREST and all(self.alternatives[k] is not None for k in chosen)
+        whole = result.status in _NEAREST and len(known_ones) == len(chosen)
         point = whole and certify(node, result.answer).feasible
         return Found(bound, result.answer.values, judged.objective if point else None, None)
 
 
-def _conditions(choices: Choices, number: int, problem: Problem) -> Conditions:
+def _alternative(choices: Choices, number: int, problem: Problem) -> _Alternative:
     """State an alternative: rows of one cell as bounds, in integers whatever their coefficient is."""
     mine = np.flatnonzero(choices.alternative == number)
     rows, low, high = sparse.csr_array(choices.rows[mine]), choices.lower[mine], choices.upper[mine]
-    made = Conditions.none(*problem.target.shape)
-    lower, upper = made.lower.ravel(), made.upper.ravel()
-    single = (np.diff(rows.indptr) == 1) & (problem.integer | (np.abs(rows.data[rows.indptr[:-1]]) == 1))
-    for k in np.flatnonzero(single).tolist():
-        cell, factor = int(rows.indices[rows.indptr[k]]), int(rows.data[rows.indptr[k]])
-        sides = (int(low[k]), int(high[k])) if factor > 0 else (-int(high[k]), -int(low[k]))
-        if sides[0] > -UNBOUNDED:
-            lower[cell] = max(int(lower[cell]), -(-sides[0] // abs(factor)))
-        if sides[1] < UNBOUNDED:
-            upper[cell] = min(int(upper[cell]), sides[1] // abs(factor))
-    left = np.flatnonzero(~single)
-    name = choices.names[int(choices.choice[number])]
-    return replace(
-        made, rows=rows[left], row_lower=low[left], row_upper=high[left], names=(name,) * len(left), sources=None
+    first = rows.indptr[:-1]
+    single = np.diff(rows.indptr) == 1
+    factor = np.ones(len(mine), np.int64)
+    factor[single] = rows.data[first[single]]
+    single &= problem.integer | (np.abs(factor) == 1)
+    left, size = ~single, np.abs(factor[single])
+    below, above = low[single] <= -UNBOUNDED, high[single] >= UNBOUNDED
+    turned = factor[single] < 0
+    least, most = np.where(turned, -high[single], low[single]), np.where(turned, -low[single], high[single])
+    no_least, no_most = np.where(turned, above, below), np.where(turned, below, above)
+    return _Alternative(
+        rows.indices[first[single]],
+        np.where(no_least, -UNBOUNDED, -(-least // size)),
+        np.where(no_most, UNBOUNDED, most // size),
+        sparse.csr_array(rows[np.flatnonzero(left)]),
+        low[left],
+        high[left],
+        choices.names[int(choices.choice[number])],
     )
 
 
-def _joined(stated: Conditions, more: list[Conditions | None]) -> Conditions:
+def _joined(stated: Conditions, more: tuple[_Alternative, ...]) -> Conditions:
+    """State some alternatives besides."""
+    if not more:
+        return stated
+    lower, upper = stated.lower.ravel().copy(), stated.upper.ravel().copy()
     for one in more:
-        stated = stated if one is None else stated.and_also(one)
-    return stated
+        np.maximum.at(lower, one.cells, one.lower)
+        np.minimum.at(upper, one.cells, one.upper)
+    return replace(
+        stated,
+        lower=lower.reshape(stated.lower.shape),
+        upper=upper.reshape(stated.upper.shape),
+        rows=sparse.csr_array(sparse.vstack([stated.rows, *(one.rows for one in more)])),
+        row_lower=np.concatenate([stated.row_lower, *(one.row_lower for one in more)]),
+        row_upper=np.concatenate([stated.row_upper, *(one.row_upper for one in more)]),
+        names=stated.names + tuple(one.name for one in more for _ in one.row_lower),
+    )
 
 
-def _refused(node: Problem) -> str | None:
-    """Give the last method's reason not to solve a node, the one that speaks of its conditions if any does."""
-    reasons = []
+def _refused(problem: Problem, stated: Conditions, more: tuple[_Alternative, ...]) -> str | None:
+    """Give the reason why no method solves a node, the one that speaks of its conditions if any does; or None."""
+    node, reasons = replace(problem, conditions=_joined(stated, more)), []
     for method in METHODS:
-        try:
-            reason = method.supports(node)
-        except ProblemError as error:
-            reason = str(error)
+        reason = method.supports(node)
         if reason is None:
             return None
         reasons.append(reason)

@@ -25,10 +25,15 @@ NEVER = 2**62
 BLOCKED = -1
 """The length of a step that bounds do not permit."""
 
+FARTHEST = 2**60
+"""Prices and distances up to which lengths of paths are exact; slopes are below twice as much."""
+
+BALANCED, CUT, FAR = 1, 0, -1
+
 
 @compiled
 def balance(around, arcs, price, excess, reached):
-    """Balance all vertices at least cost; returns whether that is possible.
+    """Balance all vertices at least cost; returns BALANCED, CUT where that is impossible, or FAR.
 
     Args:
         arcs: flows within their bounds, each the cheapest at these prices.
@@ -46,12 +51,17 @@ def balance(around, arcs, price, excess, reached):
         for a in range(len(start)):
             _settle(arcs, a, price[end[a]] - price[start[a]], step)
         _count(start, end, arcs, excess)
-        while _shorten(around, arcs, price, excess, reached, step):
+        while True:
+            far = _shorten(around, arcs, price, excess, reached, step)
+            if far < 0:
+                break
+            if far > FARTHEST or np.abs(price).max() > FARTHEST:
+                return FAR
             _send(around, arcs, price, excess, step)
         if step == 1:
             break
         step //= 2
-    return np.all(excess == 0)
+    return BALANCED if np.all(excess == 0) else CUT
 
 
 @compiled
@@ -80,9 +90,9 @@ def _settle(arcs, a, paid, step):
 
 @compiled
 def _shorten(around, arcs, price, excess, reached, step):
-    """Change prices so that the shortest ways to all vertices that lack a step have length 0; returns whether any has.
+    """Change prices so that the shortest ways to all vertices that lack a step have length 0.
 
-    Ways begin where a step is left over.
+    Ways begin where a step is left over. Returns the distance of the farthest of them, before; -1 where there is none.
     """
     first, arc = around[2], around[3]
     n = len(price)
@@ -102,6 +112,8 @@ def _shorten(around, arcs, price, excess, reached, step):
         if reached[v]:
             continue
         reached[v] = 1
+        if here > FARTHEST:
+            return here
         if excess[v] <= -step:
             wanted -= 1
             far = here
@@ -111,12 +123,11 @@ def _shorten(around, arcs, price, excess, reached, step):
                 distance[to] = here + length
                 key, rank = push(key, rank, n_heap, here + length, to)
                 n_heap += 1
-    if far < 0:
-        return False
-    for v in range(n):
-        if reached[v] and distance[v] < far:
-            price[v] -= far - distance[v]
-    return True
+    if far >= 0:
+        for v in range(n):
+            if reached[v] and distance[v] < far:
+                price[v] -= far - distance[v]
+    return far
 
 
 @inlined

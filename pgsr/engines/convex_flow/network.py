@@ -10,9 +10,6 @@ from pgsr.engines.losses import Huber, Norm, loss
 FREE = 2**60
 """The bound that stands for none."""
 
-_LARGEST = 2.0**61
-"""What prices stay below, so that lengths of paths are exact in 64 bits."""
-
 _STRAIGHT = 2**62
 
 
@@ -79,22 +76,20 @@ class ConvexNetwork:
         Complexity: steps of 2^k units for k from about the logarithm of what is wrong somewhere down to 0; in each some
         searches for a shortest path, O(arcs log arcs) each.
         """
-        from pgsr.engines.convex_flow.kernel import balance
+        from pgsr.engines.convex_flow import kernel
 
         if (lower > upper).any():
             return Cut(np.zeros(self.n_vertices, bool))
         x = np.clip(self.y if near is None else near.x, lower, upper)
-        far = self._largest_slope(lower, upper, x) * 4.0 * (self.n_vertices + 1)
-        if near is not None:
-            far += 2.0 * float(np.abs(near.price).max())
-        if far > _LARGEST:
+        if self._largest_slope(x) > 2.0 * kernel.FARTHEST:
             return FarFlow()
         arcs = np.stack([x, self.y, self.w, self._bend, lower, upper], axis=1)
         price = np.zeros(self.n_vertices, np.int64) if near is None else near.price.copy()
         excess, reached = np.zeros(self.n_vertices, np.int64), np.zeros(self.n_vertices, np.uint8)
-        if balance(self._around, arcs, price, excess, reached):
+        status = kernel.balance(self._around, arcs, price, excess, reached)
+        if status == kernel.BALANCED:
             return Flow(arcs[:, 0].copy(), price - price[0])
-        return Cut(reached > 0)
+        return Cut(reached > 0) if status == kernel.CUT else FarFlow()
 
     def is_proved(self, lower: np.ndarray, upper: np.ndarray, found: Flow | Cut) -> bool:
         """Check in integers that a flow is a cheapest one, or that there is none because of a cut.
@@ -141,13 +136,7 @@ class ConvexNetwork:
         first = np.searchsorted(ends[order], np.arange(self.n_vertices + 1)).astype(np.int64)
         return self.start, self.end, first, np.append(arcs, -arcs)[order]
 
-    def _largest_slope(self, lower: np.ndarray, upper: np.ndarray, x: np.ndarray) -> float:
-        """Bound the slopes of all arcs that cost something, wherever units go."""
-        measured = self.w > 0
-        if not measured.any():
-            return 1.0
-        wanted = float(np.abs(x).max()) + float(np.abs(self.y).max())
-        for bound in (lower, upper):
-            wanted += float(np.abs(bound[np.abs(bound) < FREE]).max(initial=0))
-        reach = min(float(self._bend[0]), 4.0 * wanted)
-        return float(self.w.max()) * reach
+    def _largest_slope(self, x: np.ndarray) -> float:
+        """Bound the slopes of all arcs, wherever the units of a flow go."""
+        most = 8.0 * (float(np.abs(x.astype(float)).sum()) + float(np.abs(self.y).max(initial=0)))
+        return float(self.w.max(initial=0)) * min(float(self._bend.max(initial=1)), most)
