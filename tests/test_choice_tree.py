@@ -168,6 +168,62 @@ def test_weights_of_cells_and_measured_sums():
         assert result.certificate.objective == best_integer(stated, kept)
 
 
+@pytest.mark.parametrize("nodes", [FlowNodes, MethodNodes])
+def test_coefficients_are_divided_away_in_integers(nodes):
+    """Three times a cell from 4 on is the cell from 2 on; with other signs and sides alike."""
+    rng, ga = np.random.default_rng(41), ("US", "GA")
+    cell = cells(ga, size=0)
+    choices = [
+        (either(3 * cell >= 4, cell * -2 >= -1), lambda x: x >= 2 or x <= 0),
+        (either(cell * -3 <= -10, 3 * cell <= 2), lambda x: x >= 4 or x <= 0),
+        (either(2 * cell == 4, 2 * cell == 3), lambda x: x == 2),
+    ]
+    for choice, holds in choices:
+        for _ in range(scale(4, 20)):
+            problem = Problem.of(rng.integers(0, 4, (3, 2)), TREE, groups=7, label="M_H")
+            points = feasible_points(problem, 7)
+            kept = np.array([point for point in points if holds(point[1, 0])])
+            found = best_first(nodes.of(problem.where(choice)), 100, NO_LIMIT)
+            assert found.bound == found.best.value == best_integer(problem, kept)
+
+
+SIGNLESS = [
+    (View.COUNTS, False, True),
+    (View.CUMULATIVE, True, True),
+    (View.CUMULATIVE, True, False),
+    (View.COUNTS, False, False),
+    (View.COUNTS, True, True),
+]
+"""View, order and consistency of problems whose numbers may be negative."""
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize(("view", "monotone", "consistent"), SIGNLESS)
+def test_numbers_may_be_negative(view, monotone, consistent, norm):
+    """All numbers from -3 to 3 in both leaves; without consistency the root takes its own best."""
+    rng, solved = np.random.default_rng(40), 0
+    ga, mi = ("US", "GA"), ("US", "MI")
+    for _ in range(scale(3, 20)):
+        y = rng.integers(-4, 5, (3, 2))
+        problem = Problem.of(y, TREE, view, label="any sign", norm=norm, consistent=consistent)
+        problem = replace(problem, nonnegative=False, monotone=monotone)
+        box = [cells(level=1) <= 3, cells(level=1) >= -3, cells(level=0) <= 6, cells(level=0) >= -6]
+        choice = either(cells(ga, size=0) <= -2, [cells(ga, size=0) >= 2, cells(mi, size=1) >= 1])
+        pairs = [pair for pair in product(range(-6, 7), repeat=2) if not monotone or pair[0] <= pair[1]]
+        small = [pair for pair in pairs if max(map(abs, pair)) <= 3]
+        far = lambda pair, noisy: sum(abs(a - b) ** norm for a, b in zip(pair, noisy.tolist(), strict=True))  # noqa: E731
+        alone, found = min(far(pair, y[0]) for pair in pairs), []
+        for first, second in product(small, repeat=2):
+            if first[0] <= -2 or (first[0] >= 2 and second[1] >= 1):
+                above = far((first[0] + second[0], first[1] + second[1]), y[0]) if consistent else alone
+                found.append(above + far(first, y[1]) + far(second, y[2]))
+        result = ChoiceTree().solve(problem.where(*box, choice))
+        assert result.status is Status.OPTIMAL
+        assert result.certificate.objective == min(found)
+        solved += 1
+    assert solved
+
+
 def test_flows_and_other_methods_agree():
     """The two ways to solve nodes, on M_H in squares."""
     rng = np.random.default_rng(35)

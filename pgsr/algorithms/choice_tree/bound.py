@@ -7,7 +7,8 @@ from pgsr.algorithms.choice_tree.by_flow import FlowNodes
 from pgsr.algorithms.choice_tree.by_methods import MethodNodes
 from pgsr.algorithms.choice_tree.search import MOST, best_first
 from pgsr.checks import checked_limit, require_kind
-from pgsr.methods.gate import Deadline
+from pgsr.errors import TooLargeError
+from pgsr.methods.gate import Deadline, Stopped
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import PROVED_GAP
 
@@ -61,7 +62,10 @@ def choices_bound(
         nodes = MethodNodes.of(problem, leaving_out=True)
     if isinstance(nodes, str):
         return None
-    found = best_first(nodes, MOST, deadline, upto)
+    try:
+        found = best_first(nodes, MOST, deadline, upto)
+    except (Stopped, TooLargeError):
+        return None
     known = min(math.inf if upto is None else upto, math.inf if found.best is None else found.best.value or 0)
     allowed = 0.0 if nodes.whole else PROVED_GAP * max(1.0, abs(found.bound))
     return ChoicesBound(found.bound, known <= found.bound + allowed, found.n_solved)
