@@ -224,6 +224,12 @@ TWINS = {
             "test_nearest_tree_bounds::test_equals_brute_force",
         ),
     },
+    "engines.convex_flow.kernel": {
+        "balance": (
+            "every flow between the bounds",
+            "test_engines_convex_flow::test_equals_exhaustive_search_and_proves_itself",
+        ),
+    },
     "engines.quadratic_flow.balance_kernel": {
         "balance": (
             "excess_at, arc by arc",

@@ -1,10 +1,11 @@
 """The tables of docs/methods.md: what the catalogue of methods says, and what each method says of itself."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from pgsr import View
+from pgsr import Problem, View
 from pgsr.experiments.report import markdown
 from pgsr.experiments.report.blocks import Cell, Code, Link, table
 from pgsr.methods import toys
@@ -14,6 +15,7 @@ from pgsr.methods.method import Method
 from pgsr.models import all_entries
 from pgsr.models.adapter import SolverModel
 from pgsr.models.availability import SolverInfo, capabilities, name_of, solvers
+from pgsr.problems.conditions import cells, either
 
 
 def method_tables() -> Iterator[tuple[str, str]]:
@@ -33,8 +35,8 @@ def method_tables() -> Iterator[tuple[str, str]]:
 
 def _exact(entry: Entry, known: Mapping[str, SolverInfo]) -> Sequence[Cell]:
     """Make the row of a method that solves stated problems without a general solver."""
-    stated, rounded = _problems(entry.method)
     taken = getattr(entry.method, "conditions_taken", Taken.NONE)
+    stated, rounded = _problems(entry.method, CHOSEN if taken is Taken.CHOICES else ASKED)
     solves = f"{stated}; with {taken.value}" if taken is not Taken.NONE else stated
     answer = f"{entry.answer.value}; {rounded}: rounded" if rounded else entry.answer.value
     return _name(entry), _parts(entry.words), solves, answer, _needs(entry, known), _parts(entry.source)
@@ -58,10 +60,10 @@ def _solvers(entries: Iterable[Entry], known: Mapping[str, SolverInfo]) -> Itera
         yield tuple(names), stated, rounded, ", ".join(dict.fromkeys(needed))
 
 
-def _problems(method: object) -> tuple[str, str]:
-    """Say which problems a method solves as stated, and which by rounding the optimum of the relaxation."""
+def _problems(method: object, asked: Sequence[Problem] | None = None) -> tuple[str, str]:
+    """Say which of some problems a method solves as stated, and which by rounding the optimum of the relaxation."""
     assert isinstance(method, Method)
-    how = capabilities(ASKED, [method])[repr(method)]
+    how = capabilities(ASKED if asked is None else asked, [method])[repr(method)]
     stated, rounded = (
         [name for name, way in how.items() if way in ways] for ways in (("exact", "steps"), ("rounded",))
     )
@@ -102,6 +104,16 @@ def _written(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
 
 # Ranked sizes in reals are left out: their estimates are counts, so nobody takes them.
 ASKED = [p for p in toys.problems() if p.conditions is None and (p.integer or p.view is not View.RANKED)]
+
+
+def _with_a_choice(problem: Problem) -> Problem:
+    """State a choice of the lowest regions besides, under the same label."""
+    lowest = problem.hierarchy.n_levels - 1
+    choice = either(cells(level=lowest, size=1) == 0, cells(level=lowest, size=1) >= 2)
+    return replace(problem.where(cells(level=lowest) <= 9, choice), label=problem.label)
+
+
+CHOSEN = [_with_a_choice(p) for p in ASKED if p.view is not View.RANKED and p.ranks is None and p.nonnegative]
 
 KINDS = {
     "every problem in integers": [name_of(p) for p in ASKED if p.integer],

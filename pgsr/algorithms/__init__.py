@@ -10,6 +10,7 @@
 | `cost_tables`                 | M_H by the published dynamic program                                         |
 | `posterior`                   | what the noisy counts say under the exact law of the noise; estimates from it |
 | `tree_rounding`               | integers near real counts, from the root down                                |
+| `choice_tree`                 | problems with choices between conditions, a case proved by another method or flow |
 | `choosing`                    | choosing among mechanisms, with an honest ledger                             |
 | `two_stage`                   | regions alone in L1, together in L2, then integers                           |
 | `simplex`, `mean_consistency` | the naive problem; least squares under consistency alone                     |
@@ -19,6 +20,7 @@ The docstring of a room states its problem and derives what its code computes. A
 `solve`; a new one is a subclass of `pgsr.methods.gate.GatedMethod`, and a line of `METHODS`.
 """
 
+from pgsr.algorithms.choice_tree import ChoicesBound, ChoiceTree, choices_bound
 from pgsr.algorithms.choosing import ChosenByNoise, ChosenByScore, ChosenByStatistic
 from pgsr.algorithms.cost_tables import CostTables, SlopeGreedy, SlopeMerge
 from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, Optimum, isotonic_l1, isotonic_l2
@@ -40,6 +42,8 @@ from pgsr.noise import SplitByRoot
 __all__ = [
     "METHODS",
     "BottomUp",
+    "ChoiceTree",
+    "ChoicesBound",
     "ChosenByNoise",
     "ChosenByScore",
     "ChosenByStatistic",
@@ -67,6 +71,7 @@ __all__ = [
     "Threads",
     "TreeProjection",
     "TwoStage",
+    "choices_bound",
     "isotonic_l1",
     "isotonic_l2",
     "match_groups",
@@ -82,6 +87,7 @@ METHODS: tuple[Entry, ...] = (
     Entry(EmdProjection(), Answer.GAP),
     Entry(Isotonic()),
     Entry(SimplexProjection()),
+    Entry(ChoiceTree(), page="conditions.md#choices"),
     Entry(MeanConsistency()),
     Entry(CostTables(), small=True),
     Entry(CostTables(step=SlopeGreedy()), uses=Use.COMPARE, small=True),  # the step as the paper prints it

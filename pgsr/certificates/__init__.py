@@ -14,6 +14,9 @@ The first four are exact, in 64-bit integers, and decide: an answer that fails t
 that no feasible objective is below; an answer that meets it is optimal, and else the relative gap says how far off it
 may be.
 
+Choices between conditions are no part of these. `pgsr.algorithms.choice_tree.choices_bound` searches the alternatives
+as long as its caller allows, and a certificate takes the bound that is found by `Certificate.with_bound`.
+
 Bounds come from weak duality. Put the conditions that couple regions into the objective with `Multipliers`, whatever
 they are: at feasible points nothing changes, so the minimum of the Lagrangian over the remaining conditions is a bound,
 and there regions stand alone and have closed forms. Every rounding is bounded and subtracted.
@@ -35,6 +38,7 @@ Files besides: `certificate` is the entry, `conditions` counts what keeps counts
 """
 
 from pgsr.certificates.certificate import (
+    ALTERNATIVES,
     CHAIN,
     EXCHANGE_TEST,
     IGNORING,
@@ -59,6 +63,7 @@ from pgsr.certificates.regions_alone import (
 )
 
 __all__ = [
+    "ALTERNATIVES",
     "CHAIN",
     "EXCHANGE_TEST",
     "IGNORING",

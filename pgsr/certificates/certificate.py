@@ -37,6 +37,8 @@ MULTIPLIERS = "Lagrangian bound"
 IGNORING = "Lagrangian bound that ignores stated conditions"
 CHAIN = "subgradient chain"
 POTENTIALS = "node potentials"
+ALTERNATIVES = "tree over the alternatives"
+"""The bound of problems with choices, `pgsr.algorithms.choice_tree.choices_bound`."""
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,8 @@ class Taken(Enum):
     NONE = "no conditions"
     BOUNDS = "bounds of single cells"
     TOTALS = "fixed totals of regions"
+    CHOICES = "choices between conditions"
+    """All conditions, of problems with a choice, as far as the method's own `supports` takes them."""
     ALL = "all conditions"
 
 
@@ -260,12 +262,12 @@ def require_possible_totals(problem: Problem) -> None:
 def refused_conditions(problem: Problem, taken: Taken) -> str | None:
     """Say which conditions of the problem are beyond those that a method takes, and what can be done, or None."""
     stated = problem.conditions
-    if stated is None or taken is Taken.ALL:
+    if stated is None or taken in (Taken.ALL, Taken.CHOICES):
         return None
     if stated.choices is not None:
         return (
-            f"{stated.choices.names[0]} is a choice between conditions, which solvers of integers take; take Gurobi(), "
-            'MathOpt("GSCIP"), CpSat(), Scip() or Scipy() from pgsr.models, or leave it out'
+            f"{stated.choices.names[0]} is a choice between conditions; take ChoiceTree() from pgsr.algorithms, or a "
+            "solver of integers, such as Gurobi() or MathOpt('GSCIP') from pgsr.models, or leave it out"
         )
     totals, models = FixedTotals.of(problem) is not None, "a solver model such as Cvxpy, Gurobi, MathOpt or Scipy"
     if taken is Taken.TOTALS and totals:

@@ -13,7 +13,7 @@ from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.random import Seeded
-from pgsr.problems.conditions import Cells, Conditions, cells, either, state, total
+from pgsr.problems.conditions import Cells, Conditions, cells, either, state, total, zero_or_at_least
 from pgsr.problems.problem import Problem
 from pgsr.problems.sums import MeasuredSums
 
@@ -76,6 +76,8 @@ def problems() -> list[Problem]:
     found += [problem.where(known) for problem in (Problem.m_h(counts, "root"), Problem.m_c(cumulative))]
     found.append(Problem.m_c(Geometric(Split(1), 1).measure(_truth(2), Seeded("toy"))))
     found += [Problem.isotonic(cumulative).where(known), Problem.m_h(counts, "root").where(total(level=1) == 3)]
+    chosen = zero_or_at_least(cells(level=1, size=1), 2)
+    found += [problem.where(chosen) for problem in (Problem.m_h(counts, "root"), Problem.m_c(cumulative))]
     return [*found, *(problem.relaxed() for problem in found if problem.integer)]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, MeanConsistency, TreeProjection
+from pgsr.algorithms import ChoiceTree, CumulativeIntegers, CumulativeProjection, MeanConsistency, TreeProjection
 from pgsr.algorithms.m_h_regions import RegionTotalsProjection
 from pgsr.checks import require_kind
 from pgsr.data.hierarchy import Path
@@ -24,6 +24,7 @@ OWN: tuple[Method, ...] = (
     RegionTotalsProjection(),
     MeanConsistency(),
     CumulativeIntegers(),
+    ChoiceTree(),
     CumulativeProjection(),  # which rounds where integers are asked for
 )
 """The methods that are asked in this order, and the first that knows the problem solves it."""

@@ -318,16 +318,25 @@ def _of_labels(stated: Conditions, labels: np.ndarray) -> Conditions:
         raise ProblemError(
             f"a condition needs cells of size {size}, which no row of the table has; add rows, or correct it"
         )
-    if stated.choices is not None:
-        raise ProblemError("choices between conditions are not taken for tables; state a Problem and its where")
     column = np.full(n_sizes, -1)
     column[labels] = np.arange(len(labels))
-    rows = stated.rows.tocoo()
-    region, size = np.divmod(rows.col, n_sizes)
-    kept = column[size] >= 0
-    at = rows.row[kept], region[kept] * len(labels) + column[size[kept]]
-    matrix = scipy.sparse.csr_array((rows.data[kept], at), shape=(len(stated.row_lower), n_regions * len(labels)))
-    return replace(stated, lower=stated.lower[:, labels], upper=stated.upper[:, labels], rows=matrix, sources=None)
+
+    def of_labels(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+        rows = matrix.tocoo()
+        region, size = np.divmod(rows.col, n_sizes)
+        kept = column[size] >= 0
+        at = rows.row[kept], region[kept] * len(labels) + column[size[kept]]
+        return scipy.sparse.csr_array((rows.data[kept], at), shape=(rows.shape[0], n_regions * len(labels)))
+
+    choices = stated.choices
+    return replace(
+        stated,
+        lower=stated.lower[:, labels],
+        upper=stated.upper[:, labels],
+        rows=of_labels(stated.rows),
+        sources=None,
+        choices=None if choices is None else replace(choices, rows=of_labels(choices.rows)),
+    )
 
 
 def _placed(stated: Conditions, layout: Layout, unit: float) -> Conditions:
@@ -337,17 +346,24 @@ def _placed(stated: Conditions, layout: Layout, unit: float) -> Conditions:
     lower, upper = none.lower.ravel(), none.upper.ravel()
     times, place = 1 / unit, layout.place
     lower[place], upper[place] = _times(stated.lower.ravel(), times), _times(stated.upper.ravel(), times)
-    rows = scipy.sparse.csr_array(
-        (stated.rows.data, place[stated.rows.indices], stated.rows.indptr), shape=(len(stated.row_lower), lower.size)
-    )
+
+    def placed(rows: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+        shape = len(rows.indptr) - 1, lower.size
+        return scipy.sparse.csr_array((rows.data, place[rows.indices], rows.indptr), shape=shape)
+
+    choices = stated.choices
+    if choices is not None:
+        low, high = (_times(side, times) for side in (choices.lower, choices.upper))
+        choices = replace(choices, rows=placed(choices.rows), lower=low, upper=high)
     return replace(
         stated,
         lower=lower.reshape(shape),
         upper=upper.reshape(shape),
-        rows=rows,
+        rows=placed(stated.rows),
         row_lower=_times(stated.row_lower, times),
         row_upper=_times(stated.row_upper, times),
         sources=None,
+        choices=choices,
     )
 
 
@@ -373,5 +389,6 @@ def _largest(stated: Conditions | None) -> int:
     """The largest number of some conditions."""
     if stated is None:
         return 0
-    every = (stated.lower, stated.upper, stated.row_lower, stated.row_upper)
+    every = [stated.lower, stated.upper, stated.row_lower, stated.row_upper]
+    every += [] if stated.choices is None else [stated.choices.lower, stated.choices.upper]
     return max(int(np.abs(part[np.abs(part) < UNBOUNDED]).max(initial=0)) for part in every)

@@ -1,0 +1,78 @@
+"""The sums of a problem's parts: which parts there are, and which rows over cells are a set of them, each once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from pgsr.problems.conditions import UNBOUNDED
+from pgsr.problems.problem import Problem
+from pgsr.problems.sums import leaves_below
+
+
+def parts_of(problem: Problem) -> sparse.csr_array:
+    """Make the matrix that adds parts up to cells: every point is one of parts, without further conditions on sums.
+
+    Where regions are consistent parts are of leaves alone; where cells are ordered, each is what a cell has more than
+    the one before. Shape (cells, parts).
+
+    Example:
+        >>> from pgsr import Hierarchy, View
+        >>> tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
+        >>> parts_of(Problem.of([[1, 2], [1, 2]], tree, View.CUMULATIVE)).toarray().tolist()
+        [[1, 0], [1, 1], [1, 0], [1, 1]]
+    """
+    tree, n_sizes = problem.hierarchy, problem.max_size + 1
+    below = leaves_below(tree, n_sizes)
+    if not problem.consistent:
+        below = sparse.csr_array(sparse.eye_array(below.shape[0]).astype(np.int64))  # pyright: ignore
+    if not problem.monotone:
+        return below
+    n_regions = below.shape[1] // n_sizes  # pyright: ignore
+    upto = np.tril(np.ones((n_sizes, n_sizes), np.int64))
+    return sparse.csr_array(below @ sparse.kron(sparse.eye_array(n_regions).astype(np.int64), upto))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows lower <= matrix x <= upper over cells, as sets of parts between bounds.
+
+    Attributes:
+        sets: ones at the parts of each, shape (m, parts).
+        lower, upper: of the sets, shape (m,), -UNBOUNDED or UNBOUNDED where there is none.
+        is_set: whether a row is such a set, bool, shape (m,); what is said of the others is of no meaning.
+        once: whether its parts have coefficient 1.
+        holds: of rows in which nothing is left: whether they hold anyway; True of all others.
+    """
+
+    sets: sparse.csr_array
+    lower: np.ndarray
+    upper: np.ndarray
+    is_set: np.ndarray
+    once: np.ndarray
+    holds: np.ndarray
+
+    @classmethod
+    def of(
+        cls, matrix: sparse.csr_array, lower: np.ndarray, upper: np.ndarray, parts: sparse.csr_array, integer: bool
+    ) -> "Rows":
+        """Find the sets: of a row whose parts have the same coefficient, the bounds divided by it."""
+        of_parts = sparse.csr_array(matrix @ parts)
+        of_parts.sum_duplicates()
+        of_parts.eliminate_zeros()
+        n = np.diff(of_parts.indptr)
+        empty = n == 0
+        factor = np.ones(len(n), np.int64)
+        factor[~empty] = of_parts.data[of_parts.indptr[:-1][~empty]]
+        same = np.ones(len(n), bool)
+        np.logical_and.at(same, np.repeat(np.arange(len(n)), n), of_parts.data == np.repeat(factor, n))
+        below, above = lower <= -UNBOUNDED, upper >= UNBOUNDED
+        holds = ~empty | ((below | (lower <= 0)) & (above | (upper >= 0)))
+        size = np.abs(factor)
+        turned_low, turned_high = np.where(factor > 0, lower, -upper), np.where(factor > 0, upper, -lower)
+        no_low, no_high = np.where(factor > 0, below, above), np.where(factor > 0, above, below)
+        whole = (no_low | (turned_low % size == 0)) & (no_high | (turned_high % size == 0))
+        least = np.where(no_low, -UNBOUNDED, -(-turned_low // size))
+        most = np.where(no_high, UNBOUNDED, turned_high // size)
+        ones = sparse.csr_array((np.ones(of_parts.nnz, np.int64), of_parts.indices, of_parts.indptr), of_parts.shape)
+        return cls(ones, least, most, same & ~empty & (whole | integer), factor == 1, holds)
