@@ -6,7 +6,8 @@ from enum import Enum
 
 import numpy as np
 
-from pgsr.certificates import MULTIPLIERS, Certificate, Multipliers, certify, is_decided
+from pgsr.algorithms import choices_bound
+from pgsr.certificates import ALTERNATIVES, MULTIPLIERS, Certificate, Multipliers, certify, is_decided
 from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View, counts_of_ranked
@@ -243,6 +244,13 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
         reason = f"{solver} claims an optimum that our exact test refutes"
         return Result(Status.FAILED, reason, None, certificate, refused=estimate)
     certificate, claimed = _with_own_bound(program, answer, certificate), _claimed(solver, answer)
+    choosing = problem.conditions is not None and problem.conditions.choices is not None
+    if choosing and not certificate.optimal:
+        known = choices_bound(problem, upto=certificate.objective, time_limit=SEARCHING_SECONDS)
+        certificate = certificate if known is None else _raised(certificate, known.value, ALTERNATIVES)
+        if claims and known is not None and known.complete and known.value < (certificate.objective or 0):
+            reason = f"{claimed}, at {certificate.objective:,}; but a point of objective {known.value:,} is feasible"
+            return Result(Status.FAILED, reason, None, certificate, refused=estimate, claimed=claimed)
     if not certificate.optimal and program.n <= LARGEST_CHECKED:
         assert certificate.objective is not None
         found = search(program, whole, int(certificate.objective), SEARCHING_SECONDS, MOST_NODES if claims else 1)
@@ -277,9 +285,11 @@ def _with_own_bound(program: Program, answer: Answer, certificate: Certificate) 
     return _raised(certificate, integer_bound(program, v, mu))
 
 
-def _raised(certificate: Certificate, bound: int | None) -> Certificate:
-    better = bound is not None and (certificate.bound is None or bound > certificate.bound)
-    return certificate.with_bound(bound, MULTIPLIERS) if better else certificate  # pyright: ignore
+def _raised(certificate: Certificate, bound: float | None, by: str = MULTIPLIERS) -> Certificate:
+    """Replace the bound of a certificate by a better one."""
+    if bound is None or (certificate.bound is not None and bound <= certificate.bound):
+        return certificate
+    return certificate.with_bound(bound, by)
 
 
 def primal_residual(program: Program, z: np.ndarray) -> float:
