@@ -1,0 +1,14 @@
+"""Errors of methods that the adversary finds and nobody has mended yet, by method and change, each with its sentence."""
+
+WRONG: dict[tuple[str, str], str] = {}
+
+WORDS: dict[str, str] = {}
+
+RAISED = "weights are rounded to whole numbers of at least 1, so the smallest are raised by any factor"
+LOST = "values of 1e-10, rates and shares are rounded to units that are too coarse for them"
+
+OF_RECONCILE: dict[str, str] = {
+    **dict.fromkeys((f"weights_far_apart {k}" for k in ("1e-09", "1e-06", "1e+06", "1e+09")), RAISED),
+    "units_changed 1e-09": LOST,
+}
+OF_RECONCILE_BY_SOLVERS: dict[str, str] = dict.fromkeys(("weights_far_apart 1e+06", "weights_far_apart 1e+09"), RAISED)
