@@ -213,7 +213,10 @@ def cases(seed: int) -> dict[str, Plain]:
     first, last = leaves[0], leaves[-1]
     bounds = ({(first, 0): 1}, "==", int(truth[first][0])), ({(last, 1): 1}, "<=", int(truth[last][1]))
     less = truth[first][1] + truth[last][0]
-    row = ({(first, 1): 1, (last, 0): 1}, ">=", int(less)), ({(first, 0): 2, (last, 1): -1}, "<=", int(2 * truth[first][0]))
+    row = (
+        ({(first, 1): 1, (last, 0): 1}, ">=", int(less)),
+        ({(first, 0): 2, (last, 1): -1}, "<=", int(2 * truth[first][0])),
+    )
     choices = (
         ([({(first, 0): 1}, "<=", 0)], [({(last, 1): 1}, ">=", 3)]),
         *(([({(last, s): 1}, "==", 0)], [({(last, s): 1}, ">=", 2)]) for s in range(n_sizes)),

@@ -32,9 +32,7 @@ class Table:
 
     def columns(self) -> dict[str, Any]:
         """The table as `pgsr.reconcile` takes it, in columns c0, c1, ... of names, n and w."""
-        names = {
-            f"c{k}": [path[k] if k < len(path) else None for path, _, _ in self.rows] for k in range(self.depth)
-        }
+        names = {f"c{k}": [path[k] if k < len(path) else None for path, _, _ in self.rows] for k in range(self.depth)}
         return names | {"n": [float(y) for _, y, _ in self.rows], "w": [float(w) for _, _, w in self.rows]}
 
     def hierarchy(self) -> list[str]:
@@ -42,7 +40,9 @@ class Table:
 
     def distance(self, answer: Callable[[Path], Fraction]) -> Fraction:
         """The objective of numbers of lowest regions, whose sums are those above."""
-        sums = {path: sum(answer(leaf) for leaf in self.leaves if leaf[: len(path)] == path) for path, _, _ in self.rows}
+        sums = {
+            path: sum(answer(leaf) for leaf in self.leaves if leaf[: len(path)] == path) for path, _, _ in self.rows
+        }
         return sum((w * (sums[path] - y) ** 2 for path, y, w in self.rows), Fraction(0))
 
     def optimum(self) -> Fraction:
@@ -207,7 +207,9 @@ def equal_parts(table: Table, _: Fraction) -> Changed | None:
         return None
     last = table.leaves[-1]
     rows = [row for row in table.rows if row[0] != last]
-    parts = [((*last[:-1], last[-1] + part), y / 2, 2 * w) for path, y, w in table.rows if path == last for part in "xy"]
+    parts = [
+        ((*last[:-1], last[-1] + part), y / 2, 2 * w) for path, y, w in table.rows if path == last for part in "xy"
+    ]
     return Changed(replace(table, rows=(*rows, *parts)))
 
 

@@ -131,7 +131,9 @@ def equal_parts(plain: Plain, _: int) -> Moved | None:
     def shared(of: dict, factor: int, half: Callable) -> dict:
         if whole not in of:
             return of
-        return {path: it for path, it in of.items() if path != whole} | {part: half(of[whole], factor) for part in parts}
+        return {path: it for path, it in of.items() if path != whole} | {
+            part: half(of[whole], factor) for part in parts
+        }
 
     cut = replace(
         twice,

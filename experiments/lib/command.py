@@ -132,7 +132,9 @@ def traps(
         typer.Option(help="Such as scipy, or Cvxpy('HIGHS') (repeat it); all installed ones if none is given."),
     ] = None,
     limit: Annotated[float, typer.Option(help="Seconds per solver and trap.", min=0.1)] = 10.0,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the traps and the table.")] = Path("results/pgsr-lib-traps"),
+    out: Annotated[Path, typer.Option("--out", help="Folder of the traps and the table.")] = Path(
+        "results/pgsr-lib-traps"
+    ),
 ) -> None:
     """Make the traps, tiny programs with proved optima that solvers get wrong, and tell who falls into them."""
     from pgsr.experiments.lib import run as running

@@ -50,7 +50,9 @@ def _three_leaves(scale: int, norm: int) -> Trap:
     first = [cells(A, size=0) <= scale], [cells(B, size=1) >= 2 * scale]
     kept = tuple(([cells(C, size=s) == 0], [cells(C, size=s) >= 3 * scale // 2]) for s in range(2))
     kind = "squares" if norm == 2 else "magnitudes"
-    about = f"Three choices at counts of {scale:,}, in {kind}: an alternative that does not hold is far below tolerances"
+    about = (
+        f"Three choices at counts of {scale:,}, in {kind}: an alternative that does not hold is far below tolerances"
+    )
     return Trap(f"choices-{kind}-{scale:.0e}".replace("e+0", "e"), about, base, (first, *kept))
 
 

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from pgsr import Result, Status
-from pgsr.comparison.comparing import label_of
+from pgsr.comparison.comparing import SOLVER_SHARE, label_of
 from pgsr.experiments.engine.worker import Worker
 from pgsr.experiments.lib.run import listening
 from pgsr.experiments.lib.traps.declared import Trap, find
 from pgsr.methods.method import Method
+from pgsr.methods.toys import toy_of
 from pgsr.models import CpSat
 from pgsr.models.adapter import Route, SolverModel
 from pgsr.models.judge import Claim
@@ -35,15 +36,20 @@ class Ask:
     time_limit: float
 
     def warm_up(self) -> None:
-        """Do nothing: a trap takes milliseconds, and no times are compared."""
+        """Solve a toy, or the bare program, so that imports are over before the limit counts."""
+        trap = find(self.trap)
+        if trap.base is None:
+            of_program(trap, self.method, self.optimum, self.time_limit)
+        else:
+            self.method.solve(toy_of(trap.base), self.time_limit)
 
     def compute(self) -> str:
         """Ask, and say in a word or two what came of it."""
-        trap = find(self.trap)
+        trap, limit = find(self.trap), SOLVER_SHARE * self.time_limit
         if trap.base is None:
-            return of_program(trap, self.method, self.optimum, self.time_limit)
+            return of_program(trap, self.method, self.optimum, limit)
         claims: list[Claim] = []
-        result = listening(self.method, claims).solve(trap.problem(), self.time_limit)
+        result = listening(self.method, claims).solve(trap.problem(), limit)
         return of_result(result, claims[-1] if claims else None, self.optimum)
 
 
@@ -90,11 +96,16 @@ def of_program(trap: Trap, method: Method, optimum: Fraction, time_limit: float)
     if off > near:
         return "**breaks conditions**"
     value = float(program.quadratic @ x**2 + program.linear @ x)
-    return "right" if abs(value - float(optimum)) <= near * float(optimum) else f"**{value / float(optimum):.4g} times**"
+    return (
+        "right" if abs(value - float(optimum)) <= near * float(optimum) else f"**{value / float(optimum):.4g} times**"
+    )
 
 
 def ask(
-    traps: Sequence[tuple[Trap, dict[str, Any]]], methods: Sequence[Method], time_limit: float, say: Callable[[str], None]
+    traps: Sequence[tuple[Trap, dict[str, Any]]],
+    methods: Sequence[Method],
+    time_limit: float,
+    say: Callable[[str], None],
 ) -> pd.DataFrame:
     """Ask every method about every trap that it takes, a process for each method; a row per method, a column per trap."""
     rows = []

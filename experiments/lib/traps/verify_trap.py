@@ -39,7 +39,9 @@ def number(text):
 
 def objective(trap, x):
     """The exact objective of a point."""
-    cost = sum(Fraction(one["squares"]) * x[name] ** 2 + Fraction(one["linear"]) * x[name] for name, one in unknowns(trap))
+    cost = sum(
+        Fraction(one["squares"]) * x[name] ** 2 + Fraction(one["linear"]) * x[name] for name, one in unknowns(trap)
+    )
     return cost + Fraction(trap["constant"])
 
 
