@@ -1,4 +1,4 @@
-"""Errors of methods that the adversary finds and nobody has mended yet, by method and change, each with its sentence."""
+"""Errors that the adversary finds and nobody has mended yet, by method and change, each with its sentence."""
 
 NO_POINT = "HiGHS says that choices at counts of 10^9 have no point, and INFEASIBLE rests on its word"
 

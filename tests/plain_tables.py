@@ -93,9 +93,9 @@ def _solved(h: list[list[Fraction]], g: list[Fraction]) -> list[Fraction]:
 def _least_whole(table: Table) -> Fraction:
     """Fix one unknown after the other, nearest value first, as long as what is left can be better than the best.
 
-    With the others free the distance is  rest + d (x - centre)^2  in one unknown, so values farther than the best leaves
-    room for need not be tried. Unknowns are the lowest regions; where the root weighs most, its number takes the place
-    of the first one, which is what the others leave of it.
+    With the others free the distance is  rest + d (x - centre)^2  in one unknown, so values farther than the best
+    leaves room for need not be tried. Unknowns are the lowest regions; where the root weighs most, its number takes the
+    place of the first one, which is what the others leave of it.
     """
     h, g, c = table.normal()
     n = len(g)

@@ -22,7 +22,7 @@ GENERAL = [label for label in METHODS if label not in OWN]
 SEEDS = scale(1, 3)
 
 ONE_IN = {"Cvxpy": 4, "QpSolvers": 4}
-"""Methods that take half a second to state a problem are asked about one case in so many, other ones after each change."""
+"""Methods that state a problem slowly are asked about one case in so many, other ones after each change."""
 
 
 @cache
@@ -47,7 +47,7 @@ def pairs(labels: list[str], sample: int, what: str) -> list:
 
 
 def found(label: str, name: str) -> tuple[list[str], list[str], int]:
-    """What is wrong in the answers of a method after a change, what rests on a solver's word, and how many there are."""
+    """What is wrong in a method's answers after a change, what rests on a solver's word, and how many there are."""
     entry, (change, k) = METHODS[label], CHANGES[name]
     mistakes, words, solved = [], [], 0
     one_in, turn = ONE_IN.get(label.partition("(")[0], 1), list(CHANGES).index(name)

@@ -117,7 +117,8 @@ def test_falls_are_told_from_right_answers():
     assert of_result(right, None, value) == "right"
     assert of_result(right, Claim.OPTIMAL, value / 2) == "**2 times**"
     assert of_result(right, Claim.STOPPED, value / 2) == "no claim"
-    assert of_result(Result(Status.INFEASIBLE), None, value) == "**no point**"
+    assert of_result(Result(Status.INFEASIBLE), None, value) == "**no point, ours**"
+    assert of_result(Result(Status.FAILED), Claim.INFEASIBLE, value) == "**no point**"
     assert of_result(Result(Status.FAILED), Claim.OPTIMAL, value) == "no claim"
 
 

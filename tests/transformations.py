@@ -147,7 +147,7 @@ def equal_parts(plain: Plain, _: int) -> Moved | None:
 
 
 def conditions_restated(plain: Plain, _: int) -> Moved | None:
-    """State equations as two inequalities, minima as maxima of the opposite and choices backwards: the optimum stays."""
+    """State equations as two inequalities, minima as maxima and choices backwards: the optimum stays."""
     if not plain.rows and not plain.choices:
         return None
     rows = tuple(again for row in plain.rows for again in _restated(row))

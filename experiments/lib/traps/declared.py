@@ -46,7 +46,7 @@ def _three_leaves(scale: int, norm: int) -> Trap:
     """Nation and three leaves at counts of this scale, with three choices between what is far apart."""
     tree = Hierarchy.from_paths([A, B, C])
     values = [[9 * scale, 3 * scale], [4 * scale, scale], [3 * scale, -2], [2 * scale, scale]]
-    base = replace(Problem.of(values, tree, groups=12 * scale, label="M_H"), norm=norm)
+    base = replace(Problem.of(np.array(values), tree, groups=12 * scale, label="M_H"), norm=norm)
     first = [cells(A, size=0) <= scale], [cells(B, size=1) >= 2 * scale]
     kept = tuple(([cells(C, size=s) == 0], [cells(C, size=s) >= 3 * scale // 2]) for s in range(2))
     kind = "squares" if norm == 2 else "magnitudes"

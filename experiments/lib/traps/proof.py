@@ -56,7 +56,7 @@ def build(trap: Trap, folder: Path) -> dict[str, Any]:
 
 
 def of_program(trap: Trap) -> dict[str, Any]:
-    """State a bare program of two unknowns z, x, whose relaxation is tight: prices of its own linear program prove it."""
+    """State a bare program of two unknowns z, x, whose relaxation is tight: its own linear program proves it."""
     program = trap.program
     assert program is not None
     names = ("z", "x")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgsr import Result, Status
+from pgsr import Problem, Result, Status
 from pgsr.comparison.comparing import SOLVER_SHARE, label_of
 from pgsr.experiments.engine.worker import Worker
 from pgsr.experiments.lib.run import listening
@@ -41,7 +41,9 @@ class Ask:
         if trap.base is None:
             of_program(trap, self.method, self.optimum, self.time_limit)
         else:
-            self.method.solve(toy_of(trap.base), self.time_limit)
+            toy = toy_of(trap.base)
+            assert isinstance(toy, Problem)
+            self.method.solve(toy, self.time_limit)
 
     def compute(self) -> str:
         """Ask, and say in a word or two what came of it."""
@@ -56,17 +58,23 @@ class Ask:
 def takes(method: Method, trap: Trap) -> bool:
     """Say whether a method solves a trap as it is stated: not by rounding its relaxation."""
     if trap.base is None:
-        mixed = isinstance(method, SolverModel) and not isinstance(method, CpSat)  # whose unknowns are all whole
-        return mixed and Kind.MILP in method.takes and method.unavailable() is None
+        if not isinstance(method, SolverModel) or isinstance(method, CpSat):  # whose unknowns are all whole
+            return False
+        return Kind.MILP in method.takes and method.unavailable() is None
     if method.supports(trap.problem()) is not None:
         return False
     return not isinstance(method, SolverModel) or method.route(trap.problem()) is not Route.RELAXED
 
 
 def of_result(result: Result, claim: Claim | None, optimum: Fraction) -> str:
-    """Say what came of a problem: right, *value* for a wrong optimum, *no point*, *breaks conditions*, or no claim."""
-    if result.status is Status.INFEASIBLE or claim is Claim.INFEASIBLE:
+    """Say what came of a problem: right, a wrong optimum, no point, conditions broken, or no claim.
+
+    Where the solver was never asked, because stating the program came to that end, the error is ours.
+    """
+    if claim is Claim.INFEASIBLE:
         return "**no point**"
+    if result.status is Status.INFEASIBLE:
+        return "**no point, ours**"
     said = result.status is Status.OPTIMAL if claim is None else claim is Claim.OPTIMAL
     if not said or result.status in (Status.TIMED_OUT, Status.RELAXED):
         return "no claim"
@@ -107,7 +115,7 @@ def ask(
     time_limit: float,
     say: Callable[[str], None],
 ) -> pd.DataFrame:
-    """Ask every method about every trap that it takes, a process for each method; a row per method, a column per trap."""
+    """Ask every method about every trap that it takes, a process each; a row per method, a column per trap."""
     rows = []
     for method in methods:
         taken = {trap.name: takes(method, trap) for trap, _ in traps}

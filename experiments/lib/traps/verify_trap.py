@@ -77,24 +77,25 @@ def bound(trap, proof, box):
         )
     total = Fraction(trap["constant"])
     slope = {name: Fraction(one["linear"]) for name, one in unknowns(trap)}
-    for name, price in proof["prices"].items():
-        price, row = Fraction(price), trap["rows"][name]
-        side = number(row["least"] if price > 0 else row["most"])
+    for name, text in proof["prices"].items():
+        price, row = Fraction(text), trap["rows"][name]
+        side = row["least"] if price > 0 else row["most"]
         require(side is not None, f"the price of {name} is on a side that it does not have")
-        total += price * side
+        total += price * Fraction(side)
         for which, factor in row["terms"].items():
             slope[which] -= price * Fraction(factor)
     for name, one in unknowns(trap):
-        total += least(Fraction(one["squares"]), slope[name], *box[name], one["integer"], name)
+        require(Fraction(one["squares"]) >= 0, f"{name} has a negative square")
+        total += least(Fraction(one["squares"]), slope[name], box[name], one["integer"])
     return total
 
 
-def least(square, slope, low, high, whole, name):
+def least(square, slope, box, whole):
     """The minimum of square x^2 + slope x over low <= x <= high, in whole numbers if so."""
-    require(square >= 0, f"{name} has a negative square")
+    low, high = box
     if square == 0:
         end = low if slope > 0 else high
-        require(slope == 0 or end is not None, f"the prices let {name} go on for ever")
+        require(slope == 0 or end is not None, "the prices let an unknown without a bound fall for ever")
         return Fraction(0) if slope == 0 else slope * end
     vertex = -slope / (2 * square)
     options = [Fraction(floor(vertex)), Fraction(floor(vertex) + 1)] if whole else [vertex]
