@@ -6,7 +6,21 @@ WRONG: dict[tuple[str, str], str] = dict.fromkeys(
     ((label, "units_changed 1e9") for label in ("Scipy()", "MathOpt('HIGHS')")), NO_POINT
 )
 
-WORDS: dict[str, str] = {}
+WORDS: dict[str, str] = dict.fromkeys(
+    (
+        "Cvxpy('HIGHS')",
+        "Cvxpy('GUROBI')",
+        "Cvxpy('SCIP')",
+        "Cvxpy('SCIPY')",
+        "Gurobi()",
+        "MathOpt('GSCIP')",
+        "MathOpt('HIGHS')",
+        "CpSat()",
+        "Scipy()",
+        "Scip()",
+    ),
+    "OPTIMAL on the solver's word; what a solver alone claims is FEASIBLE and says whose claim it is",
+)
 
 RAISED = "weights are rounded to whole numbers of at least 1, so the smallest are raised by any factor"
 LOST = "values of 1e-10, rates and shares are rounded to units that are too coarse for them"
