@@ -125,6 +125,34 @@ def run(
     _write(console, rows, results)
 
 
+@app.command(epilog="Example:  python -m pgsr.experiments lib traps")
+def traps(
+    solvers: Annotated[
+        list[str] | None,
+        typer.Option(help="Such as scipy, or Cvxpy('HIGHS') (repeat it); all installed ones if none is given."),
+    ] = None,
+    limit: Annotated[float, typer.Option(help="Seconds per solver and trap.", min=0.1)] = 10.0,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the traps and the table.")] = Path(
+        "results/pgsr-lib-traps"
+    ),
+) -> None:
+    """Make the traps, tiny programs with proved optima that solvers get wrong, and tell who falls into them."""
+    from pgsr.experiments.lib import run as running
+    from pgsr.experiments.lib.score import markdown
+    from pgsr.experiments.lib.traps.declared import TRAPS
+    from pgsr.experiments.lib.traps.proof import build as built_trap
+    from pgsr.experiments.lib.traps.running import ask
+
+    console = _console()
+    stated = [(trap, built_trap(trap, out)) for trap in TRAPS]
+    for trap, facts in stated:
+        console.print(f"{trap.name:28} {facts['optimum']:>24}  {trap.about}", highlight=False)
+    methods = running.chosen(solvers) if solvers else running.all_methods()
+    table = ask(stated, methods, limit, lambda line: console.print(line, highlight=False, markup=False))
+    (out / "traps.md").write_text(markdown(table) + "\n")
+    console.print(f"\ntraps, proofs, table   {out}", highlight=False)
+
+
 def chosen(names: list[str] | None, largest: float) -> list[Instance]:
     """Choose declared instances of at most about `largest` unknowns by their names or parts of them.
 

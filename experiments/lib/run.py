@@ -43,7 +43,7 @@ class Solve:
         """Solve, and measure the answer against the instance."""
         claims: list[Claim] = []
         problem = problem_of(self.folder)
-        result = _listening(self.method, claims).solve(problem, SOLVER_SHARE * self.time_limit)
+        result = listening(self.method, claims).solve(problem, SOLVER_SHARE * self.time_limit)
         return measured(problem, read(self.folder), result, claims[-1] if claims else None)
 
 
@@ -168,21 +168,7 @@ def measured(problem: Problem, known: Built, result: Result, claim: Claim | None
     return row
 
 
-def _violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
-    from pgsr.certificates import certify
-
-    return certify(problem, estimate).violations if estimate.view is not problem.view else violations(problem, estimate)
-
-
-def _objective(problem: Problem, estimate: Estimate, result: Result) -> float:
-    if estimate.view is not problem.view:  # ranked sizes, answered by counts
-        assert result.certificate is not None
-        assert result.certificate.objective is not None
-        return result.certificate.objective
-    return objective(problem, estimate)
-
-
-def _listening(method: Method, claims: list[Claim]) -> Method:
+def listening(method: Method, claims: list[Claim]) -> Method:
     """The same method, writing down what its solver claims; for the life of this process."""
     if isinstance(method, SolverModel):
         inner = type(method).run
@@ -198,6 +184,20 @@ def _listening(method: Method, claims: list[Claim]) -> Method:
         heard.__dict__.update(method.__dict__)
         return heard
     return method
+
+
+def _violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
+    from pgsr.certificates import certify
+
+    return certify(problem, estimate).violations if estimate.view is not problem.view else violations(problem, estimate)
+
+
+def _objective(problem: Problem, estimate: Estimate, result: Result) -> float:
+    if estimate.view is not problem.view:  # ranked sizes, answered by counts
+        assert result.certificate is not None
+        assert result.certificate.objective is not None
+        return result.certificate.objective
+    return objective(problem, estimate)
 
 
 def _outcome(worker: Worker, task: Solve) -> tuple[dict[str, Any], bool]:
