@@ -71,7 +71,7 @@ def test_equals_a_loop_over_units(tmp_path, vacant):
     units = made_units(1)
     write(tmp_path / "a.csv.gz", units[:1_200])
     write(tmp_path / "b.csv.gz", units[1_200:])
-    convert(tmp_path / "*.csv.gz", tmp_path)
+    convert(str(tmp_path / "*.csv.gz"), tmp_path)
     data = PpmfBlocks(tmp_path, SIZES, vacant)
     expected = slowly_counted(units, SIZES, vacant)
     whole = data.whole()

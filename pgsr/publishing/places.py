@@ -31,6 +31,16 @@ def require_place(folder: Path) -> None:
 
     While it is made it has a name that is ten characters longer.
     """
+    try:
+        str(folder.absolute()).encode()
+    except UnicodeEncodeError:
+        raise ReleaseError(
+            f"the path of the output, {str(folder)!r}, is no text in UTF-8; choose another; nothing was charged"
+        ) from None
+    if "\0" in str(folder):
+        raise ReleaseError(
+            f"the path of the output, {str(folder)!r}, holds a NUL character; choose another; nothing was charged"
+        )
     if len(os.fsencode(folder.name)) > LONGEST_NAME - 10:
         raise ReleaseError(
             f"the name of the output, {folder.name[:40] + '...'!r}, is too long for most disks; choose one of at most "

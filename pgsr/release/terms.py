@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.split_view import Split
+from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Method, PostProcess
@@ -322,7 +322,7 @@ class Terms(StatedTerms):
         noise = self.noise(tree.n_levels)
         return Measurement(
             hierarchy=tree,
-            view=noise.views_on(tree, self.max_excess, totals),
+            view=self.views_on(tree, totals),
             values=values,
             max_size=self.max_excess,
             noise=self.levels(tree.n_levels),
@@ -335,6 +335,16 @@ class Terms(StatedTerms):
             unit=self.unit,
             relation=self.relation,
         )
+
+    def views_on(self, tree: Hierarchy, totals: np.ndarray) -> AnyView | tuple[AnyView, ...]:
+        """The view of every region, in the form that the noise step gives it: one by one where noise chose them.
+
+        Args:
+            tree, totals: the regions, and their public or noisy numbers of groups.
+        """
+        found = self.noise(tree.n_levels).views_on(tree, self.max_excess, totals)
+        alike = self.by_root is not None and not isinstance(found, tuple)
+        return (found,) * tree.n_regions if alike else found
 
     def noise(self, n_levels: int) -> Geometric | Noise:
         """The noise step on a hierarchy with this many levels.

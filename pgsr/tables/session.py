@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pgsr.errors import ArgumentError, MemoryNeededError, TableError
 from pgsr.tables.csv_files import CsvFault, column_names, text_tables
-from pgsr.tables.source import Csv, Database, Frame, Parquet, Query, Source, arrow, files, frame_columns
+from pgsr.tables.source import Csv, Database, Frame, Parquet, Query, Source, arrow, files, frame_columns, literal
 from pgsr.tables.spill import private_folder
 from pgsr.tables.sql import cast_sql, cast_types, is_text, name, text
 
@@ -220,7 +220,7 @@ class Session:
         if isinstance(source, Parquet):
             # The types that were found are those of all files together, where numbers beside text are text.
             listed = files(source.pattern)
-            each = [self._described(self.connection, f"read_parquet([{text(file)}]{PLAIN})", what) for file in listed]
+            each = [self._described(self.connection, f"read_parquet([{text(literal(file))}]{PLAIN})", what) for file in listed]
             for file, types in zip(listed[1:], each[1:], strict=True):
                 for column in needed:
                     if column not in each[0] or types.get(column) != each[0][column]:
@@ -392,7 +392,7 @@ def _direct(source: Source) -> str:
     if isinstance(source, Query):
         return _query(source.sql)
     assert isinstance(source, Parquet)
-    return f"read_parquet([{', '.join(map(text, files(source.pattern)))}]{PLAIN})"
+    return f"read_parquet([{', '.join(text(literal(file)) for file in files(source.pattern))}]{PLAIN})"
 
 
 def _other_delimiter(source: Source, names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import codecs
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from glob import glob
+from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +41,15 @@ class Parquet:
     """A source of Parquet files: a path, or a pattern such as "people/*.parquet". Types are those of the schema.
 
     Args:
-        pattern: a path or a pattern; the columns that are used have the same type in every file.
+        pattern: a `Path`, which is one file whatever its name, or text: the file of this name, else a pattern. The
+            columns that are used have the same type in every file.
         cast: columns to be read as "integer" or "text". Text that is no plain whole number is refused as an integer.
     """
 
-    pattern: str
+    pattern: str | Path
     cast: Mapping[str, str] = _casts()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pattern", str(self.pattern))
         _set_cast(self, self.cast)
 
 
@@ -65,7 +65,8 @@ class Csv:
     are decompressed.
 
     Args:
-        pattern: a path or a pattern; every file of a pattern has the same header line.
+        pattern: a `Path`, which is one file whatever its name, or text: the file of this name, else a pattern. Every
+            file of a pattern has the same header line.
         cast: columns to be read as "integer", so that they match ids that are numbers elsewhere, or as "text". Text
             that is no plain whole number ("007", "+1", "1e5", "1.0") is refused as an integer.
         delimiter: what separates the fields; one ASCII character.
@@ -83,7 +84,7 @@ class Csv:
     Shown by `tests/test_tables_csv_files.py`, against Python's csv module.
     """
 
-    pattern: str
+    pattern: str | Path
     cast: Mapping[str, str] = _casts()
     delimiter: str = ","
     quote: str = '"'
@@ -94,7 +95,6 @@ class Csv:
     nulls: tuple[str, ...] = ("",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pattern", str(self.pattern))
         _set_cast(self, self.cast)
         _check_signs(self)
         _check_encoding(self)
@@ -198,7 +198,7 @@ def source(given: object, sql: str | None = None) -> Source:
         kind = file_kind(str(given))
         if kind is None:
             raise ArgumentError(f"the file {str(given)!r} is neither .parquet nor .csv; write Parquet(...) or Csv(...)")
-        return kind(str(given))
+        return kind(given)
     if isinstance(given, duckdb.DuckDBPyConnection):
         raise ArgumentError("a DuckDB connection needs SQL text; write Query(connection, 'select ...')")
     raise ArgumentError(f"a table of type {type(given).__name__}; give a path, a data frame or Query(connection, sql)")
@@ -216,22 +216,41 @@ def file_kind(name: str) -> type[Parquet] | type[Csv] | None:
     return Parquet if name.lower().endswith(".parquet") else None
 
 
-def files(pattern: str) -> list[str]:
-    """List the files that match, in order.
+def files(pattern: str | Path) -> list[str]:
+    """List the files that are meant: the one that has this path, or those that match text as a pattern, in order.
 
     Raises:
-        TableError: there are none, or one has a name that is itself a pattern.
+        TableError: there are none.
+
+    Example:
+        >>> files(Path("people[1].csv"))
+        Traceback (most recent call last):
+        pgsr.errors.TableError: there is no file 'people[1].csv'; mend the path
     """
-    found = [pattern] if Path(pattern).is_file() else sorted(f for f in glob(pattern, recursive=True))
-    found = [file for file in found if Path(file).is_file()]
+    if Path(pattern).is_file():
+        return [str(pattern)]
+    if isinstance(pattern, Path) or not has_magic(pattern):
+        advice = "" if isinstance(pattern, Path) else ", or write 'folder/*.parquet' for a folder's files"
+        raise TableError(f"there is no file {str(pattern)!r}; mend the path{advice}")
+    found = [file for file in sorted(glob(pattern, recursive=True)) if Path(file).is_file()]
     if not found:
-        raise TableError(
-            f"no file matches {pattern!r}; mend the path, or write 'folder/*.parquet' for a folder's files"
-        )
-    for file in found:
-        if any(sign in file for sign in "*?["):
-            raise TableError(f"the file name {file!r} holds '*', '?' or '['; rename it")
+        raise TableError(f"no file matches {pattern!r}; mend the pattern")
     return found
+
+
+def literal(file: str) -> str:
+    """Write the name of one file so that DuckDB, which takes every name as a pattern, finds this file alone.
+
+    Raises:
+        TableError: DuckDB has no way to write it.
+
+    Example:
+        >>> literal("people[1].parquet")
+        'people[[]1].parquet'
+    """
+    if has_magic(file) and "\\" in file:
+        raise TableError(f"the file name {file!r} holds a backslash beside '*', '?' or '['; rename it")
+    return escape(file)
 
 
 def frame_columns(table: Any) -> list[str]:
