@@ -193,7 +193,7 @@ def test_a_wrong_value_is_named_with_its_line(tmp_path, monkeypatch, place, valu
 
 
 def test_what_is_no_file_of_units_is_told(tmp_path):
-    with pytest.raises(DataError, match="no file matches"):
+    with pytest.raises(DataError, match="there is no file"):
         convert(tmp_path / "units.csv", tmp_path)
     (tmp_path / "units.zip").write_bytes(b"PK")
     with pytest.raises(DataError, match=r"units.zip is a zip archive; unpack it"):

@@ -109,7 +109,7 @@ def test_what_duckdb_cannot_name_is_refused_in_a_sentence(tmp_path):
     write_tables(tmp_path)
     odd = tmp_path / "a[b\\c.parquet"
     (tmp_path / "entities.parquet").rename(odd)
-    with pytest.raises(PgsrError, match="backslash beside .*; rename it"):
+    with pytest.raises(PgsrError, match=r"backslash beside .*; rename it"):
         config(tmp_path, tables=f"[entities]\nfile = '{odd.name}'\n[groups]\nfile = 'groups.parquet'\n"
                                 "[regions]\nfile = 'regions.csv'\n").count()  # fmt: skip
 

@@ -297,7 +297,7 @@ def test_more_sizes_than_memory_are_refused_before_anything_is_read() -> None:
 
 
 def test_tables_that_cannot_be_opened(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match="no file matches"):
+    with pytest.raises(TableError, match="there is no file"):
         counted(Entities(tmp_path / "absent.parquet"))
     with pytest.raises(TableError, match="no file matches"):
         counted(Entities(str(tmp_path / "*.parquet")))

@@ -82,8 +82,8 @@ def convert(
     households; demonstrations of redistricting data have none. The files are public, so errors name their lines.
 
     Args:
-        units: a CSV file, text that is a pattern for several such as "ppmf/*.csv.gz", or a list of both. Files ending in
-            .gz, .bz2 or .zst are decompressed.
+        units: a CSV file, text that is a pattern for several such as "ppmf/*.csv.gz", or a list of both. Files ending
+            in .gz, .bz2 or .zst are decompressed.
         folder: where to write.
         fields: the names of the columns, if they are not those of `UnitFields()`.
         delimiter: the sign between fields; "|" in the files that the Bureau's own programs write.

@@ -32,6 +32,7 @@ from pgsr.release.folder.wide_tables import wide_files, wide_tables
 from pgsr.release.judging import answer_of, broken, certificate_of, post_processed
 from pgsr.release.kinds import Construction, Measured
 from pgsr.release.near_replay import Differences
+from pgsr.release.preflight import require_publishable
 from pgsr.release.rehearsals import is_rehearsal
 from pgsr.release.terms import Terms
 
@@ -136,6 +137,7 @@ class ReleaseCheck(FolderCheck):
             raise ReleaseError(f"{len(terms.threshold):,} thresholds are stated for {tree.n_regions:,} regions")
         if terms.stand_in is not None:
             _require_follow(terms, tree, terms.thresholds_by_stand_in(tree, totals), "the stand-in")
+        require_publishable(terms, tree, totals)
         self.known |= {"tree": tree, "totals": totals}
         return f"{tree.n_regions:,} regions on {tree.n_levels} levels, {int(totals[0]):,} groups"
 

@@ -16,6 +16,7 @@ from pgsr.machine.blocks import row_blocks
 from pgsr.noise.measurement import measured_regions
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.publishing.errors import ConfigError, ReleaseError
+from pgsr.publishing.formulas import require_no_formula
 from pgsr.release.kinds import Construction, Kind, Measured
 from pgsr.release.terms import Terms
 
@@ -153,6 +154,8 @@ def require_publishable(terms: Terms, tree: Hierarchy, totals: np.ndarray) -> No
         tree: the regions.
         totals: their numbers of groups, which are looked at only where they are public.
     """
+    require_no_formula(terms.names(tree.n_levels), "level")
+    require_no_formula(dict.fromkeys(name for path in tree.paths for name in path), "region")
     if terms.max_sizes is not None and tree.padded.any():
         copied = region_id(tree.paths[int(np.argmax(tree.padded))])
         raise ConfigError(
@@ -164,7 +167,7 @@ def require_publishable(terms: Terms, tree: Hierarchy, totals: np.ndarray) -> No
         if set(views if isinstance(views, tuple) else (views,)) == {View.RANKED}:
             raise ConfigError(
                 f'view = "{terms.view}" measures every region by the ranks of its groups alone here, from which '
-                "mechanism posterior knows no intervals; leave intervals out, or write view = \"cumulative\""
+                'mechanism posterior knows no intervals; leave intervals out, or write view = "cumulative"'
             )
 
 

@@ -47,7 +47,12 @@ def check_group_ids(session: Session, groups: Groups, kind: IdKind, public: bool
         GROUPS,
     )
     for n, condition, fault, remedy in (
-        (missing, f"{g} IS NULL", f"rows of {GROUPS} have no group id", "give every group an id"),
+        (
+            missing,
+            f"{g} IS NULL",
+            f"rows of {GROUPS} have no group id",
+            "give every group an id, and delete rows that are empty",
+        ),
         (hidden, unseen, f"group ids hold control characters in {GROUPS}", "remove them"),
     ):
         refuse(session, n, fault, remedy, public, at_row(session, groups.table, condition, GROUPS))
@@ -73,7 +78,13 @@ def check_entities(session: Session, entities: Entities | Quantities, listed: bo
     faults: list[tuple[str, str, str]] = []
     group_kind = id_kind(types, entities.group, ENTITIES)
     group = id_sql(entities.group, group_kind)
-    faults.append((f"{group} IS NULL", "entities have no group", "name the group of every entity; none is dropped"))
+    faults.append(
+        (
+            f"{group} IS NULL",
+            "entities have no group",
+            "name the group of every entity; none is dropped; delete rows that are empty",
+        )
+    )
     if not listed and group_kind is IdKind.TEXT:
         hidden = _text_faults(group, group_kind)[0]
         faults.append((hidden, f"group ids hold control characters in {ENTITIES}", "remove them"))
@@ -165,8 +176,16 @@ def _check_regions(session: Session, keys: list[str], view: str, table: Source, 
     joined = f"{found} LEFT JOIN {view} ON {on}"
     missing = " AND ".join(f"c{i} IS NULL" for i in range(len(keys)))
     c = ", ".join(f"c{i}" for i in range(len(keys)))
+
+    def first(condition: str) -> str:
+        if isinstance(table, Query | Database):
+            return ""
+        rows = f"(SELECT {aliased}, row_number() OVER () AS pgsr_row FROM {session.scan(table, what)})"
+        [(row,)] = session.rows(f"SELECT min(pgsr_row) FROM {rows} LEFT JOIN {view} ON {on} WHERE {condition}", what)
+        return f" (first in row {row:,})"
+
     for condition, fault, remedy in (
-        (missing, "have no region", "name the region of every row, none is dropped"),
+        (missing, "have no region", "name the region of every row, none is dropped; delete rows that are empty"),
         (f"leaf IS NULL AND NOT ({missing})", "lie in an unknown region", "add it to the hierarchy, or mend the id"),
         (
             f"leaf = {INNER}",
@@ -180,7 +199,8 @@ def _check_regions(session: Session, keys: list[str], view: str, table: Source, 
             order = f"ORDER BY {', '.join(f'c{i} NULLS FIRST' for i in range(len(keys)))} LIMIT 1"
             [key] = session.rows(f"SELECT {c} FROM {joined} WHERE {condition} {order}", what)
             shown = f" {_show(key)}"
-        refuse(session, n, f"rows of {what} {fault}{shown}", remedy, public)
+        where = (lambda: "") if shown else (lambda condition=condition: first(condition))
+        refuse(session, n, f"rows of {what} {fault}{shown}", remedy, public, where)
 
 
 def _show(key: Key) -> str:

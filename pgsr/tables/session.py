@@ -142,7 +142,7 @@ class Session:
         """
         if isinstance(source, Csv):
             try:
-                names = list(column_names(source))
+                names = [name for name in column_names(source) if name]
             except CsvFault as fault:
                 raise self._refused(fault, source, what) from None
         elif isinstance(source, Frame):
@@ -220,7 +220,7 @@ class Session:
         if isinstance(source, Parquet):
             # The types that were found are those of all files together, where numbers beside text are text.
             listed = files(source.pattern)
-            each = [self._described(self.connection, f"read_parquet([{text(literal(file))}]{PLAIN})", what) for file in listed]
+            each = [self._described(self.connection, _parquet([file]), what) for file in listed]
             for file, types in zip(listed[1:], each[1:], strict=True):
                 for column in needed:
                     if column not in each[0] or types.get(column) != each[0][column]:
@@ -392,7 +392,12 @@ def _direct(source: Source) -> str:
     if isinstance(source, Query):
         return _query(source.sql)
     assert isinstance(source, Parquet)
-    return f"read_parquet([{', '.join(text(literal(file)) for file in files(source.pattern))}]{PLAIN})"
+    return _parquet(files(source.pattern))
+
+
+def _parquet(listed: Sequence[str]) -> str:
+    """Write what follows FROM in SQL to read these Parquet files."""
+    return f"read_parquet([{', '.join(text(literal(file)) for file in listed)}]{PLAIN})"
 
 
 def _other_delimiter(source: Source, names: Sequence[str]) -> str:
