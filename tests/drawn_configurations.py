@@ -39,12 +39,13 @@ def drawn_configuration(seed: int, folder: Path) -> ReleaseConfig:
     places = pd.DataFrame(
         {name: pd.array([(*path, *[None] * depth)[n] for path in paths], "string") for n, name in enumerate(levels)}
     )
-    if about.pop("with_facts"):
+    quantities = rng.integers(5) == 0
+    if about.pop("with_facts") and not quantities:
         about["facts"] = _facts(rng, paths, homes, np.clip(sizes, about["min_size"], largest), largest, about)
     rows = groups.iloc[np.repeat(np.arange(n_groups), sizes)].reset_index(drop=True)
     rows.insert(0, "entity", np.arange(len(rows)))
     entities: Entities | Quantities = Entities(rows, region=tuple(levels))
-    if rng.integers(5) == 0:
+    if quantities:
         rows["quantity"] = rng.integers(0, 4, len(rows))
         entities = Quantities(rows, 3, False, "entity", "group", tuple(levels))
     return ReleaseConfig(

@@ -145,9 +145,9 @@ def test_chance_is_told():
     ("weights", "said"),
     [
         ({"county": 1}, "no level is called 'county'; write one of nation, state"),
-        ({"nation": -1}, "the weight of level nation is -1; give a number from 0 up"),
+        ({"nation": -1}, "the weight of level .nation. is -1; give a number from 0 up"),
         ({"nation": 0, "state": 0}, "the weights of all levels are 0; give one of them a number above 0"),
-        ({"nation": float("nan")}, "the weight of level nation is nan"),
+        ({"nation": float("nan")}, "the weight of level .nation. is nan"),
     ],
 )
 def test_weights_that_are_none(weights, said):

@@ -267,7 +267,7 @@ def test_very_long_fields_are_read_up_to_16_mib(tmp_path: Path) -> None:
         (b'note,"group\n1,1\n', "inside quotes"),
         (b"note,group,note\n", "two columns called 'note'"),
         (b"\xff,group\n", "not in the declared encoding"),
-        (b"note;group\n1;1\n", "no column 'group', only note;group"),
+        (b"note;group\n1;1\n", "no column 'group', only 'note;group'"),
     ],
 )
 def test_headers_that_are_none(data: bytes, word: str, tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_files_of_parquet_with_other_types_are_refused(tmp_path: Path) -> None:
     folder = tmp_path / "group=7"
     folder.mkdir()
     pq.write_table(pa.table({"note": ["1"]}), folder / "c.parquet")
-    with pytest.raises(TableError, match="no column 'group', only note"):
+    with pytest.raises(TableError, match="no column 'group', only 'note'"):
         count_groups(Entities(str(folder / "*.parquet"), None), TEXTS, TREE, max_size=3)
 
 

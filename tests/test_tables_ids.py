@@ -40,7 +40,7 @@ def test_columns_that_differ_in_capitals_only(tmp_path: Path) -> None:
         assert counted(Entities(table, group="Group")).counts[0].tolist() == [2, 0, 0, 1]
         with pytest.raises(TableError, match="in capitals only from"):
             counted(Entities(table, entity="Group"))
-    with pytest.raises(TableError, match="no column 'group', only entity, Group"):
+    with pytest.raises(TableError, match="no column 'group', only 'entity', 'Group'"):
         counted(Entities(tmp_path / "people.parquet"))
     assert counted(Entities(tmp_path / "people.parquet", group="Group")).counts[0].tolist() == [2, 0, 0, 1]
     with pytest.raises(TableError, match="no column 'GROUP'"):

@@ -242,9 +242,9 @@ class ReleaseCheck(FolderCheck):
         if verdict.refuted:
             name, worst = region_id(tree.paths[verdict.worst.region]), verdict.worst.fact
             raise ReleaseError(
-                f"the noisy values of {name} contradict a fact that is said to be public, '{worst}': were all facts "
-                f"true, values would be as far from them once in {1 / max(verdict.chance, 1e-99):,.0e} releases at "
-                "most; correct the fact or leave it out"
+                f"the noisy values of {name!r} contradict a fact that is said to be public, {str(worst)!r}: were all "
+                f"facts true, values would be as far from them once in {1 / max(verdict.chance, 1e-99):,.0e} releases "
+                "at most; correct the fact or leave it out"
             )
         return (
             f"the counts keep {what}, and {verdict.n_comparisons:,} comparisons with noisy values do not contradict "

@@ -212,9 +212,10 @@ class Terms(StatedTerms):
         if self.level_names is None:
             return tuple(f"level_{level}" for level in range(n_levels))
         if len(self.level_names) != n_levels:
+            named = ", ".join(map(repr, self.level_names))
             raise ConfigError(
-                f"there are {len(self.level_names)} names of levels ({', '.join(self.level_names)}), and the regions "
-                f"have {n_levels} levels; write level_names with one name per level, root first"
+                f"there are {len(self.level_names)} names of levels ({named}), and the regions have {n_levels} levels; "
+                "write level_names with one name per level, root first"
             )
         return self.level_names
 

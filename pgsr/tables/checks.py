@@ -12,6 +12,9 @@ from pgsr.tables.session import Session
 from pgsr.tables.source import Database, Query, Source
 from pgsr.tables.sql import INTEGERS, name
 
+EMPTY = "; delete rows that are empty"
+"""What may be done about rows without an id, which spreadsheets leave at the end of a file."""
+
 REGIONS, GROUPS, ENTITIES = "the table of regions", "the table of groups", "the table of entities"
 
 
@@ -47,12 +50,7 @@ def check_group_ids(session: Session, groups: Groups, kind: IdKind, public: bool
         GROUPS,
     )
     for n, condition, fault, remedy in (
-        (
-            missing,
-            f"{g} IS NULL",
-            f"rows of {GROUPS} have no group id",
-            "give every group an id, and delete rows that are empty",
-        ),
+        (missing, f"{g} IS NULL", f"rows of {GROUPS} have no group id", f"give every group an id{EMPTY}"),
         (hidden, unseen, f"group ids hold control characters in {GROUPS}", "remove them"),
     ):
         refuse(session, n, fault, remedy, public, at_row(session, groups.table, condition, GROUPS))
@@ -82,7 +80,7 @@ def check_entities(session: Session, entities: Entities | Quantities, listed: bo
         (
             f"{group} IS NULL",
             "entities have no group",
-            "name the group of every entity; none is dropped; delete rows that are empty",
+            f"name the group of every entity, none is dropped{EMPTY}",
         )
     )
     if not listed and group_kind is IdKind.TEXT:
@@ -185,7 +183,7 @@ def _check_regions(session: Session, keys: list[str], view: str, table: Source, 
         return f" (first in row {row:,})"
 
     for condition, fault, remedy in (
-        (missing, "have no region", "name the region of every row, none is dropped; delete rows that are empty"),
+        (missing, "have no region", f"name the region of every row, none is dropped{EMPTY}"),
         (f"leaf IS NULL AND NOT ({missing})", "lie in an unknown region", "add it to the hierarchy, or mend the id"),
         (
             f"leaf = {INNER}",

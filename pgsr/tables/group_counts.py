@@ -341,4 +341,4 @@ def _tables(found: _Counted, max_sizes: Sequence[int]) -> list[np.ndarray]:
 
 
 def _leaf_name(tree: Hierarchy, leaf: int) -> str:
-    return " / ".join(tree.paths[tree.n_inner + leaf])
+    return repr(" / ".join(tree.paths[tree.n_inner + leaf]))

@@ -126,8 +126,8 @@ def _require_one_root(paths: Iterable[Path], given: Levels, what: str) -> None:
     if len(roots) > 1:
         first, second, *_ = sorted(roots.values())
         raise HierarchyError(
-            f"two roots, {first!r} and {second!r}, in column {given.levels[0]!r} of {what}; add a column in which every "
-            "row has the name of the whole, such as 'USA', and name it before the others, root first"
+            f"two roots, {first!r} and {second!r}, in column {given.levels[0]!r} of {what}; add a column in which "
+            "every row has the name of the whole, such as 'USA', and name it before the others, root first"
         )
 
 

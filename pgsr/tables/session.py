@@ -170,7 +170,8 @@ class Session:
         for column in [*wanted, *source.cast]:
             if column not in names:
                 remedy = _other_delimiter(source, names) or "name the column to use"
-                raise TableError(f"{what} has no column {column!r}, only {', '.join(names)}; {remedy}")
+                have = ", ".join(map(repr, names))
+                raise TableError(f"{what} has no column {column!r}, only {have}; {remedy}")
         needed.extend(column for column in dict.fromkeys(wanted) if column not in needed)
         for column in needed:
             if [other.casefold() for other in needed].count(column.casefold()) > 1:

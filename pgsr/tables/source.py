@@ -58,12 +58,12 @@ class Csv:
     """A source of CSV files in a declared dialect, read strictly. Columns are text unless `cast`, so "01001" stays.
 
     Nothing is guessed. A file that departs from the dialect is refused: a line with more or fewer fields than the
-    header, a blank line before others, a quote sign inside a field without quotes or text after the closing one, quotes that stay
-    open, NUL, a carriage return without line feed outside quotes, text that is not in the encoding, a record of more
-    than 16 MiB. Lines end with LF or CRLF; no sign begins a comment; spaces belong to their field. A byte order mark
-    before the header line is no part of it; in a file without header it is refused. Columns without a name, as
-    delimiters at the end of lines make them, are not read, and blank lines at the end are no rows. Files ending in .gz, .bz2 or .zst
-    are decompressed.
+    header, a blank line before others, a quote sign inside a field without quotes or text after the closing one, quotes
+    that stay open, NUL, a carriage return without line feed outside quotes, text that is not in the encoding, a record
+    of more than 16 MiB. Lines end with LF or CRLF; no sign begins a comment; spaces belong to their field. A byte order
+    mark before the header line is no part of it; in a file without header it is refused. Columns without a name, which
+    delimiters at the end of lines make, are not read, and blank lines at the end are no rows. Files ending in .gz, .bz2
+    or .zst are decompressed.
 
     Args:
         pattern: a `Path`, which is one file whatever its name, or text: the file of this name, else a pattern. Every
