@@ -344,8 +344,9 @@ class Terms(StatedTerms):
             tree, totals: the regions, and their public or noisy numbers of groups.
         """
         found = self.noise(tree.n_levels).views_on(tree, self.max_excess, totals)
-        alike = self.by_root is not None and not isinstance(found, tuple)
-        return (found,) * tree.n_regions if alike else found
+        if self.by_root is None or isinstance(found, tuple):
+            return found
+        return (found,) * tree.n_regions
 
     def noise(self, n_levels: int) -> Geometric | Noise:
         """The noise step on a hierarchy with this many levels.
