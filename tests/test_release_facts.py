@@ -225,7 +225,10 @@ def test_a_wrong_fact_keeps_its_release_back(tmp_path):
     ("facts", "words"),
     [
         ((Fact("equal", 3, region="Town/Nort", sizes=(2, 2)),), r"number 1: no region Town/Nort; the nearest name is"),
-        ((Fact("equal", 3, level="county", sizes=(2, 2)),), "number 1: level = 'county' is none of 'level_0', 'level_1'"),
+        (
+            (Fact("equal", 3, level="county", sizes=(2, 2)),),
+            "1: level = 'county' is none of 'level_0', 'level_1'",
+        ),
         ((Fact("equal", 301, sizes=(2, 2)),), "contradict each other, or public numbers of groups"),
         (
             (Fact("equal", 3, region="Town", sizes=(2, 2)), Fact("at_least", 4, region="Town/North", sizes=(2, 2))),
