@@ -37,7 +37,7 @@ NOTES = [*IDS, "", "a\nb", "a\r\nb", "\t", "\n#\n", '"', '""', "x" * 3000, ",,,"
 """What may stand in a column that is not looked at."""
 
 ENTITY_FAULTS = (
-    "some entities have no group; name the group of every entity; none is dropped",
+    "some entities have no group; name the group of every entity, none is dropped; delete rows that are empty",
     "some entities are in groups that the table of groups does not list; add the groups or mend the ids, none is "
     "dropped",
 )

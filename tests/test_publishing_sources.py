@@ -30,8 +30,8 @@ def read(toml: str) -> Csv | Parquet | Database:
 
 
 def test_every_key_of_a_source() -> None:
-    assert read('file = "a.parquet"\ncast = {g = "text"}') == Parquet("in/a.parquet", {"g": "text"})
-    assert read('file = "a.dat"\nkind = "csv"') == Csv("in/a.dat")
+    assert read('file = "a.parquet"\ncast = {g = "text"}') == Parquet(Path("in/a.parquet"), {"g": "text"})
+    assert read('file = "a.dat"\nkind = "csv"') == Csv(Path("in/a.dat"))
     assert read('connection = "a.duckdb"\nquery = "from t"') == Database("in/a.duckdb", "from t")
     declared = """file = "a.csv"
         delimiter = ";"
@@ -42,7 +42,7 @@ def test_every_key_of_a_source() -> None:
         columns = ["a", "b"]
         nulls = ["", "NA"]
         cast = {a = "integer"}"""
-    expected = Csv("in/a.csv", {"a": "integer"}, ";", "'", "\\", "cp1252", False, ("a", "b"), ("", "NA"))
+    expected = Csv(Path("in/a.csv"), {"a": "integer"}, ";", "'", "\\", "cp1252", False, ("a", "b"), ("", "NA"))
     assert read(declared) == expected
 
 

@@ -169,7 +169,7 @@ def test_level_names(place):
     names = ("nation", "state", "county")
     assert config(place, level_names='["nation", "state", "county"]').terms.level_names == names
     few = config(place, level_names='["nation", "state"]')
-    with pytest.raises(ConfigError, match=r"2 names of levels .nation, state., and the regions have 3 levels"):
+    with pytest.raises(ConfigError, match=r"2 names of levels .'nation', 'state'., and the regions have 3 levels"):
         few.tree()
     with pytest.raises(ConfigError, match="2 names"):
         release(few)

@@ -145,9 +145,9 @@ def test_chance_is_told():
     ("weights", "said"),
     [
         ({"county": 1}, "no level is called 'county'; write one of nation, state"),
-        ({"nation": -1}, "the weight of level nation is -1; give a number from 0 up"),
+        ({"nation": -1}, "the weight of level .nation. is -1; give a number from 0 up"),
         ({"nation": 0, "state": 0}, "the weights of all levels are 0; give one of them a number above 0"),
-        ({"nation": float("nan")}, "the weight of level nation is nan"),
+        ({"nation": float("nan")}, "the weight of level .nation. is nan"),
     ],
 )
 def test_weights_that_are_none(weights, said):
@@ -271,7 +271,7 @@ def test_a_target_out_of_reach_is_a_sentence(folder, monkeypatch):
     """Made so by noise that no epsilon brings to nothing: a large bound on a quantity, and small shares below."""
     tuples = TABLES.replace("[entities]\n", "[tuples]\nmax_quantity = 5000\n")
     asked = config(folder, "kuo", tables=tuples, epsilon='"50"', shares='["49/50", "1/100", "1/100"]')
-    with pytest.raises(ConfigError, match=r"not even epsilon 100 reaches an error of 0\.1 at county, where it is"):
+    with pytest.raises(ConfigError, match=r"not even epsilon 100 reaches an error of 0\.1 at .county., where it is"):
         epsilon_for(asked, {"county": 0.1}, replicates=2, progress=False)
 
 

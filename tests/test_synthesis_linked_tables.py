@@ -168,7 +168,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     homes, people = plain_tables()
     (tmp_path / "bad.parquet").write_text("no table")
     for path in (tmp_path / "none.csv", tmp_path / "none.parquet"):
-        with pytest.raises(TableError, match="households: no file matches"):
+        with pytest.raises(TableError, match="households: there is no file"):
             read_population(path, people, PLAIN)
     with pytest.raises(TableError, match="households cannot be read"):
         read_population(tmp_path / "bad.parquet", people, PLAIN)

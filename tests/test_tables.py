@@ -182,7 +182,7 @@ def test_names_of_columns_and_limits_of_another_kind() -> None:
         (with_row(PEOPLE, None, "g1"), HOMES, "some rows have no entity id;"),
         (with_row(PEOPLE, "secretA", "g2"), HOMES, "some entities have more than one row;"),
         (with_row(PEOPLE, "secretA", "g1"), HOMES, "some entities have more than one row;"),
-        (PEOPLE.drop(columns="group"), HOMES, "the table of entities has no column 'group', only entity"),
+        (PEOPLE.drop(columns="group"), HOMES, "the table of entities has no column 'group', only 'entity'"),
         (PEOPLE, HOMES.drop(columns="region"), "the table of groups has no column 'region', only 'group'"),
         (PEOPLE.assign(group=[1, "g1", 2.5]), HOMES, "column 'group' of the table of entities mixes types"),
     ],
@@ -299,7 +299,7 @@ def test_more_sizes_than_memory_are_refused_before_anything_is_read() -> None:
 
 
 def test_tables_that_cannot_be_opened(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match="no file matches"):
+    with pytest.raises(TableError, match="there is no file"):
         counted(Entities(tmp_path / "absent.parquet"))
     with pytest.raises(TableError, match="no file matches"):
         counted(Entities(str(tmp_path / "*.parquet")))

@@ -86,7 +86,7 @@ def test_no_group_is_counted_twice_in_a_long_table() -> None:
     """GA of level 1 and its copy on level 2 would both have rows of level 1, which then add up to more than US."""
     tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI", "a")], pad_ragged=True)
     counts = CountOfCounts(tree, ([[0, 1, 2]], [[0, 2], [0, 1]], [[0, 2], [0, 1]]))
-    with pytest.raises(HierarchyError, match="US/GA stands above a copy of itself; give every branch the same depth"):
+    with pytest.raises(HierarchyError, match="'US/GA' stands above a copy of itself; give every branch the same depth"):
         to_long(counts)
 
 
@@ -103,7 +103,7 @@ def test_the_columns_say_whether_levels_have_sizes_of_their_own() -> None:
     rows = by_level.to_pandas()
     with pytest.raises(TableError, match="two rows"):
         read_long(pd.concat([rows, rows.tail(1)]))
-    with pytest.raises(TableError, match="no rows of US"):
+    with pytest.raises(TableError, match="no rows of 'US'"):
         read_long(rows[rows["level"] == 1])
 
 

@@ -64,8 +64,11 @@ def python_rows(data: bytes, dialect: Csv) -> list[list[str | None]] | None:
     else:
         field = rf"[^{d}\r\n\0]*"
     record = rf"(?!\r?\n|\Z){field}(?:{d}{field})*"
-    if not re.fullmatch(rf"(?:{record}\r?\n)*(?:{record})?", text):
+    if not re.fullmatch(rf"(?:{record}\r?\n)*(?:{record}|[\r\n]*)", text):
         return None
+    if dialect.header and text.startswith(("\r", "\n")):
+        return None
+    text = re.sub(r"(?<=\n)[\r\n]+\Z|\A[\r\n]+\Z", "", text)
     options: dict[str, Any] = {"quotechar": dialect.quote} if dialect.quote else {"quoting": csv.QUOTE_NONE}
     if dialect.escape is not None:
         options |= {"escapechar": dialect.escape, "doublequote": False}
@@ -160,6 +163,12 @@ def lines_and_one_more(rng: np.random.Generator, dialect: Csv, hostile: float) -
     return found, [*found[:at], more, *found[at:]]
 
 
+def adds_a_row(lines: list[str], more: list[str]) -> bool:
+    """Say whether the line more is a row; a blank one at the end is none."""
+    [added] = (Counter(more) - Counter(lines)).elements()
+    return bool(added.strip("\r\n"))
+
+
 def file_bytes(rng: np.random.Generator, lines: list[str], dialect: Csv, damage: bytes) -> bytes:
     """The lines with their ends, LF or CRLF, a header if there is one, sometimes a byte order mark and bad bytes."""
     ends = ["\n", "\r\n"]
@@ -198,8 +207,8 @@ def test_csv_rows_are_those_of_pythons_csv_module(
         path = tmp_path / "table.csv"
         dialect = Csv(str(path), **options)
         damage = b"\xff\xfe\x80" if rng.random() < 0.03 else b""
-        found = []
-        for lines in lines_and_one_more(rng, dialect, 0.6):
+        found, both = [], lines_and_one_more(rng, dialect, 0.6)
+        for lines in both:
             data = file_bytes(rng, lines, dialect, damage)
             path.write_bytes(data)
             rows = our_rows(dialect)
@@ -209,8 +218,8 @@ def test_csv_rows_are_those_of_pythons_csv_module(
         before, after = found
         if before is not None and after is not None:
             more = Counter(map(tuple, after)) - Counter(map(tuple, before))
-            assert len(after) == len(before) + 1
-            assert more.total() == 1, (options, before, after)
+            assert len(after) == len(before) + adds_a_row(*both)
+            assert more.total() == adds_a_row(*both), (options, before, after)
     counted(read, "files read")
     counted(refused, "files refused")
 
@@ -222,15 +231,15 @@ def test_one_csv_row_more_is_one_group_one_size_up(tmp_path: Path, counted: Call
         cast = {"group": "integer"} if i % 4 == 3 else {}
         dialect = Csv(str(tmp_path / "table.csv"), cast=cast, **DIALECTS[i % len(DIALECTS)])
         of = NUMBERS if cast else TEXTS
-        sizes = []
-        for lines in lines_and_one_more(rng, dialect, 0.3):
+        sizes, both = [], lines_and_one_more(rng, dialect, 0.3)
+        for lines in both:
             data = file_bytes(rng, lines, dialect, b"")
             Path(dialect.pattern).write_bytes(data)
             rows = python_rows(data, dialect)
             sizes.append(count(dialect, of))
             assert sizes[-1] == (None if rows is None else by_dictionary([row[1] for row in rows], of)), data
             n += 1
-        if None not in sizes:
+        if None not in sizes and adds_a_row(*both):
             assert one_up(*sizes)
             pairs += 1
     counted(n, "files")
@@ -265,6 +274,33 @@ def test_headers_that_are_none(data: bytes, word: str, tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_bytes(data)
     with pytest.raises(TableError, match=word):
         count_groups(Entities(tmp_path / "table.csv", entity=None), TEXTS, TREE, max_size=3, limits=ONE)
+
+
+@pytest.mark.parametrize("block", [30, LONGEST])
+@pytest.mark.parametrize("commas", ["", ",", ",,", ",,,"])
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n\r\n", "\n" * 100])
+def test_delimiters_and_blank_lines_at_the_end_are_nothing(tmp_path: Path, monkeypatch, block, commas, end) -> None:
+    """As spreadsheets and editors leave them: columns without a name, and lines without a row."""
+    monkeypatch.setattr(csv_files, "BLOCK", block)
+    (tmp_path / "table.csv").write_text(f"note,group{commas}\na,1{commas}\nb,1{commas}\nc,7{commas}{end}", newline="")
+    assert count(tmp_path / "table.csv") == by_dictionary(["1", "1", "7"])
+
+
+@pytest.mark.parametrize("block", [30, LONGEST])
+def test_what_the_end_of_a_line_or_file_has_to_be_rid_of_is_said(tmp_path: Path, monkeypatch, block) -> None:
+    monkeypatch.setattr(csv_files, "BLOCK", block)
+    for text, word in (
+        ("note,group\na,1,\n", r"ends with more delimiters than the first one, delete these \(line 2"),
+        ("note,group\na,1\n\n\nb,1\n", r"has a blank line before others; remove it \(line 3"),
+        ("note,group\na,1\n" + "\n" * 100 + "b,1\n", r"has a blank line before others; remove it \(line 3"),
+    ):
+        (tmp_path / "table.csv").write_text(text)
+        people = Entities(pa.table({"group": ["1"]}), entity=None)
+        with pytest.raises(TableError, match=word):
+            count_groups(people, Groups(tmp_path / "table.csv", region="note"), TREE, max_size=3, limits=ONE)
+    (tmp_path / "table.csv").write_text("group,region\n1,US\n,\n,\n")
+    with pytest.raises(TableError, match=r"2 rows .* have no group id \(first in row 2\).*delete rows that are empty"):
+        count_groups(people, Groups(tmp_path / "table.csv"), TREE, max_size=3, limits=ONE)
 
 
 def test_lines_are_named_for_public_tables_and_in_the_private_log(tmp_path: Path) -> None:

@@ -113,3 +113,15 @@ def test_regions_of_entities_have_to_agree() -> None:
     with pytest.raises(TableError, match="some rows of the table of entities lie in an unknown region;") as caught:
         counted(Entities(people.assign(region=["GA", "GA", "secret"]), region="region"))
     assert "secret" not in str(caught.value)
+
+
+def test_two_roots_name_the_column_that_is_missing() -> None:
+    homes = frame(group=["g1", "g2"], state=["GA", "MI"], county=["a", "b"])
+    said = r"two roots, 'GA' and 'MI', in column 'state' of the table of regions; add a column .* root first"
+    with pytest.raises(HierarchyError, match=said):
+        counted(frame(entity=["a"], group=["g1"]), Groups(homes, region=("state", "county")), None)
+    regions = frame(region=["GA", "MI"], parent=[None, None])
+    with pytest.raises(
+        HierarchyError, match=r"two roots, 'GA' and 'MI', which have no parent; add a row for the whole"
+    ):
+        counted(frame(entity=["a"], group=["g1"]), frame(group=["g1"], region=["GA"]), regions)

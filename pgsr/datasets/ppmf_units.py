@@ -82,8 +82,8 @@ def convert(
     households; demonstrations of redistricting data have none. The files are public, so errors name their lines.
 
     Args:
-        units: a CSV file, a pattern for several such as "ppmf/*.csv.gz", or a list of both. Files ending in .gz, .bz2
-            or .zst are decompressed.
+        units: a CSV file, text that is a pattern for several such as "ppmf/*.csv.gz", or a list of both. Files ending
+            in .gz, .bz2 or .zst are decompressed.
         folder: where to write.
         fields: the names of the columns, if they are not those of `UnitFields()`.
         delimiter: the sign between fields; "|" in the files that the Bureau's own programs write.
@@ -113,14 +113,15 @@ def convert(
     fields = UnitFields() if fields is None else fields
     require_kind(fields, UnitFields, "fields", "give UnitFields(state=...), or None for the names of 2020")
     patterns = [units] if isinstance(units, str | os.PathLike) else units
-    keys, numbers = _counted([str(pattern) for pattern in patterns], fields, delimiter, progress)
+    patterns = [pattern if isinstance(pattern, Path) else os.fspath(pattern) for pattern in patterns]
+    keys, numbers = _counted(patterns, fields, delimiter, progress)
     path = Path(folder) / FILE.file
     _write(path, keys, numbers)
     return path
 
 
 def _counted(
-    patterns: Sequence[str], fields: UnitFields, delimiter: str, progress: bool | Callable[[int], None]
+    patterns: Sequence[str | Path], fields: UnitFields, delimiter: str, progress: bool | Callable[[int], None]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Count units by block and class: keys code * number of classes + class, ascending, and how many units each has."""
     from pgsr.tables.source import files
@@ -141,7 +142,7 @@ def _counted(
                 n_units += len(found)
                 tell(n_units)
     if not n_units:
-        raise DataError(f"{', '.join(patterns)} has no units; is it the right file?")
+        raise DataError(f"{', '.join(map(str, patterns))} has no units; is it the right file?")
     return _merged(parts)
 
 

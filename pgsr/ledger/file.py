@@ -55,6 +55,8 @@ class LedgerFile:
     wait: float = 60.0
 
     def __post_init__(self) -> None:
+        if "\0" in str(self.path):
+            raise LedgerError(f"the path of the ledger, {str(self.path)!r}, holds a NUL character; write another")
         # Two names of one file must share one lock.
         object.__setattr__(self, "path", Path(self.path).resolve())
 
@@ -107,6 +109,13 @@ class LedgerFile:
         """
         with self._locked():
             return self._read()
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The ledger's file and those beside it, by what they are, whether they are there or not."""
+        beside = {"ledger's head": ".head", "ledger's new head": ".head.new", "ledger's lock": ".lock"}
+        named = {what: self.path.with_name(f"{self.path.name}{end}") for what, end in beside.items()}
+        return {"ledger": self.path, **named}
 
     @property
     def left(self) -> Loss:
@@ -170,7 +179,7 @@ class LedgerFile:
 
     @property
     def _head_path(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.head")
+        return self.files["ledger's head"]
 
     def _read(self) -> Contents:
         try:
@@ -248,7 +257,7 @@ class LedgerFile:
 
     def _note(self, head: str) -> None:
         """Put the head on the disk in one step, so that it is the old one or the new one."""
-        new = self.path.with_name(f"{self.path.name}.head.new")
+        new = self.files["ledger's new head"]
         with _opened(new, "wb") as file:
             _write(file, f"{head}\n".encode())
         os.replace(new, self._head_path)
@@ -262,7 +271,7 @@ class LedgerFile:
             raise self._unreadable(error) from None
         if not S_ISREG(mode):
             raise LedgerError(f"{str(self.path)!r} is no plain file; name the file of a ledger; nothing was charged")
-        lock = FileLock(self.path.with_name(f"{self.path.name}.lock"), timeout=self.wait, mode=0o600)
+        lock = FileLock(self.files["ledger's lock"], timeout=self.wait, mode=0o600)
         try:
             lock.acquire(poll_interval=0.02)
         except Timeout:

@@ -1,5 +1,6 @@
 """The privacy budget of a mechanism, in exact fractions."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -88,7 +89,9 @@ def exact(value: Number, what: str = "epsilon", *, zero: bool = False) -> Fracti
 
 
 def fraction_of(value: Number) -> Fraction:
-    """Read a number as an exact fraction; sizes beyond 10^200, or below 10^-200, count as these.
+    """Read a number, or its text in the digits 0 to 9, as an exact fraction.
+
+    Sizes beyond 10^200, or below 10^-200, count as these.
 
     Raises:
         ArithmeticError, ValueError: it is not a finite number.
@@ -100,6 +103,8 @@ def fraction_of(value: Number) -> Fraction:
     if isinstance(value, int | Fraction):
         return Fraction(value)
     text = repr(float(value)) if isinstance(value, float) else str(value)
+    if isinstance(value, str) and _AMOUNT.fullmatch(text) is None:
+        raise ValueError("no amount in plain digits")
     if "/" in text:
         return Fraction(text)
     decimal = Decimal(text)
@@ -107,6 +112,10 @@ def fraction_of(value: Number) -> Fraction:
         # Far outside every limit; Fraction would write out all digits.
         decimal = Decimal((decimal.as_tuple().sign, (1,), 200 if decimal.adjusted() > 0 else -200))
     return Fraction(decimal)
+
+
+_AMOUNT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?[0-9]+/[0-9]+")
+"""The text of a number in the digits 0 to 9; Python reads others, and signs between digits, that people may not."""
 
 
 def _shown(value: object) -> str:

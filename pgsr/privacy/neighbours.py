@@ -39,6 +39,10 @@ IN_WORDS = {
 }
 
 
+MOST_GROUPS = 1_000_000
+"""The most groups to which one entity may contribute."""
+
+
 @dataclass(frozen=True)
 class Unit:
     """The unit whose presence or values are hidden: an entity in at most so many groups, or a group with all its rows.
@@ -52,7 +56,7 @@ class Unit:
             a group.
 
     Raises:
-        ArgumentError: it is no such number.
+        ArgumentError: it is no such number, or above a million.
 
     Example:
         >>> Unit.entity_in_groups(5), Unit.entity_in_groups(1) == Unit.ENTITY
@@ -67,6 +71,11 @@ class Unit:
     GROUP: ClassVar["Unit"]
 
     def __post_init__(self) -> None:
+        if self.groups is not None and type(self.groups) is int and self.groups > MOST_GROUPS:
+            raise ArgumentError(
+                f"an entity in {self.groups:,} groups cannot be hidden: noise for it drowns any count; give the most "
+                f"groups that one entity contributes to, at most {MOST_GROUPS:,}"
+            )
         if self.groups is not None and (type(self.groups) is not int or self.groups < 1):
             raise ArgumentError(
                 f"an entity in {self.groups!r} groups is no unit of privacy; give the most groups that one entity "

@@ -11,6 +11,7 @@
 | `progress`      | how far a command is                                                                            |
 | `check_base`    | a check: steps that find something each, files, digests and signature                           |
 | `findings`      | what a check found                                                                              |
+| `formulas`      | texts that spreadsheet programs would compute, which no published table holds                  |
 | `charts`        | bar charts of pages that are the same, byte by byte, on every machine                           |
 | `errors`        | what is raised, and several faults at once                                                      |
 

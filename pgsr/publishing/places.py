@@ -26,11 +26,31 @@ def folder_of(output: Path, rehearse: bool) -> Path:
     return output.with_name(output.name + REHEARSAL) if rehearse else output
 
 
+def require_path(path: Path, what: str) -> None:
+    """Raise `ConfigError` unless a file or folder can have this path.
+
+    Example:
+        >>> require_path(Path(".."), "output")
+        Traceback (most recent call last):
+        pgsr.publishing.errors.ConfigError: the output '..' has no name of its own; write one, such as 'release'
+    """
+    if "\0" in str(path):
+        raise ConfigError(f"the path of the {what}, {str(path)!r}, holds a NUL character; write another")
+    if path.name in ("", ".."):
+        raise ConfigError(f"the {what} {str(path)!r} has no name of its own; write one, such as 'release'")
+
+
 def require_place(folder: Path) -> None:
     """Raise `ReleaseError` unless a release can be put under this name.
 
     While it is made it has a name that is ten characters longer.
     """
+    try:
+        str(folder.absolute()).encode()
+    except UnicodeEncodeError:
+        raise ReleaseError(
+            f"the path of the output, {str(folder)!r}, is no text in UTF-8; choose another; nothing was charged"
+        ) from None
     if len(os.fsencode(folder.name)) > LONGEST_NAME - 10:
         raise ReleaseError(
             f"the name of the output, {folder.name[:40] + '...'!r}, is too long for most disks; choose one of at most "

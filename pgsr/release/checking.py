@@ -33,6 +33,7 @@ from pgsr.release.folder.wide_tables import wide_files, wide_tables
 from pgsr.release.judging import answer_of, broken, certificate_of, post_processed
 from pgsr.release.kinds import Construction, Measured
 from pgsr.release.near_replay import Differences
+from pgsr.release.preflight import require_publishable
 from pgsr.release.rehearsals import is_rehearsal
 from pgsr.release.terms import Terms
 
@@ -137,6 +138,7 @@ class ReleaseCheck(FolderCheck):
             raise ReleaseError(f"{len(terms.threshold):,} thresholds are stated for {tree.n_regions:,} regions")
         if terms.stand_in is not None:
             _require_follow(terms, tree, terms.thresholds_by_stand_in(tree, totals), "the stand-in")
+        require_publishable(terms, tree, totals)
         self.known |= {"tree": tree, "totals": totals}
         return f"{tree.n_regions:,} regions on {tree.n_levels} levels, {int(totals[0]):,} groups"
 
@@ -241,9 +243,9 @@ class ReleaseCheck(FolderCheck):
         if verdict.refuted:
             name, worst = region_id(tree.paths[verdict.worst.region]), verdict.worst.fact
             raise ReleaseError(
-                f"the noisy values of {name} contradict a fact that is said to be public, '{worst}': were all facts "
-                f"true, values would be as far from them once in {1 / max(verdict.chance, 1e-99):,.0e} releases at "
-                "most; correct the fact or leave it out"
+                f"the noisy values of {name!r} contradict a fact that is said to be public, {str(worst)!r}: were all "
+                f"facts true, values would be as far from them once in {1 / max(verdict.chance, 1e-99):,.0e} releases "
+                "at most; correct the fact or leave it out"
             )
         return (
             f"the counts keep {what}, and {verdict.n_comparisons:,} comparisons with noisy values do not contradict "

@@ -148,7 +148,7 @@ def epsilon_for(
         mean = tried[readable(_LAST)][0]
         missed = next(level for level, target in wanted.items() if mean[level] > target)
         raise ConfigError(
-            f"not even epsilon {shown(readable(_LAST))} reaches an error of {wanted[missed]:g} at {names[missed]}, "
+            f"not even epsilon {shown(readable(_LAST))} reaches an error of {wanted[missed]:g} at {names[missed]!r}, "
             f"where it is {mean[missed]:,.4g}; give a larger target, or another mechanism or split (`pgsr plan` "
             "compares them)"
         )

@@ -119,7 +119,9 @@ class Fact:
         place: dict[str, Any] = {}
         if self.level is not None:
             if self.level not in names:
-                raise ConfigError(f"level = {self.level!r} is none of {', '.join(names)}; write one of these")
+                raise ConfigError(
+                    f"level = {self.level!r} is none of {', '.join(map(repr, names))}; write one of these"
+                )
             place["level"] = list(names).index(self.level)
         if self.region is not None:
             try:

@@ -363,7 +363,7 @@ def weights_of(level_names: Sequence[str], weights: Mapping[str, float]) -> tupl
     for name, weight in weights.items():
         level_index(level_names, name)
         if not 0 <= weight < float("inf"):
-            raise ArgumentError(f"the weight of level {name} is {weight:g}; give a number from 0 up")
+            raise ArgumentError(f"the weight of level {name!r} is {weight:g}; give a number from 0 up")
     ordered = tuple(float(weights.get(name, 1)) for name in level_names)
     if not any(ordered):
         raise ArgumentError("the weights of all levels are 0; give one of them a number above 0")

@@ -68,19 +68,23 @@ def require_level_names(names: tuple[str, ...]) -> None:
 def _require_same_names(keys: tuple[str, ...], names: tuple[str, ...] | None) -> None:
     if names is not None and keys != names:
         raise ConfigError(
-            f"max_size names the levels {', '.join(keys) or 'of nothing'}, and they are called {', '.join(names)}; "
+            f"max_size names the levels {_quoted(keys) or 'of nothing'}, and they are called {_quoted(names)}; "
             "write these names, root first"
         )
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
 
 
 def _require_falling(largest: int, sizes: tuple[int, ...], names: tuple[str, ...] | None) -> None:
     """Raise `ConfigError` unless these are sizes from 1 up that do not rise, the first of them the largest."""
     if names is not None and len(names) != len(sizes):
         raise ConfigError(
-            f"there are {len(sizes)} largest sizes and {len(names)} names of levels ({', '.join(names)}); write one "
+            f"there are {len(sizes)} largest sizes and {len(names)} names of levels ({_quoted(names)}); write one "
             "size per level, root first"
         )
-    shown = names or tuple(f"level_{level}" for level in range(len(sizes)))
+    shown = tuple(map(repr, names or (f"level_{level}" for level in range(len(sizes)))))
     for level, size in enumerate(sizes):
         if type(size) is not int or size < 1:
             raise ConfigError(f"max_size of {shown[level]} is {size!r}; write a public whole number from 1 up")

@@ -32,7 +32,7 @@ from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.folder.wide_tables import wide_tables
 from pgsr.release.judging import answer_of, broken, certificate_of, post_processed
-from pgsr.release.preflight import require_arithmetic, require_room
+from pgsr.release.preflight import require_arithmetic, require_publishable, require_room
 from pgsr.release.private_log import OperatorLog
 from pgsr.release.terms import Terms
 from pgsr.tables import read_long
@@ -119,6 +119,7 @@ def publish(
             terms = terms.settled(truth.hierarchy.regions_per_level).resolved(truth.hierarchy, truth.totals)
             mechanism = terms.mechanism(truth.hierarchy.n_levels)
             source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
+            require_publishable(terms, truth.hierarchy, truth.totals)
             if terms.facts:
                 terms.require_possible_facts(truth.hierarchy, truth.totals)
             mechanism.check(truth, source)

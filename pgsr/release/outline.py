@@ -5,6 +5,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.ledger import LedgerFile
@@ -20,7 +22,7 @@ from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.wide_tables import wide_files
 from pgsr.release.folder.words import noise_phrase
 from pgsr.release.making import charges_for
-from pgsr.release.preflight import require_room
+from pgsr.release.preflight import require_publishable, require_room
 from pgsr.release.terms import Terms
 from pgsr.release.terms_facts import terms_facts
 from pgsr.tables.checks import GROUPS, REGIONS
@@ -91,6 +93,7 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
     assert read is not None, "no fault was found"
     tree, counted = read
     terms = terms.resolved(tree, None if counted is None else counted.totals)
+    require_publishable(terms, tree, np.zeros(tree.n_regions, np.int64) if counted is None else counted.totals)
     require_room(config.output, terms, tree)
     groups = f", {int(counted.totals[0]):,} {terms.publication.group_name}" if counted else ""
     about = terms_facts(terms)

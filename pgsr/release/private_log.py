@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISREG
 
 from pgsr.publishing.errors import ReleaseError
 from pgsr.publishing.saying import fault_of
@@ -31,13 +32,13 @@ class OperatorLog:
         self._lines.append(f"{step} after {time.perf_counter() - self._start:.2f} s")
 
     def open(self, path: Path) -> None:
-        """Choose the file; `close` writes it.
+        """Choose the file, and close it to all but its owner; `close` writes it.
 
         Raises:
-            ReleaseError: nothing can be written there.
+            ReleaseError: nothing can be written there, or others may read it.
         """
         try:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+            _make_private(path)
         except OSError as error:
             raise ReleaseError(
                 f"the private log cannot be written ({fault_of(error)}); name another with log = ...; nothing was "
@@ -84,6 +85,22 @@ class OperatorLog:
             tell(f"the private log could not be written: {fault_of(error)}")
             return False
         return True
+
+
+def _make_private(path: Path) -> None:
+    """Make a file if it is not there, and take it from all but its owner; an earlier one may have been left open.
+
+    Raises:
+        OSError: it cannot be written, it is somebody else's, or it is a pipe that nobody reads.
+    """
+    waiting = getattr(os, "O_NONBLOCK", 0)  # a pipe that nobody reads is waited for otherwise
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | waiting, 0o600)
+    try:
+        found = os.fstat(descriptor)
+        if os.name != "nt" and S_ISREG(found.st_mode) and found.st_mode & 0o077:
+            os.chmod(path, 0o600)
+    finally:
+        os.close(descriptor)
 
 
 def _number(n: int | None, of: str) -> str:

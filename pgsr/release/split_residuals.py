@@ -79,7 +79,7 @@ def split_families(measurement: Measurement, below: list[list[int]], by_root: bo
 def _members_left(measurement: Measurement, region: int, parts: list[int], reach: "_Reach") -> tuple[Sum, int] | None:
     """The members of a region beyond a size less those of its parts, and of how many draws this is the sum.
 
-    None where the ranks do not hold all of them, or where no view is split.
+    None where the ranks do not hold all of them, where no view is split, or where no noisy value is left to compare.
     """
     level_of, draws, left = measurement.hierarchy.level_of, [0] * measurement.hierarchy.n_levels, 0
     views = [measurement.view_of(one) for one in (region, *parts)]
@@ -100,7 +100,7 @@ def _members_left(measurement: Measurement, region: int, parts: list[int], reach
             members, n = members + ranks[len(ranks) - kept :].sum(), n + kept
         left += sign * int(members)
         draws[int(level_of[one])] += n
-    return Sum(tuple(draws)), left
+    return (Sum(tuple(draws)), left) if any(draws) else None
 
 
 def _large(measurement: Measurement, region: int, size: int, reach: int) -> int:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.split_view import Split
+from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Method, PostProcess
@@ -212,9 +212,10 @@ class Terms(StatedTerms):
         if self.level_names is None:
             return tuple(f"level_{level}" for level in range(n_levels))
         if len(self.level_names) != n_levels:
+            named = ", ".join(map(repr, self.level_names))
             raise ConfigError(
-                f"there are {len(self.level_names)} names of levels ({', '.join(self.level_names)}), and the regions "
-                f"have {n_levels} levels; write level_names with one name per level, root first"
+                f"there are {len(self.level_names)} names of levels ({named}), and the regions have {n_levels} levels; "
+                "write level_names with one name per level, root first"
             )
         return self.level_names
 
@@ -322,7 +323,7 @@ class Terms(StatedTerms):
         noise = self.noise(tree.n_levels)
         return Measurement(
             hierarchy=tree,
-            view=noise.views_on(tree, self.max_excess, totals),
+            view=self.views_on(tree, totals),
             values=values,
             max_size=self.max_excess,
             noise=self.levels(tree.n_levels),
@@ -335,6 +336,17 @@ class Terms(StatedTerms):
             unit=self.unit,
             relation=self.relation,
         )
+
+    def views_on(self, tree: Hierarchy, totals: np.ndarray) -> AnyView | tuple[AnyView, ...]:
+        """The view of every region, in the form that the noise step gives it: one by one where noise chose them.
+
+        Args:
+            tree, totals: the regions, and their public or noisy numbers of groups.
+        """
+        found = self.noise(tree.n_levels).views_on(tree, self.max_excess, totals)
+        if self.by_root is None or isinstance(found, tuple):
+            return found
+        return (found,) * tree.n_regions
 
     def noise(self, n_levels: int) -> Geometric | Noise:
         """The noise step on a hierarchy with this many levels.

@@ -17,6 +17,7 @@ from pgsr.privacy.random import Secure
 from pgsr.publishing import signature
 from pgsr.publishing.configuration.sources import require_unread
 from pgsr.publishing.errors import ConfigError, Faults
+from pgsr.publishing.formulas import require_no_formula
 from pgsr.publishing.places import folder_of, require_outside, require_place
 from pgsr.synthesis import folder as files
 from pgsr.synthesis.checks import require_whole
@@ -276,5 +277,7 @@ def _require_writable(domain: Domain, given: GivenSizes | None) -> None:
     n = len(members)
     homes, persons = np.zeros((1, len(domain.group)), np.int64), np.zeros((n, len(domain.individual)), np.int64)
     made_up = Population(domain, homes, persons, np.zeros(n, np.int64), members.astype(np.int64))
+    for attribute in (*domain.group, *domain.individual):  # their names and values stand in dictionary.csv
+        require_no_formula((attribute.name, *map(str, attribute.values)), "name or value of an attribute")
     for frame, schema in zip(to_tables(made_up), files.schemas(domain), strict=True):
         files.table_of(frame, schema)

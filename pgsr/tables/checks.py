@@ -12,6 +12,9 @@ from pgsr.tables.session import Session
 from pgsr.tables.source import Database, Query, Source
 from pgsr.tables.sql import INTEGERS, name
 
+EMPTY = "; delete rows that are empty"
+"""What may be done about rows without an id, which spreadsheets leave at the end of a file."""
+
 REGIONS, GROUPS, ENTITIES = "the table of regions", "the table of groups", "the table of entities"
 
 
@@ -47,7 +50,7 @@ def check_group_ids(session: Session, groups: Groups, kind: IdKind, public: bool
         GROUPS,
     )
     for n, condition, fault, remedy in (
-        (missing, f"{g} IS NULL", f"rows of {GROUPS} have no group id", "give every group an id"),
+        (missing, f"{g} IS NULL", f"rows of {GROUPS} have no group id", f"give every group an id{EMPTY}"),
         (hidden, unseen, f"group ids hold control characters in {GROUPS}", "remove them"),
     ):
         refuse(session, n, fault, remedy, public, at_row(session, groups.table, condition, GROUPS))
@@ -73,7 +76,13 @@ def check_entities(session: Session, entities: Entities | Quantities, listed: bo
     faults: list[tuple[str, str, str]] = []
     group_kind = id_kind(types, entities.group, ENTITIES)
     group = id_sql(entities.group, group_kind)
-    faults.append((f"{group} IS NULL", "entities have no group", "name the group of every entity; none is dropped"))
+    faults.append(
+        (
+            f"{group} IS NULL",
+            "entities have no group",
+            f"name the group of every entity, none is dropped{EMPTY}",
+        )
+    )
     if not listed and group_kind is IdKind.TEXT:
         hidden = _text_faults(group, group_kind)[0]
         faults.append((hidden, f"group ids hold control characters in {ENTITIES}", "remove them"))
@@ -170,6 +179,14 @@ def _check_regions(
     joined = f"{found} LEFT JOIN {view} ON {on}"
     missing = " AND ".join(f"c{i} IS NULL" for i in range(len(keys)))
     c = ", ".join(f"c{i}" for i in range(len(keys)))
+
+    def first(condition: str) -> str:
+        if isinstance(table, Query | Database):
+            return ""
+        rows = f"(SELECT {aliased}, row_number() OVER () AS pgsr_row FROM {session.scan(table, what)})"
+        [(row,)] = session.rows(f"SELECT min(pgsr_row) FROM {rows} LEFT JOIN {view} ON {on} WHERE {condition}", what)
+        return f" (first in row {row:,})"
+
     cut_short = " OR ".join(f"c{i} IS NULL" for i in range(len(keys)))
     lacking = [
         (
@@ -182,7 +199,7 @@ def _check_regions(
         if len(columns) > 1
     ]
     for condition, fault, remedy in (
-        (missing, "have no region", "name the region of every row, none is dropped"),
+        (missing, "have no region", f"name the region of every row, none is dropped{EMPTY}"),
         *lacking,
         (f"leaf IS NULL AND NOT ({cut_short})", "lie in an unknown region", "add it to the hierarchy, or mend the id"),
         (
@@ -197,7 +214,8 @@ def _check_regions(
             order = f"ORDER BY {', '.join(f'c{i} NULLS FIRST' for i in range(len(keys)))} LIMIT 1"
             [key] = session.rows(f"SELECT {c} FROM {joined} WHERE {condition} {order}", what)
             shown = f"{' beside' if fault.startswith('have') else ''} {_show(key)}"
-        refuse(session, n, f"rows of {what} {fault}{shown}", remedy, public)
+        where = (lambda: "") if shown else (lambda condition=condition: first(condition))
+        refuse(session, n, f"rows of {what} {fault}{shown}", remedy, public, where)
 
 
 def _show(key: Key) -> str:

@@ -23,7 +23,7 @@ MARK = "\ufeff".encode()
 UNQUOTED = "declare quote='' (in a TOML file, quote = \"\")"
 FAULTS = {
     csv_records.FIELDS: "has a line with more or fewer fields than it has columns; declare the delimiter and quote "
-    "signs of the file, or mend the line",
+    "signs of the file, or mend the line: if it ends with more delimiters than the first one, delete these",
     csv_records.STRAY_QUOTE: "has a quote sign inside a field without quotes; enclose the field and double the sign, "
     f"or {UNQUOTED}",
     csv_records.AFTER_QUOTE: "has text after the closing quote of a field; double quote signs inside quotes, or "
@@ -32,7 +32,7 @@ FAULTS = {
     "out escape",
     csv_records.RETURN: "has a carriage return without line feed outside quotes; end lines with LF or CRLF",
     csv_records.NUL: "holds NUL bytes; remove them, or declare the encoding",
-    csv_records.BLANK: "has a blank line; remove it",
+    csv_records.BLANK: "has a blank line before others; remove it",
     csv_records.LONG: f"has a record of more than {LONGEST >> 20} MiB, or quotes that stay open; mend it",
 }
 OPEN = f"ends inside quotes; close them, or {UNQUOTED}"
@@ -52,6 +52,9 @@ class CsvFault(Exception):
 
 def column_names(csv: Csv) -> tuple[str, ...]:
     """Read the names of the columns: those of the header line, which every file shares, or the declared ones.
+
+    A header line may end with delimiters, or leave names out: any number of columns is called "", and none of them can
+    be asked for.
 
     Raises:
         CsvFault: no header line, or one that is not in the dialect or repeats a name, or headers differ.
@@ -87,34 +90,46 @@ def text_tables(csv: Csv, columns: Sequence[str]) -> Iterator[pa.Table]:
 
 def _record_blocks(csv: Csv, file: str, n_fields: int) -> Iterator[bytes]:
     """Yield whole records without fault, the header line left out."""
-    rest, line, first = b"", 1, csv.header
+    rest, line, first, over = b"", 1, csv.header, False
     with _opened(file) as stream:
         for chunk in _chunks(csv, file, stream):
             data = rest + chunk
+            if over:
+                _require_over(data, file, line)
+                continue
             if first:
                 end = data.find(b"\n") + 1 or len(data)  # `column_names` has checked that it is there
                 first, line, data = False, 2, data[end:]
-            end = _checked(csv, file, data, n_fields, line)
+            end, over = _checked(csv, file, data, n_fields, line)
             yield data[:end]
             line, rest = line + data.count(b"\n", 0, end), data[end:]
+            if over:
+                _require_over(rest, file, line)
+                rest = b""
     if rest.endswith(b"\r"):
         raise CsvFault(FAULTS[csv_records.RETURN], file, line)
     if rest:
-        if _checked(csv, file, rest + b"\n", n_fields, line) == 0:
+        if _checked(csv, file, rest + b"\n", n_fields, line) == (0, False):
             raise CsvFault(OPEN, file, line)
         yield rest + b"\n"
 
 
-def _checked(csv: Csv, file: str, data: bytes, n_fields: int, line: int) -> int:
-    """Check a block, and return where the last complete record ends."""
+def _require_over(rest: bytes, file: str, line: int) -> None:
+    """Raise `CsvFault` unless nothing but line ends follows: blank lines at the end of a file are no rows."""
+    if rest.strip(b"\r\n"):
+        raise CsvFault(FAULTS[csv_records.BLANK], file, line)
+
+
+def _checked(csv: Csv, file: str, data: bytes, n_fields: int, line: int) -> tuple[int, bool]:
+    """Check a block, and return where the last complete record ends, and whether a blank line follows it."""
     quote = ord(csv.quote) if csv.quote else -1
     escape = quote if csv.escape is None else ord(csv.escape)
     signs = np.frombuffer(data, np.uint8)
     fault, end, _ = csv_records.scan_records(signs, ord(csv.delimiter), quote, escape, n_fields, LONGEST)
     _require_utf8(data[:end], file, line)
-    if fault:
+    if fault and fault != csv_records.BLANK:
         raise CsvFault(FAULTS[fault], file, line + data.count(b"\n", 0, end))
-    return end
+    return end, bool(fault)
 
 
 def _require_utf8(data: bytes, file: str, line: int) -> None:
@@ -137,8 +152,8 @@ def _header(csv: Csv, file: str, start: bytes) -> tuple[str, ...]:
     _require_utf8(line, file, 1)
     [row] = _parsed(replace(csv, nulls=()), line, keys := [f"c{i}" for i in range(n)], keys).to_pylist()
     names = tuple(row.values())
-    if len(set(names)) < n:
-        twice = next(name for name in names if names.count(name) > 1)
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
         raise CsvFault(f"has two columns called {twice!r}; rename one", file)
     return names
 

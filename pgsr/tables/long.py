@@ -90,7 +90,7 @@ def to_long(
     classes = not sizes.equal if classes is None else classes
     if classes and tree.padded.any():
         copied = region_id(tree.paths[int(np.argmax(tree.padded))])
-        raise HierarchyError(f"region {copied} stands above a copy of itself; give every branch the same depth")
+        raise HierarchyError(f"region {copied!r} stands above a copy of itself; give every branch the same depth")
     for name_of_column, tables in (beside or {}).items():
         columns[name_of_column] = reading(sizes, tables)
     region, size, *values = tables_cells(sizes, list(columns.values()), zeros, every_level=classes)
@@ -278,7 +278,9 @@ def _order_of_rows(tree: Hierarchy) -> np.ndarray:
     """
     if (tree.order < 0).any():
         missing = int(np.argmax(tree.order < 0))
-        raise TableError(f"{WHAT} has no rows of {' / '.join(tree.paths[missing])}; add them, a row of size 0 will do")
+        raise TableError(
+            f"{WHAT} has no rows of {' / '.join(tree.paths[missing])!r}; add them, a row of size 0 will do"
+        )
     return tree.order
 
 

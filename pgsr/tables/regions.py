@@ -102,7 +102,9 @@ def locate(given: "Hierarchy | Parents | Levels", by_path: bool, session: Sessio
         if not by_path:
             raise TableError(f"regions are named by {len(given.levels)} levels here; give groups a tuple of columns")
         keys = _names(session, f"DISTINCT {listed}", given.table, what)
-        tree = Hierarchy.from_paths(sorted(map(path_of, keys)), pad_ragged=given.pad_ragged)
+        listed_paths = sorted(map(path_of, keys))
+        _require_one_root(listed_paths, given, what)
+        tree = Hierarchy.from_paths(listed_paths, pad_ragged=given.pad_ragged)
         return _located(_named(tree, given.levels), kinds, True)
     if by_path:
         raise TableError(f"regions have ids in column {given.region!r}; give groups the one column with these ids")
@@ -111,10 +113,22 @@ def locate(given: "Hierarchy | Parents | Levels", by_path: bool, session: Sessio
         _require_new(region, paths)
         paths[str(region)] = path_of(tuple(names))
     _require_one_spelling(paths)
+    _require_one_root(paths.values(), given, what)
     tree = _named(Hierarchy.from_paths(paths.values(), pad_ragged=given.pad_ragged), given.levels)
     leaf = _located(tree, kinds[1:], True).leaf
     filled = {id_: (*path, *(None,) * (len(given.levels) - len(path))) for id_, path in paths.items()}
     return Located(tree, kinds[:1], {(id_,): leaf[key] for id_, key in filled.items()})
+
+
+def _require_one_root(paths: Iterable[Path], given: Levels, what: str) -> None:
+    """Raise `HierarchyError` if the first column has several names, and say which column is missing."""
+    roots = {unicodedata.normalize("NFC", path[0]): path[0] for path in paths}
+    if len(roots) > 1:
+        first, second, *_ = sorted(roots.values())
+        raise HierarchyError(
+            f"two roots, {first!r} and {second!r}, in column {given.levels[0]!r} of {what}; add a column in which "
+            "every row has the name of the whole, such as 'USA', and name it before the others, root first"
+        )
 
 
 def _named(tree: Hierarchy, columns: tuple[str, ...]) -> Hierarchy:
@@ -186,6 +200,12 @@ def _from_parents(rows: list[Key], pad_ragged: bool) -> Hierarchy:
                 f"region {region!r} is an orphan: its parent {parent!r} is unknown; give the parent a row, with an "
                 "empty parent if it is the root"
             )
+    roots = [region for region, parent in zip(place, above, strict=True) if parent is None]
+    if len(roots) > 1:
+        raise HierarchyError(
+            f"two roots, {roots[0]!r} and {roots[1]!r}, which have no parent; add a row for the whole, such as 'USA' "
+            "with an empty parent, and name it as the parent of both"
+        )
     positions = [-1 if parent is None else place[parent] for parent in above]
     return Hierarchy.from_parents(list(place), positions, pad_ragged=pad_ragged)
 

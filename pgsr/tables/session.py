@@ -16,7 +16,7 @@ import pyarrow as pa
 from pgsr.errors import ArgumentError, MemoryNeededError, TableError
 from pgsr.tables.csv_files import CsvFault, column_names, text_tables
 from pgsr.tables.plans import operators, require_no_guess
-from pgsr.tables.source import Csv, Database, Frame, Parquet, Query, Source, arrow, files, frame_columns
+from pgsr.tables.source import Csv, Database, Frame, Parquet, Query, Source, arrow, files, frame_columns, literal
 from pgsr.tables.spill import private_folder
 from pgsr.tables.sql import cast_sql, cast_types, is_text, name, text
 
@@ -139,7 +139,7 @@ class Session:
         """
         if isinstance(source, Csv):
             try:
-                names = list(column_names(source))
+                names = [name for name in column_names(source) if name]
             except CsvFault as fault:
                 raise self._refused(fault, source, what) from None
         elif isinstance(source, Frame):
@@ -167,7 +167,8 @@ class Session:
         for column in [*wanted, *source.cast]:
             if column not in names:
                 remedy = _other_delimiter(source, names) or "name the column to use"
-                raise TableError(f"{what} has no column {column!r}, only {', '.join(map(repr, names))}; {remedy}")
+                have = ", ".join(map(repr, names))
+                raise TableError(f"{what} has no column {column!r}, only {have}; {remedy}")
         needed.extend(column for column in dict.fromkeys(wanted) if column not in needed)
         for column in needed:
             if [other.casefold() for other in needed].count(column.casefold()) > 1:
@@ -217,7 +218,7 @@ class Session:
         if isinstance(source, Parquet):
             # The types that were found are those of all files together, where numbers beside text are text.
             listed = files(source.pattern)
-            each = [self._described(self.connection, f"read_parquet([{text(file)}]{PLAIN})", what) for file in listed]
+            each = [self._described(self.connection, _parquet([file]), what) for file in listed]
             for file, types in zip(listed[1:], each[1:], strict=True):
                 for column in needed:
                     if column not in each[0] or types.get(column) != each[0][column]:
@@ -385,7 +386,12 @@ def _direct(source: Source) -> str:
     if isinstance(source, Query):
         return _query(source.sql)
     assert isinstance(source, Parquet)
-    return f"read_parquet([{', '.join(map(text, files(source.pattern)))}]{PLAIN})"
+    return _parquet(files(source.pattern))
+
+
+def _parquet(listed: Sequence[str]) -> str:
+    """Write what follows FROM in SQL to read these Parquet files."""
+    return f"read_parquet([{', '.join(text(literal(file)) for file in listed)}]{PLAIN})"
 
 
 def _other_delimiter(source: Source, names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import codecs
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from glob import glob
+from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +43,15 @@ class Parquet:
     """A source of Parquet files: a path, or a pattern such as "people/*.parquet". Types are those of the schema.
 
     Args:
-        pattern: a path or a pattern; the columns that are used have the same type in every file.
+        pattern: a `Path`, which is one file whatever its name, or text: the file of this name, else a pattern. The
+            columns that are used have the same type in every file.
         cast: columns to be read as "integer" or "text". Text that is no plain whole number is refused as an integer.
     """
 
-    pattern: str
+    pattern: str | Path
     cast: Mapping[str, str] = _casts()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pattern", str(self.pattern))
         _set_cast(self, self.cast)
 
 
@@ -60,14 +60,16 @@ class Csv:
     """A source of CSV files in a declared dialect, read strictly. Columns are text unless `cast`, so "01001" stays.
 
     Nothing is guessed. A file that departs from the dialect is refused: a line with more or fewer fields than the
-    header, a blank line, a quote sign inside a field without quotes or text after the closing one, quotes that stay
-    open, NUL, a carriage return without line feed outside quotes, text that is not in the encoding, a record of more
-    than 16 MiB. Lines end with LF or CRLF; no sign begins a comment; spaces belong to their field. A byte order mark
-    before the header line is no part of it; in a file without header it is refused. Files ending in .gz, .bz2 or .zst
-    are decompressed.
+    header, a blank line before others, a quote sign inside a field without quotes or text after the closing one, quotes
+    that stay open, NUL, a carriage return without line feed outside quotes, text that is not in the encoding, a record
+    of more than 16 MiB. Lines end with LF or CRLF; no sign begins a comment; spaces belong to their field. A byte order
+    mark before the header line is no part of it; in a file without header it is refused. Columns without a name, which
+    delimiters at the end of lines make, are not read, and blank lines at the end are no rows. Files ending in .gz, .bz2
+    or .zst are decompressed.
 
     Args:
-        pattern: a path or a pattern; every file of a pattern has the same header line.
+        pattern: a `Path`, which is one file whatever its name, or text: the file of this name, else a pattern. Every
+            file of a pattern has the same header line.
         cast: columns to be read as "integer", so that they match ids that are numbers elsewhere, or as "text". Text
             that is no plain whole number ("007", "+1", "1e5", "1.0") is refused as an integer.
         delimiter: what separates the fields; one ASCII character.
@@ -85,7 +87,7 @@ class Csv:
     Shown by `tests/test_tables_csv_files.py`, against Python's csv module.
     """
 
-    pattern: str
+    pattern: str | Path
     cast: Mapping[str, str] = _casts()
     delimiter: str = ","
     quote: str = '"'
@@ -96,7 +98,6 @@ class Csv:
     nulls: tuple[str, ...] = ("",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pattern", str(self.pattern))
         _set_cast(self, self.cast)
         _check_signs(self)
         _check_encoding(self)
@@ -204,7 +205,7 @@ def source(given: object, sql: str | None = None) -> Source:
         kind = file_kind(str(given))
         if kind is None:
             raise ArgumentError(f"the file {str(given)!r} is neither .parquet nor .csv; write Parquet(...) or Csv(...)")
-        return kind(str(given))
+        return kind(given)
     if isinstance(given, duckdb.DuckDBPyConnection):
         raise ArgumentError("a DuckDB connection needs SQL text; write Query(connection, 'select ...')")
     if isinstance(given, duckdb.DuckDBPyRelation):
@@ -240,22 +241,41 @@ def file_kind(name: str) -> type[Parquet] | type[Csv] | None:
     return Parquet if name.lower().endswith(".parquet") else None
 
 
-def files(pattern: str) -> list[str]:
-    """List the files that match, in order.
+def files(pattern: str | Path) -> list[str]:
+    """List the files that are meant: the one that has this path, or those that match text as a pattern, in order.
 
     Raises:
-        TableError: there are none, or one has a name that is itself a pattern.
+        TableError: there are none.
+
+    Example:
+        >>> files(Path("people[1].csv"))
+        Traceback (most recent call last):
+        pgsr.errors.TableError: there is no file 'people[1].csv'; mend the path
     """
-    found = [pattern] if Path(pattern).is_file() else sorted(f for f in glob(pattern, recursive=True))
-    found = [file for file in found if Path(file).is_file()]
+    if Path(pattern).is_file():
+        return [str(pattern)]
+    if isinstance(pattern, Path) or not has_magic(pattern):
+        advice = "" if isinstance(pattern, Path) else ", or write 'folder/*.parquet' for a folder's files"
+        raise TableError(f"there is no file {str(pattern)!r}; mend the path{advice}")
+    found = [file for file in sorted(glob(pattern, recursive=True)) if Path(file).is_file()]
     if not found:
-        raise TableError(
-            f"no file matches {pattern!r}; mend the path, or write 'folder/*.parquet' for a folder's files"
-        )
-    for file in found:
-        if any(sign in file for sign in "*?["):
-            raise TableError(f"the file name {file!r} holds '*', '?' or '['; rename it")
+        raise TableError(f"no file matches {pattern!r}; mend the pattern")
     return found
+
+
+def literal(file: str) -> str:
+    """Write the name of one file so that DuckDB, which takes every name as a pattern, finds this file alone.
+
+    Raises:
+        TableError: DuckDB has no way to write it.
+
+    Example:
+        >>> literal("people[1].parquet")
+        'people[[]1].parquet'
+    """
+    if has_magic(file) and "\\" in file:
+        raise TableError(f"the file name {file!r} holds a backslash beside '*', '?' or '['; rename it")
+    return escape(file)
 
 
 def frame_columns(table: Any) -> list[str]:

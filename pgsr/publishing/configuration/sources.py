@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from fnmatch import fnmatch
-from glob import glob, has_magic
+from glob import escape, has_magic
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +74,15 @@ def read_source(given: Mapping[str, Any], name: str, folder: Path) -> Csv | Parq
             raise ConfigError(f"the key {unused[0]!r} of [{name}] has no meaning, for {why}; leave it out")
     if file is None:
         return Database(str(folder / values["connection"]), values["query"], cast)
+    # The file may match several names, and its folder is where it is, whatever signs its name holds.
+    path = folder / file
+    pattern = path if path.is_file() or not has_magic(file) else str(Path(escape(str(folder))) / file)
     if not csv:
-        return Parquet(str(folder / file), cast)
+        return Parquet(pattern, cast)
     try:
         dialect: dict[str, Any] = {key: values[key] for key in DIALECT}
         dialect["nulls"] = dialect["nulls"] or ("",)
-        return Csv(str(folder / file), cast, **dialect)
+        return Csv(pattern, cast, **dialect)
     except ArgumentError as error:
         raise ConfigError(f"the table [{name}]: {error}") from None
 
@@ -110,7 +113,8 @@ def files_read(*tables: Read | None) -> list[Path]:
 def require_unread(written: Mapping[str, Path], *tables: Read | None) -> None:
     """Raise `ConfigError` if what a release writes, by the name of its key, is a file that it reads or would match."""
     read = files_read(*tables)
-    patterns = [s.pattern for s in _sources(tables) if isinstance(s, Csv | Parquet) and has_magic(s.pattern)]
+    given = [s.pattern for s in _sources(tables) if isinstance(s, Csv | Parquet)]
+    patterns = [pattern for pattern in given if isinstance(pattern, str) and has_magic(pattern)]
     for key, path in written.items():
         same = any(_same(path, file) for file in read)
         if same or any(fnmatch(os.path.abspath(path), os.path.abspath(pattern)) for pattern in patterns):
@@ -123,13 +127,16 @@ def is_there(table: object) -> bool:
         return Path(table.path).is_file()
     if not isinstance(table, Csv | Parquet):
         return True
-    return Path(table.pattern).is_file() or any(Path(file).is_file() for file in glob(table.pattern, recursive=True))
+    try:
+        return bool(files(table.pattern))
+    except TableError:
+        return False
 
 
 def name_of(table: object) -> str:
     """Name the file or query that a table is read from."""
     if isinstance(table, Csv | Parquet):
-        return table.pattern
+        return str(table.pattern)
     if isinstance(table, Database):
         return f"{table.path}: {table.sql}"
     return "a data frame" if isinstance(table, Frame) else "a query"

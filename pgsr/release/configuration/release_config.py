@@ -9,11 +9,12 @@ import pyarrow as pa
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.figures.html import facts_table
+from pgsr.ledger import LedgerFile
 from pgsr.noise.measurement import Totals
 from pgsr.publishing.configuration.sources import require_unread
 from pgsr.publishing.configuration.toml import read_toml
 from pgsr.publishing.errors import ConfigError
-from pgsr.publishing.places import require_outside
+from pgsr.publishing.places import require_outside, require_path
 from pgsr.release.configuration.values import fields_of
 from pgsr.release.excess import excess_counts
 from pgsr.release.terms import Terms
@@ -88,6 +89,8 @@ class ReleaseConfig:
         for name in ("output", "ledger", "log", "sign"):
             if getattr(self, name) is not None:
                 keep(self, name, Path(getattr(self, name)))
+                if name != "log" or self.log != _BESIDE:
+                    require_path(getattr(self, name), name)
         if self.log == _BESIDE:
             keep(self, "log", self.output.with_name(f"{self.output.name}-private.log"))
         most = self.entities.max_quantity if isinstance(self.entities, Quantities) else 1
@@ -103,13 +106,19 @@ class ReleaseConfig:
                 'a private (or absent) table of groups needs totals = "noisy", and a public one does not; change one'
             )
         require_outside(self.output, {"ledger": self.ledger, "log": self.log, "private key": self.sign})
-        others = {self.ledger: "ledger", self.ledger.with_name(f"{self.ledger.name}.head"): "ledger's head"}
-        others |= {} if self.sign is None else {self.sign: "private key"}
-        for path, what in others.items():  # lines are appended to the log
-            if path.resolve() == self.log.resolve():
-                raise ConfigError(f"the log {self.log.name!r} is the {what}, which it would spoil; name another file")
+        others = LedgerFile(self.ledger).files
+        others |= {} if self.sign is None else {"private key": self.sign, "public key": self.sign.with_suffix(".pub")}
+        for name in ("log", "output"):
+            self._require_apart(name, others)
         written = {"log": self.log, "ledger": self.ledger, "output": self.output}
         require_unread(written, self.entities, self.groups, self.regions)
+
+    def _require_apart(self, name: str, others: Mapping[str, Path]) -> None:
+        """Raise `ConfigError` if the file under a key is one of these, which lines or a folder would spoil."""
+        mine = getattr(self, name)
+        for what, path in others.items():
+            if path.resolve() == mine.resolve():
+                raise ConfigError(f"the {name} {mine.name!r} is the {what}, which it would spoil; name another")
 
     @classmethod
     def of(cls, given: "ReleaseConfig | str | Path") -> "ReleaseConfig":
@@ -133,6 +142,8 @@ class ReleaseConfig:
         given = {key: value for key, value in (overrides or {}).items() if value is not None}
         values = read_toml(path, "`pgsr release --example` prints one to start from") | given
         made = cls(**fields_of(values, path.parent, tuple(given)))
+        for name in ("log", "output", "ledger"):
+            made._require_apart(name, {"configuration": path})
         columns = made._level_columns()
         named = made.terms.level_names
         if made.terms.max_sizes and columns and "level_names" not in values and named != columns:

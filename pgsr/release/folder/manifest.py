@@ -3,7 +3,6 @@
 import json
 import platform
 import re
-from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
@@ -13,17 +12,15 @@ from pgsr.algorithms import Merge
 from pgsr.algorithms.posterior.uncertainty import RULE
 from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
-from pgsr.data.split_view import Split, columns, rows
-from pgsr.data.views import View, cumulative, ranked
 from pgsr.errors import PgsrError
-from pgsr.machine.blocks import row_blocks
-from pgsr.noise.measurement import Measurement, Totals, are_tables, pure_epsilons
+from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
 from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.neighbours import Relation
 from pgsr.publishing.errors import ManifestError
 from pgsr.release.facts import Fact
+from pgsr.release.folder.distance import distance, exact_sum
 from pgsr.release.kinds import Construction, Kind, Measured
 from pgsr.release.post_processing import RECORDED_BY_LEVEL
 from pgsr.release.publication import USUAL, Publication
@@ -228,47 +225,8 @@ def answer_fields(
             "sum": distance(measurement, counts, 1),
             "squares": distance(measurement, counts, 2),
         },
-        "measurement": {"values": sum(part.size for part in values), "sum": sum(map(_exact_sum, values))},
+        "measurement": {"values": sum(part.size for part in values), "sum": sum(map(exact_sum, values))},
     }
-
-
-def distance(measurement: Measurement, counts: Estimate, norm: int) -> int:
-    """Sum |x - y|^norm over all measured cells, an exact integer.
-
-    x are the released values in the measured view of each region, y the noisy ones.
-
-    Raises:
-        ManifestError: a region's counts do not have the number of groups that are ranked there.
-    """
-    total = 0
-    for x, y in _compared(measurement, counts):
-        difference = np.abs(x - y).ravel()
-        total += _exact_sum(difference) if norm == 1 else _exact_sum_of_squares(difference)
-    return total
-
-
-def _compared(measurement: Measurement, counts: Estimate) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Pair released values in the measured view with noisy ones, by region or by block of regions."""
-    tree, measured = measurement.hierarchy, measurement.measured
-    if isinstance(measurement.values, np.ndarray) or are_tables(measurement.values):
-        for level, y in enumerate(measurement.tables):
-            first = tree.level(level).start
-            view = measurement.view_of(first)
-            assert isinstance(view, View), "of one width"
-            for block in row_blocks(slice(0, len(y)), y.shape[1]):
-                kept = measured[first + block.start : first + block.stop]
-                x = counts.rows(first + block.start, first + block.stop)
-                yield _VECTORS[view](x[kept]), y[block][kept]
-        return
-    for region in np.flatnonzero(measured).tolist():
-        x, y, view = counts.row(region), measurement.row(region), measurement.view_of(region)
-        if (x < 0).any() or (view is View.RANKED and x.sum() != len(y)):
-            name = " / ".join(tree.paths[region])
-            raise ManifestError(f"the counts of {name} do not have its public number of groups")
-        if isinstance(view, Split):
-            yield np.concatenate([columns(x, view.threshold), rows(x, view.threshold, len(y) - view.threshold)]), y
-        else:
-            yield _VECTORS[view](x), y
 
 
 def versions() -> dict[str, str]:
@@ -402,6 +360,11 @@ def _thresholds(manifest: dict[str, Any]) -> dict[str, Any]:
         source["stand_in"] = StandIn(_kind(stated, "counts", list), _kind(stated, "factor", str))
     if "by_root" in manifest:
         source["by_root"] = _kind(manifest["by_root"], "factor", str)
+    if by_region and not source:
+        raise ManifestError(
+            "every region has a threshold of its own, and the manifest does not say from what they follow, a stand-in "
+            "or the noisy root"
+        )
     return {
         "threshold": tuple(size for level in sizes for size in level) if by_region else tuple(sizes),
         "ranks": None if ranks == "all" else ranks,
@@ -483,18 +446,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(text: str) -> Any:
     raise ValueError(f"{text} is no number")
-
-
-_VECTORS = {View.COUNTS: np.asarray, View.CUMULATIVE: cumulative, View.RANKED: ranked}
-
-
-def _exact_sum_of_squares(values: np.ndarray) -> int:
-    """Sum squares of non-negative numbers of int64 without overflow."""
-    if int(values.max(initial=0)) < 2**31:
-        return _exact_sum(values * values)
-    return sum(int(value) ** 2 for value in values)
-
-
-def _exact_sum(values: np.ndarray) -> int:
-    """Sum numbers of int64 without overflow."""
-    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())

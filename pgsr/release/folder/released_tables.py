@@ -31,7 +31,7 @@ from pgsr.release.folder.columns import Column, counts_columns, measurement_colu
 from pgsr.release.kinds import Measured
 from pgsr.release.terms import Terms
 from pgsr.tables import path_of_id, read_long, region_id, to_long
-from pgsr.tables.long import region_columns
+from pgsr.tables.long import SIZE_CLASS, region_columns
 
 _BLOCK_ROWS = 1 << 20
 _ARROW = {"string": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
@@ -101,7 +101,7 @@ def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, s
     terms = terms.settled(tree.regions_per_level)
     expected = _schema(counts_columns(terms, terms.names(tree.n_levels)), facts)
     _require_schema(path, pq.read_schema(path), expected)
-    found = read_long(path)
+    found = read_long(pq.read_table(path, columns=_columns_read(expected)))
     if set(found.hierarchy.paths) != set(tree.paths):
         raise ReleaseError(f"{path.name} has other regions than {REGIONS}")
     sizes = Sizes(tree, terms.sizes(tree.n_levels))
@@ -113,6 +113,11 @@ def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, s
         return Estimate(tree, View.COUNTS, tuple(_by_excess(path, table, terms) for table in found.tables))
     place = [found.hierarchy.index(region) for region in tree.paths]
     return Estimate(tree, View.COUNTS, _by_excess(path, found.values[place], terms))
+
+
+def _columns_read(schema: pa.Schema) -> list[str]:
+    """Name the columns that `read_long` reads, or looks for, in a table of this schema."""
+    return [name for name in ("region_id", "group_size", "n_groups", SIZE_CLASS) if name in schema.names]
 
 
 def _by_excess(path: Path, table: Any, terms: Terms) -> Any:
@@ -325,7 +330,7 @@ class _Rows:
         self.sizes = np.array(terms.excesses(tree.n_levels))[tree.level_of] + 1
         self.ranks = np.zeros(tree.n_regions, np.int64)
         if self.ragged:
-            views = terms.noise(tree.n_levels).views_on(tree, terms.max_excess, totals)
+            views = terms.views_on(tree, totals)
             self.rectangular = views is View.CUMULATIVE  # all thresholds are above all sizes
             for region in range(tree.n_regions):
                 view = view_of(views, tree, region)
