@@ -31,6 +31,9 @@ BYTES_PER_UNKNOWN = 400
 BYTES_PER_WINDOWED_UNKNOWN = 2_000
 """The memory of a program of windows, six or seven pieces per unknown."""
 
+MOST_PROGRAMS = 60
+"""The programs that a solve gives to its solver at most; windows settle after one to six as a rule."""
+
 WHOLE = 1e-6
 """How far a vertex may be from integers, by a solver's tolerance."""
 
@@ -323,6 +326,8 @@ class SolverModel(GatedMethod):
                 return answer
             last = answer
             whole = not program.integer or _are_whole(answer.values)
+            if outside and clock.programs >= MOST_PROGRAMS:
+                return replace(answer, claim=Claim.STOPPED, note="windows still move")
             if outside:
                 pieces = pieces.moved(answer.values)
             elif integers or whole or Kind.MILP not in self.takes:

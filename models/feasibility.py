@@ -110,7 +110,12 @@ def some_point(program: Program, seconds: float = SECONDS) -> np.ndarray:
         options={"time_limit": seconds},
     )
     if found.status == 2:
-        raise Stopped(Status.INFEASIBLE, "HiGHS says that no point satisfies the conditions")
+        says = "HiGHS says that no point satisfies the conditions"
+        if contradicting_sum(program, seconds) is None:
+            raise Stopped(
+                Status.FAILED, f"{says}, of which we have no proof; state bounds of cells, or ask ChoiceTree()"
+            )
+        raise Stopped(Status.INFEASIBLE, f"{says}, and a weighted sum of them that we recomputed contradicts itself")
     if found.x is None:
         reason = f"HiGHS found no point that satisfies the conditions in {seconds:g} s; state totals or bounds of cells"
         raise Stopped(Status.TIMED_OUT, reason)

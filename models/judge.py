@@ -24,6 +24,9 @@ from pgsr.problems.tolerances import ACCEPTED_GAP, RESIDUAL
 LARGEST_CHECKED = 100_000
 """Most unknowns of programs whose infeasibility is looked into; beyond, the linear program for it takes too long."""
 
+LARGEST_NUMBER = 2.0**53
+"""From here on floats do not tell neighbouring integers apart; no deviation of a problem within 64 bits is as large."""
+
 CHECKING_SECONDS = 10.0
 """The time that each of the two checks of such a claim may take, beyond the solver's own."""
 
@@ -86,6 +89,8 @@ def judged(solver: str, problem: Problem, program: Program, answer: Answer, time
         return Result(Status.FAILED, f"{solver} gave no answer{_noted(answer)}")
     if not np.isfinite(answer.values).all():
         return Result(Status.FAILED, f"{solver} returned numbers that are not finite")
+    if (np.abs(answer.values) >= LARGEST_NUMBER).any():
+        return Result(Status.FAILED, f"{solver} returned numbers of 2^53 or more, which floats do not hold exactly")
     if program.integer:
         return _judged_integer(solver, problem, program, answer, limit)
     result = _judged_continuous(solver, problem, program, answer)

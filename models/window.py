@@ -34,6 +34,9 @@ RADIUS = 2
 """The steps on either side of the point around which a window lies: rounding a relaxed optimum rarely moves a cell by
 more."""
 
+MOST_RADIUS = 32
+"""The steps on either side of a window that has moved often; further off, prolonged steps are enough."""
+
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
@@ -178,9 +181,9 @@ class Pieces:
         return float(w @ np.abs(base) ** self.program.norm + self.program.linear @ base)
 
     def moved(self, z: np.ndarray) -> "Pieces":
-        """Lay the windows of the cells that left them anew, twice as wide, around where the cells are now."""
+        """Lay the windows of the cells that left them anew, around where the cells are now, and up to twice as wide."""
         out = (z < self.low) | (z > self.high)
-        radius = np.maximum(self.high - self.low, 2 * RADIUS)
+        radius = np.clip(self.high - self.low, 2 * RADIUS, MOST_RADIUS)
         low = np.where(out, np.floor(z) - radius, self.low)
         high = np.where(out, np.ceil(z) + radius, self.high)
         return _pieces(self.program, low, high, self.far | out)
