@@ -25,7 +25,7 @@ from pgsr.models.table_constraints import TableConstraints
 from pgsr.models.xpress_ import Xpress
 
 NOT_COMPARED = Use.EVERYWHERE & ~Use.COMPARE
-"""Seven general solvers are enough for the default table of a comparison; any other is compared by name."""
+"""Eleven general solvers are enough for the default table of a comparison; any other is compared by name."""
 
 TIGHT: dict[str, dict[str, float]] = {
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000},
@@ -36,6 +36,7 @@ TIGHT: dict[str, dict[str, float]] = {
 USES_BY_CVXPY = {
     "CLARABEL": Use.EVERYWHERE,
     "HIGHS": Use.EVERYWHERE,
+    "SCIP": Use.EVERYWHERE,
     "PDLP": NOT_COMPARED & ~Use.AGREEMENT,  # not six digits: there and in comparisons it comes through MathOpt
     "MOSEK": NOT_COMPARED & ~Use.AGREEMENT,  # says nothing without a licence
     "CUOPT": NOT_COMPARED & ~Use.AGREEMENT,  # says nothing without a graphics processor
@@ -61,10 +62,10 @@ SOLVERS: tuple[Entry, ...] = (
     *(Entry(Cvxpy(name), uses=USES_BY_CVXPY.get(name, NOT_COMPARED)) for name in OF_CVXPY),
     *(Entry(Cvxpy(name, options=options), uses=Use.AGREEMENT) for name, options in TIGHT.items()),
     Entry(Gurobi()),
-    *(Entry(MathOpt(name), uses=Use.EVERYWHERE if name in ("GSCIP", "PDLP") else NOT_COMPARED) for name in OF_MATHOPT),
+    *(Entry(MathOpt(name), uses=Use.EVERYWHERE) for name in OF_MATHOPT),
     Entry(CpSat()),
     Entry(Scipy()),
-    Entry(Scip(), uses=NOT_COMPARED),
+    Entry(Scip()),
     *(Entry(QpSolvers(name), uses=NOT_COMPARED) for name in OF_QPSOLVERS),
     # After a dozen other solvers in one process COPT stops with an illegal instruction, so its agreement is tested in a
     # process of its own (tests/test_models_more_solvers.py), as `pgsr.compare` runs every method.

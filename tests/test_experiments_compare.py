@@ -18,9 +18,10 @@ from pgsr.comparison.row import Row
 from pgsr.errors import ArgumentError
 from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import compare as comparing
-from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size
+from pgsr.experiments.benchmarks.compare import CompareExperiment, Data
 from pgsr.experiments.benchmarks.variant_figure import FAMILIES, family, figure
-from pgsr.experiments.benchmarks.variants import KEYS, VARIANTS, Noisy, chosen
+from pgsr.experiments.benchmarks.variant_table import VariantTable
+from pgsr.experiments.benchmarks.variants import KEYS, VARIANTS, Noisy, Size, chosen
 from pgsr.methods.method import PostProcess, Seconds
 from pgsr.privacy.laws.per_level import GeometricNoise
 
@@ -40,22 +41,50 @@ SOLVERS_ALONE = ("M_H with every region's total and number of entities", "M_c L1
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(comparing._TRUTHS, (Data.CENSUS, Size.STATES), lambda: TRUTH)
+    monkeypatch.setattr(CompareExperiment, "before", None)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.words.partition(":")[0])
-@pytest.mark.parametrize("nation", [False, True])
-def test_every_variant_has_a_method_of_pgsr_first(variant, nation: bool) -> None:
-    arms = variant.arms(Noisy(TRUTH, Fraction(1), "arms"), nation)
-    if nation and (variant.words.startswith(("H_g", "M_c^split")) or "cost tables" in variant.words):
+@pytest.mark.parametrize("size", Size)
+def test_every_variant_has_a_method_of_pgsr_first(variant, size: Size) -> None:
+    arms = variant.arms(Noisy(TRUTH, Fraction(1), "arms"), size)
+    if list(Size).index(size) > list(Size).index(variant.largest) or (variant.state is None and size is Size.SMALL):
         assert not arms
         return
     solvers_alone = variant.words.startswith(SOLVERS_ALONE)
-    assert bool(arms) is not (nation and solvers_alone)
+    assert bool(arms) is not (size is Size.FULL and solvers_alone)
     assert not arms or (family(arms[0][0]) == next(iter(FAMILIES))) is not solvers_alone
     assert len({label for label, *_ in arms}) == len(arms)
-    few = ("releases", "isotonic", "by_level")
-    if not nation and variant.key not in few and "cost tables" not in variant.words:
+    few = ("releases", *(() if size is Size.SMALL else ("isotonic", "by_level")))
+    if size is not Size.FULL and variant.key not in few and "cost tables" not in variant.words:
         assert {"CVXPY", "Gurobi", "OR-tools"} <= {family(label) for label, *_ in arms}
+
+
+SOLVERS = ("Cvxpy('HIGHS')", "Cvxpy('SCIP')", "Gurobi()", "MathOpt('GLOP')", "MathOpt('GSCIP')", "CpSat()", "Scipy()")
+
+
+def test_the_small_comparison_comes_first_and_every_solver_of_integers_proves_its_optima() -> None:
+    """A sample of what `make compare` shows first: integer optima agree to the digit, and pgsr proves each."""
+    experiment = CompareExperiment(problems=("m_h", "m_c"), time_limit=30.0)
+    small = experiment.before
+    assert small is not None
+    assert small.size is Size.SMALL
+    assert small.before is None
+    assert CompareExperiment(data=Data.TAXI).before is None
+    truth = small.truth()
+    assert truth.counts.shape == (13, 11)
+    table = small.run(truth)
+    for section in table.sections:
+        rows = {row.method: row for row in section.table.rows}
+        if "^r" in section.words or "cost tables" in section.words:
+            continue
+        proved = [row for row in rows.values() if row.status is Status.OPTIMAL]
+        assert len({row.result.certificate.objective for row in proved}) == 1  # pyright: ignore
+        for label in SOLVERS:
+            assert rows[label].status is Status.OPTIMAL, (section.words, label, rows[label].result)
+    both = table.followed_by(VariantTable("large", [replace(table.sections[0], part="large")]))
+    assert both.title == "large"
+    assert both.to_frame()["part"].nunique() == 2
 
 
 @pytest.mark.parametrize("sizes", [None, (6, 3, 1)])
@@ -65,7 +94,7 @@ def test_every_release_spends_exactly_the_total_on_what_it_reads(epsilon: Fracti
 
     Of split views by the root, thresholds come from the noisy root, which so is read before the post-process.
     """
-    for label, noisy, post in VARIANTS[-1].arms(Noisy(DEEP, epsilon, "spent", sizes), False):
+    for label, noisy, post in VARIANTS[-1].arms(Noisy(DEEP, epsilon, "spent", sizes), Size.STATES):
         assert isinstance(noisy, Measurement)
         assert isinstance(post, PostProcess)
         spent = [level.epsilon if isinstance(level, GeometricNoise) else Fraction(0) for level in noisy.noise]
@@ -119,7 +148,7 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
                                     str(tmp_path)], env={"COLUMNS": "150"})  # fmt: skip
     assert done.exit_code == 0, done.output
     table = pd.read_parquet(next(tmp_path.glob("*.parquet")))
-    releases = [arm[0] for arm in VARIANTS[-1].arms(Noisy(TRUTH, Fraction(1), "x"), False)]
+    releases = [arm[0] for arm in VARIANTS[-1].arms(Noisy(TRUTH, Fraction(1), "x"), Size.STATES)]
     rows = table.to_dict("records")
     assert [row["method"] for row in rows if row["key"] == "releases"] == releases
     assert {row["key"] for row in rows} == {"mean_consistency", "releases"}
@@ -133,7 +162,7 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
     assert f"<title>{title}</title>" in page
     assert f"<h1>{title}</h1>" in page
     assert done.output.startswith(title)
-    methods = [len(variant.arms(Noisy(TRUTH, Fraction(1), "x"), False)) for variant in VARIANTS if variant.key in
+    methods = [len(variant.arms(Noisy(TRUTH, Fraction(1), "x"), Size.STATES)) for variant in VARIANTS if variant.key in
                ("mean_consistency", "releases")]  # fmt: skip
     told = re.findall(r"^ (\d) of 2 +[\d.]+ s +(\d+) methods +(.+)$", done.output, re.MULTILINE)
     words = [variant.words for variant in VARIANTS if variant.key in ("mean_consistency", "releases")]

@@ -9,7 +9,7 @@ import pytest
 from pgsr import CountOfCounts, Hierarchy, Measurement, Method, PostProcess, Result, Seeded, Status, algorithms
 from pgsr.algorithms import TreeProjection, TwoStage
 from pgsr.experiments.benchmarks.agreement import agreement, proving
-from pgsr.experiments.benchmarks.variants import Noisy, chosen
+from pgsr.experiments.benchmarks.variants import Noisy, Size, chosen
 from pgsr.experiments.lib.run import all_methods
 from pgsr.experiments.report.method_tables import method_tables
 from pgsr.methods import toys
@@ -53,7 +53,9 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 def labels(key: str, *, nation: bool = False) -> list[str]:
     """The labels of the arms of the variants of a key."""
     noisy = Noisy(TRUTH, Fraction(1), "catalogue")
-    return [label for variant in chosen([key]) for label, *_ in variant.arms(noisy, nation)]
+    return [
+        label for variant in chosen([key]) for label, *_ in variant.arms(noisy, Size.FULL if nation else Size.STATES)
+    ]
 
 
 def test_without_a_line_a_method_is_in_no_list() -> None:

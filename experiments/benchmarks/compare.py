@@ -4,18 +4,18 @@ import re
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from pgsr import Comparison, CountOfCounts, Problem, View, compare
+from pgsr import Comparison, CountOfCounts, Hierarchy, Problem, View, compare
 from pgsr.comparison.comparing import template_of_arms
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
 from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks.variant_table import Section, VariantTable
-from pgsr.experiments.benchmarks.variants import IMPORTS, Labelled, Noisy, Variant, chosen
+from pgsr.experiments.benchmarks.variants import IMPORTS, Labelled, Noisy, Size, Variant, chosen
 from pgsr.experiments.engine.progress import Progress
 from pgsr.models import Cvxpy
 
@@ -35,21 +35,15 @@ class Data(StrEnum):
         return pairs.get(self, "households")
 
 
-class Size(StrEnum):
-    """The size: one that general solvers can handle, or the whole nation."""
-
-    STATES = "states"
-    FULL = "full"
-
-
 @dataclass(frozen=True)
 class CompareExperiment:
     """The values that fix a comparison. The same values give the same noise and the same answers.
 
     Attributes:
         data: the hierarchy.
-        size: of the census-like hierarchy, 61 regions x 21 sizes or 3,195 x 1,001; for `census2000` counties or tracts;
-            the others have one size. At full size only the methods of pgsr run, and CLARABEL on M_H beside them.
+        size: of the census-like hierarchy, 13 regions x 11 sizes, 61 x 21 or 3,195 x 1,001; for `census2000` counties
+            or tracts; the others have one size. At the small one problems are asked alone, no releases. At full size
+            only the methods of pgsr run, and CLARABEL on M_H beside them.
         epsilon: total, an equal share per level; releases that read the leaves alone spend it there.
         seed: of the research noise.
         time_limit: seconds per arm of a stated problem, and a tenth of those of a release; 1, or 600 at full size, if
@@ -79,6 +73,13 @@ class CompareExperiment:
     def is_national(self) -> bool:
         """Say whether only the methods run that can at this size."""
         return self.size is Size.FULL or self.data is not Data.CENSUS
+
+    @property
+    def before(self) -> "CompareExperiment | None":
+        """The small comparison that goes before this one, in which every solver answers what it is made for."""
+        if (self.data, self.size) != (Data.CENSUS, Size.STATES) or self.max_sizes:
+            return None
+        return replace(self, size=Size.SMALL)
 
     @property
     def name(self) -> str:
@@ -117,7 +118,7 @@ class CompareExperiment:
         with template_of_arms(*IMPORTS) as template:
             noisy, parts = Noisy(truth, self.epsilon, self.seed, self.max_sizes or None), []
             for variant in chosen(self.problems):
-                arms = variant.arms(noisy, self.is_national)
+                arms = variant.arms(noisy, self.size)
                 if self.is_national and variant.words.startswith("M_H: "):
                     arms.append(("Cvxpy('CLARABEL')", Problem.m_h(noisy.of(View.COUNTS)), Cvxpy("CLARABEL")))
                 if arms:
@@ -127,7 +128,8 @@ class CompareExperiment:
             for place, (variant, arms) in enumerate(parts, start=1):
                 start, tell = time.monotonic(), partial(_tell, progress, variant, arms)
                 table = compare(Problem.m_h(noisy.of(View.COUNTS)), arms, self._limit(arms), truth, tell, template)
-                sections.append(Section(variant.key, variant.words, Comparison(table.rows, variant.words)))
+                rows = Comparison(table.rows, variant.words)
+                sections.append(Section(variant.key, variant.words, rows, self.title(truth)))
                 methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"
                 seconds = time.monotonic() - start
                 progress.tell(f"{place:2} of {len(parts)}  {seconds:6,.1f} s  {methods:10}  {variant.words}")
@@ -170,7 +172,19 @@ def write(table: VariantTable, folder: Path, name: str) -> tuple[Path, Path, Pat
     return parquet, png, page
 
 
+def _small() -> CountOfCounts:
+    """Take three states of each of three divisions of the census-like hierarchy, sizes 0 to 10."""
+    whole = census_like(regions="divisions", max_size=10, groups=3_000)
+    leaves: dict[str, list[int]] = {}
+    for leaf in range(whole.hierarchy.n_inner, whole.hierarchy.n_regions):
+        leaves.setdefault(whole.hierarchy.paths[leaf][1], []).append(leaf)
+    kept = [leaf for division in list(leaves.values())[:3] for leaf in division[:3]]
+    tree = Hierarchy.from_paths([whole.hierarchy.paths[leaf] for leaf in kept])
+    return CountOfCounts(tree, whole.counts[kept])
+
+
 _TRUTHS: dict[tuple[Data, Size], Callable[[], CountOfCounts]] = {
+    (Data.CENSUS, Size.SMALL): _small,
     (Data.CENSUS, Size.STATES): lambda: census_like(regions="divisions", max_size=20, groups=30_000),
     (Data.CENSUS, Size.FULL): lambda: census_like(regions="counties", max_size=1000),
     (Data.TAXI, Size.STATES): kuo_taxi,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 
@@ -30,6 +31,14 @@ RANKS = (View.RANKED, SplitByRoot())
 
 IMPORTS = ("cvxpy", "gurobipy", "ortools.math_opt.python.mathopt", "ortools.sat.python.cp_model", "scipy.optimize")
 """The modules of the solvers, which take seconds to import."""
+
+
+class Size(StrEnum):
+    """The size of a hierarchy: one that every solver proves, one that most answer, or the whole nation."""
+
+    SMALL = "small"
+    STATES = "states"
+    FULL = "full"
 
 
 @dataclass(frozen=True)
@@ -69,8 +78,10 @@ class Variant:
         key: its name on the command line; relaxations and further forms of a problem share it.
         words: what it asks for, the papers' name first.
         state: the problem on noisy values; None for the releases, which are the optimum of no problem.
-        national: whether a nation's hierarchy is compared, too; ranked sizes are as many unknowns as there are groups.
-        solvers: the general solvers that are asked besides, by name; all of a comparison if None.
+        largest: the largest size at which it is asked; ranked sizes, for example, are as many unknowns as there are
+            groups.
+        solvers: the general solvers that are asked besides, by name, beyond the small size; all of a comparison if
+            None.
         small: whether its arms are the methods that take seconds on a hundred unknowns, in place of all others.
         one_size: whether it is about one largest size for all levels, or chooses sizes per level itself, so that it is
             left out where those of the whole comparison are given.
@@ -79,27 +90,28 @@ class Variant:
     key: str
     words: str
     state: Callable[[Noisy], Problem] | None
-    national: bool = True
+    largest: Size = Size.FULL
     solvers: tuple[str, ...] | None = None
     small: bool = False
     one_size: bool = False
 
-    def arms(self, noisy: Noisy, nation: bool) -> list[Labelled]:
+    def arms(self, noisy: Noisy, size: Size) -> list[Labelled]:
         """List the arms on noisy values; a hierarchy of a nation's size leaves the methods that can."""
         if self.one_size and noisy.max_sizes is not None:
             return []
         entries = [entry for entry in all_entries() if Use.COMPARE in entry.uses]
         if self.state is None:
-            return _released(entries, noisy, nation)
-        if nation and (self.small or not self.national):
+            return [] if size is Size.SMALL else _released(entries, noisy, size is Size.FULL)
+        if list(Size).index(size) > list(Size).index(self.largest):
             return []
         problem = self.state(noisy)
         methods = [entry.method for entry in entries if entry.small is self.small and isinstance(entry.method, Method)]
-        return [(repr(m), problem, m) for m in methods if self._asks(m, nation) and m.supports(problem) is None]
+        return [(repr(m), problem, m) for m in methods if self._asks(m, size) and m.supports(problem) is None]
 
-    def _asks(self, method: Method, nation: bool) -> bool:
-        general = isinstance(method, SolverModel)
-        return not general or (not nation and (self.solvers is None or repr(method) in self.solvers))
+    def _asks(self, method: Method, size: Size) -> bool:
+        if not isinstance(method, SolverModel) or size is Size.SMALL:
+            return True
+        return size is Size.STATES and (self.solvers is None or repr(method) in self.solvers)
 
 
 def _released(entries: Sequence[Entry], noisy: Noisy, nation: bool) -> list[Labelled]:
@@ -224,25 +236,28 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("isotonic", "H_c L1: every region's cumulative counts alone, non-decreasing, absolute values", _h_c(1)),
     Variant("isotonic", "H_c L2: the same, squares", _h_c(2)),
     Variant("isotonic", "H_g L1: every region's ranked sizes alone, non-decreasing, absolute values", _h_g(1),
-            national=False, solvers=LARGE, one_size=True),
-    Variant("isotonic", "H_g L2: the same, squares", _h_g(2), national=False, solvers=LARGE,
+            largest=Size.STATES, solvers=LARGE, one_size=True),
+    Variant("isotonic", "H_g L2: the same, squares", _h_g(2), largest=Size.STATES, solvers=LARGE,
             one_size=True),
     Variant("mean_consistency", "mean consistency: least squares under consistency alone, any sign, real", _mean),
     Variant("m_h", "M_H: counts, consistent, non-negative integers, the root's total", _m_h),
     Variant("m_h", "M_H^r: the same in real numbers", _relaxed(_m_h)),
     Variant("m_h", "M_H by cost tables: M_dp (slopes merged or greedy) and M_dp^OP (a constraint program per value)",
-            _m_h, small=True, one_size=True),
+            _m_h, Size.SMALL, small=True, one_size=True),
     Variant("m_h_regions", "M_H with every region's total", _m_h_regions),
     Variant("m_h_regions", "M_H^r with every region's total", _relaxed(_m_h_regions)),
-    Variant("m_h_entities", "M_H with every region's total and number of entities", _m_h_entities,
+    Variant("m_h_entities", "M_H with every region's total and number of entities", _m_h_entities, Size.SMALL,
+            one_size=True),
+    Variant("m_h_entities", "M_H^r with every region's total and number of entities", _relaxed(_m_h_entities),
             one_size=True),
     Variant("m_c", "M_c: cumulative counts, consistent, non-decreasing integers", _m_c),
     Variant("m_c", "M_c^r: the same in real numbers", _relaxed(_m_c)),
     Variant("m_c_l1", "M_c L1: cumulative counts, consistent, non-decreasing integers, absolute values", _m_c_l1),
     Variant("m_c_l1", "M_c L1^r: the same in real numbers", _relaxed(_m_c_l1)),
     Variant("m_c_split", "M_c^split: cumulative counts of small sizes, ranks of large groups, every region's total",
-            _m_c_split, national=False, one_size=True),
-    Variant("m_c_split", "M_c^split^r: the same in real numbers", _relaxed(_m_c_split), national=False, one_size=True),
+            _m_c_split, largest=Size.STATES, one_size=True),
+    Variant("m_c_split", "M_c^split^r: the same in real numbers", _relaxed(_m_c_split), largest=Size.STATES,
+            one_size=True),
     Variant("by_level", "M_H with sizes per level: each level tells half as many sizes apart as the one above",
             _by_level(_m_h), solvers=("Cvxpy('CLARABEL')", "MathOpt('GSCIP')", "MathOpt('PDLP')"), one_size=True),
     Variant("by_level", "M_H^r with sizes per level", _relaxed(_by_level(_m_h)), one_size=True),

@@ -1,5 +1,6 @@
 """The commands that measure: comparisons, benchmarks, tables of units, coverage, agreement; and the papers' items."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -21,9 +22,9 @@ from pgsr.experiments.benchmarks import (
     speed,
 )
 from pgsr.experiments.benchmarks import draws as many_draws
-from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
+from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, writable, write
 from pgsr.experiments.benchmarks.interval_coverage import Coverage
-from pgsr.experiments.benchmarks.variants import KEYS, chosen
+from pgsr.experiments.benchmarks.variants import KEYS, Size, chosen
 from pgsr.experiments.commands.app import app, console_for_tables
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.registry import EXPERIMENTS
@@ -43,7 +44,8 @@ def compare(
         Data, typer.Option(help="Hierarchy; taxi and census2000 need the folder that PGSR_DATA names; docs/data.md.")
     ] = Data.CENSUS,
     size: Annotated[
-        Size, typer.Option(help="census: 61 regions x 21 sizes or 3,195 x 1,001; census2000: counties or tracts.")
+        Size,
+        typer.Option(help="census: small, 61 regions x 21 sizes, or full; census2000: counties or tracts."),
     ] = Size.STATES,
     epsilon: Annotated[str, typer.Option(help="Total privacy budget, as '1', '0.1' or '1/3'.")] = "1",
     seed: Annotated[str, typer.Option(help="Any text; the same text gives the same noise.")] = "compare",
@@ -80,7 +82,14 @@ def compare(
         f"releases {10 * experiment.limit:g} s.\n",
         highlight=False,
     )
-    table = experiment.run(truth, lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True))
+    say = partial(console.print, highlight=False, markup=False, soft_wrap=True)
+    table, before = None, experiment.before
+    if before is not None:
+        small = before.truth()
+        say(f"First {before.title(small)}, on which every solver answers what it is made for.")
+        table = before.run(small, say)
+        say("")
+    table = experiment.run(truth, say) if table is None else table.followed_by(experiment.run(truth, say))
     console.print()
     table.print(console)
     parquet, png, page = write(table, out, experiment.name)

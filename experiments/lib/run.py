@@ -142,7 +142,9 @@ def measured(problem: Problem, known: Built, result: Result, claim: Claim | None
     """
     estimate = result.answer if result.answer is not None else result.refused
     said = claim is Claim.OPTIMAL if claim is not None else result.status is Status.OPTIMAL
-    if result.status in (Status.FEASIBLE, Status.RELAXED, Status.TIMED_OUT):
+    if result.claimed:
+        said = result.claimed.startswith("optimal")
+    elif result.status in (Status.FEASIBLE, Status.RELAXED, Status.TIMED_OUT):
         # Its last word was on one of several linear programs, not on the instance.
         said = False
     row: dict[str, Any] = {
