@@ -50,7 +50,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(algorithms, "METHODS", (*algorithms.METHODS, Entry(ToyMethod()), Entry(ToyRelease())))
 
 
-def labels(key: str, *, nation: bool = False) -> list[str]:
+def labels(key: str, size: Size = Size.STATES) -> list[str]:
     """The labels of the arms of the variants of a key."""
     noisy = Noisy(TRUTH, Fraction(1), "catalogue")
     return [
@@ -66,7 +66,7 @@ def test_without_a_line_a_method_is_in_no_list() -> None:
 @pytest.mark.usefixtures("registered")
 def test_one_line_puts_a_method_into_every_list() -> None:
     assert labels("m_h").count("ToyMethod()") == 2, "M_H, in integers and relaxed, and not by cost tables"
-    assert labels("m_h", nation=True).count("ToyMethod()") == 2
+    assert labels("m_h", Size.FULL).count("ToyMethod()") == 2
     assert labels("releases").count("ToyRelease()  1/2 each") == 1
     assert not set(labels("m_c")) & {"ToyMethod()", "ToyRelease()  1/2 each"}, "another problem"
     assert ToyMethod() in all_methods()
@@ -108,7 +108,7 @@ def test_a_use_that_is_left_out_is_a_list_without_the_method(monkeypatch: pytest
     monkeypatch.setattr(algorithms, "METHODS", (Entry(ToyMethod(), Answer.GAP, small=True),))
     assert ToyMethod() not in proving(), "a gap that is proved is no optimum"
     assert ToyMethod() not in all_methods(), "instances are large"
-    assert labels("m_h")[-3:].count("ToyMethod()") == 1, "the section of methods for small hierarchies"
+    assert labels("m_h", Size.SMALL)[-3:].count("ToyMethod()") == 1, "the section of methods for small hierarchies"
 
 
 @pytest.mark.parametrize("entry", OWN)
