@@ -53,9 +53,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 def labels(key: str, size: Size = Size.STATES) -> list[str]:
     """The labels of the arms of the variants of a key."""
     noisy = Noisy(TRUTH, Fraction(1), "catalogue")
-    return [
-        label for variant in chosen([key]) for label, *_ in variant.arms(noisy, Size.FULL if nation else Size.STATES)
-    ]
+    return [label for variant in chosen([key]) for label, *_ in variant.arms(noisy, size)]
 
 
 def test_without_a_line_a_method_is_in_no_list() -> None:
