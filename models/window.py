@@ -110,6 +110,7 @@ class Pieces:
             constant=self.constant,
             start=None if start is None else self.taken(start),
             cells_first=False,
+            switch=self._switch,
         )
 
     def linked(self, start: np.ndarray | None) -> SolverProgram:
@@ -147,6 +148,7 @@ class Pieces:
             ),
             constant=float(program.weight @ np.abs(self.base) ** program.norm),
             start=None if start is None else np.concatenate([start, self.taken(start)[pieces]]),
+            switch=program.switch,
         )
 
     def bends(self, integers: bool, start: np.ndarray | None) -> SolverProgram:
@@ -172,6 +174,7 @@ class Pieces:
             reach=program.reach,
             start=start,
             bends=Bends(cell, z, cost.astype(float)),
+            switch=program.switch,
         )
 
     @property
@@ -187,6 +190,12 @@ class Pieces:
         low = np.where(out, np.floor(z) - radius, self.low)
         high = np.where(out, np.ceil(z) + radius, self.high)
         return _pieces(self.program, low, high, self.far | out)
+
+    @property
+    def _switch(self) -> np.ndarray | None:
+        """The pieces that switch rows on; what chooses has no weight, so it is one piece."""
+        switch = self.program.switch
+        return None if switch is None else np.where(switch < 0, -1, np.searchsorted(self.cell, switch))
 
     def _of_cells(self, side: np.ndarray) -> np.ndarray:
         """Say how long the pieces are if z goes as far as `side`."""
