@@ -70,7 +70,7 @@ class CvxpyProgram(Built):
     def compile(self, time_limit: float | None) -> None:
         options = self.options(time_limit, self.program.is_integer)
         self.compiled = (*self.native.get_problem_data(self.solver, solver_opts=options), options)
-        if self.program.start is not None and self.solver != "GUROBI":
+        if self.program.start is not None and self.solver in _PAST:
             self.native._solver_cache[self.solver] = _PAST[self.solver](self.program, self.compiled[0], options)
 
     def optimize(self, time_limit: float | None) -> None:

@@ -393,7 +393,7 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
     if sparse.issparse(a) and sparse.issparse(b):
-        return a.shape == b.shape and abs(a - b).nnz == 0
+        return a.shape == b.shape and abs(a - b).nnz == 0  # pyright: ignore
     if is_dataclass(a) and type(a) is type(b):
         return all(_same(getattr(a, field.name), getattr(b, field.name)) for field in fields(a))
     return bool(a == b)
