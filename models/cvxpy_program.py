@@ -51,7 +51,7 @@ class CvxpyProgram(Built):
         if program.start is not None:  # where CVXPY hands these on to a solver, as to Gurobi
             for z, block in zip(self.parts, self._unknown_blocks(), strict=True):
                 z.save_value(program.start[block.part].reshape(block.shape))
-        flat = [z if z.ndim == 1 else cp.vec(z, order="C") for z in self.parts]
+        flat = self.vectors = [z if z.ndim == 1 else cp.vec(z, order="C") for z in self.parts]
         self.unknowns = flat[0] if len(flat) == 1 else cp.hstack(flat)
         self.conditions: list[tuple[str, Any]] = []
         self.parameters: list[Any] = []
@@ -155,8 +155,11 @@ class CvxpyProgram(Built):
         for one in (native.objective, *native.constraints):
             found.update(repr((str(one), [x.id for x in one.variables()])).encode())
             for leaf in (*one.parameters(), *one.constants()):
-                number = leaf.value.toarray() if sparse.issparse(leaf.value) else np.asarray(leaf.value, float)
-                found.update(repr(number.shape).encode() + number.tobytes())
+                value = leaf.value
+                entries = sparse.csc_array(value) if sparse.issparse(value) else None
+                arrays = [value] if entries is None else [entries.indptr, entries.indices, entries.data]
+                for array in arrays:
+                    found.update(repr(np.shape(array)).encode() + np.asarray(array, float).tobytes())
         return found.hexdigest()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -213,7 +216,9 @@ class CvxpyProgram(Built):
             number, at = what
             left = self.parts[number] if at.all() else self.parts[number][at]
         else:
-            left = what.tocsc() @ self.unknowns
+            columns = what.tocsc()
+            parts = [(columns[:, b.part], v) for v, b in zip(self.vectors, self._unknown_blocks(), strict=True)]
+            left = sum(matrix @ v for matrix, v in parts if matrix.nnz) if what.nnz else columns @ self.unknowns
         return left == side if sense == "=" else left <= side if sense == "<" else left >= side
 
     def _duals(self) -> tuple[np.ndarray | None, np.ndarray | None]:
