@@ -11,8 +11,8 @@ from pgsr.problems.problem import Problem
 INTEGRALITY = 1e-6
 """How far from an integer HiGHS and SCIP leave what they take for one."""
 
-TAKING = "Gurobi(), MathOpt('GSCIP'), CpSat() or Scip(), which take choices as they stand"
-"""The solvers that take indicators."""
+TAKING = "ChoiceTree(), which needs no solver, or Gurobi(), MathOpt('GSCIP'), CpSat() or Scip()"
+"""The methods that take alternatives as they stand."""
 
 
 def with_indicators(program: SolverProgram) -> SolverProgram:
