@@ -67,7 +67,8 @@ def test_integer_solvers_find_the_best_of_all_points(norm, view, totals):
                 continue
             result = method.solve(stated)
             if best is None:
-                assert result.status is Status.INFEASIBLE, (method, result, stated.conditions.text)
+                unproved = result.status is Status.FAILED and "of which we have no proof" in result.reason
+                assert unproved or result.status is Status.INFEASIBLE, (method, result, stated.conditions.text)
                 continue
             assert result.status is Status.OPTIMAL, (method, result, stated.conditions.text)
             assert result.certificate.objective == best, (method, stated.conditions.text)
@@ -137,7 +138,7 @@ def test_implications_hold_however_far_counts_are_apart(method, norm):
     for far in (10, 10**4, 10**7):
         problem = far_apart(far, norm)
         best = 5 * far**2 + 8 * far + 4 if norm == 2 else 3 * far + 2
-        result = method.solve(problem, 10)
+        result = method.solve(problem, 3 if method == CpSat() else 10)
         if result.certificate is None:
             assert result.status is Status.TIMED_OUT, result
             assert method == CpSat()
@@ -156,7 +157,7 @@ def test_coefficients_that_a_tolerance_could_cheat_are_refused_in_words(method):
     result = method.solve(far_apart(10**6, 1), 20)
     assert result.status is Status.TOO_LARGE
     assert result.reason.startswith("cells(US/C, 0) == 0 or cells(US/C, 0) >= 1,500,000: ")
-    assert re.search(r"a coefficient of [\d,]{9,}, .*take Gurobi\(\)", result.reason)
+    assert re.search(r"a coefficient of [\d,]{9,}, .*take ChoiceTree\(\)", result.reason)
     if method in (Cvxpy("SCIP"), Cvxpy("GUROBI")):
         with pytest.raises(MethodError, match="a coefficient of"):
             method.model(far_apart(10**6, 1))
