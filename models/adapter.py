@@ -1,8 +1,10 @@
 """The part that all solver models share, so that an adapter only translates a program and a solver's words."""
 
 import math
+import time
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import Any
@@ -12,11 +14,15 @@ import numpy as np
 from pgsr.checks import require_kind
 from pgsr.data.views import View
 from pgsr.errors import MethodError, ProblemError
-from pgsr.methods.gate import Besides, Deadline, GatedMethod, Stopped, Taken, stated_besides
+from pgsr.methods.gate import Besides, Deadline, GatedMethod, Stopped, Taken
 from pgsr.methods.method import Result, Seconds, Status
+from pgsr.models.built import Built
+from pgsr.models.choices import INTEGRALITY, beyond_tolerance, with_indicators
+from pgsr.models.clock import Clock, Run
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.native.model import NativeModel
+from pgsr.models.native.stated import program_to_state, stated_program
 from pgsr.models.parts import Part, joined, n_parts, parts
 from pgsr.models.program import Kind, Program, SolverProgram, quadratic, scaled
 from pgsr.models.relaxed import relaxed_optimum
@@ -69,7 +75,7 @@ class SolverModel(GatedMethod):
     about problems, limits and answers is said here, in `pgsr.models.judge` and, before a solve, in `pgsr.methods.gate`.
     `run` gets a `SolverProgram` and returns a `Run` with an `Answer` (its docstring has the sign of duals); solvers of
     LP and QP cannot pass without duals, which prove them. Exceptions in `run` become FAILED, `Stopped` becomes its own
-    status.
+    status. A solver with an interface of its own has `build` in place of `run`, by which users get native models, too.
 
     Args:
         squares: how squares of integers are handed over: Squares.WINDOW, or Squares.QUADRATIC to a solver that takes
@@ -118,9 +124,19 @@ class SolverModel(GatedMethod):
     def unavailable(self) -> Result | None:
         """Give a result that says what to install, or None. It must not start the solver."""
 
-    @abstractmethod
+    def build(self, program: SolverProgram) -> Built:
+        """Make a program in the solver's own interface. It may raise `Stopped`."""
+        raise NotImplementedError
+
     def run(self, program: SolverProgram, time_limit: float | None) -> "Run":
-        """Solve within the limit. It may raise `Stopped`."""
+        """Build, solve within the limit, and read the answer. It may raise `Stopped`."""
+        start = time.perf_counter()
+        with closing(self.build(program)) as built:
+            built.compile(time_limit)
+            formulated = time.perf_counter()
+            solved = built.optimize(time_limit)
+            spent = time.perf_counter() - formulated
+            return Run(built.read(solved), formulated - start, spent)
 
     def model(self, problem: Problem) -> NativeModel:
         """State the problem as an object of the solver's own interface, to be read, changed and solved there.
@@ -137,23 +153,61 @@ class SolverModel(GatedMethod):
         reason = self.supports(problem)
         if reason is not None:
             raise ProblemError(reason)
-        beyond = [what for what in stated_besides(problem) if what is not Besides.CELL_WEIGHTS]
-        if problem.conditions is not None and problem.conditions.choices is not None:
+        if problem.view is View.RANKED:
             raise ProblemError(
-                f"native models do not know choices such as {problem.conditions.choices.names[0]}; solve "
-                f"{problem.label} by {self!r}.solve(problem), or write it as a file by problem.write(...)"
+                f"{problem.label} is about ranked sizes, whose regions have vectors of different lengths; native "
+                "models are of counts or cumulative counts, and problem.write(...) states this one as a file"
             )
-        if beyond:
+        if type(self).build is SolverModel.build:
+            raise MethodError(f"{self!r} has no native models; Cvxpy, Gurobi, MathOpt, CpSat and Scip have")
+        kind, takes = _kind(problem), self.takes_natively
+        if kind in takes:
+            stated = problem
+        elif (Kind.LP if kind is Kind.MILP else Kind.QP) in takes and Kind.MILP not in takes:
+            stated = problem.relaxed()
+        else:
             raise ProblemError(
-                f"native models do not know {beyond[0].value}; solve {problem.label} by {self!r}.solve(problem), or "
-                "write it as a file by problem.write(...)"
+                f"{self!r} takes no squares of integers as they stand; take Cvxpy('CLARABEL').model(problem), which "
+                "relaxes them, or Gurobi(), MathOpt('GSCIP'), CpSat() or Scip()"
             )
-        return self.native_model(problem)
+        try:
+            return NativeModel(problem, stated, self)
+        except Stopped as refused:
+            raise MethodError(refused.reason) from None
 
-    def native_model(self, problem: Problem) -> NativeModel:
-        """Make the native model of a problem that this solver takes."""
-        del problem
-        raise MethodError(f"{self!r} has no native models; Cvxpy, Gurobi, MathOpt, CpSat and Scip have")
+    @property
+    def takes_natively(self) -> frozenset[Kind]:
+        """The kinds of programs that `build` makes, whether the solver is good at them or not."""
+        return self.takes
+
+    @property
+    def takes_indicators(self) -> bool:
+        """Whether `build` makes implications, `SolverProgram.indicators`."""
+        return False
+
+    @property
+    def integrality(self) -> float:
+        """How far from an integer the solver leaves what it takes for one."""
+        return INTEGRALITY
+
+    @property
+    def needs_bounds(self) -> bool:
+        """Whether all unknowns of a native model need finite bounds."""
+        return False
+
+    def handed_natively(self, stated: Problem) -> SolverProgram:
+        """Write what a native model states as the program that `build` gets. It may raise `Stopped`."""
+        program = program_to_state(stated, self.needs_bounds)
+        self._check_choices(stated, program)
+        handed = stated_program(stated, program)
+        return with_indicators(handed) if self.takes_indicators else handed
+
+    def _check_choices(self, problem: Problem, program: Program) -> None:
+        """Refuse choices by coefficients that the solver's tolerance of integers could cheat."""
+        if not self.takes_indicators:
+            reason = beyond_tolerance(repr(self), problem, program, self.integrality)
+            if reason is not None:
+                raise Stopped(Status.TOO_LARGE, reason)
 
     @property
     def name(self) -> str:
@@ -238,8 +292,9 @@ class SolverModel(GatedMethod):
         assert route is not None
         before = deadline.spent
         program = formulate(problem if route is not Route.RELAXED else problem.relaxed())
+        self._check_choices(problem, program)
         values = None if start is None else values_to_start(problem, program, start)
-        clock = _Clock(deadline, Seconds(formulate=deadline.spent - before))
+        clock = Clock(deadline, Seconds(formulate=deadline.spent - before))
         try:
             if route is Route.WINDOW or program.norm == 1:
                 answer = self._in_pieces(problem, program, values, clock, start)
@@ -255,7 +310,7 @@ class SolverModel(GatedMethod):
         result = judged(self.name, problem, program, answer, limit)
         return replace(result, seconds=replace(clock.seconds, round=deadline.spent - before), form=clock.form)
 
-    def _once(self, program: SolverProgram, clock: "_Clock", exact: bool = False) -> Answer:
+    def _once(self, program: SolverProgram, clock: "Clock", exact: bool = False) -> Answer:
         """Solve a program, part by part where that helps; it is not scaled where vertices shall be `exact` integers."""
         reason = self.too_large(program)
         if (reason is None and not self.prefers_parts) or n_parts(program) < 2:
@@ -268,8 +323,9 @@ class SolverModel(GatedMethod):
                 return replace(answer, duals=None, order_duals=None, bound=None)
         return joined(program, found)
 
-    def _called(self, program: SolverProgram, clock: "_Clock", exact: bool) -> Answer:
+    def _called(self, program: SolverProgram, clock: "Clock", exact: bool) -> Answer:
         """Call the solver once."""
+        program = with_indicators(program) if self.takes_indicators else program
         if not program.n:  # ranked sizes of no groups at all; solvers stumble over it
             return Answer(Claim.OPTIMAL, "", *(np.zeros(0) for _ in range(3)), bound=program.constant)
         reason = self.too_large(program)
@@ -294,7 +350,7 @@ class SolverModel(GatedMethod):
         return _checked(self.name, run.answer, program, unit)
 
     def _in_pieces(
-        self, problem: Problem, program: Program, values: np.ndarray | None, clock: "_Clock", start: Result | None
+        self, problem: Problem, program: Program, values: np.ndarray | None, clock: "Clock", start: Result | None
     ) -> Answer:
         """Solve the program in linear pieces.
 
@@ -359,43 +415,6 @@ class SolverModel(GatedMethod):
     def finds_vertices(self) -> bool:
         """Whether solutions of linear programs are vertices, which are whole where the matrix is a network."""
         return Kind.LP in self.takes
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """The outcome of one call of a solver: its answer, and the seconds of handing the program over and of solving."""
-
-    answer: Answer
-    formulate: float
-    solve: float
-
-
-class _Clock:
-    """The seconds spent by part so far, and the seconds left for a solver."""
-
-    def __init__(self, deadline: Deadline, seconds: Seconds) -> None:
-        self.deadline, self.seconds = deadline, seconds
-        self.form, self.programs = "", 0
-
-    def handed(self, form: str, n_columns: int, integers: bool) -> None:
-        """Note the form of the program that a solver gets now, which is the last one's in the end."""
-        self.programs += 1
-        kind = " declared integers" if integers else ""
-        more = f", {self.programs} programs" if self.programs > 1 else ""
-        self.form = f"{form}, {n_columns:,} columns{kind}{more}"
-
-    def add(self, run: Run) -> None:
-        self.seconds = Seconds(self.seconds.formulate + run.formulate, self.seconds.solve + run.solve)
-
-    @property
-    def left(self) -> float | None:
-        """The seconds left, 0.01 at least, because solvers read 0 as no limit."""
-        left = self.deadline.left
-        return None if left is None else max(0.01, left)
-
-    @property
-    def expired(self) -> bool:
-        return self.deadline.passed
 
 
 def _not_a_run(given: object) -> str:

@@ -17,9 +17,9 @@ from pgsr.models import copt_, cpsat_, flow_, gurobi_, qpsolvers_, scip_, xpress
 from pgsr.models.adapter import Route, SolverModel
 from pgsr.models.copt_ import Copt
 from pgsr.models.cpsat_ import CpSat
-from pgsr.models.cvxpy_ import REMEDIES as CVXPY_REMEDIES
 from pgsr.models.cvxpy_ import SOLVERS as CVXPY_SOLVERS
 from pgsr.models.cvxpy_ import Cvxpy
+from pgsr.models.cvxpy_program import REMEDIES as CVXPY_REMEDIES
 from pgsr.models.flow_ import Flow
 from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.mathopt_ import SOLVERS as MATHOPT_SOLVERS

@@ -1,27 +1,19 @@
 """The solver model of CVXPY, for relaxations, with any solver that it finds."""
 
-import time
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from pgsr.errors import MethodError, ProblemError
-from pgsr.methods.gate import Stopped
-from pgsr.methods.method import Result, Status
-from pgsr.models.adapter import Route, Run, SolverModel
-from pgsr.models.gurobi_ import REMEDY as GUROBI_REMEDY
+from pgsr.errors import MethodError
+from pgsr.methods.method import Result
+from pgsr.models.adapter import SolverModel
+from pgsr.models.cvxpy_program import CvxpyProgram
 from pgsr.models.gurobi_ import Gurobi
-from pgsr.models.judge import Answer, Claim
-from pgsr.models.native.cvxpy_ import CvxpyModel, claim_of, has_point, out_of_time, own_bound
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
 from pgsr.models.window import Pieces
-from pgsr.problems.problem import Problem
 
 _BOTH = frozenset({Kind.LP, Kind.QP})
 _LINEAR = frozenset({Kind.LP})
@@ -87,12 +79,6 @@ VERTICES = ("HIGHS", "SCIP", "GUROBI", "SCIPY", "GLOP")
 
 FIRST_ORDER = ("OSQP", "SCS", "PDLP")
 """Solvers that converge slowly on programs with repeated columns."""
-
-REMEDIES: Mapping[str, str] = {
-    "GUROBI": GUROBI_REMEDY,
-    "MOSEK": "put a licence (free for academics, mosek.com) where MOSEKLM_LICENSE_FILE points, or use another method",
-}
-"""What to do where a commercial solver finds no licence."""
 
 OSQP_TOLERANCES: Mapping[str, object] = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000}
 """The tolerances with which OSQP's answers pass our checks; with the 1e-5 that CVXPY asks for most of them do not."""
@@ -173,12 +159,12 @@ class Cvxpy(SolverModel):
     def too_large(self, program: SolverProgram) -> str | None:
         return Gurobi().too_large(program) if self.solver == "GUROBI" else None
 
-    def native_model(self, problem: Problem) -> CvxpyModel:
-        route = self.route(problem)
-        if route is Route.WINDOW:
-            raise ProblemError(f"{self.solver} takes no squares of integers; take Cvxpy('CLARABEL').model(problem)")
-        stated = problem if route is Route.DIRECT else problem.relaxed()
-        return CvxpyModel(problem, stated, repr(self), self.solver, self.solver_options)
+    @property
+    def integrality(self) -> float:
+        return 1e-5 if self.solver == "GUROBI" else super().integrality
+
+    def build(self, program: SolverProgram) -> CvxpyProgram:
+        return CvxpyProgram(program, self.solver, self.solver_options)
 
     def solver_options(self, time_limit: float | None, integer: bool) -> dict[str, Any]:
         """Collect the options for the solver: the user's, and ours where these say nothing."""
@@ -198,138 +184,3 @@ class Cvxpy(SolverModel):
         nested = {key: {**options[key], **value} for key, value in self.options.items()
                   if isinstance(value, Mapping) and isinstance(options.get(key), Mapping)}  # fmt: skip
         return {**options, **self.options, **nested}
-
-    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
-        cvxpy = load("cvxpy")
-        start = time.perf_counter()
-        model, v, rows, order = _model(cvxpy, program)
-        options, warm = self.solver_options(time_limit, program.is_integer), program.start is not None
-        data, chain, inverse = model.get_problem_data(self.solver, solver_opts=options)
-        if program.start is not None and self.solver != "GUROBI":
-            model._solver_cache[self.solver] = _PAST[self.solver](program, data, options)
-        formulated = time.perf_counter()
-        try:
-            raw = chain.solve_via_data(model, data, warm_start=warm, solver_opts=options)
-        except Exception as error:
-            if self.solver in REMEDIES and "icense" in str(error):
-                refusal = str(error).splitlines()[0]
-                raise Stopped(Status.UNLICENSED, f"{self.solver} refuses: {refusal}; {REMEDIES[self.solver]}") from None
-            raise
-        solved = time.perf_counter()
-        spent = solved - formulated
-        late = out_of_time(spent, time_limit)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that a solution may be inaccurate: we judge it ourselves
-                model.unpack_results(raw, chain, inverse)
-        except cvxpy.SolverError:  # so CVXPY says, too, where a solver had no point at its limit
-            if not late:
-                raise
-            return Run(Answer(Claim.STOPPED), formulated - start, spent)
-        status = str(model.status)
-        claim = claim_of(self.solver, status)
-        if late and claim is not Claim.INFEASIBLE:
-            claim = Claim.STOPPED
-        note = "" if status == cvxpy.OPTIMAL else f"it says {status}"
-        above = _dual(order)  # of the order of cells first, then of the bounds
-        above = None if above is None else above[: len(program.order_right)]
-        if self.solver == "HIGHS" and not has_point(self.solver, raw["info"]):
-            return Run(Answer(claim, note), formulated - start, spent)
-        if program.is_integer:
-            return Run(Answer(claim, note, v.value, bound=own_bound(self.solver, model)), formulated - start, spent)
-        answer = Answer(claim, note, v.value, _dual(rows), above)
-        return Run(answer, formulated - start, spent)
-
-
-def _model(cvxpy: Any, program: SolverProgram) -> tuple[Any, Any, Any, Any]:
-    """Build the model with one equality and one inequality at most, because CVXPY compiles few large ones faster."""
-    v = _unknowns(cvxpy, program)
-    rows = program.matrix.tocsc() @ v == program.right if len(program.right) else None
-    left, right = [program.order], [program.order_right]
-    for bound, sign in ((program.lower, -1.0), (program.upper, 1.0)):
-        there = np.flatnonzero(np.isfinite(bound))
-        one = np.full(len(there), sign)
-        left.append(sparse.csr_array((one, (np.arange(len(there)), there)), shape=(len(there), program.n)))
-        right.append(sign * bound[there])
-    above, limits = sparse.csr_array(sparse.vstack(left)), np.concatenate(right)
-    if not len(program.right) and not len(limits):  # SCS takes no program without any; this one holds at some optimum
-        above, limits = sparse.eye_array(program.n, format="csr"), program.reach[1].astype(float)
-    order = above.tocsc() @ v <= limits if len(limits) else None
-    constraints = [constraint for constraint in (rows, order) if constraint is not None]
-    objective = 0
-    if program.is_quadratic:
-        if (program.quadratic == 1).all():
-            objective += cvxpy.sum_squares(v)
-        else:  # not the squares of scaled cells: CVXPY would add a variable for each
-            objective += cvxpy.quad_form(v, sparse.diags_array(program.quadratic, format="csc"), assume_PSD=True)
-    if program.linear.any():
-        objective += program.linear @ v
-    return cvxpy.Problem(cvxpy.Minimize(objective), constraints), v, rows, order
-
-
-def _unknowns(cvxpy: Any, program: SolverProgram) -> Any:
-    """Make the vector of unknowns: the cells, which may be integer, and the steps that were added, which are real."""
-    n = int(program.integer.sum())
-    assert program.integer[:n].all(), "cells come first"
-    if n in (0, program.n):
-        parts = [cvxpy.Variable(program.n, integer=n > 0)]
-    else:
-        parts = [cvxpy.Variable(n, integer=True), cvxpy.Variable(program.n - n)]
-    if program.start is not None:  # where CVXPY hands these on to a solver, as to Gurobi
-        for part, values in zip(parts, np.split(program.start, [parts[0].size]), strict=False):
-            part.save_value(values)
-    return parts[0] if len(parts) == 1 else cvxpy.hstack(parts)
-
-
-def _dual(constraint: Any) -> np.ndarray | None:
-    if constraint is None:
-        return np.zeros(0)
-    value = constraint.dual_value
-    return None if value is None else np.atleast_1d(np.asarray(value, float))
-
-
-def _past_of_highs(program: SolverProgram, data: Any, options: Any) -> Any:
-    """What CVXPY keeps of a solve with HiGHS, from which the next one starts."""
-    del data, options
-    solution = load("highspy").HighsSolution()
-    solution.col_value = np.asarray(program.start).tolist()
-    return None, None, {"model_status": "kOptimal", "solution": solution}
-
-
-def _past_of_scs(program: SolverProgram, data: Any, options: Any) -> Any:
-    """What CVXPY keeps of a solve with SCS: values, duals and slacks."""
-    del options
-    y = _all_duals(program, data["A"].shape[0])
-    return {"x": program.start, "y": y, "s": data["b"] - data["A"] @ program.start}
-
-
-def _past_of_osqp(program: SolverProgram, data: Any, options: Any) -> Any:
-    """What CVXPY keeps of a solve with OSQP: a solver with its program, and what it found."""
-    n_rows = len(data["b"]) + len(data["G"])
-    rows = sparse.csc_matrix(sparse.vstack([data["A"], data["F"]]))
-    low = np.concatenate([data["b"], np.full(len(data["G"]), -np.inf)])
-    solver = load("osqp").OSQP()
-    squares = sparse.csc_matrix(sparse.triu(data["P"]))
-    solver.setup(squares, data["q"], rows, low, np.concatenate([data["b"], data["G"]]), verbose=False, **options)
-    found = SimpleNamespace(x=program.start, y=_all_duals(program, n_rows), info=SimpleNamespace(status_val=1))
-    return solver, data, found
-
-
-def _all_duals(program: SolverProgram, n_rows: int) -> np.ndarray:
-    """The duals to start from, of equalities, inequalities and bounds; 0 where none are known."""
-    y = np.zeros(n_rows)
-    if program.start_duals is not None:
-        low, high = np.isfinite(program.lower), np.isfinite(program.upper)
-        of_bounds = program.start_bound_duals
-        of_sides = np.maximum(-of_bounds[low], 0.0), np.maximum(of_bounds[high], 0.0)
-        known = np.concatenate([*program.start_duals, *of_sides])
-        y[: len(known)] = known
-    return y
-
-
-_PAST: Mapping[str, Callable[[SolverProgram, Any, Any], Any]] = {
-    "HIGHS": _past_of_highs,
-    "SCS": _past_of_scs,
-    "OSQP": _past_of_osqp,
-}
-"""What CVXPY would keep of a solve that had ended at the start; it starts these solvers from that alone."""

@@ -139,10 +139,11 @@ def _least(program: Program, v: np.ndarray, mu: np.ndarray, low: np.ndarray, hig
     """Compute the minimum of v (matrix z - right) + mu (order z - order_right) over low <= z <= high, rounded down."""
     c = program.matrix.T @ v + program.order.T @ mu
     sums = abs(program.matrix).T @ np.abs(v) + abs(program.order).T @ mu
+    times = lambda a, side: a * np.where(a == 0, 0.0, side)  # noqa: E731  # some unknowns have no bounds
     far = np.maximum(np.abs(low), np.abs(high))
-    terms = [*np.minimum(c * low, c * high), *(-v * program.right), *(-mu * program.order_right)]
+    terms = [*np.minimum(times(c, low), times(c, high)), *(-v * program.right), *(-mu * program.order_right)]
     width = 2.0 + max(len(v) + len(mu), 1)
     rounded = (
-        width * 2.0**-50 * math.fsum([*(sums * far), *np.abs(v * program.right), *np.abs(mu * program.order_right)])
+        width * 2.0**-50 * math.fsum([*times(sums, far), *np.abs(v * program.right), *np.abs(mu * program.order_right)])
     )
     return math.fsum(terms) - rounded

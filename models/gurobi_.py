@@ -1,8 +1,11 @@
 """The solver model of Gurobi, for integer and continuous programs."""
 
 import os
-import time
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,10 @@ import numpy as np
 from pgsr.errors import MethodError
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Result, Status
-from pgsr.models.adapter import Route, Run, SolverModel
+from pgsr.models.adapter import Route, SolverModel
+from pgsr.models.built import Built, ContradictingSubset, NotSolved
 from pgsr.models.judge import Answer, Claim
-from pgsr.models.native.gurobi_ import SIZE_LIMIT_EXCEEDED, GurobiModel
+from pgsr.models.labels import Block
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Bends, Kind, SolverProgram
 from pgsr.models.window import Pieces
@@ -24,6 +28,8 @@ BUNDLED_QUADRATIC_LIMIT = 200
 
 BUNDLED_LIMIT = 2_000
 """Most variables, and most rows, under the same licence with a linear objective."""
+
+SIZE_LIMIT_EXCEEDED = 10010
 
 REMEDY = "put a full licence (free for academics, gurobi.com) where GRB_LICENSE_FILE points, or use another method"
 
@@ -57,6 +63,10 @@ class Gurobi(SolverModel):
             return Route.DIRECT
         return super().route(problem)
 
+    @property
+    def takes_indicators(self) -> bool:
+        return True
+
     def in_pieces(self, pieces: Pieces, integers: bool, start: np.ndarray | None) -> SolverProgram:
         return pieces.bends(integers, start)
 
@@ -72,11 +82,8 @@ class Gurobi(SolverModel):
             return _too_large(f"{program.n:,} unknowns and {program.m:,} rows", f"{BUNDLED_LIMIT:,} of each")
         return None
 
-    def native_model(self, problem: Problem) -> GurobiModel:
-        try:
-            return GurobiModel(problem, repr(self), self.parameters(problem.integer))
-        except load("gurobipy").GurobiError as error:
-            raise MethodError(f"Gurobi refuses: {error}; {REMEDY}") from None
+    def build(self, program: SolverProgram) -> "GurobiProgram":
+        return GurobiProgram(program, self.parameters(program.is_integer))
 
     def parameters(self, integer: bool) -> dict[str, Any]:
         """Collect Gurobi's parameters: ours, and the user's in their place.
@@ -94,41 +101,147 @@ class Gurobi(SolverModel):
             ours["Threads"] = self.threads
         return {**ours, **self.options}
 
-    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
-        gp = load("gurobipy")
-        start = time.perf_counter()
-        try:
-            environment = gp.Env(params={"OutputFlag": 0})
-        except gp.GurobiError as error:
-            raise Stopped(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
-        try:
-            with environment as env, gp.Model(env=env) as model:
-                kinds = np.where(program.integer, gp.GRB.INTEGER, gp.GRB.CONTINUOUS)
-                v = model.addMVar(program.n, lb=program.lower, ub=program.upper, vtype=kinds)
-                objective = program.linear @ v
-                model.setObjective((program.quadratic * v) @ v + objective if program.is_quadratic else objective)
-                if program.bends is not None:
-                    _bend(model, v.tolist(), program.bends)
-                rows = model.addMConstr(program.matrix, v, "=", program.right.astype(float))
-                order = model.addMConstr(program.order, v, "<", program.order_right.astype(float))
-                if time_limit is not None:
-                    model.Params.TimeLimit = time_limit
-                for name, value in self.parameters(program.is_integer).items():
-                    model.setParam(name, value)
-                if program.start is not None:
-                    v.Start = program.start
+
+class GurobiProgram(Built):
+    """A program as a `gurobipy.Model`; `unknowns` are an MVar and `rows` an MConstr."""
+
+    def __init__(self, program: SolverProgram, parameters: Mapping[str, Any]) -> None:
+        self.program, self.parameters = program, dict(parameters)
+        gp, labels = load("gurobipy"), program.labels
+        with self._refusals():
+            self.environment = gp.Env(params={"OutputFlag": 0})
+            model = self.native = gp.Model("" if labels is None else labels.title, env=self.environment)
+            kinds = np.where(program.integer, gp.GRB.INTEGER, gp.GRB.CONTINUOUS)
+            if program.indicators is not None:
+                kinds[program.indicators.binary] = gp.GRB.BINARY
+            names, row_names = ("", "") if labels is None else (list(labels.unknowns), list(labels.rows))
+            v = model.addMVar(program.n, lb=program.lower, ub=program.upper, vtype=kinds, name=names)
+            objective = program.linear @ v
+            model.setObjective((program.quadratic * v) @ v + objective if program.is_quadratic else objective)
+            if program.bends is not None:
+                _bend(model, v.tolist(), program.bends)
+            rows = program.rows
+            self.unknowns, self.rows = v, model.addMConstr(rows.matrix, v, rows.senses, rows.right, name=row_names)
+            if program.indicators is not None:
+                some = program.indicators
+                implied = model.addGenConstrIndicator(v[some.binary], True, some.matrix @ v, "<", some.right)
                 model.update()
-                formulated = time.perf_counter()
-                model.optimize()
-                answer = _answer(gp, model, v, rows, order, program)
-                return Run(answer, formulated - start, time.perf_counter() - formulated)
+                for one, name in zip(implied.tolist(), some.names, strict=False):
+                    one.GenConstrName = name
+            if program.start is not None:
+                v.Start = program.start
+            self._set_parameters()
+
+    def optimize(self, time_limit: float | None) -> None:
+        if time_limit is not None:
+            self.native.Params.TimeLimit = time_limit
+        with self._refusals():
+            self.native.optimize()
+
+    def read(self, solved: Any) -> Answer:
+        grb, model = load("gurobipy").GRB, self.native
+        status = model.Status
+        if status == grb.LOADED:
+            raise NotSolved
+        # The objective is bounded below, so "infeasible or unbounded" is infeasible.
+        if status in (grb.INFEASIBLE, grb.INF_OR_UNBD):
+            return Answer(Claim.INFEASIBLE)
+        claims = {grb.OPTIMAL: Claim.OPTIMAL, grb.SUBOPTIMAL: Claim.OPTIMAL, grb.TIME_LIMIT: Claim.STOPPED}
+        claim, note = claims.get(status, Claim.FAILED), "" if status == grb.OPTIMAL else f"its status {status}"
+        if not model.SolCount:
+            return Answer(claim, note)
+        values = self.unknowns.X
+        if model.IsMIP:
+            return Answer(claim, note, values, bound=model.ObjBound)
+        return Answer(claim, note, values, *self.program.rows.duals(self.rows.Pi))
+
+    def close(self) -> None:
+        self.native.dispose()
+        self.environment.dispose()
+
+    def row_block(self, block: Block) -> Any:
+        rows = np.array(self.rows.tolist()[block.part], object).reshape(block.shape)
+        return load("gurobipy").MConstr.fromlist(rows.tolist())
+
+    def restate(self, program: SolverProgram) -> None:
+        self.program = program
+        self.rows.RHS, self.unknowns.LB, self.unknowns.UB = program.rows.right, program.lower, program.upper
+        self.native.update()
+
+    def contradicting(self) -> ContradictingSubset:
+        gp, model = load("gurobipy"), self.native
+        try:
+            model.computeIIS()
+        except gp.GurobiError as error:
+            if error.errno != gp.GRB.Error.IIS_NOT_INFEASIBLE:
+                raise
+            raise MethodError("the model has a solution, so nothing contradicts") from None
+        rows = [row.ConstrName for row in model.getConstrs() if row.IISConstr]
+        rows += [row.GenConstrName for row in model.getGenConstrs() if row.IISGenConstr]
+        least = [(v.index, v.VarName, ">=", v.LB) for v in model.getVars() if v.IISLB]
+        return ContradictingSubset(rows, least + [(v.index, v.VarName, "<=", v.UB) for v in model.getVars() if v.IISUB])
+
+    def fingerprint(self, native: Any = None) -> str:
+        """The hash of the model as text, and of whether a callback may add conditions while Gurobi solves.
+
+        Gurobi's own `Fingerprint` takes starts for changes, too.
+        """
+        stated = [line for line in self._text().splitlines() if not line.startswith(b"*")]
+        return sha256(b"\n".join([*stated, b"%d" % self.native.Params.LazyConstraints])).hexdigest()
+
+    def _set_parameters(self) -> None:
+        for name, value in self.parameters.items():
+            self.native.setParam(name, value)
+        self.native.update()
+
+    def _text(self) -> bytes:
+        """The model as MPS with names by number: ours may have blanks."""
+        self.native.update()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.rew"
+            self.native.write(str(path))
+            return path.read_bytes()
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        """Say in words what the licence refuses."""
+        gp = load("gurobipy")
+        try:
+            yield
         except gp.GurobiError as error:
             if error.errno == SIZE_LIMIT_EXCEEDED:
-                reason = _too_large(f"{program.n:,} unknowns", "less")
+                reason = _too_large(f"{self.program.n:,} unknowns and {self.program.m:,} rows", "less")
                 raise Stopped(Status.TOO_LARGE, reason) from None
-            if error.errno == gp.GRB.ERROR_NO_LICENSE:
+            if error.errno == gp.GRB.ERROR_NO_LICENSE or not hasattr(self, "environment"):
                 raise Stopped(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
             raise Stopped(Status.FAILED, f"Gurobi stopped with an error: {error}") from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The model as Gurobi writes it, with whatever was added; environments do not travel to other processes."""
+        model, text = self.native, self._text()
+        names = [
+            [one.getAttr(kind) for one in ones]
+            for kind, ones in zip(_NAMES, (model.getVars(), model.getConstrs(), model.getGenConstrs()), strict=True)
+        ]
+        return {"program": self.program, "parameters": self.parameters, "text": text, "names": names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        gp = load("gurobipy")
+        self.program, self.parameters = state["program"], state["parameters"]
+        self.environment = gp.Env(params={"OutputFlag": 0})
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.rew"
+            path.write_bytes(state["text"])
+            model = self.native = gp.read(str(path), self.environment)
+        everything = model.getVars(), model.getConstrs(), model.getGenConstrs()
+        for kind, ones, names in zip(_NAMES, everything, state["names"], strict=True):
+            model.setAttr(kind, ones, names)
+        self.unknowns = gp.MVar.fromlist(everything[0][: self.program.n])
+        self.rows = gp.MConstr.fromlist(everything[1][: self.program.m])
+        self._set_parameters()
+
+
+_NAMES = ("VarName", "ConstrName", "GenConstrName")
 
 
 def _bend(model: Any, unknowns: list[Any], bends: Bends) -> None:
@@ -148,22 +261,6 @@ def license_file() -> Path | None:
     named = os.environ.get("GRB_LICENSE_FILE")
     places = [Path(named)] if named else [Path.home() / "gurobi.lic", *Path("/opt").glob("gurobi*/gurobi.lic")]
     return next((place for place in places if place.is_file()), None)
-
-
-def _answer(gp: object, model: object, v: object, rows: object, order: object, program: SolverProgram) -> Answer:
-    grb = gp.GRB  # pyright: ignore[reportAttributeAccessIssue]
-    status = model.Status  # pyright: ignore[reportAttributeAccessIssue]
-    # The objective is bounded below, so "infeasible or unbounded" is infeasible.
-    if status in (grb.INFEASIBLE, grb.INF_OR_UNBD):
-        return Answer(Claim.INFEASIBLE)
-    claims = {grb.OPTIMAL: Claim.OPTIMAL, grb.SUBOPTIMAL: Claim.OPTIMAL, grb.TIME_LIMIT: Claim.STOPPED}
-    claim, note = claims.get(status, Claim.FAILED), "" if status == grb.OPTIMAL else f"its status {status}"
-    if model.SolCount == 0:  # pyright: ignore[reportAttributeAccessIssue]
-        return Answer(claim, note)
-    values = v.X  # pyright: ignore[reportAttributeAccessIssue]
-    if program.is_integer:
-        return Answer(claim, note, values, bound=model.ObjBound)  # pyright: ignore[reportAttributeAccessIssue]
-    return Answer(claim, note, values, -rows.Pi, -order.Pi)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _too_large(what: str, allowed: str) -> str:

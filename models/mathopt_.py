@@ -1,23 +1,23 @@
 """The solver model of OR-tools' MathOpt."""
 
 import datetime
-import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from pgsr.errors import MethodError, ProblemError
+from pgsr.errors import MethodError
 from pgsr.methods.method import Result
-from pgsr.models.adapter import Route, Run, SolverModel
+from pgsr.models.adapter import SolverModel
+from pgsr.models.built import Built, NotSolved
 from pgsr.models.judge import Answer, Claim
-from pgsr.models.native.mathopt_ import MathOptModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
 from pgsr.models.window import Pieces
-from pgsr.problems.problem import Problem
 
 _MODULE = "ortools.math_opt.python.mathopt"
 
@@ -80,32 +80,15 @@ class MathOpt(SolverModel):
     def unavailable(self) -> Result | None:
         return not_installed("ortools") if load(_MODULE) is None else None
 
-    def native_model(self, problem: Problem) -> MathOptModel:
-        route = self.route(problem)
-        if route is Route.WINDOW:
-            raise ProblemError(f"{self.solver} takes no squares of integers; give MathOpt('GSCIP').model(problem)")
-        stated = problem.relaxed() if route is Route.RELAXED else problem
-        parameters = lambda limit: self._parameters(load(_MODULE), limit)  # noqa: E731
-        return MathOptModel(problem, stated, repr(self), self.solver, parameters)
+    @property
+    def takes_indicators(self) -> bool:
+        return self.solver == "GSCIP"
 
-    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
-        mathopt = load(_MODULE)
-        start = time.perf_counter()
-        model = mathopt.Model.from_model_proto(_proto(program))
-        parameters = self._parameters(mathopt, time_limit)
-        formulated = time.perf_counter()
-        first = mathopt.ModelSolveParameters()
-        if program.start is not None:
-            hint = mathopt.SolutionHint(dict(zip(model.variables(), program.start.tolist(), strict=True)))
-            if program.start_duals is not None:
-                slopes = -np.concatenate(program.start_duals)
-                hint.dual_values = dict(zip(model.linear_constraints(), slopes.tolist(), strict=True))
-            first.solution_hints.append(hint)
-        answer = mathopt.solve(model, mathopt.SolverType[self.solver], params=parameters, model_params=first)
-        spent = time.perf_counter() - formulated
-        return Run(_answer(mathopt, answer, model, program), formulated - start, spent)
+    def build(self, program: SolverProgram) -> "MathOptProgram":
+        return MathOptProgram(program, self)
 
-    def _parameters(self, mathopt: Any, time_limit: float | None) -> Any:
+    def parameters(self, mathopt: Any, time_limit: float | None) -> Any:
+        """Make MathOpt's parameters: ours, and the user's in their place."""
         limit = None if time_limit is None else datetime.timedelta(seconds=time_limit)
         near = self.tolerance
         exact = {"relative_gap_tolerance": near or 0.0, "absolute_gap_tolerance": 0.5} if self.takes_integers else {}
@@ -139,10 +122,82 @@ def _set(parameters: Any, solver: str, name: str, value: Any) -> None:
     setattr(own, last, value)
 
 
+class MathOptProgram(Built):
+    """A program as a `mathopt.Model`, made of arrays as a proto; `optimize` returns the result of `mathopt.solve`."""
+
+    def __init__(self, program: SolverProgram, method: MathOpt) -> None:
+        self.program, self.method = program, method
+        self.native = load(_MODULE).Model.from_model_proto(_proto(program))
+
+    @property
+    def unknowns(self) -> np.ndarray:
+        return _objects(self.native.variables(), self.program.n)
+
+    @property
+    def rows(self) -> np.ndarray:
+        return _objects(self.native.linear_constraints(), self.program.m)
+
+    def optimize(self, time_limit: float | None) -> Any:
+        mathopt, program = load(_MODULE), self.program
+        first = mathopt.ModelSolveParameters()
+        if program.start is not None:
+            hint = mathopt.SolutionHint(dict(zip(self.unknowns.tolist(), program.start.tolist(), strict=True)))
+            if program.start_duals is not None:
+                slopes = -np.concatenate(program.start_duals)
+                hint.dual_values = dict(zip(self.rows.tolist(), slopes.tolist(), strict=True))
+            first.solution_hints.append(hint)
+        parameters = self.method.parameters(mathopt, time_limit)
+        solver = mathopt.SolverType[self.method.solver]
+        return mathopt.solve(self.native, solver, params=parameters, model_params=first)
+
+    def read(self, solved: Any) -> Answer:
+        if solved is None:
+            raise NotSolved
+        ended, reasons = solved.termination.reason, load(_MODULE).TerminationReason
+        # The objective is bounded below, so "infeasible or unbounded" is infeasible.
+        if ended in (reasons.INFEASIBLE, reasons.INFEASIBLE_OR_UNBOUNDED):
+            return Answer(Claim.INFEASIBLE)
+        stopped = ended in (reasons.FEASIBLE, reasons.NO_SOLUTION_FOUND)
+        claim = Claim.OPTIMAL if ended is reasons.OPTIMAL else Claim.STOPPED if stopped else Claim.FAILED
+        note = "" if ended is reasons.OPTIMAL else f"it says {ended.name.lower()}"
+        if not solved.has_primal_feasible_solution():
+            return Answer(claim, note)
+        values = np.array(solved.variable_values(self.unknowns.tolist()))
+        bound = solved.dual_bound()
+        if self.program.is_integer or not solved.has_dual_feasible_solution():
+            return Answer(claim, note, values, bound=bound)
+        duals = self.program.rows.duals(solved.dual_values(self.rows.tolist()))
+        return Answer(claim, note, values, *duals, bound=bound)
+
+    def restate(self, program: SolverProgram) -> None:
+        self.program = program
+        sides = program.rows.lower.tolist(), program.rows.upper.tolist()
+        for row, low, high in zip(self.rows.tolist(), *sides, strict=True):
+            row.lower_bound, row.upper_bound = low, high
+        sides = program.lower.tolist(), program.upper.tolist()
+        for unknown, low, high in zip(self.unknowns.tolist(), *sides, strict=True):
+            unknown.lower_bound, unknown.upper_bound = low, high
+
+    def fingerprint(self, native: Any = None) -> str:
+        return sha256(self.native.export_model().SerializeToString(deterministic=True)).hexdigest()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The model as its proto, with whatever was added."""
+        return vars(self) | {"native": self.native.export_model()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state | {"native": load(_MODULE).Model.from_model_proto(state["native"])})
+
+
+def _objects(some: Iterable[Any], n: int) -> np.ndarray:
+    """The first n of some objects as an array."""
+    return np.fromiter(islice(some, n), object)
+
+
 def _proto(program: SolverProgram) -> Any:
     """Build the model from arrays, because MathOpt's own way makes one Python object per unknown."""
     model_pb2 = load("ortools.math_opt.model_pb2")
-    proto = model_pb2.ModelProto()
+    proto, labels, rows = model_pb2.ModelProto(), program.labels, program.rows
     proto.variables.ids.extend(range(program.n))
     proto.variables.lower_bounds.extend(program.lower.tolist())
     proto.variables.upper_bounds.extend(program.upper.tolist())
@@ -154,32 +209,21 @@ def _proto(program: SolverProgram) -> Any:
     proto.objective.quadratic_coefficients.row_ids.extend(squares.tolist())
     proto.objective.quadratic_coefficients.column_ids.extend(squares.tolist())
     proto.objective.quadratic_coefficients.coefficients.extend(program.quadratic[squares].tolist())
-    rows = sparse.coo_array(sparse.csr_array(sparse.vstack([program.matrix, program.order])))
-    below = np.concatenate([program.right.astype(float), np.full(len(program.order_right), -np.inf)])
+    entries = sparse.coo_array(rows.matrix)
     proto.linear_constraints.ids.extend(range(program.m))
-    proto.linear_constraints.lower_bounds.extend(below.tolist())
-    proto.linear_constraints.upper_bounds.extend([*program.right.tolist(), *program.order_right.tolist()])
-    proto.linear_constraint_matrix.row_ids.extend(rows.row.tolist())
-    proto.linear_constraint_matrix.column_ids.extend(rows.col.tolist())
-    proto.linear_constraint_matrix.coefficients.extend(rows.data.tolist())
+    proto.linear_constraints.lower_bounds.extend(rows.lower.tolist())
+    proto.linear_constraints.upper_bounds.extend(rows.upper.tolist())
+    proto.linear_constraint_matrix.row_ids.extend(entries.row.tolist())
+    proto.linear_constraint_matrix.column_ids.extend(entries.col.tolist())
+    proto.linear_constraint_matrix.coefficients.extend(entries.data.tolist())
+    if program.indicators is not None:
+        for place, (binary, columns, data, right, name) in enumerate(program.indicators.terms()):
+            one = proto.indicator_constraints[place]
+            one.indicator_id, one.lower_bound, one.upper_bound, one.name = binary, -np.inf, right, name
+            one.expression.ids.extend(columns)
+            one.expression.values.extend(data)
+    if labels is not None:
+        proto.name = labels.title
+        proto.variables.names.extend(labels.unknowns)
+        proto.linear_constraints.names.extend(labels.rows)
     return proto
-
-
-def _answer(mathopt: Any, answer: Any, model: Any, program: SolverProgram) -> Answer:
-    ended, reasons = answer.termination.reason, mathopt.TerminationReason
-    # The objective is bounded below, so "infeasible or unbounded" is infeasible.
-    if ended in (reasons.INFEASIBLE, reasons.INFEASIBLE_OR_UNBOUNDED):
-        return Answer(Claim.INFEASIBLE)
-    stopped = ended in (reasons.FEASIBLE, reasons.NO_SOLUTION_FOUND)
-    claim = Claim.OPTIMAL if ended is reasons.OPTIMAL else Claim.STOPPED if stopped else Claim.FAILED
-    note = "" if ended is reasons.OPTIMAL else f"it says {ended.name.lower()}"
-    if not answer.has_primal_feasible_solution():
-        return Answer(claim, note)
-    values = np.array(answer.variable_values(list(model.variables())))
-    if program.is_integer:
-        return Answer(claim, note, values, bound=answer.dual_bound())
-    if not answer.has_dual_feasible_solution():
-        return Answer(claim, note, values)
-    duals = -np.array(answer.dual_values(list(model.linear_constraints())))
-    m = len(program.right)
-    return Answer(claim, note, values, duals[:m], duals[m:], bound=answer.dual_bound())

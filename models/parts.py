@@ -86,7 +86,7 @@ def _cut(
 ) -> SolverProgram:
     """Take the program of some unknowns and the rows between them."""
     of_unknowns = ("quadratic", "linear", "lower", "upper", "integer")
-    duals = program.start_duals
+    duals, switch = program.start_duals, None if program.switch is None else program.switch[order_rows]
     return replace(
         program,
         **{name: getattr(program, name)[unknowns] for name in of_unknowns},
@@ -99,6 +99,7 @@ def _cut(
         start=None if program.start is None else program.start[unknowns],
         start_duals=None if duals is None else (duals[0][rows], duals[1][order_rows]),
         bends=bends,
+        switch=None if switch is None else np.where(switch < 0, -1, np.searchsorted(unknowns, switch)),
     )
 
 

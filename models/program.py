@@ -1,14 +1,16 @@
 """The hand-over forms between problems and solvers."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
+from pgsr.models.labels import Labels
 from pgsr.problems.programs import Kind, Program
 
-__all__ = ["Bends", "Kind", "Program", "SolverProgram", "quadratic", "scaled"]
+__all__ = ["Bends", "Indicators", "Kind", "Program", "Rows", "SolverProgram", "quadratic", "scaled"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +24,75 @@ class Bends:
     unknown: np.ndarray
     at: np.ndarray
     cost: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """All rows of a program as solvers state them, lower <= matrix v <= upper: equalities first, then inequalities.
+
+    Attributes:
+        matrix: sparse of shape (m, n).
+        lower, upper: shape (m,); lower is -inf or upper inf where a row is no equality.
+        sign: 1, or -1 of inequalities that are stated the other way round, as lower limits; shape (m,).
+        n_equal: the number of equalities.
+    """
+
+    matrix: sparse.csr_array
+    lower: np.ndarray
+    upper: np.ndarray
+    sign: np.ndarray
+    n_equal: int
+
+    @property
+    def senses(self) -> np.ndarray:
+        """The signs =, < and > of rows."""
+        return np.where(self.lower == self.upper, "=", np.where(self.sign < 0, ">", "<"))
+
+    @property
+    def right(self) -> np.ndarray:
+        """The finite side of every row."""
+        return np.where(self.sign < 0, self.lower, self.upper)
+
+    def duals(self, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Read duals of equalities and inequalities, signed as in `pgsr.models.judge.Answer`.
+
+        Args:
+            slopes: of the optimum in the right-hand sides of rows, which is what most solvers call duals or prices.
+        """
+        duals = -self.sign * np.asarray(slopes, float)
+        return duals[: self.n_equal], duals[self.n_equal :]
+
+    def terms(self) -> list[tuple[list[int], list[float]]]:
+        """List the columns and coefficients of every row, for interfaces that take them one by one."""
+        columns, data = self.matrix.indices.tolist(), self.matrix.data.tolist()
+        at: list[int] = self.matrix.indptr.tolist()
+        return [(columns[a:b], data[a:b]) for a, b in pairwise(at)]
+
+
+@dataclass(frozen=True, eq=False)
+class Indicators:
+    """Rows that hold where a binary unknown is 1: v[binary[i]] = 1 implies matrix[i] v <= right[i].
+
+    Attributes:
+        binary: unknowns, integers in [0, 1]; shape (k,).
+        matrix, right: sparse of shape (k, n), and shape (k,).
+        names: shape (k,), or empty.
+    """
+
+    binary: np.ndarray
+    matrix: sparse.csr_array
+    right: np.ndarray
+    names: tuple[str, ...] = ()
+
+    def terms(self) -> list[tuple[int, list[int], list[float], float, str]]:
+        """List the binary, columns, coefficients, right-hand side and name of every row."""
+        names = self.names or ("",) * len(self.right)
+        right = np.full(len(self.right), -np.inf)
+        rows = Rows(self.matrix, right, self.right, np.ones(len(self.right)), 0).terms()
+        return [
+            (b, *row, r, name)
+            for b, row, r, name in zip(self.binary.tolist(), rows, self.right.tolist(), names, strict=True)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +116,10 @@ class SolverProgram:
         bends: piecewise linear costs of unknowns besides, for solvers that take these; or None.
         cells_first: whether the first unknowns are z itself and the first rows those of the `Program`, with whatever
             else behind them.
+        switch: of every inequality the binary unknown that switches it on, by a coefficient so large that the row says
+            nothing where the unknown is 0; -1 of rows that always hold. None if all do.
+        indicators: the switched rows as implications, in place of inequalities, for solvers that take these; or None.
+        labels: the names of unknowns and rows, of models that a user gets; or None.
     """
 
     quadratic: np.ndarray
@@ -62,6 +137,9 @@ class SolverProgram:
     start_duals: tuple[np.ndarray, np.ndarray] | None = None
     bends: Bends | None = None
     cells_first: bool = True
+    switch: np.ndarray | None = None
+    indicators: Indicators | None = None
+    labels: Labels | None = None
 
     @property
     def n(self) -> int:
@@ -72,12 +150,20 @@ class SolverProgram:
         """The number of rows, equalities and inequalities."""
         return len(self.right) + len(self.order_right)
 
-    def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray, float, bool]]:
-        """Yield row by row: columns, coefficients, right-hand side, whether it is an equality."""
-        for matrix, right, equal in ((self.matrix, self.right, True), (self.order, self.order_right, False)):
-            for row, value in enumerate(right):
-                part = slice(matrix.indptr[row], matrix.indptr[row + 1])
-                yield matrix.indices[part], matrix.data[part], float(value), equal
+    @cached_property
+    def rows(self) -> Rows:
+        """All rows, those that labels call lower limits as such."""
+        m, right = len(self.right), self.right.astype(float)
+        sign = np.ones(self.m)
+        if self.labels is not None:
+            sign[m:][self.labels.upward] = -1.0
+        turned = sign[m:] * self.order_right
+        matrix = sparse.csr_array(sparse.vstack([self.matrix, self.order]))
+        if (sign < 0).any():
+            matrix = sparse.csr_array(sparse.diags_array(sign) @ matrix)
+        matrix.sort_indices()  # as MathOpt wants it
+        lower = np.concatenate([right, np.where(sign[m:] < 0, turned, -np.inf)])
+        return Rows(matrix, lower, np.concatenate([right, np.where(sign[m:] < 0, np.inf, turned)]), sign, m)
 
     @property
     def start_bound_duals(self) -> np.ndarray:
@@ -145,4 +231,5 @@ def quadratic(program: Program, start: np.ndarray | None = None) -> SolverProgra
         integer=np.full(program.n, program.integer),
         reach=program.reach,
         start=start,
+        switch=program.switch,
     )

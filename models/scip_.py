@@ -1,18 +1,20 @@
 """The solver model of SCIP through PySCIPOpt, for integer programs."""
 
-import time
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pgsr.methods.method import Result
-from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.adapter import SolverModel
+from pgsr.models.built import Built, NotSolved
 from pgsr.models.judge import Answer, Claim
-from pgsr.models.native.scip_ import ScipModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
-from pgsr.problems.problem import Problem
 
 LARGEST = 20_000
 """Most unknowns: the model is built one Python object per unknown and row."""
@@ -46,57 +48,131 @@ class Scip(SolverModel):
     def too_large(self, program: SolverProgram) -> str | None:
         return f"{program.n:,} unknowns; SCIP models are built up to {LARGEST:,}" if program.n > LARGEST else None
 
-    def native_model(self, problem: Problem) -> ScipModel:
-        return ScipModel(problem, repr(self), self.parameters())
+    @property
+    def takes_indicators(self) -> bool:
+        return True
+
+    def build(self, program: SolverProgram) -> "ScipProgram":
+        return ScipProgram(program, self.parameters())
 
     def parameters(self) -> dict[str, Any]:
         """Collect SCIP's parameters: ours, and the user's in their place."""
         return {"limits/gap": self.tolerance or 0.0, **self.options}
 
-    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
-        scip = load("pyscipopt")
-        start = time.perf_counter()
-        model = scip.Model()
+
+class ScipProgram(Built):
+    """A program as a `pyscipopt.Model`.
+
+    Squares are one convex condition on the unknown `distance`. Rows are made as PySCIPOpt stores them, from terms that
+    exist once per unknown, since the operators of its unknowns copy a whole expression at each of them.
+    """
+
+    def __init__(self, program: SolverProgram, parameters: Mapping[str, Any]) -> None:
+        self.program, self.parameters = program, dict(parameters)
+        scip, labels = load("pyscipopt"), program.labels
+        model = self.native = scip.Model("model" if labels is None else labels.title)
         model.hideOutput()
-        finite = lambda x: None if np.isinf(x) else float(x)  # noqa: E731
+        kinds = np.where(program.integer, "I", "C")
+        if program.indicators is not None:
+            kinds[program.indicators.binary] = "B"
+        names = [""] * program.n if labels is None else labels.unknowns
+        parts = names, kinds.tolist(), _finite(program.lower), _finite(program.upper), program.linear.tolist()
         v = [
-            model.addVar(vtype="I" if integer else "C", lb=finite(low), ub=finite(high))
-            for integer, low, high in zip(program.integer, program.lower, program.upper, strict=True)
+            model.addVar(name, kind, lb=low, ub=high, obj=cost)
+            for name, kind, low, high, cost in zip(*parts, strict=True)
         ]
-        for columns, coefficients, right, equal in program.rows():
-            total = scip.quicksum(float(a) * v[j] for j, a in zip(columns, coefficients, strict=True))
-            model.addCons(total == right if equal else total <= right)
-        objective = scip.quicksum(float(program.linear[j]) * v[j] for j in np.flatnonzero(program.linear))
+        term = [scip.scip.Term(one) for one in v]
+
+        def condition(columns: list[int], data: list[float], low: float | None, high: float | None) -> Any:
+            terms = {term[j]: a for j, a in zip(columns, data, strict=True)}
+            return scip.scip.ExprCons(scip.Expr(terms), low, high)
+
+        row_names = [""] * program.m if labels is None else labels.rows
+        sides = _finite(program.rows.lower), _finite(program.rows.upper)
+        rows = zip(program.rows.terms(), row_names, *sides, strict=True)
+        self.unknowns = _array(v)
+        self.rows = _array([model.addCons(condition(*of, a, b), name) for of, name, a, b in rows])
+        if program.indicators is not None:
+            for binary, columns, data, right, name in program.indicators.terms():
+                model.addConsIndicator(condition(columns, data, None, right), v[binary], name=name)
         first = [] if program.start is None else list(zip(v, program.start.tolist(), strict=True))
         if program.is_quadratic:
-            bound = model.addVar(lb=0.0)
-            squares = np.flatnonzero(program.quadratic)
-            model.addCons(scip.quicksum(float(program.quadratic[j]) * v[j] * v[j] for j in squares) <= bound)
-            objective = objective + bound
+            bound = model.addVar("distance", lb=0.0, obj=1.0)
+            squares = {scip.scip.Term(v[j], v[j]): a for j, a in enumerate(program.quadratic.tolist()) if a}
+            squares[scip.scip.Term(bound)] = -1.0
+            model.addCons(scip.scip.ExprCons(scip.Expr(squares), None, 0.0), "sum")
             if program.start is not None:
                 first.append((bound, float(program.quadratic @ program.start**2)))
-        model.setObjective(objective)
         if first:
             solution = model.createSol()
             for variable, value in first:
                 model.setSolVal(solution, variable, value)
             model.addSol(solution)
-        model.setParams(self.parameters())
+        model.setParams(self.parameters)
+
+    def optimize(self, time_limit: float | None) -> None:
         if time_limit is not None:
-            model.setParam("limits/time", time_limit)
-        formulated = time.perf_counter()
-        model.optimize()
-        spent = time.perf_counter() - formulated
+            self.native.setParam("limits/time", time_limit)
+        self.native.optimize()
+
+    def read(self, solved: Any) -> Answer:
+        model = self.native
         status = model.getStatus()
+        if status == "unknown" and not model.getNSols():
+            raise NotSolved
         claims = {
             "optimal": Claim.OPTIMAL,
             "timelimit": Claim.STOPPED,
+            "gaplimit": Claim.STOPPED,
             "infeasible": Claim.INFEASIBLE,
             "inforunbd": Claim.INFEASIBLE,
         }
         claim, note = claims.get(status, Claim.FAILED), "" if status == "optimal" else f"it says {status}"
-        if model.getNSols() == 0:
-            return Run(Answer(claim, note), formulated - start, spent)
+        if not model.getNSols():
+            return Answer(claim, note)
         best = model.getBestSol()
-        values = np.array([best[variable] for variable in v])
-        return Run(Answer(claim, note, values, bound=model.getDualbound()), formulated - start, spent)
+        values = np.array([best[variable] for variable in self.unknowns.tolist()])
+        return Answer(claim, note, values, bound=model.getDualbound())
+
+    def fingerprint(self, native: Any = None) -> str:
+        """The hash of the model as text, without the head, in which the solver counts; some zeros SCIP writes as -0."""
+        text = self._text().partition(b"OBJECTIVE")[2].replace(b"[-0,", b"[0,").replace(b",-0]", b",0]")
+        return sha256(text).hexdigest()
+
+    def _text(self) -> bytes:
+        """The problem as it was before SCIP's presolve, with names by number."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.cip"
+            self.native.writeProblem(str(path), genericnames=True, verbose=False)
+            return path.read_bytes()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The model as SCIP writes it, with whatever was added; unknowns get the names x0, x1, ... in SCIP's order."""
+        place = {variable.name: i for i, variable in enumerate(self.native.getVars())}
+        places = [place[variable.name] for variable in self.unknowns.tolist()]
+        return {"program": self.program, "parameters": self.parameters, "text": self._text(), "places": places}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.program, self.parameters = state["program"], state["parameters"]
+        model = self.native = load("pyscipopt").Model()
+        model.hideOutput()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.cip"
+            path.write_bytes(state["text"])
+            model.readProblem(str(path))
+        model.setParams(self.parameters)
+        by_name = {variable.name: variable for variable in model.getVars()}
+        self.unknowns = _array([by_name[f"x{place}"] for place in state["places"]])
+        self.rows = _array(model.getConss()[: self.program.m])
+
+
+def _finite(side: np.ndarray) -> list[float | None]:
+    """Write limits as PySCIPOpt has them, those that are missing as None."""
+    return [None if np.isinf(a) else a for a in side.tolist()]
+
+
+def _array(some: list[Any]) -> np.ndarray:
+    """An array of objects, which NumPy does not look into."""
+    out = np.empty(len(some), object)
+    out[:] = some
+    return out

@@ -110,6 +110,7 @@ class Pieces:
             constant=self.constant,
             start=None if start is None else self.taken(start),
             cells_first=False,
+            switch=self._switch,
         )
 
     def linked(self, start: np.ndarray | None) -> SolverProgram:
@@ -147,18 +148,14 @@ class Pieces:
             ),
             constant=float(program.weight @ np.abs(self.base) ** program.norm),
             start=None if start is None else np.concatenate([start, self.taken(start)[pieces]]),
+            switch=program.switch,
         )
 
     def bends(self, integers: bool, start: np.ndarray | None) -> SolverProgram:
         """Write the program in its cells, for solvers that take piecewise linear costs of an unknown."""
         program = self.program
-        weighed = np.flatnonzero(program.weight)
-        low = np.maximum(self.low - 1, np.where(np.isfinite(program.lower), program.lower, -np.inf))[weighed]
-        high = np.minimum(self.high + 1, np.where(np.isfinite(program.upper), program.upper, np.inf))[weighed]
-        width = (high - low + 1).astype(int)
-        cell = np.repeat(weighed, width)
-        z = np.repeat(low, width) + _counted(width)
-        cost = program.weight[cell] * np.abs(z) ** program.norm + program.linear[cell] * z
+        cell, z, cost = self._points()
+        cost = cost + program.linear[cell] * z
         return SolverProgram(
             quadratic=np.zeros(program.n),
             linear=np.where(program.weight > 0, 0.0, program.linear).astype(float),
@@ -171,8 +168,32 @@ class Pieces:
             integer=np.full(program.n, integers),
             reach=program.reach,
             start=start,
-            bends=Bends(cell, z, cost.astype(float)),
+            bends=Bends(cell, z.astype(float), cost.astype(float)),
+            switch=program.switch,
         )
+
+    def _points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """List the ends of all pieces of cells with a weight: cell, z, and what z costs there, all integers.
+
+        Pieces of a cell follow one another from its base up, and then from its base down. Endless ones end after 1.
+        """
+        w, base = self.program.weight, self.base.astype(np.int64)
+        own, weighed = np.flatnonzero(w[self.cell] > 0), np.flatnonzero(w)
+        cell, sign = self.cell[own], self.sign[own].astype(np.int64)
+        length = np.where(np.isfinite(self.upper[own]), self.upper[own], 1.0).astype(np.int64)
+        starts = np.flatnonzero((np.diff(cell, prepend=-1) != 0) | (np.diff(sign, prepend=0) != 0))
+        run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(own))))
+
+        def summed(terms: np.ndarray) -> np.ndarray:  # within runs; 64 bits wrap around, and differences are exact
+            sums = np.cumsum(terms)
+            return sums - (sums - terms)[starts][run]
+
+        at = np.concatenate([base[weighed], base[cell] + summed(sign * length)])
+        of_base = w * np.abs(base) ** self.program.norm
+        cost = np.concatenate([of_base[weighed], of_base[cell] + summed(self.cost[own].astype(np.int64) * length)])
+        cell = np.concatenate([weighed, cell])
+        order = np.lexsort((at, cell))
+        return cell[order], at[order], cost[order]
 
     @property
     def constant(self) -> float:
@@ -187,6 +208,12 @@ class Pieces:
         low = np.where(out, np.floor(z) - radius, self.low)
         high = np.where(out, np.ceil(z) + radius, self.high)
         return _pieces(self.program, low, high, self.far | out)
+
+    @property
+    def _switch(self) -> np.ndarray | None:
+        """The pieces that switch rows on; what chooses has no weight, so it is one piece."""
+        switch = self.program.switch
+        return None if switch is None else np.where(switch < 0, -1, np.searchsorted(self.cell, switch))
 
     def _of_cells(self, side: np.ndarray) -> np.ndarray:
         """Say how long the pieces are if z goes as far as `side`."""

@@ -298,10 +298,10 @@ def test_cpsat_reaches_optima_of_free_signs_with_entities_and_of_ordered_counts(
 
 def test_highs_through_cvxpy_without_a_point_has_no_answer(monkeypatch):
     """Stopped before it has a point, HiGHS hands on zeros, which are none of its answers."""
-    from pgsr.models import cvxpy_
-    from pgsr.models.native.cvxpy_ import has_point
+    from pgsr.models import cvxpy_program
+    from pgsr.models.cvxpy_program import has_point
 
-    monkeypatch.setattr(cvxpy_, "has_point", lambda solver, found: False)
+    monkeypatch.setattr(cvxpy_program, "has_point", lambda solver, found: False)
     problem = random_problem(np.random.default_rng(3))
     result = Cvxpy("HIGHS").solve(problem, 20)
     assert result.status in (Status.FAILED, Status.TIMED_OUT)
@@ -320,8 +320,7 @@ def test_highs_through_cvxpy_without_a_point_has_no_answer(monkeypatch):
 )
 def test_a_limit_before_any_point_is_a_time_out_through_cvxpy(solver, options, monkeypatch):
     """CVXPY calls it infeasible of Gurobi and an error of SCIP, and hands on zeros of HiGHS."""
-    for module in ("cvxpy_", "native.cvxpy_"):
-        monkeypatch.setattr(f"pgsr.models.{module}.out_of_time", lambda spent, limit: True)
+    monkeypatch.setattr("pgsr.models.cvxpy_program.out_of_time", lambda spent, limit: True)
     rng = np.random.default_rng(0)
     tree = Hierarchy.from_parents(["US", *(f"r{i}" for i in range(12))], [-1] + [0] * 12)
     truth = tree.sum_up(rng.integers(0, 30, (12, 8)))

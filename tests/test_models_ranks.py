@@ -11,7 +11,6 @@ from program_files import by_our_reader
 
 from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Problem, Seeded, Split, Status, View
 from pgsr.certificates import certify, objective
-from pgsr.errors import ProblemError
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
 from pgsr.problems.conditions import cells
 
@@ -80,9 +79,17 @@ def test_files_have_the_problem_and_its_optimum(tmp_path: Path) -> None:
     assert "up(US,1,0)" in (tmp_path / "own.lp").read_text()
 
 
-def test_solvers_that_need_squares_and_native_models_say_so() -> None:
-    with pytest.raises(ProblemError, match="native models do not know costs of ranks"):
-        Cvxpy("CLARABEL").model(small_problem(0).relaxed())
+def test_native_models_have_the_optimum_and_name_the_pieces() -> None:
+    problem = small_problem(0)
+    for method in (Gurobi(), CpSat(), Scip()):
+        model = method.model(problem)
+        assert model.solve(problem).certificate.objective == Scipy().solve(problem).certificate.objective
+        assert "ranks" in model.constraints
+    model = Gurobi().model(problem)
+    assert "up[US,1,0]" in [v.VarName for v in model.native.getVars()]
+
+
+def test_solvers_that_need_squares_say_so() -> None:
     for name in ("daqp", "quadprog"):
         assert "ranks have costs that are straight lines" in str(QpSolvers(name).supports(small_problem(0).relaxed()))
 

@@ -15,7 +15,7 @@ from pgsr.certificates import EXCHANGE_TEST, MULTIPLIERS, Multipliers, lagrangia
 from pgsr.certificates.largest_deviation import least_with_largest
 from pgsr.datasets import census_like
 from pgsr.engines.losses import farthest, loss, marginal_costs
-from pgsr.errors import PgsrError, ProblemError
+from pgsr.errors import PgsrError
 from pgsr.methods.gate import Besides, GatedMethod
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
 from pgsr.models.formulate import formulate
@@ -220,10 +220,39 @@ def test_methods_that_know_none_of_it_say_so():
                 if method.supports(problem) is None and what not in method.takes_besides:
                     assert what.value in method.supports(stated)
                     refused += 1
-            if what is not Besides.CELL_WEIGHTS:
-                with pytest.raises(ProblemError, match="native models do not know"):
-                    Cvxpy("CLARABEL").model(stated)
     assert refused >= 10
+
+
+@pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Gurobi(), MathOpt("GSCIP"), CpSat(), Scip()], ids=repr)
+def test_native_models_state_all_of_it(method):
+    """With the unknowns behind the cells, by name, and an update to other noisy values."""
+    other = Problem.of(NOISY[::-1], TREE, groups=9, label="M_H")
+    for unknown, state in (
+        ("largest", lambda problem: replace(problem, norm=math.inf)),
+        ("near[US,1]", lambda problem: replace(problem, norm=Huber(3))),
+        ("", lambda problem: replace(problem, weights=np.arange(1, NOISY.size + 1).reshape(NOISY.shape))),
+        ("d[total(US/GA)]", lambda problem: problem.also_measured(total(level=1), [4, 5])),
+    ):
+        stated = state(COUNTS)
+        model = method.model(stated)
+        result, direct = model.solve(stated), method.solve(stated)
+        assert result.status is direct.status
+        assert result.certificate.objective == direct.certificate.objective
+        assert unknown.partition("[")[0] in "".join(names_in(model))
+        if isinstance(method, Gurobi):
+            assert unknown in ["", *names_in(model)]
+        if not isinstance(method, CpSat | Scip):
+            model.update(state(other))
+            assert model.solve(state(other)).certificate.objective == method.solve(state(other)).certificate.objective
+
+
+def names_in(model):
+    native = model.native
+    if hasattr(native, "getVars"):
+        return [getattr(v, "VarName", None) or v.name for v in native.getVars()]
+    if hasattr(native, "proto"):
+        return [v.name for v in native.proto.variables]
+    return [v.name() if callable(v.name) else v.name for v in native.variables()]
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,34 @@ def test_pieces_never_cost_more_and_the_same_within_the_window(name):
             assert value == pytest.approx(cost_of(program, z))
 
 
+@pytest.mark.parametrize("name", ["M_H", "M_c", "M_c L1", "naive", "H_c L2", "H_c L1"])
+def test_bends_cost_what_pieces_cost(name):
+    """However far a cell is from its window, where windows have moved too; convex, so that Gurobi takes them."""
+    rng = np.random.default_rng(5)
+    for _ in range(scale(30, 300)):
+        program = formulate(random_problem(name, rng))
+        around = None if rng.random() < 0.3 else rng.integers(-30, 30, program.n) + rng.random(program.n)
+        pieces = magnitudes(program) if program.norm == 1 else window(program, around)
+        if program.norm == 2 and rng.random() < 0.5:
+            pieces = pieces.moved(rng.integers(-2_000, 2_000, program.n).clip(program.lower, program.upper))
+        columns, bent = pieces.columns(True, None), pieces.bends(True, None)
+        z = rng.integers(-60, 60, program.n) * (100 if rng.random() < 0.3 else 1)
+        z = np.clip(z, program.lower, program.upper)
+        cost = bent.linear @ z + sum(bend_at(bent.bends, j, z[j]) for j in np.unique(bent.bends.unknown))
+        assert cost == pytest.approx(columns.linear @ pieces.taken(z) + columns.constant)
+
+
+def bend_at(bends, unknown, z):
+    at, cost = (side[bends.unknown == unknown] for side in (bends.at, bends.cost))
+    if len(at) == 1:
+        return cost[0]
+    slopes = np.diff(cost) / np.diff(at)
+    assert (np.diff(at) > 0).all()
+    assert (np.diff(slopes) >= 0).all()
+    beyond = min(z - at[0], 0) * slopes[0] + max(z - at[-1], 0) * slopes[-1]
+    return np.interp(z, at, cost) + beyond
+
+
 def test_a_window_has_about_six_pieces_per_cell_whatever_the_noise():
     tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
     for large in (1, 10**4, 10**8):

@@ -1,15 +1,13 @@
-"""The problems in the solvers' own interfaces, one family per file, named as in the papers.
+"""The problems in the solvers' own interfaces, for whoever reads, changes and solves them there.
 
     model = Gurobi().model(problem)     # model.native is a gurobipy.Model
     model.native.optimize()
     model.judge()                       # status, residuals and certificate by pgsr
 
-`levels` cuts a problem into levels; `one_by_one` writes its rows with the operators of unknowns, for interfaces that
-have one object per unknown; `model` brings solutions back. For scale there is `pgsr.models.formulate`, which states the
-same program in sparse matrices at once.
+`stated` writes a problem as a program with names, which a solver model makes in its interface as it makes any other
+(`pgsr.models.built`); `model` brings solutions back.
 """
 
-from pgsr.models.native.levels import Levels
 from pgsr.models.native.model import NativeModel
 
-__all__ = ["Levels", "NativeModel"]
+__all__ = ["NativeModel"]

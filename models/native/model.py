@@ -1,11 +1,11 @@
-"""The part that all native models share: bringing a solution back, and judging it."""
+"""The one native model: a problem in a solver's own interface, by level and by name, and what comes back judged."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
+from scipy import sparse
 
 from pgsr.certificates import certify
 from pgsr.checks import checked_limit, require_kind
@@ -16,21 +16,16 @@ from pgsr.data.rounding import nearest
 from pgsr.errors import MethodError
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Result, Seconds, Status
+from pgsr.models.built import Built, NotSolved
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
+from pgsr.models.labels import Labels
 from pgsr.models.native import shown
-from pgsr.models.native.levels import Levels
+from pgsr.models.program import SolverProgram
 from pgsr.noise.measurement import Measurement
 from pgsr.problems.conditions import Conditions
 from pgsr.problems.problem import Problem
-from pgsr.problems.programs import Program, program_of
-
-EQUALITIES = ("consistency", "total", "stated equal")
-"""The kinds of equalities, in the order in which programs have them."""
-
-INEQUALITIES = ("order", "stated above", "stated below")
-"""The same of inequalities."""
-
+from pgsr.problems.programs.rows import with_sums
 
 TOO_LARGE = 2.0**53
 """From here on floats do not tell neighbouring integers apart."""
@@ -41,7 +36,19 @@ CHANGED = (
 )
 
 
-class NativeModel(ABC):
+class Maker(Protocol):
+    """The side of a solver model that native models need."""
+
+    def handed_natively(self, stated: Problem) -> SolverProgram:
+        """Write what a model states as the program that `build` gets."""
+        ...
+
+    def build(self, program: SolverProgram) -> Built:
+        """Make the program in the solver's own interface."""
+        ...
+
+
+class NativeModel:
     """A problem as an object of a solver's own interface, which a modeller reads, changes and solves.
 
     It is a method, too, for its own problem: `compare(problem, [TreeProjection(), model])` works. What a modeller
@@ -53,34 +60,37 @@ class NativeModel(ABC):
         problem: what was asked.
         stated: what the model says: `problem`, or its relaxation where the solver takes no integers.
         solver: the label of the method that made it.
-        native: the solver's own object.
-        variables: z by level, root first, in the solver's own type: deviations z = x - origin.
         origin: the noisy values by level (in regions without weight the sums of those below), integers. Unknowns that
             are deviations have the size of the noise, and the objective has no constant: beside counts of 10^8, and a
             constant of 10^17, a solver in floating point has no digits left for a distance.
-        constraints: the rows in the solver's own type, by name and level, such as "consistency[0]".
     """
 
     problem: Problem
     stated: Problem
     solver: str
-    native: Any
-    variables: list[Any]
     origin: list[np.ndarray]
-    constraints: dict[str, Any]
-    rows: dict[str, list[Any]]
-    """The rows by kind, for their duals; every entry stands for rows in the order of programs."""
     made: str
     """The fingerprint of the model as it was made."""
 
-    def __init__(self, problem: Problem, stated: Problem, solver: str) -> None:
-        self.problem, self.stated, self.solver = problem, stated, solver
-        self.variables, self.constraints = [], {}
-        self.rows = {kind: [] for kind in (*EQUALITIES, *INEQUALITIES)}
-        levels = Levels(stated)
-        self.origin = levels.y
-        self.build(levels)
+    def __init__(self, problem: Problem, stated: Problem, maker: Maker) -> None:
+        self.problem, self.stated, self.solver, self._maker = problem, stated, repr(maker), maker
+        self._built = maker.build(maker.handed_natively(stated))
+        self.origin = _origin(stated)
         self.made = self.fingerprint()
+
+    @property
+    def native(self) -> Any:
+        """The solver's own object; another one may be put in its place."""
+        return self._built.native
+
+    @native.setter
+    def native(self, other: Any) -> None:
+        self._built.native = other
+
+    @property
+    def variables(self) -> list[Any]:
+        """Deviations z = x - origin by level, root first, in the solver's own type; shape (regions, K + 1) each."""
+        return [self._built.block(block) for block in self._labels.unknown_blocks[: len(self.origin)]]
 
     @property
     def x(self) -> list[Any]:
@@ -90,49 +100,30 @@ class NativeModel(ABC):
         """
         return [y + z for y, z in zip(self.origin, self.variables, strict=True)]
 
-    @abstractmethod
-    def build(self, levels: Levels) -> None:
-        """State the model; it fills `native`, `variables`, `constraints` and `rows`."""
+    @property
+    def constraints(self) -> dict[str, Any]:
+        """The rows in the solver's own type, by name and level, such as "consistency[0]", to be read."""
+        return ReadRows(self._built.rows_by_name())
 
-    @abstractmethod
     def fingerprint(self) -> str:
         """Give a text that tells `native` from a model with another objective, condition, bound or kind of unknown.
 
         To solve the model does not change it, nor do hints and starts that a modeller gives to the solver.
         """
+        return self._built.fingerprint()
 
     @property
     def changed(self) -> bool:
         """Whether `native` states something else than when it was made."""
         return self.fingerprint() != self.made
 
-    @abstractmethod
     def optimize(self, time_limit: float | None) -> Any:
         """Solve the model with the solver that it was made for; return its result, for `read`."""
+        return self._built.optimize(time_limit)
 
-    @abstractmethod
     def read(self, solved: Any) -> Answer:
         """Read the answer of the solver: deviations z of all cells, duals and bound, with its own word on it."""
-
-    def state(self, kind: str, name: str, row: Any) -> None:
-        """Note a constraint under its name, and its duals under its kind."""
-        self.constraints[name] = row
-        self.rows[kind].append(row)
-
-    def duals(self, dual: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Join the duals of all rows, which `dual` reads from one entry of `rows`; a changed model has none of them."""
-        if self.changed:
-            return None, None
-        parts = []
-        for kinds in (EQUALITIES, INEQUALITIES):
-            found = [np.ravel(np.asarray(dual(row), float)) for kind in kinds for row in self.rows[kind]]
-            parts.append(np.concatenate([np.zeros(0), *found]))
-        return parts[0], parts[1]
-
-    def prices(self, slope: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Join the duals of solvers that give slopes of the objective in right-hand sides: negative for rows <=."""
-        below = {id(row) for row in self.rows["stated below"]}
-        return self.duals(lambda row: np.asarray(slope(row), float) * (1.0 if id(row) in below else -1.0))
+        return self._read(solved, self.changed)
 
     def update(self, noisy: Measurement | Problem) -> None:
         """State the same problem of other noisy values, such as another draw of the noise, in the same model.
@@ -161,25 +152,15 @@ class NativeModel(ABC):
         if self.changed:
             raise MethodError(f"{CHANGED}; make a model of the other values and change that")
         stated = problem if self.stated.integer else problem.relaxed()
-        program = program_of(stated)
-        self.restate(stated, program)
-        self.problem, self.stated, self.origin = problem, stated, list(problem.sizes.tables(program.origin))
+        program = self._maker.handed_natively(stated)
+        if not _same_coefficients(program, self._built.program):
+            raise MethodError(f"{self!r} has rows that depend on noisy values, those of choices; make a model of these")
+        try:
+            self._built.restate(program)
+        except MethodError as error:
+            raise MethodError(f"{self.solver}: {error}") from None
+        self.problem, self.stated, self.origin = problem, stated, _origin(stated)
         self.made = self.fingerprint()
-
-    def restate(self, stated: Problem, program: Program) -> None:
-        """Give `native` the right-hand sides and bounds of other values."""
-        del stated, program
-        raise MethodError(f"{self.solver} states other values anew; make a model of them, .model(problem)")
-
-    def right_sides(self, program: Program) -> Iterator[tuple[str, Any, np.ndarray]]:
-        """Yield the kind, the rows and the right-hand sides of every entry of `rows`, those of lower sides negated."""
-        for kinds, right in ((EQUALITIES, program.right), (INEQUALITIES, program.order_right)):
-            start = 0
-            for kind in kinds:
-                for row in self.rows[kind]:
-                    n = int(np.size(row))
-                    yield kind, row, right[start : start + n]
-                    start += n
 
     def judge(self, solution: Any = None, time_limit: float | None = None) -> Result:
         """Judge a solution by pgsr's own residuals and certificate.
@@ -190,7 +171,8 @@ class NativeModel(ABC):
 
         Args:
             solution: None for what `native` holds after it was solved; what the solver returned, for interfaces that
-                keep nothing (MathOpt's result, CP-SAT's solver); or any values x, shape (regions, K + 1) or by level.
+                keep nothing (MathOpt's result, CP-SAT's solver); a solved `cvxpy.Problem` that was made from `native`;
+                or any values x, shape (regions, K + 1) or by level.
             time_limit: for the reason, where it was reached.
 
         Raises:
@@ -198,14 +180,16 @@ class NativeModel(ABC):
         """
         if isinstance(solution, np.ndarray | Sequence | Mapping):
             return self._judged_values(solution)
-        changed = self.changed
-        answer = self.read(solution)
+        other = self._built.takes_solved(solution)
+        changed = (self._built.fingerprint(solution) if other else self.fingerprint()) != self.made
+        answer = self._read(solution, changed)
         if self.problem.contradiction is not None:
             return Result(Status.INFEASIBLE, self.problem.contradiction)
         if changed and answer.claim is Claim.INFEASIBLE:
             return Result(Status.FAILED, f"{self.solver} says that no point satisfies the conditions, but {CHANGED}")
         if changed and answer.values is not None and np.isfinite(answer.values).all():
-            z = _without_tolerance(answer.values) if self.problem.integer else answer.values
+            z = answer.values[: self.problem.n_unknowns]
+            z = _without_tolerance(z) if self.problem.integer else z
             result = self._judged_values(np.concatenate([y.ravel() for y in self.origin]) + z)
             return result if result.status is Status.OPTIMAL else replace(result, reason=f"{result.reason}; {CHANGED}")
         try:
@@ -243,12 +227,43 @@ class NativeModel(ABC):
         return replace(result, seconds=Seconds(solve=spent, round=deadline.spent - spent))
 
     def infeasible_subset(self) -> list[str]:
-        """Name conditions that contradict each other and do not without any one of them (an IIS).
+        """Name conditions that contradict each other and do not without any one of them (an IIS), rows and bounds.
 
         Raises:
             MethodError: this interface finds none, or the model has a solution.
         """
-        raise MethodError(f"{self.solver} names no contradicting conditions; Gurobi() does")
+        found = self._built.contradicting()
+        if found is None:
+            raise MethodError(f"{self.solver} names no contradicting conditions; Gurobi() does")
+        origin = np.concatenate([y.ravel() for y in self.origin])
+        bounds = []
+        for place, name, relation, bound in found.bounds:
+            is_cell = place < len(origin)
+            bounds.append(f"{f'x{name[1:]}' if is_cell else name} {relation} "
+                          f"{(origin[place] if is_cell else 0) + bound + 0.0:g}")  # fmt: skip
+        return found.rows + bounds
+
+    @property
+    def _labels(self) -> Labels:
+        labels = self._built.program.labels
+        assert labels is not None, "native models are made with names"
+        return labels
+
+    def _read(self, solved: Any, changed: bool) -> Answer:
+        """Read an answer, with the problem's own unknowns and rows alone; a changed model has no duals of these."""
+        try:
+            answer = self._built.read(solved)
+        except NotSolved:
+            reason = "the model was not solved yet; solve it first, or give judge(solution)"
+            raise MethodError(f"{self.solver}: {reason}") from None
+        program, links = self._built.program, self._labels.n_links
+        values, duals = answer.values, answer.duals
+        return replace(
+            answer,
+            values=None if values is None else np.asarray(values, float)[: program.n - 2 * links],
+            duals=None if duals is None or changed else duals[: len(program.right) - links],
+            order_duals=None if changed else answer.order_duals,
+        )
 
     def _judged_values(self, values: Any) -> Result:
         """Judge values that came from anywhere: nothing but a certificate speaks for them."""
@@ -371,16 +386,41 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, Hierarchy) and isinstance(b, Hierarchy):
         return a.paths == b.paths
     if isinstance(a, Conditions) and isinstance(b, Conditions):
-        sides = all(np.array_equal(getattr(a, s), getattr(b, s)) for s in ("lower", "upper", "row_lower", "row_upper"))
-        same = sides and a.rows.shape == b.rows.shape and abs(a.rows - b.rows).nnz == 0
-        return same and a.choices is b.choices  # native models know neither choices nor measured sums
+        sides = ("lower", "upper", "row_lower", "row_upper", "rows", "choices")
+        return all(_same(getattr(a, side), getattr(b, side)) for side in sides)
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(_same, a, b))
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
+    if sparse.issparse(a) and sparse.issparse(b):
+        return a.shape == b.shape and abs(a - b).nnz == 0  # pyright: ignore
+    if is_dataclass(a) and type(a) is type(b):
+        return all(_same(getattr(a, field.name), getattr(b, field.name)) for field in fields(a))
     return bool(a == b)
 
 
-def not_solved(solver: str) -> MethodError:
-    """Make the error of a judge that was called too early."""
-    return MethodError(f"{solver}: the model was not solved yet; solve it first, or give judge(solution)")
+def _same_coefficients(one: SolverProgram, other: SolverProgram) -> bool:
+    """Say whether two programs differ in right-hand sides and bounds alone."""
+    if one.indicators is not None or other.indicators is not None or (one.n, one.m) != (other.n, other.m):
+        return False
+    same = ("quadratic", "linear", "integer")
+    return abs(one.rows.matrix - other.rows.matrix).nnz == 0 and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in same
+    )
+
+
+def _origin(stated: Problem) -> list[np.ndarray]:
+    """The values by level around which unknowns are deviations."""
+    return list(stated.sizes.tables(with_sums(stated).cells))
+
+
+class ReadRows(dict[str, Any]):
+    """Rows by name, to be read: a condition that somebody put here would be solved by nobody."""
+
+    def _refused(self, *_: Any, **__: Any) -> NoReturn:
+        raise MethodError(
+            "`constraints` is for reading; add a condition to `native` in its own interface, or state it by "
+            "Problem.where, which the judge knows, too"
+        )
+
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refused  # pyright: ignore

@@ -1,8 +1,8 @@
 """The programs of problems: rows, bounds and names as arrays, and the files that hold them, without any solver."""
 
 from pgsr.problems.programs.files import read_program
-from pgsr.problems.programs.named import NamedProgram, named, row_names
+from pgsr.problems.programs.named import NamedProgram, named, names_of, row_names
 from pgsr.problems.programs.program import Kind, Program
 from pgsr.problems.programs.rows import program_of
 
-__all__ = ["Kind", "NamedProgram", "Program", "named", "program_of", "read_program", "row_names"]
+__all__ = ["Kind", "NamedProgram", "Program", "named", "names_of", "program_of", "read_program", "row_names"]

@@ -9,6 +9,7 @@
 | conditions joined by either | b, 0 or 1, of every alternative         | sum of b >= 1;  b = 1 implies its rows |
 
 A row a x <= u of an alternative is a x + (m - u) b <= m, where m is the largest value of a x in the box of the cells.
+`Program.switch` says which rows these are, for solvers that take "b = 1 implies a x <= u" as it stands.
 So all objectives are sums of squares or of magnitudes of single unknowns, and linear costs. Where cells are integers
 all of these can be, too.
 """
@@ -94,7 +95,9 @@ def _with_choices(program: Program, implied: ImpliedRows) -> Program:
     have = choices.rows[implied.row] @ program.origin[: program.n_cells]
     right = np.concatenate([np.full(len(choices), -1), implied.most - implied.sign * have])
     none = np.zeros(k, np.int64)
-    return _joined(program, none, none, (0.0 * one, one), none, order=(rows, right))
+    switch = np.concatenate([np.full(len(program.order_right) + len(choices), -1), program.n + places])
+    program = _joined(program, none, none, (0.0 * one, one), none, order=(rows, right))
+    return replace(program, switch=switch)
 
 
 def _with_sums(program: Program, problem: Statement) -> Program:

@@ -126,7 +126,7 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
     program = program_of(problem)
     moved = np.zeros_like(program.origin) if shifted else program.origin
     cells = _cells(problem, regions, "z" if shifted else "x")
-    variables, added_equal, added_order = _added_names(problem, cells, "d" if shifted else "s")
+    variables, added_equal, added_order = _added_names(problem, cells, "d" if shifted else "s", _alternatives(program))
     stated = NamedProgram(
         problem.label,
         program.weight if program.norm == 2 else np.zeros(program.n, np.int64),
@@ -152,7 +152,9 @@ def row_names(problem: Statement, names: str = "auto") -> Names:
         ['consistency[US,0]', 'consistency[US,1]', 'total[US]']
     """
     regions = _region_names(problem, names)
-    cells, equal, order = _added_names(problem, _cells(problem, regions, "x"), "s")
+    choices = None if problem.conditions is None else problem.conditions.choices
+    implied = () if choices is None else choices.alternative[implied_rows(choices, problem.intervals).row]
+    cells, equal, order = _added_names(problem, _cells(problem, regions, "x"), "s", implied)
     rows = _rows(problem, regions, equal, order)
     if problem.norm != 1:
         return rows
@@ -160,8 +162,47 @@ def row_names(problem: Statement, names: str = "auto") -> Names:
     return rows + _renamed(cells, "distance", np.flatnonzero(np.concatenate([problem.cell_weights, sums])))
 
 
-def _added_names(problem: Statement, cells: Names, of_sums: str) -> tuple[Names, Names, Names]:
-    """The names of all unknowns, and of the equalities and inequalities that `added` puts behind those of cells."""
+def names_of(problem: Statement, program: Program) -> tuple[list[str], list[str], list[str]]:
+    """List the names of a program's own unknowns as deviations, equalities and inequalities, in its own order.
+
+    Stated rows with two sides are two inequalities, of which the lower one's name ends in (low).
+
+    Example:
+        >>> from pgsr import Hierarchy, Problem
+        >>> from pgsr.problems.conditions import total
+        >>> problem = Problem.of([[0, 3], [1, 2]], Hierarchy.from_parents(["US", "GA"], [-1, 0]), groups=5)
+        >>> problem = problem.where(total(("US", "GA")) >= 2)
+        >>> names_of(problem, program_of(problem))[1:]
+        (['consistency[US,0]', 'consistency[US,1]', 'total[US]'], ['total(US/GA) >= 2'])
+    """
+    regions = _region_names(problem, "auto")
+    cells, equal, order = _added_names(problem, _cells(problem, regions, "z"), "d", _alternatives(program))
+    rows, stated = _rows(problem, regions, equal, order).texts(), problem.conditions
+    if stated is None:
+        return cells.texts(), rows[: len(program.right)], rows[len(program.right) :]
+    is_equal, above, below = stated_sides(stated)
+    own, names = rows[: len(rows) - len(is_equal)], np.array(rows[len(rows) - len(is_equal) :], object)
+    n_equal = len(program.right) - int(is_equal.sum())
+    lows = np.where(above, names + " (low)", names)[below]
+    equalities = [*own[:n_equal], *names[is_equal].tolist()]
+    return cells.texts(), equalities, [*own[n_equal:], *names[above].tolist(), *lows.tolist()]
+
+
+def _alternatives(program: Program) -> np.ndarray:
+    """The alternative of every row that one switches on; the last unknowns are the alternatives."""
+    if program.switch is None:
+        return np.zeros(0, np.int64)
+    places = program.switch[program.switch >= 0]
+    return places - program.n
+
+
+def _added_names(
+    problem: Statement, cells: Names, of_sums: str, implied: Sequence[int] | np.ndarray
+) -> tuple[Names, Names, Names]:
+    """The names of all unknowns, and of the equalities and inequalities that `added` puts behind those of cells.
+
+    `implied` are the alternatives of implied rows, one each, counted from the first or from behind the last one.
+    """
     equal, order = Names.of([]), Names.of([])
     choices = None if problem.conditions is None else problem.conditions.choices
     if problem.sums is None and problem.ranks is None and problem.norm in (1, 2) and choices is None:
@@ -194,7 +235,7 @@ def _added_names(problem: Statement, cells: Names, of_sums: str) -> tuple[Names,
         cells += Names.of([f"choice({side})" for side in sides])
         order += Names.of([f"either({word})" for word in words])
         rows, seen = [], {}
-        for k in choices.alternative[implied_rows(choices, problem.intervals).row].tolist():
+        for k in np.asarray(implied, int).tolist():
             seen[k] = seen.get(k, 0) + 1
             rows.append(f"if({sides[k]},{seen[k]})")
         order += Names.of(rows)

@@ -46,6 +46,8 @@ class Program:
             finite ones.
         linear: costs, shape (n,), non-negative integers; 0 of cells.
         n_cells: the number of unknowns that are cells.
+        switch: of every inequality the unknown, 0 or 1, that switches it on: where it is 0 the row says nothing, by a
+            large coefficient. -1 of rows that always hold. None if all do.
     """
 
     norm: int
@@ -61,6 +63,7 @@ class Program:
     reach: tuple[np.ndarray, np.ndarray]
     linear: np.ndarray
     n_cells: int
+    switch: np.ndarray | None = None
 
     @property
     def n(self) -> int:

@@ -84,7 +84,10 @@ def program_of(problem: Statement, box: tuple[np.ndarray, np.ndarray] | None = N
     program = with_added(program, problem, box)
     matrix, right = _stacked(program.n, [(program.matrix, program.right), equal])
     order, order_right = _stacked(program.n, [(program.order, program.order_right), above, below])
-    return replace(program, matrix=matrix, right=right, order=order, order_right=order_right)
+    switch = program.switch
+    if switch is not None:
+        switch = np.append(switch, np.full(len(order_right) - len(switch), -1))
+    return replace(program, matrix=matrix, right=right, order=order, order_right=order_right, switch=switch)
 
 
 def with_sums(problem: AnyStatement) -> AnyStatement:
