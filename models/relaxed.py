@@ -3,8 +3,9 @@
 import numpy as np
 from scipy import sparse
 
+from pgsr.models.judge import Answer, Claim
 from pgsr.models.optional import load
-from pgsr.models.program import Program, quadratic, scaled
+from pgsr.models.program import Program, SolverProgram, quadratic, scaled
 
 NEAR = 1e-6
 """The tolerance: the windows need the optimum to a fraction of a step."""
@@ -16,23 +17,36 @@ def relaxed_optimum(program: Program, time_limit: float | None = None) -> np.nda
     None where Clarabel is not installed or finds no optimum within the limit. Windows then lie around the noisy values
     themselves, and move more often. No answer depends on where windows lie at first, its time does.
     """
-    clarabel = load("clarabel")
-    if clarabel is None or not program.n:
+    if load("clarabel") is None or not program.n:
         return None
+    handed, unit = scaled(quadratic(program))
+    answer = by_clarabel(handed, NEAR, time_limit)
+    if answer.values is None or answer.claim is not Claim.OPTIMAL or not np.isfinite(answer.values).all():
+        return None
+    return unit * answer.values
+
+
+def by_clarabel(program: SolverProgram, near: float, time_limit: float | None) -> Answer:
+    """Solve a continuous program by Clarabel's own interface, to a relative tolerance."""
+    clarabel = load("clarabel")
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = NEAR
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = near
     if time_limit is not None:
         settings.time_limit = time_limit
-    handed, unit = scaled(quadratic(program))
-    below, above = np.flatnonzero(np.isfinite(handed.lower)), np.flatnonzero(np.isfinite(handed.upper))
-    one = sparse.eye_array(handed.n, format="csr")
-    rows = sparse.vstack([handed.matrix, handed.order, -one[below], one[above]], format="csc", dtype=float)
-    right = np.concatenate([handed.right, handed.order_right, -handed.lower[below], handed.upper[above]])
-    cones = [clarabel.ZeroConeT(len(handed.right)), clarabel.NonnegativeConeT(len(right) - len(handed.right))]
-    squares = sparse.csc_matrix(sparse.diags_array(2.0 * handed.quadratic))
-    solver = clarabel.DefaultSolver(squares, handed.linear, sparse.csc_matrix(rows), right, cones, settings)
+    below, above = np.flatnonzero(np.isfinite(program.lower)), np.flatnonzero(np.isfinite(program.upper))
+    one = sparse.eye_array(program.n, format="csr")
+    rows = sparse.vstack([program.matrix, program.order, -one[below], one[above]], format="csc", dtype=float)
+    right = np.concatenate([program.right, program.order_right, -program.lower[below], program.upper[above]])
+    m, k = len(program.right), len(program.order_right)
+    cones = [clarabel.ZeroConeT(m), clarabel.NonnegativeConeT(len(right) - m)]
+    squares = sparse.csc_matrix(sparse.diags_array(2.0 * program.quadratic))
+    solver = clarabel.DefaultSolver(
+        squares, program.linear.astype(float), sparse.csc_matrix(rows), right.astype(float), cones, settings
+    )
     found = solver.solve()
-    z = unit * np.asarray(found.x, float)
-    solved = found.status in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved)
-    return z if solved and np.isfinite(z).all() else None
+    status = clarabel.SolverStatus
+    claims = {status.Solved: Claim.OPTIMAL, status.AlmostSolved: Claim.OPTIMAL, status.MaxTime: Claim.STOPPED,
+              status.PrimalInfeasible: Claim.INFEASIBLE}  # fmt: skip
+    claim, z, duals = claims.get(found.status, Claim.FAILED), np.asarray(found.x, float), np.asarray(found.z, float)
+    return Answer(claim, "" if claim is Claim.OPTIMAL else f"it says {found.status}", z, duals[:m], duals[m : m + k])

@@ -33,14 +33,14 @@ class Question:
         name: of the benchmark row.
         view: what is measured.
         state: the problem, from the measurement and, where entities are public, the truth; None for a post-process.
-        method: ours.
+        method: ours; None where pgsr leaves the problem to solvers.
         peers: general solvers on the same problem, of its relaxation where `relaxed`.
     """
 
     name: str
     view: View
     state: Callable[[Measurement, CountOfCounts], Problem] | None
-    method: Method | PostProcess
+    method: Method | PostProcess | None
     peers: tuple[Method, ...] = ()
 
 
@@ -170,7 +170,7 @@ def _solve(
     repeats: int,
     time_limit: float | None,
 ) -> tuple[int, float, str, bool]:
-    _answer(question, method, *_measured(question, epsilon, "counties", 20), None)
+    _answer(question, method, *_measured(question, epsilon, "divisions", 5), None)
     measurement, truth = _measured(question, epsilon, regions, max_size)
     unknowns = truth.hierarchy.n_regions * (max_size + 1)
     times, result = [], None

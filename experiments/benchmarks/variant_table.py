@@ -40,8 +40,8 @@ KEY = (
     "conditions (then its objective can be below the optimum). proof: what shows that an answer is optimal, always an "
     "argument of pgsr, computed from problem and answer: a Lagrangian bound, an exchange test, node potentials, a "
     "chain of slopes, a tree over alternatives; 'claimed' where a solver alone says so. error: EMD, or the same sum "
-    "where totals are off, mean per region of a level, in members. Compare objectives within one problem. Behind a release "
-    "stand the shares of epsilon by level, root first; stated problems have equal ones."
+    "where totals are off, mean per region of a level, in members. Compare objectives within one problem. Behind a "
+    "release stand the shares of epsilon by level, root first; stated problems have equal ones."
 )
 
 

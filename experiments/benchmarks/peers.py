@@ -1,0 +1,172 @@
+"""The benchmark of general solvers beside pgsr, each at its best formulation, from 10^4 to 3.2 million unknowns."""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pgsr import CountOfCounts, Measurement, Method, Problem, View
+from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, TreeProjection
+from pgsr.experiments.benchmarks import scale
+from pgsr.experiments.benchmarks.scale import Question
+from pgsr.methods.method import Result
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.optional import load, not_installed
+from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.relaxed import by_clarabel
+
+MAX_SIZES = (3, 30, 300, 1000)
+"""The largest sizes K of 3,195 regions: 12,780 to 3.2 million unknowns."""
+
+LIMIT = 120.0
+"""The seconds that a solver may take; from there on it is not asked about more unknowns."""
+
+FILE = "peers.json"
+
+
+@dataclass(frozen=True, repr=False)
+class Clarabel(SolverModel):
+    """Clarabel by its own interface, without the time that CVXPY takes to compile; a peer of this benchmark."""
+
+    @property
+    def takes(self) -> frozenset[Kind]:
+        return frozenset({Kind.LP, Kind.QP})
+
+    @property
+    def finds_vertices(self) -> bool:
+        return False
+
+    def unavailable(self) -> Result | None:
+        return not_installed("clarabel") if load("clarabel") is None else None
+
+    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
+        start = time.perf_counter()
+        return Run(by_clarabel(program, 1e-9, time_limit), 0.0, time.perf_counter() - start)
+
+
+def m_c_l1_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
+    return Problem.m_c(noisy, norm=1, totals="regions").relaxed()
+
+
+INTEGER: tuple[Method, ...] = (
+    Scipy(), Cvxpy("HIGHS"), MathOpt("GLOP"), Flow(), Gurobi(), MathOpt("GSCIP"), Scip(), CpSat(),
+)  # fmt: skip
+REAL: tuple[Method, ...] = (Clarabel(), Cvxpy("CLARABEL"), MathOpt("PDLP"), Gurobi())
+LINEAR: tuple[Method, ...] = (Scipy(), MathOpt("GLOP"), MathOpt("PDLP"), Gurobi())
+
+QUESTIONS = (
+    Question("M_H, integers", View.COUNTS, scale.m_h, TreeProjection(), INTEGER),
+    Question("M_H^r", View.COUNTS, scale.m_h_relaxed, TreeProjection(), REAL),
+    Question("M_H with every region's total, integers", View.COUNTS, scale.m_h_regions,
+             TreeProjection(), INTEGER[:5]),
+    Question("M_c, integers", View.CUMULATIVE, scale.m_c, CumulativeIntegers(), (Scipy(), MathOpt("GLOP"), Gurobi())),
+    Question("M_c^r", View.CUMULATIVE, scale.m_c_relaxed, CumulativeProjection(gap=1e-6), REAL[:3]),
+    Question("M_c L1^r, every region's total", View.CUMULATIVE, m_c_l1_relaxed, None, LINEAR),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PeerRow:
+    """A row of the record: one method on one size of one problem."""
+
+    problem: str
+    method: str
+    ours: bool
+    unknowns: int
+    seconds: float
+    peak_mb: float
+    text: str
+    solved: bool
+
+
+def main(folder: Path, say: Callable[[str], None], max_sizes: Sequence[int] = MAX_SIZES, limit: float = LIMIT) -> Path:
+    """Measure every method of every problem from small to large, and write the record to `folder`/peers.json."""
+    rows: list[PeerRow] = []
+    for question in QUESTIONS:
+        asked = [(method, False) for method in question.peers]
+        asked += [(question.method, True)] if question.method is not None else []
+        for method, ours in asked:
+            for max_size in max_sizes:
+                found = scale.timing(question, method, "1", "counties", max_size, 3 if ours else 1, limit)
+                unknowns = 3_195 * (max_size + 1)
+                rows.append(PeerRow(question.name, repr(method), ours, unknowns, found.seconds, found.peak_mb,
+                                    found.text, found.solved))  # fmt: skip
+                say(f"{question.name:42} {method!r:24} {unknowns:>9,}  {found.seconds:8.2f} s  {found.text[:60]}")
+                if not found.solved:
+                    break
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / FILE
+    path.write_text("[\n" + ",\n".join(" " + json.dumps(asdict(row)) for row in rows) + "\n]\n", encoding="utf-8")
+    return path
+
+
+def quoted(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Collect what pages quote of a record: the table, and of every problem the best peer at the largest size.
+
+    Example:
+        >>> common = {"problem": "M_H", "unknowns": 10, "peak_mb": 1.0, "text": "OPTIMAL", "solved": True}
+        >>> rows = [{**common, "method": "X()", "ours": False, "seconds": 3.0}]
+        >>> rows += [{**common, "method": "Y()", "ours": True, "seconds": 0.5}]
+        >>> found = quoted(rows)
+        >>> found["peers.M_H.best"], found["peers.M_H.ratio"], found["peers.M_H.time"]
+        ('X(), 3.0 s', '6', '0.50 s')
+    """
+    rows, found, lines = list(rows), {}, []
+    sizes = sorted({row["unknowns"] for row in rows})
+    if not rows:
+        return {}
+    for problem in dict.fromkeys(row["problem"] for row in rows):
+        here = [row for row in rows if row["problem"] == problem]
+        methods = dict.fromkeys(row["method"] for row in sorted(here, key=lambda row: not row["ours"]))
+        for method in methods:
+            cells = [_cell(next((r for r in here if (r["method"], r["unknowns"]) == (method, n)), None)) for n in sizes]
+            name = problem if method == next(iter(methods)) else ""
+            lines.append(f"| {name} | `{method}` | {' | '.join(cells)} |")
+        ratios = [_best(here, n) for n in sizes]
+        if any(row["ours"] for row in here):
+            cells = ["" if best is None else f"**{best[2]:,.0f}**" for best in ratios]
+            lines.append(f"| | *best of the others by ours* | {' | '.join(cells)} |")
+        last = next((best for best in reversed(ratios) if best is not None), None)
+        if last is not None:
+            found[f"peers.{problem}.best"] = f"{last[0]}, {_seconds(last[1])}"
+            found[f"peers.{problem}.ratio"] = f"{last[2]:,.0f}"
+            own = [row for row in here if row["ours"] and row["solved"]]
+            found[f"peers.{problem}.time"] = _seconds(own[-1]["seconds"])
+    head = f"| problem | method | {' | '.join(f'{n:,}' for n in sizes)} |"
+    found["peers"] = "\n".join([head, "|---|---|" + "--:|" * len(sizes), *lines])
+    return found
+
+
+def read(folder: Path) -> list[Mapping[str, Any]]:
+    """Read the record from a folder of published results; no rows where there is none."""
+    path = folder / FILE
+    return json.loads(path.read_text("utf-8")) if path.exists() else []
+
+
+def _best(rows: Sequence[Mapping[str, Any]], unknowns: int) -> tuple[str, float, float] | None:
+    """Find the fastest of the others at a size, with its seconds and how many times longer than ours these are."""
+    here = [row for row in rows if row["unknowns"] == unknowns and row["solved"]]
+    ours, others = ([row for row in here if row["ours"] is own] for own in (True, False))
+    proved = [row for row in others if row["text"].startswith("OPTIMAL")]
+    if not ours or not proved:
+        return None
+    best = min(proved, key=lambda row: row["seconds"])
+    return best["method"], best["seconds"], best["seconds"] / ours[0]["seconds"]
+
+
+def _cell(row: Mapping[str, Any] | None) -> str:
+    if row is None:
+        return ""
+    if not row["solved"]:
+        word = row["text"].partition(":")[0]
+        return "licence" if word == "TOO_LARGE" and "licence" in row["text"] else word.lower().replace("_", " ")
+    word = row["text"].partition(",")[0]
+    kind = "" if word == "OPTIMAL" else f" {word.lower()}"
+    return f"{_seconds(row['seconds'])}, {row['peak_mb'] / 1_000:.1f} GB{kind}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.0f} s" if value >= 10 else f"{value:.1f} s" if value >= 1 else f"{value:.2f} s"
