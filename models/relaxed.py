@@ -26,7 +26,7 @@ def relaxed_optimum(program: Program, time_limit: float | None = None) -> np.nda
         settings.time_limit = time_limit
     handed, unit = scaled(quadratic(program))
     below, above = np.flatnonzero(np.isfinite(handed.lower)), np.flatnonzero(np.isfinite(handed.upper))
-    one = sparse.eye_array(handed.n, format="csr")
+    one = sparse.csr_array(sparse.eye_array(handed.n))
     rows = sparse.vstack([handed.matrix, handed.order, -one[below], one[above]], format="csc", dtype=float)
     right = np.concatenate([handed.right, handed.order_right, -handed.lower[below], handed.upper[above]])
     cones = [clarabel.ZeroConeT(len(handed.right)), clarabel.NonnegativeConeT(len(right) - len(handed.right))]

@@ -17,7 +17,7 @@ from pgsr.problems.programs.rows import ordered_from, regions_with_total, stated
 
 
 def program_to_state(problem: Problem, finite: bool = False) -> Program:
-    """Formulate what a native model states, with bounds as near as the solver needs them.
+    """Formulate the problem of a native model, with bounds as near as the solver needs them.
 
     Args:
         problem: of counts or cumulative counts, as it is to be solved, relaxed or not.
