@@ -187,7 +187,7 @@ class SolverModel(GatedMethod):
 
     @property
     def integrality(self) -> float:
-        """How far from an integer the solver leaves what it takes for one."""
+        """The distance from an integer at which the solver takes a number for one."""
         return INTEGRALITY
 
     @property
@@ -196,7 +196,7 @@ class SolverModel(GatedMethod):
         return False
 
     def handed_natively(self, stated: Problem) -> SolverProgram:
-        """Write what a native model states as the program that `build` gets. It may raise `Stopped`."""
+        """Write the problem of a native model as the program that `build` gets. It may raise `Stopped`."""
         program = program_to_state(stated, self.needs_bounds)
         self._check_choices(stated, program)
         handed = stated_program(stated, program)

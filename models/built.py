@@ -43,12 +43,12 @@ class Built(ABC):
     rows: Any
 
     def compile(self, time_limit: float | None) -> None:
-        """Do what is left of handing the program over, for interfaces that have such a step."""
+        """Compile the program, in interfaces that have such a step."""
         del time_limit
 
     @abstractmethod
     def optimize(self, time_limit: float | None) -> Any:
-        """Solve `native`; return what `read` needs beside it.
+        """Solve `native`; return the answer for `read`, or None where `native` keeps it.
 
         Raises:
             Stopped: the licence, or a limit before any answer.
@@ -63,7 +63,7 @@ class Built(ABC):
         """
 
     def close(self) -> None:
-        """Give back what the interface holds, after which nothing can be read any more."""
+        """Give the memory of the interface back, after which nothing can be read any more."""
         self.native = None
 
     def block(self, block: Block) -> Any:

@@ -9,7 +9,7 @@ from pgsr.models.program import Indicators, Program, SolverProgram
 from pgsr.problems.problem import Problem
 
 INTEGRALITY = 1e-6
-"""How far from an integer HiGHS and SCIP leave what they take for one."""
+"""The distance from an integer at which HiGHS and SCIP take a number for one."""
 
 TAKING = "ChoiceTree(), which needs no solver, or Gurobi(), MathOpt('GSCIP'), CpSat() or Scip()"
 """The methods that take alternatives as they stand."""

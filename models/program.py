@@ -65,7 +65,7 @@ class Rows:
     def terms(self) -> list[tuple[list[int], list[float]]]:
         """List the columns and coefficients of every row, for interfaces that take them one by one."""
         columns, data = self.matrix.indices.tolist(), self.matrix.data.tolist()
-        at: list[int] = self.matrix.indptr.tolist()
+        at: list[int] = np.asarray(self.matrix.indptr).tolist()
         return [(columns[a:b], data[a:b]) for a, b in pairwise(at)]
 
 

@@ -35,7 +35,7 @@ def by_clarabel(program: SolverProgram, near: float, time_limit: float | None) -
     if time_limit is not None:
         settings.time_limit = time_limit
     below, above = np.flatnonzero(np.isfinite(program.lower)), np.flatnonzero(np.isfinite(program.upper))
-    one = sparse.eye_array(program.n, format="csr")
+    one = sparse.csr_array(sparse.eye_array(program.n))
     rows = sparse.vstack([program.matrix, program.order, -one[below], one[above]], format="csc", dtype=float)
     right = np.concatenate([program.right, program.order_right, -program.lower[below], program.upper[above]])
     m, k = len(program.right), len(program.order_right)

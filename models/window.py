@@ -74,7 +74,7 @@ class Pieces:
         return self.base + np.bincount(self.cell, self.sign * v, self.program.n)
 
     def taken(self, z: np.ndarray) -> np.ndarray:
-        """Cut z into pieces, shape (k,): what of every piece lies between its beginning and z."""
+        """Cut z into pieces, shape (k,): the part of every piece between its beginning and z."""
         return np.clip(self.sign * (z[self.cell] - self.offset), self.lower, self.upper)
 
     def outside(self, v: np.ndarray) -> bool:

@@ -52,7 +52,7 @@ def test_pyproject_declares_every_solver_function():
 def test_the_package_of_every_solver_of_cvxpy_is_the_one_that_its_refusal_names():
     for info in availability.cvxpy():
         told = CVXPY_SOLVERS[info.method.name].package  # may end in a condition on the version
-        assert re.split("[<!]", told.strip("'"))[0] == info.package, info.method
+        assert re.split("[<>!]", told.strip("'"))[0] == info.package, info.method
 
 
 def test_another_package_adds_a_solver(tmp_path, monkeypatch):

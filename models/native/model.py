@@ -40,7 +40,7 @@ class Maker(Protocol):
     """The side of a solver model that native models need."""
 
     def handed_natively(self, stated: Problem) -> SolverProgram:
-        """Write what a model states as the program that `build` gets."""
+        """Write the problem of a model as the program that `build` gets."""
         ...
 
     def build(self, program: SolverProgram) -> Built:

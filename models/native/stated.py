@@ -17,7 +17,7 @@ from pgsr.problems.programs.rows import ordered_from, regions_with_total, stated
 
 
 def program_to_state(problem: Problem, finite: bool = False) -> Program:
-    """Formulate what a native model states, with bounds as near as the solver needs them.
+    """Formulate the problem of a native model, with bounds as near as the solver needs them.
 
     Args:
         problem: of counts or cumulative counts, as it is to be solved, relaxed or not.
@@ -70,7 +70,7 @@ def stated_program(problem: Problem, program: Program) -> SolverProgram:
             _upward(problem, len(order)),
         ),
     )
-    return stated if program.norm == 2 else _with_magnitudes(stated, program)
+    return _with_magnitudes(stated, program) if program.norm == 1 and program.weight.any() else stated
 
 
 def _with_magnitudes(stated: SolverProgram, program: Program) -> SolverProgram:
@@ -106,7 +106,7 @@ def _with_magnitudes(stated: SolverProgram, program: Program) -> SolverProgram:
                 Block("up", slice(n, n + k), (k,), least="up"),
                 Block("down", slice(n + k, n + 2 * k), (k,), least="down"),
             ),
-            row_blocks=(*(b for b in labels.row_blocks if b.part.start < m), *([last] if k else []), *moved),
+            row_blocks=(*(b for b in labels.row_blocks if b.part.start < m), last, *moved),
             n_links=k,
         ),
     )
