@@ -1,6 +1,5 @@
 """The tools of privacy-preserving group size release: noise, exact post-processing and certificates."""
 
-import sys
 from typing import TYPE_CHECKING
 
 from pgsr.certificates import Certificate, certify
@@ -18,7 +17,6 @@ from pgsr.machine.version import installed_version
 from pgsr.methods import metrics
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Method, PostProcess, Result, Status
-from pgsr.moved import MovedModules
 from pgsr.noise import Geometric, Noise, SplitByRoot
 from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Measurement, Totals
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from pgsr.reconciling import reconcile
 
 __version__ = installed_version()
-sys.meta_path.insert(0, MovedModules())  # before a package that moved finds its modules by their old names
 
 __all__ = [
     "Approximate",

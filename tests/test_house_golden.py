@@ -1,4 +1,4 @@
-"""Golden files: what this version gives is what the version before gave, bit for bit, and checks what that published.
+"""Golden files: what this version gives is what the version before gave, bit for bit, and it checks older folders.
 
 A change that moves code or merges two ways into one must change no byte here. One that means to change an answer makes
 the files again, and says in its message why: `python tests/test_house_golden.py`.
@@ -73,8 +73,8 @@ def test_algorithms_take_the_same_problems_and_reach_the_same_objectives(problem
 
 
 @pytest.mark.parametrize("name", sorted(FOLDERS))
-def test_folders_of_the_version_before_pass_the_check(name: str) -> None:
-    """The folders were published with secure noise, and charged, before levels had one table each."""
+def test_published_folders_pass_the_check(name: str) -> None:
+    """The noisy values were drawn by secure noise, and charged, before levels had one table each."""
     report = check(HERE / name)
     assert report.passed, report
 

@@ -16,14 +16,12 @@ from made_tables import TABLES, config, write_config, write_tables
 from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, ProblemError, Seeded, View
-from pgsr.algorithms.posterior.uncertainty import RULE
 from pgsr.data.region_ids import region_id
 from pgsr.intervals import band, statistic_of
 from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.publishing import digests
-from pgsr.publishing.findings import Outcome
 from pgsr.release import (
     ConfigError,
     Kind,
@@ -102,8 +100,7 @@ def test_the_columns_are_the_intervals_of_the_noisy_values(made):
 def test_the_folder_says_what_they_are(made):
     fields = json.loads((made / artefact.MANIFEST).read_text())
     posterior = fields["mechanism"] == "posterior"
-    made_by = {"construction": "posterior", "rule": RULE} if posterior else {"construction": "band"}
-    assert fields["intervals"] == {"level": "9/10", **made_by}
+    assert fields["intervals"] == {"level": "9/10", "construction": "posterior" if posterior else "band"}
     held = "Every interval by itself aims" if posterior else "All intervals of this table together"
     package = json.loads((made / artefact.PACKAGE).read_text())
     described = {f["name"]: f["description"] for f in package["resources"][0]["schema"]["fields"]}
@@ -343,20 +340,6 @@ def test_another_level_everywhere_is_found_by_the_ends(copy):
     fields["intervals"]["level"] = "1/5"
     write_manifest(copy, fields)
     assert "intervals" in failed(copy)
-
-
-@pytest.mark.parametrize("rule", [None, 1, RULE + 1])
-def test_intervals_by_another_rule_are_left_open(tmp_path, rule):
-    """Earlier releases state no rule; what this version cannot compute again passes for nothing."""
-    write_tables(tmp_path)
-    folder = publish(config(tmp_path, "posterior", **LEVEL)).folder
-    fields = json.loads((folder / artefact.MANIFEST).read_text())
-    del fields["intervals"]["rule"]
-    fields["intervals"] |= {} if rule is None else {"rule": rule}
-    write_manifest(folder, fields)
-    found = {finding.name: finding for finding in check(folder).findings}["intervals"]
-    assert found.outcome is Outcome.OPEN
-    assert "made by another rule than this version's" in found.sentence
 
 
 # Rounding, and bands without counts

@@ -196,7 +196,6 @@ def test_a_private_table_of_groups_needs_a_guess(folder):
         ({"mean_size": 0}, "give a number above 0"),
         ({"size_law": [1, 1]}, "need one each"),
         ({"mechanisms": ["kua"]}, "the mechanism 'kua' is unknown"),
-        ({"mechanisms": ["m_c"]}, "m_c names the exact integer program"),
     ],
 )
 def test_arguments_that_are_none(folder, arguments, said):

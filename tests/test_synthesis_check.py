@@ -142,7 +142,7 @@ def test_no_other_file(made):
 
 
 CHANGED = {
-    "format": "pgsr synthesis 1",
+    "format": "pgsr synthesis 2",
     "privacy_claim": "(1/2, 1/1000000)-differential privacy",
     "adds_up": "nothing adds up",
     "charged": None,

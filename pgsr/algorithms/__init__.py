@@ -36,7 +36,6 @@ from pgsr.algorithms.two_stage import MidpointBottomUp, TwoStage
 from pgsr.data.views import View
 from pgsr.machine.parallel import DaskMap, Mapper, Threads
 from pgsr.methods.catalogue import Answer, Entry, Use
-from pgsr.moved import moved_name
 from pgsr.noise import SplitByRoot
 
 __all__ = [
@@ -129,15 +128,3 @@ METHODS: tuple[Entry, ...] = (
 )
 """The catalogue of our own methods, from which comparisons, pages, checks, warm-up and releases have their lists; the
 models of solvers continue it (`pgsr.models.catalogue`)."""
-
-
-def __getattr__(name: str) -> object:
-    new = moved_name(__name__, name)
-    if new is not None:
-        return new
-    if name == "EntityTotalsProjection":
-        raise ImportError(
-            "EntityTotalsProjection is gone; state numbers of entities as problem.where(entities(level=1) == numbers), "
-            "with pgsr.problems.conditions.entities, and take a solver model such as pgsr.models.Cvxpy('CLARABEL')"
-        )
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

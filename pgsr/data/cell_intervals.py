@@ -13,7 +13,6 @@ from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.figures.html import facts_table
 from pgsr.figures.region_figure import ESTIMATED, Curve, sizes_figure
-from pgsr.moved import old_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,6 +98,3 @@ class CellIntervals:
                 "median width by level, root first": " / ".join(f"{np.median(width):,.0f}" for width in widths),
             },
         )
-
-
-__getattr__ = old_names(__name__)

@@ -16,7 +16,6 @@ from pgsr.errors import CountError
 from pgsr.figures.html import facts_table
 from pgsr.figures.region_figure import COUNTED, Curve, sizes_figure
 from pgsr.machine import memory
-from pgsr.moved import old_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -417,6 +416,3 @@ def _not_adding_up(hierarchy: Hierarchy, region: int, size: int | str, have: int
 
 def _row(table: Any, region: int) -> np.ndarray:
     return table[region] if isinstance(table, np.ndarray) else table[[region]].toarray().ravel()
-
-
-__getattr__ = old_names(__name__)

@@ -98,7 +98,6 @@ from pgsr.intervals.statistics import (
     Tail,
 )
 from pgsr.intervals.value import Intervals
-from pgsr.moved import old_names
 
 __all__ = [
     "FORMS",
@@ -129,5 +128,3 @@ __all__ = [
     "replicate_cells",
     "statistic_of",
 ]
-
-__getattr__ = old_names(__name__)

@@ -14,7 +14,6 @@ from pgsr.intervals.statistics import Counts, CumulativeCounts
 from pgsr.intervals.value import exact_level
 from pgsr.machine import memory
 from pgsr.methods.mechanism import Mechanism
-from pgsr.moved import old_names
 from pgsr.privacy.budget import Number
 
 STATISTICS = {View.COUNTS: Counts(), View.CUMULATIVE: CumulativeCounts()}
@@ -114,6 +113,3 @@ def cells_of(
     found = [of_level.intervals(wanted, form) for of_level in replicates]
     estimate, lower, upper = (tuple(getattr(each, name) for each in found) for name in ("estimate", "lower", "upper"))
     return CellIntervals(found[0].hierarchy, view, float(wanted), estimate, lower, upper)
-
-
-__getattr__ = old_names(__name__)

@@ -15,7 +15,7 @@ from pgsr.ledger.errors import BrokenLedgerError, LedgerError
 from pgsr.privacy.accounting import Loss, Rho, epsilon_delta
 from pgsr.privacy.neighbours import Relation, Unit
 
-FORMAT = "pgsr ledger 2"
+FORMAT = "pgsr ledger 1"
 
 
 @dataclass(frozen=True)

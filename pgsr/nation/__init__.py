@@ -15,7 +15,6 @@ order.
 | `size_blocks`    | `StreamedTreeProjection`: M_H with one largest size, block by block of sizes           |
 """
 
-from pgsr.moved import gone_by_level
 from pgsr.nation.joint import StreamedLevelRelease, StreamedReleaseResult
 from pgsr.nation.layout import Tree, Truth
 from pgsr.nation.m_h import StreamedLevelResult, StreamedLevelTreeProjection
@@ -37,7 +36,3 @@ __all__ = [
     "Truth",
     "measure",
 ]
-
-
-def __getattr__(name: str) -> object:
-    raise gone_by_level(name) or AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,6 @@
 | `step`      | `NoiseStep`: what both share, measuring every region with the noise of its level       |
 """
 
-from pgsr.moved import old_names
 from pgsr.noise.budgeted import Noise
 from pgsr.noise.geometric import Geometric
 from pgsr.noise.split_by_root import SplitByRoot
@@ -18,5 +17,3 @@ from pgsr.noise.step import NoiseStep
 from pgsr.noise.thresholds import split_by
 
 __all__ = ["Geometric", "Noise", "NoiseStep", "SplitByRoot", "split_by"]
-
-__getattr__ = old_names(__name__)

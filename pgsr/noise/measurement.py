@@ -21,7 +21,6 @@ from pgsr.errors import ProblemError
 from pgsr.figures.html import facts_table
 from pgsr.figures.region_figure import NOISY, Curve, ranks_figure, sizes_figure
 from pgsr.machine.extras import extra
-from pgsr.moved import old_names
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.per_level import GaussianNoise, GeometricNoise, LevelNoise, spent_text
 from pgsr.privacy.neighbours import Relation, Unit
@@ -449,6 +448,3 @@ def _checked_tables(values: tuple[np.ndarray, ...], tree: Hierarchy) -> np.ndarr
     if Sizes(tree, tuple(table.shape[1] - 1 for table in tables)).equal:
         return np.concatenate(tables)
     return tuple(tables)
-
-
-__getattr__ = old_names(__name__)

@@ -77,7 +77,6 @@ file (`EXAMPLE` is one) in place of the configuration:
 """
 
 from pgsr.machine.extras import extra
-from pgsr.moved import old_names
 
 with extra("release"):
     from pgsr.ledger import LedgerError, LedgerFile
@@ -136,5 +135,3 @@ __all__ = [
     "read_release",
     "selftest",
 ]
-
-__getattr__ = old_names(__name__)

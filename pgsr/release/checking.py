@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 import pyarrow.parquet as pq
 
-from pgsr.algorithms.posterior.uncertainty import RULE
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import region_id
@@ -31,7 +30,7 @@ from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.folder.wide_tables import wide_files, wide_tables
 from pgsr.release.judging import answer_of, broken, certificate_of, post_processed
-from pgsr.release.kinds import Construction, Measured
+from pgsr.release.kinds import Measured
 from pgsr.release.near_replay import Differences
 from pgsr.release.preflight import require_publishable
 from pgsr.release.rehearsals import is_rehearsal
@@ -51,9 +50,8 @@ def check(
     values' form; the privacy claim; the scale of the noise, wherever something was measured twice; the four conditions
     of a release; the certificate, computed again; the post-processing, computed again from the noisy values, number by
     number (for posterior and two_stage up to a few roundings, see `pgsr.release.near_replay`; for m_h and m_c_dp with
-    sizes per level other counts pass that are proved to be as near); published intervals, computed again, too (open
-    where they were made by an earlier rule for a posterior's intervals); and the descriptions (README.txt,
-    datapackage.json, summary.html), written again.
+    sizes per level other counts pass that are proved to be as near); published intervals, computed again, too; and
+    the descriptions (README.txt, datapackage.json, summary.html), written again.
 
     What it cannot find without `digest` or `key`: a release made up as a whole from invented noisy values of the stated
     law, or one number of a noisy table changed together with everything that follows from it. What it cannot find at
@@ -152,11 +150,8 @@ class ReleaseCheck(FolderCheck):
         if not composed(noises, sensitivities).within(terms.total):
             raise ReleaseError(f"the levels together spend more than {terms.total}")
         for name, value in self.known["derived"].items():
-            have = fields[name]
-            if name == "intervals" and "rule" in value:
-                have = have | {"rule": value["rule"]}  # which follows from no terms; `intervals` looks at it
             if name != "privacy_claim":
-                _compare(name, have, value)
+                _compare(name, fields[name], value)
         return f"shares, budgets, sensitivities and laws of noise agree; {terms.total} in all, exactly"
 
     def measurement(self) -> str:
@@ -306,12 +301,6 @@ class ReleaseCheck(FolderCheck):
         published = self.need("ends")
         if not self._is_table_of(released):
             raise ReleaseError("the rows of the counts and their intervals are not those that a release writes")
-        fields = self.need("fields")
-        if terms.construction is Construction.POSTERIOR and fields["intervals"].get("rule") != RULE:
-            made = fields["versions"]["pgsr"]
-            raise OpenError(
-                f"made by another rule than this version's; the pgsr that published them, {made}, checks them"
-            )
         found = CountIntervals.of(terms, self.need("measurement"), self._replayed(), released)
         sizes = released.sizes
         cells = np.flatnonzero(~sizes.hierarchy.padded[sizes.region_of_cell])  # of copies the table has one

@@ -8,12 +8,6 @@ from pgsr.noise.measurement import Totals
 from pgsr.noise.view_rules import ViewRule
 from pgsr.publishing.errors import ConfigError
 
-M_C_RENAMED = (
-    "m_c names the exact integer program, which no release solves; its stand-in M_c^dp, which was called so, is "
-    'mechanism = "m_c_dp"'
-)
-"""The reason why the mechanism m_c is refused."""
-
 
 class Measured(StrEnum):
     """The view that a release measures: one of all regions, each region's by its number of groups, or split views.
@@ -70,8 +64,6 @@ class Kind(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> "Kind":
         """Raise `ConfigError`: no mechanism has this name."""
-        if value == "m_c":
-            raise ConfigError(M_C_RENAMED)
         raise ConfigError(f"the mechanism {value!r} is unknown; write one of {', '.join(cls)}")
 
     @property

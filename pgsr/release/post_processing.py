@@ -8,17 +8,6 @@ from pgsr.algorithms import IsotonicFit, Merge, Optimum
 from pgsr.methods.method import Method, PostProcess
 from pgsr.release.kinds import Kind
 
-RECORDED_BY_LEVEL = {
-    Kind.M_H: "LevelTreeProjection()",
-    Kind.M_C_DP: "LevelIsotonicTreeProjection(projection=LevelTreeProjection())",
-    Kind.KUO: "LevelMatching()",
-    Kind.TWO_STAGE: "LevelTwoStage(projection=CumulativeLevelProjection(tolerance=0.01))",
-    Kind.POSTERIOR: "LevelPosterior(rounds=3, prior=PooledPrior(shape=100.0, root_width=0.1, shape_width=0.05, "
-    "own_width=0.15, shrinkage=20.0), projection=CumulativeLevelProjection(tolerance=0.01))",
-}
-"""The method that a manifest records where levels have sizes of their own. The classes of these names are gone, and
-methods of all sizes do the same; the text stays, as it is a field of the format, which a check compares."""
-
 
 def post_of(kind: Kind, merge: Merge, norm: int, intervals: bool, by_level: bool = False) -> Method | PostProcess:
     """Choose the method or post-process of a mechanism.

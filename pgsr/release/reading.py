@@ -7,7 +7,6 @@ from typing import Any
 from pgsr.data.counts import CountOfCounts
 from pgsr.figures.html import facts_table
 from pgsr.methods.mechanism import Mechanism
-from pgsr.moved import old_names
 from pgsr.noise.measurement import Measurement
 from pgsr.publishing.errors import ReleaseError
 from pgsr.release.checking import ReleaseCheck
@@ -86,5 +85,3 @@ def _read(folder: str | Path) -> dict[str, Any]:
 _READING = ("files", "digests", "manifest", "regions", "budget", "measurement", "counts", "integrality", "sign",
             "consistency")  # fmt: skip
 """The steps of `check` that reading takes."""
-
-__getattr__ = old_names(__name__)

@@ -26,7 +26,7 @@ SUMS = "SHA256SUMS"
 DICTIONARY, REPORT = "dictionary.csv", "report.html"
 FILES = (DICTIONARY, HOUSEHOLDS, MODEL, PERSONS, REPORT, TRANSCRIPT, SUMS)
 
-FORMAT = "pgsr synthesis 2"
+FORMAT = "pgsr synthesis 1"
 ADDS_UP = "other releases of the same persons add to this one; the ledger of the data set holds them all"
 PACKAGES = ("pgsr", "numpy", "scipy", "pandas", "pyarrow")
 

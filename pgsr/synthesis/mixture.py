@@ -175,7 +175,7 @@ class Mixture:
         return f"Mixture({self.n_components:,} components, groups of {self.domain.min_size}..{self.domain.max_size})"
 
 
-FORMAT = "pgsr mixture 2"
+FORMAT = "pgsr mixture 1"
 
 
 def draw(table: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:

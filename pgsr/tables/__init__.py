@@ -1,7 +1,6 @@
 """The conversion of the papers' tables (entities, groups, regions) to counts, and back to long tables, by DuckDB."""
 
 from pgsr.machine.extras import extra
-from pgsr.moved import old_names
 
 with extra("release"):
     from pgsr.data.region_ids import path_of_id, region_id
@@ -33,5 +32,3 @@ __all__ = [
     "to_long",
     "write_long",
 ]
-
-__getattr__ = old_names(__name__)

@@ -22,7 +22,6 @@ from pgsr.data.views import View
 from pgsr.errors import ArgumentError, HierarchyError, TableError
 from pgsr.machine import memory
 from pgsr.machine.replacing import as_path, replacing
-from pgsr.moved import old_names
 from pgsr.tables.ids import IdKind, id_kind, id_sql
 from pgsr.tables.session import Limits, Session
 from pgsr.tables.source import source
@@ -282,6 +281,3 @@ def _order_of_rows(tree: Hierarchy) -> np.ndarray:
             f"{WHAT} has no rows of {' / '.join(tree.paths[missing])!r}; add them, a row of size 0 will do"
         )
     return tree.order
-
-
-__getattr__ = old_names(__name__)

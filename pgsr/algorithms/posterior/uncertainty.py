@@ -51,13 +51,6 @@ from pgsr.noise.measurement import Measurement, Totals
 GAIN = (0.7, 0.9)
 """The ratio R up to which intervals are those of the posterior, and the one from which on the noise alone is used."""
 
-RULE = 2
-"""The number of the rule by which intervals are made; another one where some release would have other ends.
-
-Releases state it, so that a check knows which intervals it can compute again. The first rule, which no number states,
-took counts of a window for unrelated, and knew no errors of whole tails.
-"""
-
 BLOCK_CELLS = 4_000_000
 """Cells whose errors are computed at a time."""
 

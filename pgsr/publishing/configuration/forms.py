@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -19,7 +19,6 @@ class Form:
     Attributes:
         wanted: how a message asks for it, after "write".
         schema: the same as JSON schema.
-        refused: sentences for values that deserve one of their own.
 
     Example:
         >>> COUNT.fault(0)
@@ -32,12 +31,9 @@ class Form:
 
     wanted: str
     schema: Schema
-    refused: Mapping[str, str] = field(default_factory=dict)
 
     def fault(self, value: object) -> str | None:
         """Say what is wrong with a value, in words that follow its name; None if it fits."""
-        if isinstance(value, str) and value in self.refused:
-            return f"is {shown(value)}: {self.refused[value]}"
         if fits(value, self.schema):
             return None
         if value == "":
@@ -83,10 +79,10 @@ def fits(value: object, schema: Schema) -> bool:
     return True
 
 
-def choice(values: Iterable[str], refused: Mapping[str, str] | None = None) -> Form:
+def choice(values: Iterable[str]) -> Form:
     """The form of a value that is one of these strings."""
     listed = [str(value) for value in values]
-    return Form(f"one of {', '.join(map(shown, listed))}", {"type": "string", "enum": listed}, refused or {})
+    return Form(f"one of {', '.join(map(shown, listed))}", {"type": "string", "enum": listed})
 
 
 def choices(values: Iterable[str]) -> Form:

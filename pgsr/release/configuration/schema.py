@@ -14,7 +14,7 @@ from pgsr.publishing.configuration import forms
 from pgsr.publishing.configuration.declared import Key, Table, json_schema
 from pgsr.publishing.configuration.forms import Form, choice
 from pgsr.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
-from pgsr.release.kinds import M_C_RENAMED, Kind, Measured
+from pgsr.release.kinds import Kind, Measured
 from pgsr.release.levels import RESERVED_NAMES
 from pgsr.release.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS
 
@@ -59,11 +59,6 @@ def _text(longest: int) -> Form:
         {"type": "string", "minLength": 1, "maxLength": longest, "pattern": r"^[^\u0000-\u001f\u007f]+$"},
     )
 
-
-_NO_TREE = (
-    "the counts that a tree of sizes estimates have noise in common, and a release needs independent noise; publish it "
-    'from Python, as docs/units.md shows, or write "counts"'
-)
 
 BY_ROOT = "root"
 """The threshold that stands for those that follow from the noisy root."""
@@ -285,12 +280,12 @@ CONFIGURATION = Table(
         ),
         Key(
             "mechanism",
-            choice(Kind, {"m_c": M_C_RENAMED}),
+            choice(Kind),
             "m_h (counts), m_c_dp, kuo, bottom_up, posterior or two_stage (cumulative counts).",
         ),
         Key(
             "view",
-            choice(Measured, dict.fromkeys(("tree", "size_tree"), _NO_TREE)),
+            choice(Measured),
             "What is measured of a region: counts (m_h), cumulative counts (the others), (kuo, bottom_up, posterior) "
             "by_groups, which is ranked sizes where a region has at most max_size / 3 groups, else cumulative counts, "
             "or (these and two_stage) split, which is cumulative counts of the sizes below a threshold and, rank by "
@@ -360,6 +355,5 @@ CONFIGURATION = Table(
     ),
     one_of=((("epsilon",), ("rho",)), (("entities",), ("tuples",))),
     not_both=("threshold", "stand_in"),
-    apart=("ledger_total",),
 )
 """The whole file. `tests/test_release_schema.py` shows that the reading code reads every key of it."""

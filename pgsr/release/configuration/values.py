@@ -32,11 +32,6 @@ def fields_of(values: Mapping[str, Any], folder: Path, here: Collection[str]) ->
     Raises:
         ConfigError: keys are missing, unknown or of the wrong kind, or contradict each other.
     """
-    if "ledger_total" in values:
-        raise ConfigError(
-            "the key 'ledger_total' is no longer one: the total stands in the ledger itself; make it with `pgsr "
-            "ledger init LEDGER --data-set NAME --total EPSILON`, and leave the key out"
-        )
     require(CONFIGURATION, values)
     told = complete(CONFIGURATION, values)
     output, ledger, sign = (

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from pgsr.algorithms import Merge
-from pgsr.algorithms.posterior.uncertainty import RULE
 from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
 from pgsr.errors import PgsrError
@@ -21,13 +20,12 @@ from pgsr.privacy.neighbours import Relation
 from pgsr.publishing.errors import ManifestError
 from pgsr.release.facts import Fact
 from pgsr.release.folder.distance import distance, exact_sum
-from pgsr.release.kinds import Construction, Kind, Measured
-from pgsr.release.post_processing import RECORDED_BY_LEVEL
+from pgsr.release.kinds import Kind, Measured
 from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
 from pgsr.release.thresholds import StandIn
 
-FORMAT = "pgsr release 3"
+FORMAT = "pgsr release 1"
 PRIVATE = "epsilon-differentially private (secure noise)"
 SEEDED = "none (seeded)"
 REHEARSAL_KEY = "rehearsal"
@@ -118,7 +116,7 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
         "max_quantity": terms.max_quantity,
         "invariants": invariants(terms),
         "mechanism": str(terms.kind),
-        "method": repr(terms.post(n_levels)) if terms.max_sizes is None else RECORDED_BY_LEVEL[terms.kind],
+        "method": repr(terms.post(n_levels)),
         "options": {name: {"merge": str(terms.merge), "norm": terms.norm}[name] for name in terms.kind.options},
         **intervals,
         **({} if terms.plain else {"noise": _noise_fields(terms)}),
@@ -136,9 +134,8 @@ def _threshold_fields(terms: Terms, regions: list[int], level: int) -> dict[str,
     return {"threshold": found, "ranks": "all" if terms.ranks is None else terms.ranks}
 
 
-def _intervals_fields(terms: Terms) -> dict[str, str | int]:
-    rule = {"rule": RULE} if terms.construction is Construction.POSTERIOR else {}
-    return {"level": str(terms.intervals), "construction": str(terms.construction), **rule}
+def _intervals_fields(terms: Terms) -> dict[str, str]:
+    return {"level": str(terms.intervals), "construction": str(terms.construction)}
 
 
 def _noise_fields(terms: Terms) -> dict[str, str]:
@@ -268,10 +265,7 @@ def read(text: str) -> dict[str, Any]:
     _require(found["totals"], ("public", "share", *of_totals), "totals")
     _require(found["certificate"], ("problem", "objective", "bound", "bound_by", "violations"), "the certificate")
     if "intervals" in more:
-        ruled = ("rule",) if "rule" in found["intervals"] else ()  # earlier releases state none
-        _require(found["intervals"], ("level", "construction", *ruled), "intervals")
-        if ruled:
-            _kind(found["intervals"], "rule", int)
+        _require(found["intervals"], ("level", "construction"), "intervals")
     if "noise" in more:
         _require(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
     if "stand_in" in more:
@@ -379,15 +373,10 @@ def _publication(fields: dict[str, Any]) -> Publication:
 
 
 def _require_format(found: object) -> None:
-    """Raise `ManifestError` for a release of an earlier or a later format, which has other files and fields."""
-    said = found.get("format") if isinstance(found, dict) else None
-    if isinstance(said, str) and said != FORMAT and re.fullmatch("pgsr release [0-9]{1,9}", said):
-        versions = found.get("versions") if isinstance(found, dict) else None
-        by = versions.get("pgsr") if isinstance(versions, dict) else None
-        with_it = f", {by}" if isinstance(by, str) and re.fullmatch(_VERSION, by) else ""
+    """Raise `ManifestError` for a manifest of another format, which has other files and fields."""
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ManifestError(
-            f"the release has the format {said!r}, and this version of pgsr reads {FORMAT!r}; use the version of pgsr "
-            f"that made it{with_it}"
+            f"the format of the manifest is not {FORMAT!r}; use the version of pgsr that made the release"
         )
 
 
