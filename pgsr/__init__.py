@@ -18,7 +18,6 @@ from pgsr.methods import metrics
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Method, PostProcess, Result, Status
 from pgsr.noise import Geometric, Noise, SplitByRoot
-from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.spending import Ledger
@@ -35,7 +34,6 @@ __version__ = installed_version()
 __all__ = [
     "Approximate",
     "Budget",
-    "ByGroups",
     "Certificate",
     "Comparison",
     "CountOfCounts",

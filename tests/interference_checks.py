@@ -99,7 +99,7 @@ FRAMES = {
     ),
     "M_c with private groups": Frame("m_c_dp", {"totals": '"noisy"', "tables": PRIVATE}, private=True, small=True),
     "M_c of CSV files": Frame("m_c_dp", {"tables": AS_CSV + WORDS}),
-    "matching by numbers of groups": Frame("kuo", {"view": '"by_groups"', "tables": FACTS + TABLES}, signed=True),
+    "matching with facts": Frame("kuo", {"tables": FACTS + TABLES}, signed=True),
     "matching of split views by a stand-in": Frame("kuo", {"view": '"split"', "tables": TABLES + STAND_IN}),
     "bottom-up of private groups": Frame("bottom_up", {"totals": '"noisy"', "tables": PRIVATE}, private=True),
     "bottom-up of split views with facts": Frame(

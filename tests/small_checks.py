@@ -15,7 +15,6 @@ from test_laws_double_geometric import Script as ScriptedBytes
 
 from pgsr import (
     Budget,
-    ByGroups,
     CountOfCounts,
     Geometric,
     Hierarchy,
@@ -115,9 +114,9 @@ def r6_losses() -> None:
         for shares in (None, ("1/4", "3/4")):
             check_losses(Geometric(view, "7/10", shares), PAIR, (2, 1), 3)
         check_losses(Geometric(view, "7/10"), THREE, (2,), 3)
-    for threshold in ("2/3", "1"):  # ranked are the second leaf alone, and all but the largest region
-        check_losses(Geometric(ByGroups(threshold), "7/10"), PAIR, (3, 2), 3)
-    check_losses(Geometric((View.COUNTS, ByGroups("2/3")), "1", max_quantity=2), PAIR, (3, 2), 3)
+    for leaf in (View.CUMULATIVE, View.RANKED):
+        check_losses(Geometric((View.CUMULATIVE, leaf, View.RANKED), "7/10"), PAIR, (3, 2), 3)
+    check_losses(Geometric((View.COUNTS, View.CUMULATIVE, View.RANKED), "1", max_quantity=2), PAIR, (3, 2), 3)
     for view in (View.COUNTS, View.CUMULATIVE):
         check_losses(Geometric(view, "1", totals="root"), PAIR, (2, 0), 2)
 
@@ -296,7 +295,7 @@ def r7_likelihood_with_noisy_totals() -> None:
         noise = Geometric(View.COUNTS, "1", totals="noisy", totals_share=share)
         for tree, groups, low, high in ((ALONE, 0, -1, 3), (ALONE, 1, -1, 3), (CHAIN, 0, 0, 1), (THREE, 0, 0, 1)):
             check_likelihood(Mechanism(noise, TreeProjection()), tree, (groups,), 1, low, high, [Fraction(1, 2)])
-    noise = Geometric(ByGroups(1), "1", totals="noisy", totals_share="1/3")
+    noise = Geometric(View.RANKED, "1", totals="noisy", totals_share="1/3")
     mechanism = Mechanism(noise, Matching())
     for groups in (0, 1):
         for published in (None, lambda m: (m.view, frozen(m.values))):  # noisy values are published with their view

@@ -14,7 +14,6 @@ from neighbours import PAIR, truth_of
 
 from pgsr import (
     Budget,
-    ByGroups,
     CountOfCounts,
     Estimate,
     Geometric,
@@ -152,18 +151,13 @@ class Draw:
 
 def geometric(a: Draw) -> Any:
     noise = Geometric(
-        a(*View, (View.CUMULATIVE, View.RANKED), ByGroups(1), (View.COUNTS, ByGroups("1/2")), Split(1), Split(0, 2)),
+        a(*View, (View.CUMULATIVE, View.RANKED), (View.COUNTS, Split(1)), Split(1), Split(0, 2)),
         a(1, "0.1"),
         a(None, ("1/2", "1/2"), (0, 1)),
         a("regions", "root", "noisy"),
         a("1/10"),
     )
     return noise.measure(a(TRUTH), a(Seeded("x"), Secure()), a(None, Ledger(1)))
-
-
-def by_groups(a: Draw) -> Any:
-    noisy = Geometric(ByGroups(a("1/2", 1, 0.5)), 1).measure(TRUTH, Seeded("x"))
-    return a.one_of(*POSTS).apply(noisy)
 
 
 def split(a: Draw) -> Any:
@@ -246,7 +240,6 @@ def finished(a: Draw) -> Any:
 
 CALLS = [
     geometric,
-    by_groups,
     split,
     budget,
     seeded,

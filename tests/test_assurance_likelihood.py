@@ -13,7 +13,7 @@ from law_checks import (
 from neighbours import ALONE, CHAIN, PAIR, THREE
 from privacy_checks import check_likelihood, frozen
 
-from pgsr import ByGroups, Geometric, Hierarchy, Mechanism, Problem, Split, View
+from pgsr import Geometric, Hierarchy, Mechanism, Problem, Split, View
 from pgsr.algorithms import (
     BottomUp,
     CostTables,
@@ -59,9 +59,6 @@ MECHANISMS = {
     "matching, H_g": Mechanism(noise(View.RANKED), Matching()),
     "matching, H_g, average": Mechanism(noise(View.RANKED), Matching(merge="average")),  # type: ignore[arg-type]
     "matching, H_c x H_g": Mechanism(noise((View.CUMULATIVE, View.RANKED)), Matching()),
-    "matching, by groups": Mechanism(noise(ByGroups(1)), Matching()),
-    "matching, H_c x by groups": Mechanism(noise((View.CUMULATIVE, ByGroups(1))), Matching()),
-    "bottom-up, by groups": Mechanism(noise(ByGroups(1), shares=(0, 1)), BottomUp()),
     "matching, split": Mechanism(noise(Split(1)), Matching()),
     "bottom-up, split": Mechanism(noise(Split(1, ranks=1), shares=(0, 1)), BottomUp()),
     "matching, smallest size 1": Mechanism(noise(View.CUMULATIVE), Matching(IsotonicFit(min_size=1))),
@@ -73,7 +70,6 @@ NOISY_TOTALS = {
     "M_c^dp": Mechanism(noise(View.CUMULATIVE, "noisy", totals_share="1/3"), IsotonicTreeProjection()),
     "matching, H_c": Mechanism(noise(View.CUMULATIVE, "noisy", totals_share="1/3"), Matching()),
     "matching, H_g": Mechanism(noise(View.RANKED, "noisy", totals_share="1/3"), Matching()),
-    "matching, by groups": Mechanism(noise(ByGroups(1), "noisy", totals_share="1/3"), Matching()),
     "matching, split": Mechanism(noise(Split(1), "noisy", totals_share="1/3"), Matching()),
 }
 BASES = (Fraction(1, 2), Fraction(2, 3))

@@ -9,7 +9,7 @@ from instances import random_tree, random_truth, scale
 from neighbours import random_pair
 from privacy_checks import check_replay
 
-from pgsr import ByGroups, Estimate, Geometric, Measurement, Mechanism, Problem, Split, View, algorithms, models
+from pgsr import Estimate, Geometric, Measurement, Mechanism, Problem, Split, View, algorithms, models
 from pgsr.algorithms import (
     BottomUp,
     ChosenByNoise,
@@ -95,11 +95,6 @@ OURS = [
     of(SIZES, BottomUp()),
     of(STEPS, NoConsistency()),
     of(SIZES, NoConsistency()),
-    of(ByGroups(1), NoConsistency()),
-    of(ByGroups(1), Matching()),
-    of(ByGroups(1), Matching(), totals="noisy"),
-    of(ByGroups(1), BottomUp()),
-    of(ByGroups(1), ChosenByNoise()),
     of(Split(1), Matching()),
     of(Split(1, ranks=2), Matching(), totals="noisy"),
     of(Split(2), BottomUp()),

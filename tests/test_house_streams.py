@@ -15,7 +15,7 @@ from made_tables import TABLES, release, write_config, write_tables
 from neighbours import ALONE, CHAIN, PAIR
 
 import pgsr
-from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrError, Secure, Seeded, Totals, View
+from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrError, Secure, Seeded, Totals, View
 from pgsr.algorithms import ChosenByNoise, ChosenByScore, ChosenByStatistic, Matching, NoConsistency
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.machine.partitions import ParquetFolder
@@ -99,19 +99,20 @@ def test_measurements(name: str, counted: Callable[[int, str], None]) -> None:
 
 @pytest.mark.assure("R5")
 @pytest.mark.parametrize("name", TREES)
-def test_measurements_by_groups(name: str, counted: Callable[[int, str], None]) -> None:
-    """A region asks for the stream of the view that its number of groups chose, and for no other."""
+def test_measurements_by_region(name: str, counted: Callable[[int, str], None]) -> None:
+    """A region asks for the stream of its own view, and for no other."""
     tree = TREES[name]
     truth = truth_on(tree)
     for few in (0, 5, 9, 100):
         source = Counting()
-        measured = Geometric(ByGroups(Fraction(few, 3) or "1/10"), "1").measure(truth, source).measured
+        views = tuple(View.RANKED if total <= few else View.CUMULATIVE for total in truth.totals.tolist())
+        measured = Geometric(views, "1").measure(truth, source).measured
         wanted = {
             StreamId("streams", "ranked" if truth.totals[r] <= few else "cumulative", int(tree.level_of[r]), path)
             for r, path in enumerate(tree.paths)
             if measured[r]
         }
-        counted(source.assert_once(wanted), "streams of measurements by groups")
+        counted(source.assert_once(wanted), "streams of measurements by region")
 
 
 @pytest.mark.drawn(7)

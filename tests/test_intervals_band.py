@@ -12,7 +12,7 @@ from exact_law import noise_by
 from instances import random_tree, random_truth, scale
 from test_intervals_statistics import all_of
 
-from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, PgsrError, Rho, Seeded, Split, View
+from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Rho, Seeded, Split, View
 from pgsr.intervals import Bounds, Difference, EmptyBandError, Gini, MeanSize, Tail, band
 from pgsr.intervals.noise_quantiles import noise_quantiles
 from pgsr.intervals.tightening import tightened
@@ -288,7 +288,8 @@ def test_a_level_with_two_laws_is_within_the_wider_one(ranked: str) -> None:
     """
     rows = {name: [0, 1, 0, 1] if name == ranked else [0, 40, 30, 30] for name in ("GA", "MI")}
     truth = CountOfCounts(Hierarchy.from_paths([("US", name) for name in rows]), list(rows.values()))
-    noise = Noise(ByGroups("2/3"), Rho("1/5"), laws="gaussian", unit=Unit.entity_in_groups(9))
+    views = (View.CUMULATIVE, *(View.RANKED if name == ranked else View.CUMULATIVE for name in rows))
+    noise = Noise(views, Rho("1/5"), laws="gaussian", unit=Unit.entity_in_groups(9))
     noisy = noise.measure(truth, Seeded("two laws"))
     assert {noisy.view_of(region) for region in (1, 2)} == {View.RANKED, View.CUMULATIVE}
     quantiles, chance = band(noisy, "0.99").quantiles, mpmath.mpf(1)

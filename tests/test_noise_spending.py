@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_privacy_sensitivity import ADD, EMPTY, LEAVES, MOVE, REPLACE, Case, World, neighbours, worlds
 
-from pgsr import ByGroups, Split, View
+from pgsr import Split, View
 from pgsr.data.split_view import AnyView
 from pgsr.errors import ProblemError
 from pgsr.noise import Noise
@@ -56,7 +56,7 @@ def test_all_levels_together_spend_at_most_the_budget(
     numbers of groups where these are noisy.
     """
     largest, kept = Fraction(0), 0
-    rules: tuple[Rules, ...] = (*View, ByGroups("1/2"), Split(1), Split(1, ranks=1), MIXED)
+    rules: tuple[Rules, ...] = (*View, Split(1), Split(1, ranks=1), MIXED)
     for rule, sizes, totals in product(rules, SIZES, ("regions", "root", "noisy")):
         by_level = sizes != (K, K)
         if by_level and (totals == "noisy" or rule not in (View.COUNTS, View.CUMULATIVE)):
@@ -110,8 +110,7 @@ def between(one: World, other: World, rule: Rules, sizes: tuple[int, int], noisy
     for level, k in enumerate(sizes):
         for region, leaves in enumerate([range(LEAVES)] if level == 0 else [[leaf] for leaf in range(LEAVES)], level):
             ours, theirs = (counts(world, leaves, k) for world in (one, other))
-            # Views are chosen by public numbers of groups, or by noisy ones that turned out alike.
-            view = view_under(rule[region] if isinstance(rule, tuple) else rule, K, int(ours.sum()))
+            view = view_under(rule[region] if isinstance(rule, tuple) else rule, K)
             length = PADDED if noisy or view is View.RANKED else None
             vectors = [vector(row, view, length) for row in (ours, theirs)]
             changes.append((view, level, absolute(*vectors)))

@@ -14,7 +14,6 @@ from neighbours import ALONE, CHAIN, PAIR
 from privacy_checks import check_likelihood, check_losses, frozen
 
 from pgsr import (
-    ByGroups,
     CountOfCounts,
     Geometric,
     Hierarchy,
@@ -28,6 +27,7 @@ from pgsr import (
     Rho,
     Seeded,
     Split,
+    SplitByRoot,
     Unit,
     View,
     overlay,
@@ -244,7 +244,7 @@ def test_refusals() -> None:
     with pytest.raises(PgsrError, match="5 views for 3 levels; give one view per level or per region"):
         Geometric((Split(3),) * 5, 1).measure(TRUTH, Seeded(0))
     with pytest.raises(PgsrError, match="is a View, or a tuple of them"):
-        replace(Geometric(Split(3), 1).measure(TRUTH, Seeded(0)), view=ByGroups())
+        replace(Geometric(Split(3), 1).measure(TRUTH, Seeded(0)), view=SplitByRoot())
 
 
 def test_a_toy_is_split_as_its_target() -> None:

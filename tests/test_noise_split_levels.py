@@ -12,7 +12,6 @@ from neighbours import PAIR
 from privacy_checks import check_losses, frozen
 
 from pgsr import (
-    ByGroups,
     CountOfCounts,
     Geometric,
     Hierarchy,
@@ -38,6 +37,8 @@ from pgsr.noise.falling_shape import shape_of_noisy
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y")])
 TRUTH = CountOfCounts(TREE, [np.bincount(np.arange(n) ** 2 % 11 % 9, minlength=10) for n in (3, 9, 40, 0)], "levels")
 SIZES = (9, 7, 4)
+MIXED = (*(View.CUMULATIVE,) * 3, *(View.RANKED,) * 4)
+"""A view per region: the leaves are ranked."""
 
 
 def test_values_are_those_of_the_definition() -> None:
@@ -71,9 +72,7 @@ def test_values_are_those_of_the_definition() -> None:
 
 
 @pytest.mark.assure("R6")
-@pytest.mark.parametrize(
-    "view", [Split(1), Split(2, 1), Split(0), (Split(3), Split(1)), ByGroups(1), View.RANKED], ids=repr
-)
+@pytest.mark.parametrize("view", [Split(1), Split(2, 1), Split(0), (Split(3), Split(1)), View.RANKED], ids=repr)
 def test_losses_with_sizes_per_level(view: object, counted: Callable[[int, str], None]) -> None:
     """Every pair of neighbours in small worlds, levels together: at most epsilon, and all of it for some pair."""
     for sizes in ((4, 2), (3, 3), (4, 1)):
@@ -145,7 +144,7 @@ def test_releases_satisfy_the_four_conditions(post: PostProcess) -> None:
     for i in range(scale(8, 100)):
         truth = CountOfCounts(TREE, rng.integers(0, 6, (4, 10)) * (rng.random((4, 10)) < 0.5), f"set {i}")
         views = tuple(Split(int(rng.integers(0, 9)), None if i % 2 else int(rng.integers(1, 9))) for _ in range(7))
-        view = (SplitByRoot(), Split(2), ByGroups(1), views)[i % 4]
+        view = (SplitByRoot(), Split(2), MIXED, views)[i % 4]
         result = Mechanism(Geometric(view, "1/2", max_sizes=SIZES), post).release(truth, Seeded("four", i))
         assert result.certificate is not None
         assert not any(result.certificate.violations.values())
@@ -167,7 +166,7 @@ def test_without_noise_the_truth_comes_back(post: PostProcess) -> None:
 
 def test_the_posterior_of_one_size_is_that_of_split_views() -> None:
     """The rows of all levels against the posterior of equal sizes; and the whole view's where T is K or more."""
-    for view in (Split(3), (View.CUMULATIVE, Split(5), Split(2, 20)), ByGroups(1)):
+    for view in (Split(3), (View.CUMULATIVE, Split(5), Split(2, 20)), MIXED):
         noisy = Geometric(view, 2).measure(TRUTH, Seeded("same"))
         found = marginal_tables(noisy, 3, PooledPrior(), with_steps=False)
         assert np.allclose(np.concatenate(found.means), Posterior().marginals(noisy).mean, atol=1e-6)

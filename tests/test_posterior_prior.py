@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Seeded, Split, View, metrics
+from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Split, View, metrics
 from pgsr.algorithms import Matching, PooledPrior, Posterior
 from pgsr.algorithms.posterior.misfit import FAR, FAR_SUM, STRETCH, TURNS, misfits, standing_out
 from pgsr.algorithms.posterior.prior import _Known
@@ -167,7 +167,7 @@ def test_ranked_sizes_have_no_cells_that_stand_out():
     counts = np.zeros((3, 61), int)
     counts[:, 50] = [300, 300, 5]
     truth = CountOfCounts(_tree(3), counts)
-    noisy = Geometric(ByGroups(1), epsilon=2, totals="regions").measure(truth, Seeded("x"))
+    noisy = Geometric((*(View.CUMULATIVE,) * 3, View.RANKED), epsilon=2, totals="regions").measure(truth, Seeded("x"))
     assert {noisy.view_of(region) for region in range(4)} == {View.CUMULATIVE, View.RANKED}
     exact = np.cumsum(truth.counts, axis=1).astype(float)
     parts = {part.start: mu for part, mu in PooledPrior().families(noisy, exact, exact[:, -1].astype(int))}

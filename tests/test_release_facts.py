@@ -59,7 +59,7 @@ def config(folder: Path, output: str = "release", **terms) -> ReleaseConfig:
 CASES = [
     *[{"kind": kind} for kind in Kind],
     *[{"kind": kind, "intervals": "9/10", "min_size": 1} for kind in Kind],
-    {"kind": Kind.KUO, "view": "by_groups", "max_size": 400},
+    {"kind": Kind.KUO, "view": "split", "threshold": 40, "max_size": 400},
     {"kind": Kind.POSTERIOR, "totals": "root"},
     {"kind": Kind.POSTERIOR, "view": "counts", "unit": "group", "delta": "1e-6"},
 ]

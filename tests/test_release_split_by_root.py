@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from made_tables import write_config, write_tables
-from test_release_split_views import STAND_IN, config
-from test_release_views_by_region import failed, fix_digests, known
+from test_release_split_views import STAND_IN, config, failed, fix_digests, known
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, Split, SplitByRoot, View, cli

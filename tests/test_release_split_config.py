@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from made_tables import TABLES, write_config, write_tables
 from test_release_split_noise import TREE, TRUTH
-from test_release_split_views import STAND_IN, config
-from test_release_views_by_region import known
+from test_release_split_views import STAND_IN, config, known
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded
 from pgsr.ledger import LedgerFile

@@ -1,6 +1,7 @@
 """Releases with split views: columns below public thresholds, and ranks of what groups have beyond them."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,19 +9,21 @@ from typing import Any
 import naive
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from made_tables import TABLES, write_config, write_tables
 from release_checks import assert_files_follow_from_noisy_values
-from test_release_views_by_region import GROUPS, failed, fix_digests, in_rows, known
 
-from pgsr import CountOfCounts, Geometric, Seeded, Split, View
+from pgsr import CountOfCounts, Geometric, Measurement, Seeded, Split, View
 from pgsr.ledger import LedgerFile
 from pgsr.noise import split_by
 from pgsr.privacy.accounting import PureEpsilon
+from pgsr.publishing import digests
 from pgsr.release import (
     Kind,
     Measured,
+    Outcome,
     ReleaseConfig,
     Terms,
     check,
@@ -28,12 +31,21 @@ from pgsr.release import (
     publish,
     read_release,
 )
-from pgsr.release.folder import artefact, manifest
+from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.making import finish
 from pgsr.release.rehearsals import is_rehearsal
 from pgsr.release.thresholds import StandIn
 from pgsr.tables import Entities, Groups, Levels
 
+GROUPS = {
+    ("GA", "a"): 2,
+    ("GA", "b"): 30,
+    ("MI", "a"): 3,
+    ("MI", "b"): 1,
+    ("OH", "a"): 50,
+    ("OH", "b"): 45,
+    ("OH", "c"): 0,
+}
 KINDS = (Kind.KUO, Kind.BOTTOM_UP, Kind.POSTERIOR, Kind.TWO_STAGE)
 STAND_IN = StandIn((0, 60, 30, 9, 4, 1, 0, 1))
 THRESHOLDS: dict[str, dict[str, Any]] = {
@@ -68,6 +80,32 @@ def config(
         ledger=ledger,
         private_groups=private,
     )
+
+
+def known(folder: Path) -> tuple[Terms, Measurement]:
+    terms, secure = manifest.terms_of(json.loads((folder / artefact.MANIFEST).read_text()))
+    tree, totals = released_tables.read_regions(folder / artefact.REGIONS, terms)
+    facts = manifest.facts(terms, secure, "measurement")
+    values = released_tables.read_measurement(folder / artefact.MEASUREMENT, tree, totals, terms, facts)
+    return terms, terms.measured(tree, values, totals, secure)
+
+
+def failed(folder: Path) -> dict[str, str]:
+    return {f.name: f.sentence for f in check(folder).findings if f.outcome is Outcome.FAILED}
+
+
+def fix_digests(folder: Path) -> None:
+    fields = json.loads((folder / artefact.MANIFEST).read_text())
+    fields["files"] = {name: digests.digest(folder / name) for name in fields["files"]}
+    (folder / artefact.MANIFEST).write_text(manifest.written(fields))
+    (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.named_in(folder)))
+
+
+def in_rows(folder: Path, change: Callable[[list[dict]], list[dict]]) -> None:
+    """Change the table of noisy values as a list of rows."""
+    path = folder / artefact.MEASUREMENT
+    table = pq.read_table(path)
+    pq.write_table(pa.Table.from_pylist(change(table.to_pylist()), schema=table.schema), path, compression="zstd")
 
 
 @pytest.fixture(scope="module")

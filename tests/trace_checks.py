@@ -46,12 +46,12 @@ def a_release_leaves_the_same_traces() -> None:
 def every_public_size_is_measured() -> None:
     """No group has more than 4 members, and K is public: each region has K + 1 noisy values, whatever sizes occur.
 
-    Of equal sizes, sizes per level, and regions whose view their public number of groups chooses.
+    Of equal sizes, and of sizes per level.
     """
     levels = "{nation = 40, state = 30, county = 20}"
     for mechanism, keys, sizes in (
         ("m_h", {"max_size": "40"}, [41, 41, 41]),
-        ("kuo", {"max_size": "40", "view": '"by_groups"'}, [41, 41, 41]),
+        ("kuo", {"max_size": "40"}, [41, 41, 41]),
         ("m_h", {"max_size": levels}, [41, 31, 21]),
     ):
         with tempfile.TemporaryDirectory() as name:

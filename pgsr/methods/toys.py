@@ -9,7 +9,6 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View
 from pgsr.noise import Geometric
-from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.random import Seeded
@@ -89,7 +88,8 @@ def _toy_view(view: AnyView | tuple[AnyView, ...], levels: int) -> ViewRule | tu
     if len(view) == levels:
         return within
     split = next((one for one in (Split(1, widths=(1,)), Split(1)) if one in within), None)
-    return split or ByGroups(1)  # of the toy's regions, leaves are ranked by the latter
+    leaves = min(levels, 2)
+    return split or (View.CUMULATIVE,) * (levels - 1) + (View.RANKED,) * leaves
 
 
 def _toy_split(view: Split) -> Split:

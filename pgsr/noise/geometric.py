@@ -30,9 +30,8 @@ class Geometric(NoiseStep):
     Args:
         view: the vector to measure; its sensitivity is 2 (`View.COUNTS`) or 1. One per level, root first, is possible:
             `(View.CUMULATIVE, View.RANKED, View.CUMULATIVE)` is the paper's "Hc x Hg x Hc". `Split(T)` measures small
-            sizes by cumulative counts and large groups by ranks. With `ByGroups()`, alone or for a level, each region's
-            number of groups decides between ranked sizes and cumulative counts. A tuple may also have one per region,
-            chosen from public facts.
+            sizes by cumulative counts and large groups by ranks. A tuple may also have one per region, chosen from
+            public facts.
         epsilon: the total, as text, int, Fraction, Decimal or float (read through its shortest text).
         shares: part of the values' epsilon per level, root first, adding up to exactly 1; equal parts if None.
         totals: whose number of groups is public, "regions" (a public table of groups), "root", or nobody's: "noisy".

@@ -15,7 +15,6 @@ from pgsr.data.split_view import AnyView
 from pgsr.data.views import View
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.machine import memory
-from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
@@ -72,8 +71,8 @@ class NoiseStep(ABC):
         for rule in self._rules:
             if not isinstance(rule, ViewRule):
                 raise ProblemError(
-                    f"view={rule!r} is unknown; use View.COUNTS, View.CUMULATIVE, View.RANKED, Split(5), SplitByRoot() "
-                    "or ByGroups()"
+                    f"view={rule!r} is unknown; use View.COUNTS, View.CUMULATIVE, View.RANKED, Split(5) or "
+                    "SplitByRoot()"
                 )
         if isinstance(self.max_quantity, bool) or not isinstance(self.max_quantity, int) or self.max_quantity < 1:
             raise ProblemError(f"max_quantity={self.max_quantity!r}; give a public whole number from 1 up")
@@ -230,7 +229,7 @@ class NoiseStep(ABC):
 
     def _view_of_tables(self, truth: CountOfCounts) -> View | None:
         """Give the view of all regions where levels have sizes of their own and one table each; else None."""
-        if not self._by_level(truth) or any(isinstance(rule, ByGroups | SplitByRoot) for rule in self._rules):
+        if not self._by_level(truth) or any(isinstance(rule, SplitByRoot) for rule in self._rules):
             return None
         found = self.views_on(truth.hierarchy, self._sizes(truth), np.zeros(0, np.int64))
         return found if isinstance(found, View) and found is not View.RANKED else None
@@ -352,8 +351,8 @@ class NoiseStep(ABC):
         """Choose the view of every region from public facts and the noisy root, in the form of `Measurement.view`.
 
         That is one view, a tuple with one per level where levels differ, or one per region where they were given so.
-        With `ByGroups` and `SplitByRoot` it is one per region even where all are the same: what may be asked of a
-        measurement should not hang on numbers of groups or on noise.
+        With `SplitByRoot` it is one per region even where all are the same: what may be asked of a measurement should
+        not hang on noise.
 
         Args:
             tree: the regions.
@@ -367,7 +366,7 @@ class NoiseStep(ABC):
         """
         rules, sizes = self._rules_of_regions(tree), np.array(_per_level(max_size, tree.n_levels))
         largest = sizes[tree.level_of].tolist()
-        if not any(isinstance(rule, ByGroups | SplitByRoot) for rule in rules):
+        if not any(isinstance(rule, SplitByRoot) for rule in rules):
             by_region = isinstance(self.view, tuple) and len(self.view) != tree.n_levels
             places = range(tree.n_regions) if by_region else tree.level_start[:-1].tolist()
             views = tuple(view_under(rules[region], largest[region]) for region in places)
@@ -375,7 +374,7 @@ class NoiseStep(ABC):
         places = zip(rules, largest, totals.tolist(), strict=True)
         shape = np.zeros(1) if root is None else shape_of_noisy(root, int(totals[0]))
         return tuple(
-            rule.view_at(region, shape, groups).on(k) if isinstance(rule, SplitByRoot) else view_under(rule, k, groups)
+            rule.view_at(region, shape, groups).on(k) if isinstance(rule, SplitByRoot) else view_under(rule, k)
             for region, (rule, k, groups) in enumerate(places)
         )
 

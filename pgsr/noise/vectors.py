@@ -7,7 +7,6 @@ import numpy as np
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.split_view import AnyView, Split, columns, rows
 from pgsr.data.views import View, cumulative, ranked
-from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.split_by_root import SplitByRoot
 from pgsr.noise.view_rules import ViewRule, view_under
 
@@ -47,7 +46,7 @@ def parts(row: np.ndarray, view: AnyView) -> Iterator[tuple[View, np.ndarray]]:
 
 
 def most_cells(truth: CountOfCounts, rules: tuple[ViewRule, ...], max_sizes: Sequence[int]) -> int:
-    """Count the values to be measured; where a number of groups decides, the most that a region may have.
+    """Count the values to be measured; where the noisy root decides, the most that a region may have.
 
     Args:
         rules: of the regions.
@@ -55,9 +54,7 @@ def most_cells(truth: CountOfCounts, rules: tuple[ViewRule, ...], max_sizes: Seq
     """
     n_cells, largest = 0, np.array(max_sizes)[truth.hierarchy.level_of].tolist()
     for rule, max_size, own in zip(rules, largest, truth.totals.tolist(), strict=True):
-        if isinstance(rule, ByGroups):
-            n_cells += max(max_size + 1, rule.ranked_up_to(max_size))
-        elif isinstance(rule, SplitByRoot):
+        if isinstance(rule, SplitByRoot):
             n_cells += max_size + 1 + Split(0, rule.ranks).n_ranks(own)
         else:
             view = view_under(rule, max_size)

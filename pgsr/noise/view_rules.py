@@ -1,14 +1,13 @@
-"""The rules that say how regions are measured: all by one view, or each by public facts or by noise already drawn."""
+"""The rules that say how regions are measured: all by one view, or each by noise already drawn."""
 
 from collections.abc import Iterable
 
 from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View
-from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.split_by_root import SplitByRoot
 
-ViewRule = View | Split | ByGroups | SplitByRoot
-"""What says how the regions of a level are measured: all by one view, or each by its number of groups or the root."""
+ViewRule = View | Split | SplitByRoot
+"""What says how the regions of a level are measured: all by one view, or each by the root's noisy values."""
 
 
 def possible_views(rules: Iterable[ViewRule], max_size: int) -> tuple[AnyView, ...]:
@@ -24,24 +23,20 @@ def possible_views(rules: Iterable[ViewRule], max_size: int) -> tuple[AnyView, .
 
 
 def _possible(rule: ViewRule, max_size: int) -> tuple[AnyView, ...]:
-    if isinstance(rule, ByGroups):
-        return View.RANKED, View.CUMULATIVE
     if isinstance(rule, SplitByRoot):
         return View.CUMULATIVE, *(Split(threshold, rule.ranks).on(max_size) for threshold in (0, 1))
     return (view_under(rule, max_size),)
 
 
-def view_under(rule: ViewRule, max_size: int, groups: int = 0) -> AnyView:
-    """Give the view of a region with sizes 0..max_size and this number of groups, without a noisy root.
+def view_under(rule: ViewRule, max_size: int) -> AnyView:
+    """Give the view of a region with sizes 0..max_size, without a noisy root.
 
     Under `SplitByRoot` that is the threshold 1, which stands for all.
 
     Example:
-        >>> view_under(ByGroups(), max_size=9, groups=2), view_under(Split(3), max_size=9)
+        >>> view_under(View.RANKED, max_size=9), view_under(Split(3), max_size=9)
         (View.RANKED, Split(3))
     """
-    if isinstance(rule, ByGroups):
-        return rule.view(groups, max_size)
     if isinstance(rule, SplitByRoot):
         return Split(1, rule.ranks).on(max_size)
     return rule.on(max_size) if isinstance(rule, Split) else rule

@@ -165,9 +165,8 @@ class ReleaseCheck(FolderCheck):
                 raise ReleaseError("thresholds follow from the root, and it is not measured in cumulative counts")
             _require_follow(terms, tree, terms.thresholds_by_root(tree, totals, measurement.row(0)), "the noisy root")
         self.known["measurement"] = measurement
-        ranked = " or rank, as its number of groups says" if terms.ranked_up_to is not None else ""
-        if terms.view is Measured.SPLIT:
-            ranked = " below its threshold, and of every rank beyond it"
+        split = terms.view is Measured.SPLIT
+        ranked = " below its threshold, and of every rank beyond it" if split else ""
         return f"noisy values of every measured region and {self._sizes}{ranked}"
 
     def privacy_claim(self) -> str:

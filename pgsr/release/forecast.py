@@ -12,7 +12,6 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
-from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting import starting_shares
 from pgsr.privacy.laws import GaussianNoise, GeometricNoise
@@ -445,22 +444,19 @@ def _searched(
 def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> list[Choice]:
     """List what to compare: the configured one, and of each mechanism all views and splits with its usual totals.
 
-    The view by groups is left out where no region has few enough groups, so that it would be that of cumulative counts;
-    counts for the posterior, which are far worse than cumulative counts where entities are hidden, unless groups are;
-    split views where no thresholds are configured, or none that the mechanism takes. Facts are about the data.
+    Counts are left out for the posterior, which are far worse than cumulative counts where entities are hidden, unless
+    groups are; split views where no thresholds are configured, or none that the mechanism takes. Facts are about the
+    data.
     """
     terms = replace(terms, facts=())
     n_levels = stand_in.hierarchy.n_levels
-    own, few = terms.shares_of(n_levels), ByGroups().ranked_up_to(terms.max_excess)
-    any_ranked = terms.max_sizes is None and bool((stand_in.totals <= few).any())
+    own = terms.shares_of(n_levels)
     choices = [Choice(replace(terms, intervals=None), own, True)]
     leaves_only, splits = usual_splits(n_levels)[-1], splits_for(terms, stand_in.hierarchy)
     for kind in kinds:
         noisy = terms.totals is Totals.NOISY
         totals = terms.totals if noisy or kind is terms.kind else kind.totals[0]
-        by_groups = totals is Totals.REGIONS and any_ranked
-        left_out = {Measured.BY_GROUPS} if not by_groups or not terms.ranks_alike else set()
-        left_out |= {Measured.COUNTS} if kind is Kind.POSTERIOR and not terms.unit.is_group else set()
+        left_out = {Measured.COUNTS} if kind is Kind.POSTERIOR and not terms.unit.is_group else set()
         left_out |= set() if terms.has_thresholds_for(kind) else {Measured.SPLIT}
         for view in [view for view in kind.views if view not in left_out]:
             for shares in [leaves_only] if kind is Kind.BOTTOM_UP else splits:

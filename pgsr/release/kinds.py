@@ -3,32 +3,25 @@
 from enum import StrEnum
 
 from pgsr.data.views import View
-from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Totals
-from pgsr.noise.view_rules import ViewRule
 from pgsr.publishing.errors import ConfigError
 
 
 class Measured(StrEnum):
-    """The view that a release measures: one of all regions, each region's by its number of groups, or split views.
-
-    BY_GROUPS: `ByGroups`. SPLIT: `Split`, whose thresholds stand in the terms.
-    """
+    """The view that a release measures: one of all regions, or split views, whose thresholds stand in the terms."""
 
     COUNTS = "counts"
     CUMULATIVE = "cumulative"
-    BY_GROUPS = "by_groups"
     SPLIT = "split"
 
     @property
-    def rule(self) -> ViewRule | None:
-        """The rule of the noise step; None of split views, whose rules follow from the terms' thresholds."""
-        rules = {Measured.COUNTS: View.COUNTS, Measured.CUMULATIVE: View.CUMULATIVE, Measured.BY_GROUPS: ByGroups()}
-        return rules.get(self)
+    def plain(self) -> View | None:
+        """The view of the noise step; None of split views, whose views follow from the terms' thresholds."""
+        return {Measured.COUNTS: View.COUNTS, Measured.CUMULATIVE: View.CUMULATIVE}.get(self)
 
     @property
     def sensitive(self) -> View:
-        """The view whose sensitivity counts: ranked sizes and split views have that of cumulative counts."""
+        """The view whose sensitivity counts: split views have that of cumulative counts."""
         return View.COUNTS if self is Measured.COUNTS else View.CUMULATIVE
 
 
@@ -49,9 +42,9 @@ class Kind(StrEnum):
     region, then consistent (`IsotonicTreeProjection`). KUO: noisy cumulative counts, matched from the root down
     (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). POSTERIOR: noisy
     cumulative counts, every region's posterior means by the exact law of the noise, then consistent (`Posterior`).
-    These three also work on ranked sizes, which suit regions with few groups (`Measured.BY_GROUPS`). TWO_STAGE: noisy
-    cumulative counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). These four also work on
-    split views (`Measured.SPLIT`). Mean consistency is none of them: its counts are fractional and negative.
+    TWO_STAGE: noisy cumulative counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). These four
+    also work on split views (`Measured.SPLIT`). Mean consistency is none of them: its counts are fractional and
+    negative.
     """
 
     M_H = "m_h"
@@ -73,10 +66,8 @@ class Kind(StrEnum):
             return (Measured.COUNTS,)
         if self is Kind.M_C_DP:
             return (Measured.CUMULATIVE,)
-        if self is Kind.TWO_STAGE:
-            return Measured.CUMULATIVE, Measured.SPLIT
         more = (Measured.COUNTS,) if self is Kind.POSTERIOR else ()
-        return Measured.CUMULATIVE, Measured.BY_GROUPS, Measured.SPLIT, *more
+        return Measured.CUMULATIVE, Measured.SPLIT, *more
 
     @property
     def totals(self) -> tuple[Totals, ...]:

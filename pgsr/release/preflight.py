@@ -140,11 +140,6 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
             "so many groups, or so much noise, would need more than 64 bits; spend more epsilon, or release parts "
             "of the hierarchy; nothing was charged"
         )
-    if terms.ranked_up_to and (terms.max_excess + noise) * terms.ranked_up_to**2 >= 2**62:  # always by squares
-        raise ReleaseError(
-            f'view = "by_groups" with sizes up to {terms.max_size:,} would need more than 64 bits; lower max_size, or '
-            'write view = "cumulative"; nothing was charged'
-        )
     if terms.view is Measured.SPLIT and terms.kind is not Kind.POSTERIOR:
         ranks = min(groups + noise, terms.ranks or groups + noise)
         if (terms.max_excess + noise) * ranks**2 >= 2**62:  # always by squares

@@ -16,7 +16,7 @@ def split_reasons(terms: Terms, tree: Hierarchy, names: Sequence[str]) -> str:
     """Say what a split with a share of 0, below half or above twice an equal one does to the levels; "" without one.
 
     The deviations are those of `pgsr.privacy.accounting.consistent_variances`, beside those of equal shares. Nothing is
-    said of `bottom_up`, which has one split, nor of ranked sizes and split views, whose cells do not add up.
+    said of `bottom_up`, which has one split, nor of split views, whose cells do not add up.
 
     Example:
         >>> tree = Hierarchy.from_paths([("US", str(state)) for state in range(50)])
@@ -28,7 +28,7 @@ equal shares).
     shares = terms.shares_of(tree.n_levels)
     unusual = [f"{name} gets {_said(share, tree.n_levels)}" for name, share in zip(names, shares, strict=True)]
     unusual = [text for text, share in zip(unusual, shares, strict=True) if _is_unusual(share, tree.n_levels)]
-    if not unusual or terms.kind is Kind.BOTTOM_UP or terms.view in (Measured.BY_GROUPS, Measured.SPLIT):
+    if not unusual or terms.kind is Kind.BOTTOM_UP or terms.view is Measured.SPLIT:
         return ""
     own = _deviations(terms, tree)
     equal = _deviations(replace(terms, shares=(Fraction(1, tree.n_levels),) * tree.n_levels), tree)

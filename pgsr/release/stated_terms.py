@@ -6,7 +6,6 @@ from fractions import Fraction
 
 from pgsr.algorithms import Merge
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.noise.by_groups import ByGroups
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.privacy.accounting.choosing import Laws
@@ -37,7 +36,6 @@ class StatedTerms:
         ranks_alike: whether noise for cumulative counts has the law of that for ranked sizes, so that a level may have
             both. What one entity adds to m groups changes a cumulative count by m and m ranked sizes by one: alike to
             geometric noise, which is made for the sum of changes, and not to Gaussian noise.
-        ranked_up_to: the largest number of groups of a region that is measured by ranked sizes; None if none is.
         kept: the regions whose public number of groups the released counts have: the root, or every region.
         sensitivity: how far the values of one level differ between neighbouring data sets.
         totals_sensitivity: how far the numbers of groups of one level differ between them.
@@ -75,7 +73,6 @@ class StatedTerms:
     max_excess: int = field(init=False, repr=False, compare=False)
     plain: bool = field(init=False, repr=False, compare=False)
     ranks_alike: bool = field(init=False, repr=False, compare=False)
-    ranked_up_to: int | None = field(init=False, repr=False, compare=False)
     kept: Totals = field(init=False, repr=False, compare=False)
     sensitivity: Sensitivity = field(init=False, repr=False, compare=False)
     totals_sensitivity: Sensitivity = field(init=False, repr=False, compare=False)
@@ -95,11 +92,6 @@ class StatedTerms:
         if self.view not in self.kind.views:
             usual = " or ".join(f'"{view}"' for view in self.kind.views)
             raise ConfigError(f'mechanism {self.kind} does not work on view = "{self.view}"; write view = {usual}')
-        if self.view is Measured.BY_GROUPS and self.totals is not Totals.REGIONS:
-            raise ConfigError(
-                f'view = "by_groups" tells every region\'s number of groups, and totals = "{self.totals}" publishes no '
-                'exact ones; write view = "cumulative"'
-            )
         if type(self.min_size) is not int or self.min_size < 0:
             raise ConfigError(f"min_size is {self.min_size!r}; write a public whole number from 0 up")
         least = min(self.max_sizes or (self.max_size,))
@@ -198,11 +190,6 @@ class StatedTerms:
             raise ConfigError(
                 f'laws = "{self.laws}" with a pure epsilon, which has no Gaussian noise; leave laws out, or write '
                 "delta or rho"
-            )
-        if self.view is Measured.BY_GROUPS and not self.ranks_alike:
-            raise ConfigError(
-                'view = "by_groups" measures ranked sizes and cumulative counts, which differ in sensitivity here; '
-                'write view = "cumulative"'
             )
         several = not (self.stand_in is None and self.by_root is None)
         several |= isinstance(self.threshold, tuple) and len(set(self.threshold)) > 1
@@ -325,10 +312,6 @@ class StatedTerms:
                 f'merge = "{self.merge}" with norm = {self.norm} wants the same sizes on all levels; leave [options] '
                 "out, or write one max_size"
             )
-        if self.view is Measured.BY_GROUPS:
-            raise ConfigError(
-                'view = "by_groups" has the same sizes on all levels; write view = "cumulative", or one max_size'
-            )
         if self.view is Measured.SPLIT:
             raise ConfigError(
                 'view = "split" has the same sizes on all levels; write view = "cumulative", or one max_size'
@@ -379,9 +362,8 @@ class StatedTerms:
         keep(self, "plain", pure and self.unit == Unit.ENTITY and self.relation is usual)
         alike = (self.unit == Unit.ENTITY or self.laws is Laws.GEOMETRIC) and not self.unit.is_group
         keep(self, "ranks_alike", self.plain or (alike and self.max_quantity == 1))
-        most, rule = self.max_size - self.min_size, self.view.rule
+        most = self.max_size - self.min_size
         keep(self, "max_excess", most)
-        keep(self, "ranked_up_to", rule.ranked_up_to(most) if isinstance(rule, ByGroups) else None)
         root_alone = Totals.ROOT in (self.kind.totals[0], self.totals)
         keep(self, "kept", Totals.ROOT if root_alone else Totals.REGIONS)
         about = {"max_quantity": self.max_quantity, "max_size": most, "relation": self.relation}

@@ -363,7 +363,7 @@ class Terms(StatedTerms):
 
     def _drawn(self, n_levels: int) -> Geometric | Noise:
         """The noise step, of cumulative counts where thresholds are not known yet: they have the same laws of noise."""
-        rule = self.view.rule
+        rule = self.view.plain
         if self.threshold is not None:
             rule = split_rule(self.threshold, self.ranks, self.min_size)
         elif self.by_root is not None:

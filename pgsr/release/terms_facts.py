@@ -21,8 +21,6 @@ def terms_facts(terms: Terms) -> dict[str, str]:
 
 
 def _measures(terms: Terms) -> str:
-    if terms.view is Measured.BY_GROUPS:
-        return f"ranked sizes of regions with at most {terms.ranked_up_to:,} groups and cumulative counts of the others"
     if terms.view is Measured.SPLIT:
         return f"cumulative counts below {_thresholds(terms)} and, beyond it, {_ranks(terms)} by rank"
     return "counts" if terms.view is Measured.COUNTS else "cumulative counts"

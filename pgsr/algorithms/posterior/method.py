@@ -83,7 +83,7 @@ class Posterior:
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
         projection: a method that solves step 2.
         intervals: whether the result knows its intervals, which it does where counts or cumulative counts were
-            measured, also beside ranked sizes of regions with few groups (`ByGroups`) or of large groups (`Split`), see
+            measured, also beside ranked sizes of some regions or of large groups (`Split`), see
             `Uncertainty`; not where cumulative counts were added up (`Split.widths`). Without them the release takes 8
             bytes per cell beside the measurement, and 4 more while regions are improved, an eighth of what it takes
             with them: all steps follow each other in the memory of the means. Step 2 adds 20 bytes per block of equal

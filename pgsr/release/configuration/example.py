@@ -16,9 +16,8 @@ epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/
 # relation = "replace"           #   what may become of it: replace, add_remove or move
 # shares = ["1/4", "1/4", "1/2"] # of epsilon per level, root first; equal parts if left out
 mechanism = "posterior"          # m_h, m_c_dp, kuo, bottom_up, posterior or two_stage; `pgsr plan` compares errors
-# view = "by_groups"             # kuo, bottom_up, posterior: ranked sizes of regions with few groups, else cumulative;
+# view = "split"                 # not m_h, m_c_dp: cumulative counts of sizes below the threshold, ranks beyond it;
 #                                #   or "counts" (posterior), which suits unit = "group" and numbers of single sizes
-# view = "split"                 # these and two_stage: cumulative counts of sizes below the threshold, ranks beyond it
 # threshold = 12                 #   a public size; [40, 12] is one per level, root first; or a table [stand_in]; or
 #                                #   "root": those of all regions follow from the root, which is measured first
 # ranks = 500                    #   rank the largest 500 groups of a region alone; all if left out

@@ -286,9 +286,8 @@ CONFIGURATION = Table(
         Key(
             "view",
             choice(Measured),
-            "What is measured of a region: counts (m_h), cumulative counts (the others), (kuo, bottom_up, posterior) "
-            "by_groups, which is ranked sizes where a region has at most max_size / 3 groups, else cumulative counts, "
-            "or (these and two_stage) split, which is cumulative counts of the sizes below a threshold and, rank by "
+            "What is measured of a region: counts (m_h), cumulative counts (the others), or (kuo, bottom_up, "
+            "posterior, two_stage) split, which is cumulative counts of the sizes below a threshold and, rank by "
             "rank, what groups have beyond it; the mechanism's own if left out.",
             None,
         ),

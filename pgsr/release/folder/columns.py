@@ -107,17 +107,7 @@ def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     columns = [_size(terms, names), _noisy("noisy_cumulative_count", value)]
     if terms.view is Measured.SPLIT:
         return [*_region_columns(groups, names), *_split_columns(terms, columns)]
-    if terms.ranked_up_to is None:
-        return [*_region_columns(groups, names), *columns]
-    few = f"regions with at most {terms.ranked_up_to:,} {groups}"
-    columns += [
-        Column("rank", "integer", f"In {few}: a place among the {groups} sorted by size, 0 for the smallest."),
-        _noisy("noisy_group_size", f"In {few}: noisy size at this rank, true size plus noise."),
-    ]
-    empty = (f"Empty in {few}.", f"Empty in {few}.", "Empty in the others.", "Empty in the others.")
-    described = zip(columns, empty, strict=True)
-    both = [replace(c, description=f"{c.description} {more}", required=False) for c, more in described]
-    return [*_region_columns(groups, names), *both]
+    return [*_region_columns(groups, names), *columns]
 
 
 def _split_columns(terms: Terms, columns: list[Column]) -> list[Column]:

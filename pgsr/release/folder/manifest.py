@@ -87,7 +87,6 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
             "regions": regions[level],
             **({} if terms.max_sizes is None else {"max_size": terms.max_sizes[level]}),
             "view": str(terms.view),
-            **({} if terms.ranked_up_to is None else {"ranked_up_to": terms.ranked_up_to}),
             **({} if terms.threshold is None else _threshold_fields(terms, regions, level)),
             "share": str(parts[level]),
             **noise[level],
@@ -394,7 +393,7 @@ _NEIGHBOURS = {
 
 def _level_fields(level: object, first: object, plain: bool) -> tuple[str, ...]:
     view = level.get("view") if isinstance(level, dict) else None
-    few = {str(Measured.BY_GROUPS): ("ranked_up_to",), str(Measured.SPLIT): ("threshold", "ranks")}.get(str(view), ())
+    few = ("threshold", "ranks") if view == str(Measured.SPLIT) else ()
     size = ("max_size",) if isinstance(first, dict) and "max_size" in first else ()
     noise = ("epsilon", "sensitivity", "noise_scale") if plain else _NOISE
     return ("level", "name", "regions", *size, "view", *few, "share", *noise)

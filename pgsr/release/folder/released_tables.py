@@ -202,7 +202,7 @@ def read_measurement(
                 noisy = pc.call_function("coalesce", [noisy, table.columns[-3].combine_chunks()])
             if noisy.null_count:
                 raise ReleaseError(f"{path.name} has rows without a value")
-            values = rows.excesses(regions, part, noisy.to_numpy())
+            values = noisy.to_numpy()
             expected = rows.columns(regions, part, values)
             if any(not have.combine_chunks().equals(w) for have, w in zip(table.columns, expected, strict=True)):
                 raise ReleaseError(
@@ -323,10 +323,8 @@ class _Rows:
         self._tree, self._terms, self._described = tree, terms, region_columns(tree, names)
         self.schema = _schema(measurement_columns(terms, names), facts)
         self.measured = np.flatnonzero(measured_regions(tree, terms.levels(tree.n_levels)))
-        self.ragged = terms.view in (Measured.BY_GROUPS, Measured.SPLIT)
+        self.ragged = terms.view is Measured.SPLIT
         self.rectangular = not self.ragged and terms.max_sizes is None
-        # Noisy sizes are published as sizes; what groups have beyond a threshold is the same of sizes and excesses.
-        self._least_of_ranks = terms.min_size if terms.view is Measured.BY_GROUPS else 0
         self.sizes = np.array(terms.excesses(tree.n_levels))[tree.level_of] + 1
         self.ranks = np.zeros(tree.n_regions, np.int64)
         if self.ragged:
@@ -388,15 +386,7 @@ class _Rows:
         is_rank = cell >= self.sizes[row]
         first = self._totals[row] - self.ranks[row]
         cell = np.where(is_rank, cell - self.sizes[row] + first, cell + least)
-        values = np.where(is_rank, values + self._least_of_ranks, values)
         return [*places, *(pa.array(c, mask=empty) for empty in (is_rank, ~is_rank) for c in (cell, values))]
-
-    def excesses(self, regions: np.ndarray, part: slice, noisy: np.ndarray) -> np.ndarray:
-        """Take `Terms.min_size` off noisy sizes, which ranked regions have; others have numbers of groups."""
-        if not self._least_of_ranks:
-            return noisy
-        row, cell = self._cells(regions, part)
-        return np.where(cell >= self.sizes[row], noisy - self._least_of_ranks, noisy)
 
     def _cells(self, regions: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
         """The region of every row of a block, and its place among the rows of this region."""

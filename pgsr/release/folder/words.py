@@ -54,13 +54,7 @@ def publisher_sentences(manifest: dict[str, Any]) -> list[str]:
 
 def mechanism_phrase(manifest: dict[str, Any]) -> str:
     """Say what the mechanism makes the counts from, and how."""
-    few = manifest["levels"][0].get("ranked_up_to")
     noisy = "noisy cumulative counts"
-    if few is not None:
-        noisy = (
-            f"noisy ranked sizes (in regions with at most {few:,} {manifest['publication']['group_name']}) or noisy "
-            "cumulative counts (in the others)"
-        )
     if "threshold" in manifest["levels"][0]:
         noisy = (
             f"noisy cumulative counts of the sizes below a threshold{_source(manifest)} and, rank by rank, noisy "

@@ -1,19 +1,16 @@
-"""A view per region: the rule, the measurement, who can use it, and the errors that it saves."""
+"""A view per region: the measurement, and who can use it."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import (
-    ByGroups,
     CountOfCounts,
     Estimate,
     Geometric,
     Hierarchy,
-    Ledger,
     Measurement,
     Mechanism,
     PgsrError,
@@ -21,7 +18,6 @@ from pgsr import (
     Seeded,
     Totals,
     View,
-    metrics,
     overlay,
 )
 from pgsr.algorithms import (
@@ -29,39 +25,25 @@ from pgsr.algorithms import (
     ChosenByNoise,
     ChosenByScore,
     IsotonicFit,
-    IsotonicTreeProjection,
     Matching,
     Merge,
     NoConsistency,
-    SimplexProjection,
 )
 from pgsr.algorithms.matching.alone import precision_of
-from pgsr.datasets import census_like, flights, taxi_like
 from pgsr.methods.toys import toy_of
 
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y", "z")])
 GROUPS = (3, 9, 40, 10, 1, 0)
 TRUTH = CountOfCounts(TREE, [np.bincount(np.arange(n) % 31, minlength=31) for n in GROUPS], "by region")
-"""Sizes 0..30: with the usual threshold regions of up to 10 groups are ranked."""
-
-MIXED = Geometric(ByGroups(), "1").measure(TRUTH, Seeded("mixed"))
+"""Sizes 0..30."""
 
 
-@pytest.mark.parametrize(
-    ("threshold", "max_size", "most"),
-    [("1/3", 3, 1), ("1/3", 2, 0), ("1/3", 3 * 10**15 - 1, 10**15 - 1), ("0.1", 30, 3), (2, 30, 60)],
-)
-def test_the_threshold_is_exact(threshold, max_size, most):
-    rule = ByGroups(threshold)
-    assert rule.ranked_up_to(max_size) == most
-    assert rule.view(most, max_size) is View.RANKED
-    assert rule.view(most + 1, max_size) is View.CUMULATIVE
+def few_ranked(truth: CountOfCounts, most: int = 10) -> tuple[View, ...]:
+    """The view of every region: ranked sizes of those with few groups, which are public."""
+    return tuple(View.RANKED if total <= most else View.CUMULATIVE for total in truth.totals.tolist())
 
 
-@pytest.mark.parametrize("threshold", [0, -1, "many", None, True, float("nan")])
-def test_a_threshold_is_a_number_above_0(threshold):
-    with pytest.raises(PgsrError, match="give the threshold as a number above 0"):
-        ByGroups(threshold)
+MIXED = Geometric(few_ranked(TRUTH), "1").measure(TRUTH, Seeded("mixed"))
 
 
 def test_every_region_has_its_view():
@@ -84,45 +66,38 @@ def test_noise_is_that_of_the_region_s_view():
         source = Seeded("same streams", i)
         totals = Totals.NOISY if i % 3 == 0 else Totals.REGIONS
         quantity = 1 + i % 2
-        rule = ByGroups(Fraction(int(rng.integers(1, 12)), int(rng.integers(1, 5))))
+        views = few_ranked(truth, int(rng.integers(0, 40)))
         mixed, *alone = (
             Geometric(view, "0.7", totals=totals, max_quantity=quantity).measure(truth, source)
-            for view in (rule, View.RANKED, View.CUMULATIVE)
+            for view in (views, View.RANKED, View.CUMULATIVE)
         )
-        for region, total in enumerate(mixed.totals):
-            ranked = total <= rule.threshold * truth.max_size
-            assert mixed.view_of(region) is (View.RANKED if ranked else View.CUMULATIVE)
-            expected = alone[0 if ranked else 1].values[region]
+        for region, view in enumerate(views):
+            assert mixed.view_of(region) is view
+            expected = alone[0 if view is View.RANKED else 1].values[region]
             assert np.array_equal(mixed.values[region], expected)
 
 
 def test_by_level_and_by_region():
-    """A rule for the leaves alone; a level without epsilon is not measured."""
-    noise = Geometric((View.COUNTS, View.CUMULATIVE, ByGroups()), "1", ("1/2", "0", "1/2"))
+    """Views of the leaves alone differ; a level without epsilon is not measured."""
+    views = (View.COUNTS, *[View.CUMULATIVE] * 2, *few_ranked(TRUTH)[3:])
+    noise = Geometric(views, "1", ("1/2", "0", "1/2"))
     found = noise.measure(TRUTH, Seeded("levels"))
     assert [found.view_of(r).value for r in range(9)] == ["counts", *["cumulative"] * 2, *_leaf_views()]
     assert [len(found.values[r]) for r in range(3)] == [31, 0, 0]
-    assert noise.label == "counts x cumulative x ByGroups()"
+    assert noise.label == "counts x cumulative x cumulative x ranked x ranked x cumulative x ranked x ranked x 1 more"
 
 
 def _leaf_views() -> list[str]:
     return ["ranked" if n <= 10 else "cumulative" for n in GROUPS]
 
 
-def test_the_ledger_names_the_rule():
-    ledger = Ledger(2)
-    Geometric(ByGroups("1/2"), 1).measure(TRUTH, Seeded("ledger"), ledger)
-    assert ledger.left == 1
-    assert "ByGroups('1/2')" in str(vars(ledger))
-
-
 def test_refusals():
-    with pytest.raises(PgsrError, match=r"ByGroups\(\) tells every region's number of groups"):
-        Geometric(ByGroups(), 1, totals="root")
+    with pytest.raises(PgsrError, match=r"tells every region's number of groups"):
+        Geometric(few_ranked(TRUTH), 1, totals="root")
     with pytest.raises(PgsrError, match=r"unknown; use View\.COUNTS"):
         Geometric("by groups", 1)  # type: ignore[arg-type]
     with pytest.raises(PgsrError, match="2 views for 3 levels; give one view per level"):
-        Geometric((View.COUNTS, ByGroups()), 1).measure(TRUTH, Seeded(0))
+        Geometric((View.COUNTS, View.RANKED), 1).measure(TRUTH, Seeded(0))
     with pytest.raises(PgsrError, match="4 views for 3 levels and 9 regions"):
         replace(MIXED, view=(View.RANKED,) * 4)
     with pytest.raises(PgsrError, match="is a View, or a tuple of them"):
@@ -138,20 +113,6 @@ def test_problems_of_one_view_refuse_several(state):
     """All but M_c, for which ranks are costs of cumulative counts."""
     with pytest.raises(PgsrError, match=r"several views \(4 regions cumulative, 5 regions ranked\); measure that view"):
         state(MIXED)
-
-
-@pytest.mark.parametrize("threshold", ["1/1000", 1000])
-def test_what_a_rule_may_be_used_for_does_not_hang_on_numbers_of_groups(threshold):
-    """Problems of one view are refused before the charge even where all regions happen to have the same view."""
-    mechanism = Mechanism(Geometric(ByGroups(threshold), 1), SimplexProjection(), Problem.isotonic)
-    ledger = Ledger(1)
-    with pytest.raises(PgsrError, match="several views"):
-        mechanism.release(TRUTH, Seeded(0), ledger)
-    assert ledger.left == 1
-    with pytest.raises(PgsrError, match=r"M_c\^dp needs View.CUMULATIVE"):
-        Mechanism(Geometric(ByGroups(threshold), 1), IsotonicTreeProjection()).check(TRUTH, Seeded(0))
-    with pytest.raises(PgsrError, match="not a matrix"):
-        _ = MIXED.matrix
 
 
 def test_tables_and_figures():
@@ -173,7 +134,7 @@ def test_regions_alone_and_bottom_up():
     source = Seeded("fits")
     by_view = {view: Geometric(view, "1").measure(TRUTH, source) for view in (View.RANKED, View.CUMULATIVE)}
     alone = {view: _counts(NoConsistency(), noisy) for view, noisy in by_view.items()}
-    mixed = Geometric(ByGroups(), "1").measure(TRUTH, source)
+    mixed = Geometric(few_ranked(TRUTH), "1").measure(TRUTH, source)
     found = _counts(NoConsistency(), mixed)
     for region in range(TREE.n_regions):
         assert np.array_equal(found[region], alone[mixed.view_of(region)][region])
@@ -210,8 +171,8 @@ def test_releases_satisfy_the_four_conditions(post, totals):
     for i in range(scale(20, 500)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}")
         shares = (*(0,) * (truth.hierarchy.n_levels - 1), 1) if isinstance(post, BottomUp) else None
-        rule = ByGroups(Fraction(int(rng.integers(1, 12)), 6))
-        result = Mechanism(Geometric(rule, "1/2", shares, totals), post).release(truth, Seeded("conditions", i))
+        views = few_ranked(truth, int(rng.integers(1, 12)))
+        result = Mechanism(Geometric(views, "1/2", shares, totals), post).release(truth, Seeded("conditions", i))
         counts = result.estimate.counts()
         assert result.certificate is not None
         assert result.measurement is not None
@@ -221,16 +182,16 @@ def test_releases_satisfy_the_four_conditions(post, totals):
 
 def test_without_noise_the_truth_comes_back():
     for post in (Matching(), BottomUp(), NoConsistency(), ChosenByNoise()):
-        found = Mechanism(Geometric(ByGroups(), 10**9), post).release(TRUTH, Seeded(0))
+        found = Mechanism(Geometric(few_ranked(TRUTH), 10**9), post).release(TRUTH, Seeded(0))
         assert np.array_equal(found.estimate.counts().counts, TRUTH.counts)
 
 
 def test_a_candidate_of_a_choice():
-    both = [Mechanism(Geometric(view, 1), Matching()) for view in (View.CUMULATIVE, ByGroups())]
+    both = [Mechanism(Geometric(view, 1), Matching()) for view in (View.CUMULATIVE, View.RANKED)]
     reason = ChosenByScore(both, 1).release(TRUTH, Seeded("choice")).reason
     assert reason in {
         "candidate 1 of 2, chosen by noisy scores: Matching() on cumulative",
-        "candidate 2 of 2, chosen by noisy scores: Matching() on ByGroups()",
+        "candidate 2 of 2, chosen by noisy scores: Matching() on ranked",
     }
 
 
@@ -240,62 +201,3 @@ def test_a_comparison_warms_up_on_regions_of_both_views():
     assert {toy.view_of(r) for r in range(toy.hierarchy.n_regions)} == {View.CUMULATIVE, View.RANKED}
     assert Matching().supports(toy) is None
     assert isinstance(Matching().apply(toy).estimate, Estimate)
-
-
-# Errors
-
-
-def small_towns(max_size: int, seed: int) -> CountOfCounts:
-    """Regions of 1 to 3,000 groups, half of them of one member and the others spread evenly."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for n in np.geomspace(1, 3_000, 40).astype(int):
-        drawn = np.where(rng.random(n) < 0.5, 1, rng.integers(0, max_size + 1, n))
-        rows.append(np.bincount(drawn, minlength=max_size + 1))
-    return CountOfCounts(Hierarchy.from_paths([("all", str(i)) for i in range(len(rows))]), rows, "towns")
-
-
-STAND_INS = {
-    "census": lambda: census_like(regions="states", max_size=1_000, groups=2_000_000, seed=23),
-    "taxi": lambda: taxi_like(max_size=1_000, groups=20_000, seed=23),
-    "flights": lambda: flights(max_size=1_000),
-    "towns": lambda: small_towns(400, 23),
-    "towns, few sizes": lambda: small_towns(60, 24),
-}
-
-
-@pytest.mark.drawn(2)
-@pytest.mark.parametrize("epsilon", ["1/5", "2"])
-@pytest.mark.parametrize("name", STAND_INS)
-def test_errors_are_near_those_of_the_better_view(name, epsilon):
-    """The errors are those of regions alone at the leaves, by earth mover's distance; seeds served for nothing else.
-
-    The mean error stays within 1.15 of the smaller of both views' means, the geometric mean over regions within 1.25 of
-    the better view of every region.
-    """
-    truth = STAND_INS[name]()
-    shares = (*(0,) * (truth.hierarchy.n_levels - 1), 1)
-    errors = {}
-    for view in (ByGroups(), View.RANKED, View.CUMULATIVE):
-        runs = [
-            metrics.emd(
-                truth, Mechanism(Geometric(view, epsilon, shares), BottomUp()).release(truth, Seeded(name, k)).estimate
-            )
-            for k in range(8)
-        ]
-        errors[view] = np.mean(runs, axis=0)[truth.hierarchy.leaves] + 0.5
-    mixed, ranked, cumulative = errors[ByGroups()], errors[View.RANKED], errors[View.CUMULATIVE]
-    assert mixed.mean() <= 1.15 * min(ranked.mean(), cumulative.mean())
-    assert np.exp(np.log(mixed / np.minimum(ranked, cumulative)).mean()) <= 1.25
-
-
-def test_errors_where_both_views_are_needed():
-    """Regions of all sizes: less than by either view alone, in the geometric mean over regions."""
-    truth = small_towns(100, 31)
-    means = {}
-    for view in (ByGroups(), View.RANKED, View.CUMULATIVE):
-        mechanism = Mechanism(Geometric(view, "1/2", (0, 1)), BottomUp())
-        runs = [metrics.emd(truth, mechanism.release(truth, Seeded("both", k)).estimate) for k in range(8)]
-        means[view] = np.log(np.mean(runs, axis=0)[truth.hierarchy.leaves] + 0.5).mean()
-    assert means[ByGroups()] < means[View.RANKED] - 0.1
-    assert means[ByGroups()] < means[View.CUMULATIVE] - 0.1
