@@ -137,7 +137,7 @@ def elsewhere(noisy: Measurement, level: int) -> Measurement:
             view = noisy.view_of(region)
             values[region][:] = 0 if view is View.RANKED else int(noisy.region_totals[region])
             if isinstance(view, Split):
-                values[region][view.n_columns :] = view.threshold
+                values[region][view.threshold :] = view.threshold
     return replace(noisy, values=tuple(values) if isinstance(values, list) else values)
 
 

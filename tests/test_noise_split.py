@@ -45,6 +45,8 @@ from pgsr.algorithms import (
     isotonic_l1,
     isotonic_l2,
 )
+from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.isotonic.meeting import groups_below
 from pgsr.algorithms.matching.alone import precision_of
 from pgsr.methods.method import Method, PostProcess
 from pgsr.methods.toys import toy_of
@@ -407,3 +409,20 @@ def _cost(noisy: Measurement, sizes: Sequence[int]) -> int:
     exact = np.array(naive.split_view(list(sizes), view.threshold, None, len(sizes)))
     exact[: view.threshold] = len(sizes) - exact[: view.threshold]
     return int(((exact - noisy.row(0)) ** 2).sum())
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_where_columns_and_rows_meet(seed: int) -> None:
+    """Against the squares of every number of groups below the threshold."""
+    rng, total = np.random.default_rng(seed), 12
+    fitted, noisy = np.sort(rng.integers(0, 10, 7)), rng.integers(0, 12, 7)
+    beyond = Groups(np.array([0, 2, 5]), np.array([8, *rng.integers(1, 3, 2)]))
+    ranks = np.repeat(beyond.size, beyond.count)
+
+    def cost(u: int) -> int:
+        of_columns = int(((np.minimum(fitted, u) - noisy) ** 2).sum())
+        return of_columns + int((ranks[: max(0, len(ranks) - (total - u))] ** 2).sum())
+
+    most = int(fitted[-1])
+    least = min(most, total - int((ranks > 0).sum()))
+    assert cost(groups_below(fitted, noisy, beyond, total)) == min(cost(u) for u in range(least, most + 1))

@@ -30,45 +30,6 @@ def test_equals_the_definition(seed):
         assert split.ranks is None
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_widths_are_the_largest_odd_ones_that_noise_and_groups_are_worth(seed):
-    rng = np.random.default_rng(seed)
-    stand_in = one_region(np.append(rng.integers(1, 60, 60), 0))
-    noise = Geometric(View.CUMULATIVE, "1/10", shares=(0, 1))
-    plain, summed = (split_by(noise, stand_in, TREE, GROUPS // 50, kappa=kappa).view for kappa in (0, 2))
-    shape = naive.falling(stand_in.counts[0].astype(float)) / stand_in.totals[0]
-    sigma = float(noise.levels(2)[1].law(noise.sensitivity(plain[1], 60)).variance_bound) ** 0.5
-    assert summed[0] == plain[0]
-    assert any(view.widths for view in summed)
-    for groups, without, found in zip(GROUPS[1:] // 50, plain[1:], summed[1:], strict=True):
-        if not found.widths:
-            assert found == without
-            continue
-        assert min(without.threshold, 59) <= found.threshold <= 59
-        widths, first = found.widths, 0
-        assert sum(widths[:-1]) < without.threshold
-        for width in widths:
-            most = max(1.0, 2 * (sigma / (groups * shape[first])) ** 0.5)
-            assert width % 2 == 1
-            assert width <= most
-            assert width + 2 > min(most, 59 - first)
-            first += width
-
-
-def test_sums_make_the_posterior_nearer_at_a_small_epsilon():
-    """A power law up to 400, epsilon 1/10: the mean over five draws at the leaves."""
-    size = np.arange(1, 401)
-    drawn = [np.floor(n * (size**-1.2 - (size + 1) ** -1.2)).astype(int) for n in (9_000, 6_000, 3_000)]
-    truth = CountOfCounts(TREE, [np.append(0, row) for row in drawn], "power law")
-    noise, errors = Geometric(View.CUMULATIVE, "1/10", shares=(0, 1)), []
-    for kappa in (0, 2):
-        step = split_by(noise, truth, TREE, truth.totals, kappa=kappa)
-        mechanism = Mechanism(step, Posterior(intervals=False))
-        released = (mechanism.release(truth, Seeded("sums", i)).estimate for i in range(5))
-        errors.append(np.mean([metrics.emd(truth, each)[1:].mean() for each in released]))
-    assert errors[1] < 0.97 * errors[0]
-
-
 def test_more_groups_have_more_columns():
     stand_in = one_region([0, *(10**9 // np.arange(1, 2001) ** 3)])
     own = split_by(Geometric(View.CUMULATIVE, 1), stand_in, TREE, GROUPS).view

@@ -44,7 +44,7 @@ def place(tmp_path: Path) -> Path:
         ({"max_size": "true"}, "is true; write an integer"),
         ({"max_size": "0"}, "from 1 up"),
         ({"mechanism": "M_H"}, 'write one of "m_h", "m_c_dp", .*"two_stage", perhaps "m_h"'),
-        ({"mechanism": "m_c"}, 'write one of "m_h", "m_c_dp", .*perhaps "m_c_dp"'),
+        ({"mechanism": "m_c"}, 'write one of "m_h", "m_c_dp", .*"two_stage"'),
         ({"mechanism": "mean_consistency"}, "write one of"),
         ({"totals": '"regions"'}, "does not keep"),
         ({"totals": '"noisy"'}, 'needs totals = "noisy"'),

@@ -225,8 +225,6 @@ def _refusal(method: object, measurement: Measurement) -> str | None:
     views = measurement.view if isinstance(measurement.view, tuple) else (measurement.view,)
     if not all(view is View.CUMULATIVE or isinstance(view, Split) for view in views):
         return f"{name} needs View.CUMULATIVE or a Split on every level, this measurement is of {measurement.label}"
-    if measurement.adds_up:
-        return f"{name} knows no sums of cumulative counts; leave widths out, or take Posterior(intervals=False)"
     if not measurement.sizes.equal and any(isinstance(view, Split) for view in views):
         return (
             f"{name} takes split views of one largest size for all levels, and this measurement is of "

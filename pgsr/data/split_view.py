@@ -8,8 +8,7 @@ what lies beyond them, the rows are
 - columns  Hc[s],                   s = 0..T-1, non-decreasing;
 - rows     max(Hg[i] - T, 0),       of the m largest groups, non-decreasing as listed here.
 
-Every box lies in one column or in one row, and one entity more is one box more. Neighbouring columns may be added up,
-as their boxes then lie in one sum. docs/split_view.md has the theorem.
+Every box lies in one column or in one row, and one entity more is one box more. docs/split_view.md has the theorem.
 """
 
 from dataclasses import dataclass
@@ -28,9 +27,6 @@ class Split:
     `ranks`, or the number of groups where these are fewer or `ranks` is None. Threshold 0 with all ranks is
     `View.RANKED`, and a threshold of K or more is `View.CUMULATIVE`.
 
-    With `widths` n[0], n[1], ... in the place of Hc[s] there is one sum of Hc for the first n[0] sizes, one for the
-    next n[1], and so on, up to T. A sum of n has the noise of one cell, so that their average has an n-th of it.
-
     All of it is public and must not be taken from the data. From the size on at which the expected number of groups
     per size is as small as the noise, ranks are measured better. No more than m groups should be larger than T, as of
     groups of lower ranks nothing is measured beyond it.
@@ -38,8 +34,6 @@ class Split:
     Args:
         threshold: T, a whole number from 0 up.
         ranks: m, a whole number from 1 up; None for all groups.
-        widths: how many sizes each sum has, odd numbers so that one of the sizes is in the middle; they add up to T,
-            which is below K then. () for no sums: every size has a value of its own.
 
     Raises:
         ProblemError: a number is no such number.
@@ -49,13 +43,10 @@ class Split:
         (Split(3), View.RANKED, View.CUMULATIVE)
         >>> Split(3, ranks=50).n_ranks(groups=20), Split(3, ranks=50).n_ranks(groups=2_000)
         (20, 50)
-        >>> Split(5, widths=(1, 1, 3)).n_columns
-        3
     """
 
     threshold: int
     ranks: int | None = None
-    widths: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if type(self.threshold) is not int or self.threshold < 0:
@@ -65,43 +56,12 @@ class Split:
                 f"Split(ranks={self.ranks!r}): give how many of the largest groups are measured by their ranks, a "
                 "whole number from 1 up, or None for all"
             )
-        whole = type(self.widths) is tuple and all(type(n) is int and n > 0 and n % 2 for n in self.widths)
-        if not whole or (self.widths and sum(self.widths) != self.threshold):
-            raise ProblemError(
-                f"Split(widths={self.widths!r}): give a tuple of odd numbers of sizes that add up to the threshold "
-                f"{self.threshold:,}, such as (1, 1, 3) for 5, or () for no sums"
-            )
 
     def on(self, max_size: int) -> "View | Split":
-        """Give the view that this is where sizes are 0..max_size: one of the plain views at either end.
-
-        Raises:
-            ProblemError: sizes are added up, and none is as large as the threshold.
-        """
-        if self.widths and self.threshold >= max_size:
-            raise ProblemError(
-                f"sums of sizes up to a threshold of {self.threshold:,} where the largest size is {max_size:,}; give a "
-                "lower threshold, or leave widths out"
-            )
+        """Give the view that this is where sizes are 0..max_size: one of the plain views at either end."""
         if self.threshold >= max_size:
             return View.CUMULATIVE
         return View.RANKED if self.threshold == 0 and self.ranks is None else self
-
-    @property
-    def n_columns(self) -> int:
-        """The number of values below the threshold: of sizes, or of sums."""
-        return len(self.widths) or self.threshold
-
-    def added_up(self, cumulative_counts: np.ndarray) -> np.ndarray:
-        """Add up the cumulative counts of the sizes below T as `widths` say; shape (n_columns,).
-
-        Example:
-            >>> Split(4, widths=(1, 3)).added_up(np.array([5, 6, 8, 9]))
-            array([ 5, 23])
-        """
-        if not self.widths:
-            return cumulative_counts
-        return np.add.reduceat(cumulative_counts, np.cumsum((0, *self.widths[:-1])))
 
     def n_ranks(self, groups: int) -> int:
         """Count the ranks that are measured in a region with this number of groups."""
@@ -110,8 +70,7 @@ class Split:
     def cumulative(self, values: np.ndarray, groups: int, max_size: int) -> np.ndarray:
         """Read noisy values of one region as noisy cumulative counts; int64, shape (K + 1,).
 
-        Below the threshold they are the values, or averages of sums rounded down; from there on, groups less the
-        ranks that have more beyond it.
+        Below the threshold they are the values; from there on, groups less the ranks that have more beyond it.
 
         Args:
             values: of the region.
@@ -122,25 +81,19 @@ class Split:
             >>> Split(2).cumulative(np.array([0, 3, -1, 0, 1, 4]), groups=4, max_size=4)
             array([0, 3, 2, 3, 3])
         """
-        beyond = np.sort(values[self.n_columns :])
+        beyond = np.sort(values[self.threshold :])
         sizes = np.arange(max_size + 1 - self.threshold)
         larger = len(beyond) - np.searchsorted(beyond, sizes, side="right")
-        below = values[: self.n_columns]
-        if self.widths:
-            below = np.repeat(below // self.widths, self.widths)
-        return np.concatenate([below, groups - larger])
+        return np.concatenate([values[: self.threshold], groups - larger])
 
     @property
     def value(self) -> str:
         """The view in words."""
-        sums = f" in {self.n_columns:,} sums" if self.widths else ""
-        return f"split at {self.threshold:,}" + ("" if self.ranks is None else f" of {self.ranks:,} ranks") + sums
+        return f"split at {self.threshold:,}" + ("" if self.ranks is None else f" of {self.ranks:,} ranks")
 
     def __repr__(self) -> str:
         ranks = "" if self.ranks is None else f", ranks={self.ranks}"
-        widths = f", widths={self.widths}" if 0 < len(self.widths) <= 5 else ""
-        many = f", widths=({', '.join(map(str, self.widths[:3]))}, ...)" if len(self.widths) > 5 else ""
-        return f"Split({self.threshold}{ranks}{widths}{many})"
+        return f"Split({self.threshold}{ranks})"
 
 
 AnyView = View | Split

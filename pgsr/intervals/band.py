@@ -198,18 +198,13 @@ def _split_bounds(
     view: Split, low: np.ndarray, high: np.ndarray, groups: int, max_size: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Make bounds of cumulative counts, shape (K + 1,) each, of those of a split view's values."""
-    most, threshold, n_columns = max_size - view.threshold, view.threshold, view.n_columns
-    sure = _sizes_at_most(np.minimum.accumulate(high[n_columns:][::-1]), most)
-    possible = _sizes_at_most(np.maximum.accumulate(low[n_columns:]), most)
-    others = groups - (len(high) - n_columns)
-    below = low[:n_columns], high[:n_columns]
-    if view.widths:  # the last cell of a sum is at least the average, the first one at most
-        ends, widths = np.cumsum(view.widths), np.array(view.widths)
-        sums, below = below, (np.zeros(threshold, np.int64), np.full(threshold, groups))
-        below[0][ends - 1], below[1][ends - widths] = -(-sums[0] // widths), sums[1] // widths
+    most, threshold = max_size - view.threshold, view.threshold
+    sure = _sizes_at_most(np.minimum.accumulate(high[threshold:][::-1]), most)
+    possible = _sizes_at_most(np.maximum.accumulate(low[threshold:]), most)
+    others = groups - (len(high) - threshold)
     return (
-        np.concatenate([below[0], sure + np.where(sure > 0, others, 0)]),
-        np.concatenate([below[1], possible + others]),
+        np.concatenate([low[:threshold], sure + np.where(sure > 0, others, 0)]),
+        np.concatenate([high[:threshold], possible + others]),
     )
 
 

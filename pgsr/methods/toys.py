@@ -83,17 +83,13 @@ def problems() -> list[Problem]:
 def _toy_view(view: AnyView | tuple[AnyView, ...], levels: int) -> ViewRule | tuple[ViewRule, ...]:
     """Choose views of the toy of which each is one of the target's; a threshold is within the toy's sizes."""
     if not isinstance(view, tuple):
-        return _toy_split(view) if isinstance(view, Split) else view
-    within = tuple(_toy_split(one) if isinstance(one, Split) else one for one in view)
+        return Split(1) if isinstance(view, Split) else view
+    within = tuple(Split(1) if isinstance(one, Split) else one for one in view)
     if len(view) == levels:
         return within
-    split = next((one for one in (Split(1, widths=(1,)), Split(1)) if one in within), None)
+    split = next((one for one in within if isinstance(one, Split)), None)
     leaves = min(levels, 2)
     return split or (View.CUMULATIVE,) * (levels - 1) + (View.RANKED,) * leaves
-
-
-def _toy_split(view: Split) -> Split:
-    return Split(1, widths=(1,) if view.widths else ())
 
 
 def _toy_conditions(target: Conditions, place: Cells) -> Conditions:

@@ -80,37 +80,3 @@ def columns_worth(shape: np.ndarray, groups: int, factor: float) -> int:
         2
     """
     return int(np.searchsorted(-groups * shape, -factor, side="left"))
-
-
-def widths_worth(shape: np.ndarray, groups: int, deviation: float, kappa: float, threshold: int) -> tuple[int, ...]:
-    """Give how many neighbouring sizes below a threshold are worth one noisy sum each; odd numbers.
-
-    With d = groups shape[s] groups per size a sum of n cumulative counts is off by sigma / n per size for its noise,
-    and by n d for what it says nothing of, where in its range the groups lie. Both together are least for n of the
-    order of sqrt(sigma / d). From the first size on, each sum has the largest odd number of sizes up to
-
-        max(1, kappa sqrt(sigma / d)),    d at its first size.
-
-    The last sum may reach beyond the threshold, but leaves one size of the shape at least without a column.
-
-    Args:
-        shape: non-increasing shares of sizes, shape (K + 1,).
-        groups: of the region.
-        deviation: sigma, the standard deviation of the noise of one number.
-        kappa: how wide sums are; 2 is measured in docs/split_view.md.
-        threshold: the number of sizes that are worth a column.
-
-    Complexity: O(threshold).
-
-    Example:
-        >>> widths_worth(np.array([0.5, 0.3, 0.1, 0.05, 0.05, 0, 0, 0]), groups=100, deviation=14, kappa=2, threshold=5)
-        (1, 1, 1, 3)
-    """
-    found: list[int] = []
-    first, end = 0, min(threshold, len(shape) - 2)
-    while first < end:
-        wide = max(1, int(kappa * (deviation / (groups * shape[first])) ** 0.5))
-        wide = min(wide, len(shape) - 2 - first)
-        found.append(wide - (wide % 2 == 0))
-        first += found[-1]
-    return tuple(found)

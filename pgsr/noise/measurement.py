@@ -217,12 +217,6 @@ class Measurement:
             return ", ".join([*named, f"{splits.total():,} regions split at {lowest:,} to {highest:,}"])
         return ", ".join([*named, *(f"{number:,} regions {view.value}" for view, number in splits.items())])
 
-    @property
-    def adds_up(self) -> bool:
-        """Whether some region has sums of cumulative counts in the place of these (`Split.widths`)."""
-        views = self.view if isinstance(self.view, tuple) else (self.view,)
-        return any(isinstance(view, Split) and bool(view.widths) for view in views)
-
     @cached_property
     def measured(self) -> np.ndarray:
         """The regions that were measured, as bool: none padded above its copy, none on a level with epsilon 0."""
@@ -240,9 +234,8 @@ class Measurement:
 
         The columns of `pgsr.tables.to_long`, with `noisy_count` or `noisy_cumulative_count` in place of `n_groups`; of
         ranked sizes `rank`, from 0 for the smallest group, and `noisy_group_size`. A split view has rows of both kinds,
-        with `noisy_excess`, what the group of a rank has beyond the threshold, for its size, and
-        `noisy_sum_of_cumulative_counts` of every `sum` where sizes are added up. Where regions differ in
-        view, columns of the others are empty.
+        with `noisy_excess`, what the group of a rank has beyond the threshold, for its size. Where
+        regions differ in view, columns of the others are empty.
         """
         with extra("release"):
             import pandas as pd
@@ -258,15 +251,15 @@ class Measurement:
 
     def _vectors(self) -> dict[tuple[str, str], dict[int, tuple[int, np.ndarray]]]:
         """Collect the vectors of measured regions by columns of a table, each with its first place and its values."""
-        found = {columns: {} for columns in (*_COLUMNS.values(), _COLUMNS_OF_SUMS, _COLUMNS_OF_RANKS)}
+        found = {columns: {} for columns in (*_COLUMNS.values(), _COLUMNS_OF_RANKS)}
         for region in np.flatnonzero(self.measured).tolist():
             view, row = self.view_of(region), self.row(region)
             if isinstance(view, View):
                 found[_COLUMNS[view]][region] = 0, row
                 continue
-            below, beyond = row[: view.n_columns], row[view.n_columns :]
+            below, beyond = row[: view.threshold], row[view.threshold :]
             if len(below):
-                found[_COLUMNS_OF_SUMS if view.widths else _COLUMNS[View.CUMULATIVE]][region] = 0, below
+                found[_COLUMNS[View.CUMULATIVE]][region] = 0, below
             if len(beyond):
                 found[_COLUMNS_OF_RANKS][region] = int(self.totals[region]) - len(beyond), beyond
         return {columns: vectors for columns, vectors in found.items() if vectors}
@@ -323,9 +316,6 @@ _COLUMNS = {
     View.RANKED: ("noisy_group_size", "rank"),
 }
 """The columns of a view's values, and of what they belong to."""
-
-_COLUMNS_OF_SUMS = ("noisy_sum_of_cumulative_counts", "sum")
-"""The names of the columns for sums of a split view, which are numbered from 0 for the smallest sizes."""
 
 _COLUMNS_OF_RANKS = ("noisy_excess", "rank")
 """The names of the columns for what groups of a split view have beyond the threshold, by rank."""

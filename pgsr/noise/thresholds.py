@@ -17,7 +17,7 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.split_view import Split
 from pgsr.errors import ProblemError
 from pgsr.noise.budgeted import Noise
-from pgsr.noise.falling_shape import columns_worth, falling_shape, widths_worth
+from pgsr.noise.falling_shape import columns_worth, falling_shape
 from pgsr.noise.geometric import Geometric
 
 Step = TypeVar("Step", Geometric, Noise)
@@ -30,7 +30,6 @@ def split_by(
     groups: np.ndarray,
     factor: float = 1 / 2,
     ranks: int | None = None,
-    kappa: float = 0,
 ) -> Step:
     """Give the noise step a split view per region, with thresholds from a stand-in's shape.
 
@@ -50,9 +49,6 @@ def split_by(
         ranks: m, how many of a region's largest groups are measured by their ranks; None for all. A number must be far
             above that of the groups larger than T, in the region where there are most: with fewer the others have no
             noisy value beyond T, and errors of several times those of `View.CUMULATIVE` were seen.
-        kappa: how wide sums of neighbouring columns are, in terms of sqrt(noise / groups per size), see `widths_worth`;
-            0 for no sums. With 2 the posterior has 11 to 18 % less error at epsilon 1/10 and the same at 1
-            (docs/split_view.md); it knows no intervals then.
 
     Returns:
         A step of the same budget, whose views are one `Split` per region.
@@ -60,7 +56,7 @@ def split_by(
     Raises:
         ProblemError: there is not one number of groups per region, or the stand-in has no groups.
 
-    Complexity: O(regions log K + K), with sums O(regions K).
+    Complexity: O(regions log K + K).
 
     Example:
         >>> from pgsr import View
@@ -83,26 +79,16 @@ def split_by(
         raise ProblemError(
             f"factor={factor!r}; give how many groups of one size are enough for a column, a number above 0 such as 1"
         )
-    if not kappa >= 0 or not math.isfinite(kappa):
-        raise ProblemError(f"kappa={kappa!r}; give how wide sums are, a number such as 2, or 0 for no sums")
     if not stand_in.totals[0]:
         raise ProblemError("the stand-in has no groups, so no shape; give counts of a similar population")
     shape = falling_shape(stand_in.row(0))
     sizes = stand_in.max_size if noise.max_sizes is None else noise.max_sizes
-    k_of = [sizes] * hierarchy.n_levels if isinstance(sizes, int) else list(sizes)
     levels = noise.levels(hierarchy.n_levels, sizes)
 
     def view(groups: int, level: int) -> Split:
-        drawn = levels[level]
-        if drawn is None:  # the view does not matter; columns alone have the least sensitivity
+        if levels[level] is None:  # the view does not matter; columns alone have the least sensitivity
             return Split(len(shape), ranks)
-        threshold = columns_worth(shape, groups, factor)
-        if not kappa:
-            return Split(threshold, ranks)
-        law = drawn.law(noise.sensitivity(Split(threshold, ranks), k_of[level]))
-        known = shape[: k_of[level] + 1]
-        widths = widths_worth(known, groups, float(law.variance_bound) ** 0.5, kappa, threshold)
-        return Split(sum(widths), ranks, widths) if max(widths, default=1) > 1 else Split(threshold, ranks)
+        return Split(columns_worth(shape, groups, factor), ranks)
 
     views = map(view, groups.tolist(), hierarchy.level_of.tolist())
     return replace(noise, view=tuple(views))

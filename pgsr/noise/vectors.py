@@ -19,7 +19,7 @@ def vector(counts: np.ndarray, view: AnyView, total: int | None) -> np.ndarray:
     if isinstance(view, Split):
         groups = int(counts.sum())
         below = columns(counts, view.threshold)
-        below = view.added_up(below if total is None else groups - below)
+        below = below if total is None else groups - below
         ranks = view.n_ranks(groups if total is None else total)
         return np.concatenate([below, rows(counts, view.threshold, ranks)])
     if view is View.COUNTS:
@@ -39,8 +39,8 @@ def parts(row: np.ndarray, view: AnyView) -> Iterator[tuple[View, np.ndarray]]:
     thresholds give the noise of these.
     """
     if isinstance(view, Split):
-        yield View.CUMULATIVE, row[: view.n_columns]
-        yield View.RANKED, row[view.n_columns :]
+        yield View.CUMULATIVE, row[: view.threshold]
+        yield View.RANKED, row[view.threshold :]
     else:
         yield view, row
 
@@ -58,6 +58,6 @@ def most_cells(truth: CountOfCounts, rules: tuple[ViewRule, ...], max_sizes: Seq
             n_cells += max_size + 1 + Split(0, rule.ranks).n_ranks(own)
         else:
             view = view_under(rule, max_size)
-            many = view.n_columns + view.n_ranks(own) if isinstance(view, Split) else own
+            many = view.threshold + view.n_ranks(own) if isinstance(view, Split) else own
             n_cells += max_size + 1 if view in RECTANGULAR else many
     return n_cells

@@ -198,8 +198,6 @@ def _of_an_entity(view: AnyView, groups: int, quantity: int, relation: Relation)
         return (2 * groups, groups, groups) if moved else (groups, groups)
     cells, change = (quantity, groups) if view is View.CUMULATIVE else (groups, quantity)
     if isinstance(view, Split):
-        if view.widths:
-            return (groups * quantity,) * (2 if moved else 1)
         cells, change = sorted((quantity, groups))
     return (change,) * (2 * cells if moved else cells)
 
@@ -211,8 +209,6 @@ def _of_a_group(view: AnyView, max_size: int, relation: Relation) -> tuple[int, 
     if view is View.CUMULATIVE:
         require(16 * max_size, f"the change of {max_size:,} cumulative counts by a group", "lower the largest size K")
         return (1,) * (2 * (max_size + 1) if moved else max_size)
-    if isinstance(view, Split) and view.widths:
-        return (max_size,) * (2 if moved else 1)
     if isinstance(view, Split):
         require(16 * view.threshold, f"the change of {view.threshold:,} cumulative counts by a group", "lower it")
         times = 2 if moved else 1

@@ -259,10 +259,6 @@ class Problem(ProblemFields):
             return cls.about(measurement, "M_c L1" if in_l1 else "M_c", totals or Totals.ROOT, norm=norm, monotone=True)
         if totals is not None and Totals.parse(totals) is not Totals.REGIONS:
             raise ProblemError("ranks count from a region's smallest group up; give totals='regions' for M_c^split")
-        if measurement.adds_up:
-            raise ProblemError(
-                "M_c^split has a term per cumulative count, and sums of them were measured; leave widths out"
-            )
         values, ranks = fitted(measurement, norm)
         return cls(
             "M_c^split L1" if in_l1 else "M_c^split",

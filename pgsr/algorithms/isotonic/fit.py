@@ -14,7 +14,6 @@ from pgsr.algorithms.isotonic.regression import (
     isotonic_l2,
     isotonic_l2_runs,
 )
-from pgsr.algorithms.isotonic.sums import fit_sums
 from pgsr.checks import member_of, require_kind
 from pgsr.data.rounding import nearest
 from pgsr.data.split_view import Split
@@ -32,7 +31,6 @@ class IsotonicFit:
     H_g, ranked: the G sizes are fitted by non-decreasing values in [min_size, K].
     Split at T: cells 0..T-1 are fitted as H_c, and what ranks have beyond T as H_g. Both decide how many groups have T
     or more members (`groups_below`), n; the n largest ranks are these groups, those without a rank have T members.
-    Sums of cumulative counts are fitted in squares, whatever the norm (`fit_sums`).
 
     Args:
         cumulative_norm: 1 (the paper's choice) or 2.
@@ -113,16 +111,12 @@ class IsotonicFit:
         return Groups.pooled(*isotonic_l2_runs(row, least, largest))
 
     def _from_split(self, row: np.ndarray, view: Split, total: int, max_size: int) -> Groups:
-        threshold, noisy = view.threshold, row[: view.n_columns]
+        threshold, noisy = view.threshold, row[: view.threshold]
         least = max(0, self.min_size - threshold)
-        beyond = self._from_ranked(row[view.n_columns :], least, max_size - threshold)
-        if view.widths:
-            fitted = nearest(fit_sums(noisy, np.array(view.widths), total))
-            fitted[: self.min_size] = 0
-        else:
-            fitted = np.cumsum(self.cumulative_counts(np.append(noisy, total)[None], np.array([total]))[0])[:threshold]
+        beyond = self._from_ranked(row[threshold:], least, max_size - threshold)
+        fitted = np.cumsum(self.cumulative_counts(np.append(noisy, total)[None], np.array([total]))[0])[:threshold]
         if threshold > 0:
-            fitted = np.minimum(fitted, groups_below(fitted, noisy, beyond, total, view.widths))
+            fitted = np.minimum(fitted, groups_below(fitted, noisy, beyond, total))
         *below, n_beyond = np.diff(np.append(fitted, total), prepend=0)
         # The smallest have no place where ranks are more than groups; groups without a rank have the least size.
         left = np.clip(np.cumsum(beyond.count) - max(0, beyond.total - n_beyond), 0, beyond.count)

@@ -140,19 +140,15 @@ def precision_of(
     assert law is not None, "a measured region"
     first = view.threshold if isinstance(view, Split) else 0 if view is View.RANKED else largest + 1
     ranked = groups.size >= first
-    # How many squared widths, and of how many noisy values or partitions.
-    times, parts = np.ones(len(ranked), np.int64), np.where(ranked, 1, 2)
-    if isinstance(view, Split) and view.widths:  # the average of n cumulative counts has an n-th of the noise
-        width = np.repeat(view.widths, view.widths)
-        times[~ranked] = width[groups.size[~ranked]] ** 2
+    parts = np.where(ranked, 1, 2)  # of how many noisy values or partitions
     if partitions and ranked.any() and fit.ranked_norm == 2:  # an L1 fit is whole: a partition per size
-        ranks = measurement.row(region)[view.n_columns if isinstance(view, Split) else 0 :]
+        ranks = measurement.row(region)[view.threshold if isinstance(view, Split) else 0 :]
         means = isotonic_l2_means(ranks, max(0, fit.min_size - first), largest - first)
         size, n_partitions = np.unique(nearest(first + np.unique(means)), return_counts=True)
         fitted = ranked & np.isin(groups.size, size)  # and not a group without a rank
         parts[fitted] = n_partitions[np.searchsorted(size, groups.size[fitted])]
-    pairs, which = np.unique(np.stack([times, parts]), axis=1, return_inverse=True)
-    units = tuple(Fraction(n, m) / law.variance_bound for n, m in pairs.T.tolist())
+    distinct, which = np.unique(parts, return_inverse=True)
+    units = tuple(Fraction(1, m) / law.variance_bound for m in distinct.tolist())
     return GivenPrecisions(groups.count, which.reshape(-1), units)
 
 

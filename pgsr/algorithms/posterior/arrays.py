@@ -15,8 +15,6 @@ class Noisy(NamedTuple):
         law: 0, the noise is double geometric; 1, discrete Gaussian.
         coarse, fine: powers of the law's base, base^(j len(fine)) and base^i; see `chain_kernel.power`.
         up_to: the first `up_to` values are those of the sizes below it; of other sizes no column was measured.
-        width: how many sizes, this one in their middle, have their sum measured here; 0 where the value is that of
-            another size, and says nothing; int64, shape (up_to,).
         first: the rank, from 0 for the smallest group, of the group that y[up_to] belongs to; lower ranks were not
             measured. Beyond every group where there are no rows.
         anchor: of every size a cumulative count near those that ranks speak for, where their likelihood counts as 1
@@ -30,7 +28,6 @@ class Noisy(NamedTuple):
     coarse: np.ndarray
     fine: np.ndarray
     up_to: int
-    width: np.ndarray
     first: int
     anchor: np.ndarray
     log_base: float

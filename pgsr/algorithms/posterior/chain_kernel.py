@@ -329,8 +329,7 @@ def exponent_at(noisy, s, c):
     if noisy.kind == 1:
         return 0
     if s < noisy.up_to:
-        n = noisy.width[s]
-        return loss(noisy.law, noisy.y[s] - n * c) if n else 0
+        return loss(noisy.law, noisy.y[s] - c)
     anchor = noisy.anchor[s]
     change = 0
     for between in range(min(c, anchor), max(c, anchor)):
@@ -348,15 +347,12 @@ def loss(law, d):
 def change_of_exponent(noisy, s, c):
     """Compute by how much the exponent changes from c to c + 1: `change_of_loss` at a distance d.
 
-    Below the threshold T, d = y[s] - c; for a sum of n it goes from y[s] - n c to n less. From T on the rank i = c no
-    longer counts, and d = s + 1 - T - z[i], because the losses are even; a rank that was not measured changes nothing.
+    Below the threshold T, d = y[s] - c. From T on the rank i = c no longer counts, and d = s + 1 - T - z[i], because
+    the losses are even; a rank that was not measured changes nothing.
     """
     y, up_to = noisy.y, noisy.up_to
     if s < up_to:
-        n = noisy.width[s]
-        if n == 1:
-            return change_of_loss(noisy.law, y[s] - c)
-        return loss(noisy.law, y[s] - n * (c + 1)) - loss(noisy.law, y[s] - n * c) if n else 0
+        return change_of_loss(noisy.law, y[s] - c)
     place = up_to + c - noisy.first
     return change_of_loss(noisy.law, s + 1 - up_to - y[place]) if up_to <= place < len(y) else 0
 

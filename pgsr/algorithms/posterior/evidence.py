@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2
-from pgsr.algorithms.isotonic.sums import fit_sums
 from pgsr.algorithms.posterior.arrays import Moments, Noisy, Prior, Window
 from pgsr.algorithms.posterior.likelihood import Likelihood
 from pgsr.algorithms.posterior.misfit import WIDE_SHAPE, misfits
@@ -71,8 +70,7 @@ class Evidence:
 
     Attributes:
         view: of the noisy values.
-        values: the noisy values, int64; one per size below the threshold of a split view. A sum of several stands at
-            the middle one of its sizes, and the values at the others mean nothing.
+        values: the noisy values, int64; one per size below the threshold of a split view.
         measured: how many of them were measured; the cumulative count at K is not where it is a public total.
             `columns` are those of sizes, the others of ranks.
         law: of the noise.
@@ -97,8 +95,6 @@ class Evidence:
         known = measurement.public is not Totals.ROOT or region == 0
         total = int(measurement.totals[region]) if known else None
         values = np.ascontiguousarray(measurement.row(region))
-        if isinstance(view, Split) and view.widths:
-            values = _by_size(view, values)
         fixed_last = view is View.CUMULATIVE and known
         return cls(
             view,
@@ -110,18 +106,9 @@ class Evidence:
             measurement.max_size_of(region) + 1,
         )
 
-    @cached_property
-    def width(self) -> np.ndarray:
-        """How many sizes are added up in the value of each that has a column, 0 where it has none of its own; int64."""
-        if not isinstance(self.view, Split) or not self.view.widths:
-            return np.ones(self.columns, np.int64)
-        found = np.zeros(self.columns, np.int64)
-        found[_middles(self.view)] = self.view.widths
-        return found
-
     @property
     def columns(self) -> int:
-        """The number of sizes, from 0 on, that have a measured value of their own, or a part in a sum."""
+        """The number of sizes, from 0 on, that have a measured value of their own."""
         if isinstance(self.view, Split):
             return self.view.threshold
         return 0 if self.view is View.RANKED else self.measured
@@ -129,20 +116,16 @@ class Evidence:
     def pilot(self) -> np.ndarray:
         """Guess the cumulative counts without a prior: nearest non-decreasing values, or counts; int64, (K + 1,).
 
-        Cumulative counts: the middle of the L1 isotonic optima; of sums the nearest in squares (`fit_sums`). Ranked
-        sizes: the L2 isotonic regression. A split view has both, and the former are not undercut by the latter. Counts:
-        the nearest non-negative ones with the right total.
+        Cumulative counts: the middle of the L1 isotonic optima. Ranked sizes: the L2 isotonic regression. A split view
+        has both, and the former are not undercut by the latter. Counts: the nearest non-negative ones with the right
+        total.
         """
         if self.view is View.COUNTS:
             assert self.total is not None, "`Posterior.supports` refuses counts without a total"
             return np.cumsum(simplex_projection(self.values[None], np.array([self.total]), integer=True)[0])
         below, beyond = self.values[: self.columns], self.values[self.columns : self.measured]
-        if isinstance(self.view, Split) and self.view.widths:
-            sums, widths = below[_middles(self.view)], np.array(self.view.widths)
-            middle = fit_sums(sums, widths, self.most).astype(np.int64)
-        else:
-            least, largest = (isotonic_l1(below, 0, self.most, o) for o in (Optimum.SMALLEST, Optimum.LARGEST))
-            middle = (least + largest) // 2
+        least, largest = (isotonic_l1(below, 0, self.most, o) for o in (Optimum.SMALLEST, Optimum.LARGEST))
+        middle = (least + largest) // 2
         top = self.n_sizes - 1 - len(middle)
         if top < 0:
             return middle
@@ -182,7 +165,7 @@ class Evidence:
             mean, variance, step_variance = np.full((3, self.n_sizes), np.nan)
             found = Moments(mean, variance, np.empty(self.n_sizes, np.int64), step_variance)
             window, room = Window(low, high, self.most), np.empty((self.n_sizes, width))
-            noisy = self._noisy(width, self._anchor, mu)
+            noisy = self._noisy(width, self._anchor)
             edge, log_evidence = forward_backward(noisy, Prior(mu, shape), window, room, found)
             if edge <= border or width > self.most:
                 assert not np.isnan(mean).any(), "the noisy values are impossible under their own law"
@@ -210,7 +193,7 @@ class Evidence:
             low, high = self._window(found.mean, (6.5 * np.sqrt(found.variance) + 3.0) * widening)
             width = int((high - low).max()) + 1
             window, room = Window(low, high, self.most), np.empty((self.n_sizes, width))
-            noisy = self._noisy(width, np.empty(0, np.int64), found.prior_mean)
+            noisy = self._noisy(width, np.empty(0, np.int64))
             if draw(noisy, prior, window, room, uniforms, out):
                 return out
             widening *= 1.5
@@ -235,24 +218,14 @@ class Evidence:
         off = np.abs(own - mu) > conflict * np.sqrt(mu + mu * mu / shape) + half
         return np.where(off, np.maximum(own, float(self.law.variance_bound) ** 0.5), mu)
 
-    def _noisy(self, width: int, anchor: np.ndarray, mu: np.ndarray) -> Noisy:
-        """Collect what the compiled loops read of the noisy values and their law, in windows of this width.
-
-        A sum of n cumulative counts is read as n times the middle one, after what it is expected to differ from that
-        under the prior means is taken away.
-        """
-        of = Likelihood.of(self.law, width * int(self.width.max(initial=1)))
+    def _noisy(self, width: int, anchor: np.ndarray) -> Noisy:
+        """Collect what the compiled loops read of the noisy values and their law, in windows of this width."""
+        of = Likelihood.of(self.law, width)
         kind = COUNTS if self.view is View.COUNTS else BOXES
         first = self.most + 1 if self.total is None else self.total - (self.measured - self.columns)
         values = self.values[: self.measured]
-        if isinstance(self.view, Split) and self.view.widths:
-            expected = np.cumsum(mu[: self.columns])
-            middle = _middles(self.view)
-            sums = self.view.added_up(expected) - expected[middle] * self.view.widths
-            values = values.copy()
-            values[middle] -= np.rint(sums).astype(np.int64)
         law = of.law, of.coarse, of.fine
-        return Noisy(kind, values, *law, self.columns, self.width, first, anchor, of.log_base)
+        return Noisy(kind, values, *law, self.columns, first, anchor, of.log_base)
 
     @cached_property
     def _anchor(self) -> np.ndarray:
@@ -267,15 +240,3 @@ class Evidence:
         if self.total is not None:
             low[-1] = high[-1] = self.total
         return low, high
-
-
-def _by_size(view: Split, values: np.ndarray) -> np.ndarray:
-    """Put every sum of columns at the middle one of its sizes, and 0 at the others; ranks follow."""
-    by_size = np.zeros(view.threshold, np.int64)
-    by_size[_middles(view)] = values[: view.n_columns]
-    return np.concatenate([by_size, values[view.n_columns :]])
-
-
-def _middles(view: Split) -> np.ndarray:
-    n = np.array(view.widths)
-    return np.cumsum(n) - 1 - n // 2

@@ -83,13 +83,12 @@ class Posterior:
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
         projection: a method that solves step 2.
         intervals: whether the result knows its intervals, which it does where counts or cumulative counts were
-            measured, also beside ranked sizes of some regions or of large groups (`Split`), see
-            `Uncertainty`; not where cumulative counts were added up (`Split.widths`). Without them the release takes 8
-            bytes per cell beside the measurement, and 4 more while regions are improved, an eighth of what it takes
-            with them: all steps follow each other in the memory of the means. Step 2 adds 20 bytes per block of equal
-            cumulative counts of a leaf; on census-like data there are 0.17 blocks per cell at 1,001 sizes and 0.01 at
-            20,001. Variances, which say how wide the next windows are, are then kept in single precision, so that a
-            window may be wider or narrower by one state in a million cells.
+            measured, also beside ranked sizes of some regions or of large groups (`Split`), see `Uncertainty`. Without
+            them the release takes 8 bytes per cell beside the measurement, and 4 more while regions are improved, an
+            eighth of what it takes with them: all steps follow each other in the memory of the means. Step 2 adds 20
+            bytes per block of equal cumulative counts of a leaf; on census-like data there are 0.17 blocks per cell at
+            1,001 sizes and 0.01 at 20,001. Variances, which say how wide the next windows are, are then kept in single
+            precision, so that a window may be wider or narrower by one state in a million cells.
 
     Shapes: any number of levels and sizes, any view, any split of epsilon that leaves a share for the leaves. Public
     or noisy totals of regions, or the root's alone. Levels may have sizes of their own, with any view, a share for
@@ -139,8 +138,6 @@ class Posterior:
             return "Posterior needs measured leaves; give the last level a share of epsilon"
         if measurement.view is View.COUNTS and measurement.public is Totals.ROOT:
             return "Posterior of counts needs every region's number of groups; measure with totals='regions' or 'noisy'"
-        if self.learning and measurement.adds_up:
-            return "no prior is learned from sums of cumulative counts; give learning=0, or a Split without widths"
         one_of_each = {
             (measurement.hierarchy.level_of[region], measurement.view_of(region)): region
             for region in np.flatnonzero(measurement.measured).tolist()
@@ -266,8 +263,6 @@ class Posterior:
             ProblemError: the measurement cannot be used.
             Stopped: the projection gave no answer.
         """
-        if measurement.adds_up:
-            raise ProblemError("sums of cumulative counts give no draws; measure a Split without widths")
         tree, found = measurement.hierarchy, self.marginals(measurement)
         centre = self.together(measurement, found.mean)
         propagation = Propagation.of(measurement)

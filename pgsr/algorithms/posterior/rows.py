@@ -202,7 +202,6 @@ def _improve(
         likelihood.coarse,
         likelihood.fine,
         up_to,
-        np.ones(up_to, np.int64),
         no_ranks,
         np.empty(0, np.int64),
         likelihood.log_base,

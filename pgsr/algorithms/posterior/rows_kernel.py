@@ -39,7 +39,6 @@ def posterior_rows(start, stop, noisy, prior, total, about, moments):
             noisy.coarse,
             noisy.fine,
             noisy.up_to,
-            noisy.width,
             noisy.first,
             noisy.anchor,
             noisy.log_base,

@@ -221,8 +221,6 @@ def log_weights(measurement: Measurement, region: int) -> np.ndarray:
     assert law is not None, "a measured region"
     if view is View.COUNTS:
         raise ProblemError("counts do not weigh cumulative counts alone; measure View.CUMULATIVE or another view")
-    if isinstance(view, Split) and view.widths:
-        raise ProblemError("sums of cumulative counts do not weigh each of them alone; measure a Split without widths")
     threshold = view.threshold if isinstance(view, Split) else 0 if view is View.RANKED else top
     columns, ranks = values[:threshold], values[threshold:] if view is not View.CUMULATIVE else values[:0]
     weights = np.zeros((top, groups + 1))

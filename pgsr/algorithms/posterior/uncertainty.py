@@ -108,12 +108,9 @@ class Uncertainty:
         """Tell whether intervals may be made: of cumulative counts, also beside ranks, or of counts alone.
 
         With sizes per level they are known of cumulative counts only: what a posterior of counts says of sums rests on
-        the estimated prior, whose errors no variance of a region alone tells. Beside ranks nobody has checked them. Of
-        sums of cumulative counts they are not known, as the chain takes these for multiples of one of them.
+        the estimated prior, whose errors no variance of a region alone tells. Beside ranks nobody has checked them.
         """
         views = _views(measurement)
-        if measurement.adds_up:
-            return False
         if not measurement.sizes.equal:
             return views == {View.CUMULATIVE}
         return _with_columns(views) or views == {View.COUNTS}
