@@ -121,7 +121,6 @@ MUTANTS = [
         published.fields_are_those_that_may_be_published,
     ),
     Mutant("number of rows in the readme", folder.rows_in_the_readme, published.assert_files_follow_from_noisy_values),
-    Mutant("thresholds from the data", folder.thresholds_from_the_data, published.split_views_are_those_of_the_file),
     Mutant(
         "thresholds stated one higher",
         folder.thresholds_stated_one_higher,

@@ -12,13 +12,13 @@ import numpy as np
 from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Secure, Seeded, View
+from pgsr import CountOfCounts, Geometric, Secure, Seeded, View
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.noise import step
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.publishing import digests
-from pgsr.release import ReleaseConfig, StandIn, Terms, checking
+from pgsr.release import ReleaseConfig, checking
 from pgsr.release import making as publishing
 from pgsr.release import terms as release_terms
 from pgsr.release.folder import artefact, manifest
@@ -129,20 +129,6 @@ def timings_per_region(patch: MonkeyPatch) -> None:
 
 
 # Split views
-
-
-def thresholds_from_the_data(patch: MonkeyPatch) -> None:
-    """The private sizes are the stand-in; the manifest says that it was the public one."""
-    seen = watched(patch)
-
-    def by_truth(found: Callable) -> Callable:
-        def thresholds(terms: Terms, tree: Hierarchy, totals: np.ndarray) -> tuple[int, ...]:
-            sizes = StandIn(seen.truth.counts[0].tolist())
-            return found(replace(terms, stand_in=sizes, threshold=None), tree, totals)
-
-        return thresholds
-
-    around(patch, Terms, "thresholds_by_stand_in", by_truth)
 
 
 def thresholds_stated_one_higher(patch: MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from exact_law import noise_by
 from forging import Target
-from made_tables import TABLES, contents, left, release, write_config, write_tables
+from made_tables import contents, left, release, write_config, write_tables
 from parquet_footers import HIDING
 
 from pgsr import PgsrError, Secure
@@ -173,29 +173,22 @@ def nothing_hides_in_parquet_files() -> None:
 
 
 def split_views_are_those_of_the_file() -> None:
-    """Thresholds are the stated ones, or follow from a public stand-in, whatever the private rows are.
+    """Thresholds are the stated ones, whatever the private rows are.
 
-    The manifest states them, the table has as many sizes per region, and columns and ranks are published as drawn. Of
-    the stand-in G p[s] > 3 groups are expected of the sizes below 3 in the nation and the states, below 2 elsewhere.
+    The manifest states them, the table has as many sizes per region, and columns and ranks are published as drawn.
     """
-    stand_in = f'{TABLES}[stand_in]\nfile = "older.csv"\nfactor = 3\n'
-    levels = [slice(0, 1), slice(1, 3), slice(3, 7)]
     for keys, expected in (
         ({"threshold": "2"}, [2] * 7),
         ({"threshold": "[3, 2, 1]"}, [3, 2, 2, 1, 1, 1, 1]),
-        ({"tables": stand_in}, [3, 3, 3, 2, 2, 2, 2]),
     ):
         for every in (1, 2):
             with place("kuo", view='"split"', max_size="5", **keys) as folder, _secure_draws() as drawn:
-                rows = map("{},{}".format, range(6), (10, 800, 150, 30, 6, 4))
-                (folder / "older.csv").write_text("\n".join(["group_size,n_groups", *rows]))
                 people = pq.read_table(folder / "entities.parquet")
                 pq.write_table(people.filter(np.arange(len(people)) % every == 0), folder / "entities.parquet")
                 found = made(folder)
                 stated = [level["threshold"] for level in json.loads((found / "manifest.json").read_text())["levels"]]
-                each = [[one] * (here.stop - here.start) for one, here in zip(stated, levels, strict=True)]
-                by_region = [one if isinstance(one, list) else many for one, many in zip(stated, each, strict=True)]
-                assert list(chain(*by_region)) == expected, f"{by_region} are stated"
+                by_region = [one for one, regions in zip(stated, (1, 2, 4), strict=True) for _ in range(regions)]
+                assert by_region == expected, f"{by_region} are stated"
                 table = pq.read_table(found / "measurement.parquet").to_pandas()
                 columns = table["group_size"].notna().groupby(table["region_id"], sort=False).sum()
                 assert columns.tolist() == expected, f"{columns.tolist()} sizes are in the table"

@@ -31,7 +31,7 @@ from pgsr.algorithms.posterior.folded_prior import Levels
 from pgsr.algorithms.posterior.rows import marginal_tables
 from pgsr.intervals import band
 from pgsr.methods.method import Method, PostProcess
-from pgsr.noise import SplitByRoot, split_by
+from pgsr.noise import SplitByRoot
 from pgsr.noise.falling_shape import shape_of_noisy
 
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y")])
@@ -114,7 +114,7 @@ def test_counts_with_sizes_of_their_own_are_measured_so() -> None:
     assert [len(ours.row(region)) for region in range(7)] == [3 + n for n in TRUTH.totals]
 
 
-def test_thresholds_of_the_noisy_root_and_of_a_stand_in() -> None:
+def test_thresholds_of_the_noisy_root() -> None:
     """The numbers of sizes below the last class that expect more than half a group; whole views from K on."""
     step = Geometric(SplitByRoot(), 2, ("1/5", "2/5", "2/5"), max_sizes=SIZES)
     for seed in range(5):
@@ -125,15 +125,6 @@ def test_thresholds_of_the_noisy_root_and_of_a_stand_in() -> None:
             largest = found.max_size_of(region)
             columns = sum(bool(found.totals[region] * p > 0.5) for p in shape[:largest])
             assert found.view_of(region) == Split(columns).on(largest)
-    stand_in = CountOfCounts(Hierarchy.from_parents(["all"], [-1]), [TRUTH.counts[0]])
-    plain = split_by(Geometric(View.CUMULATIVE, 2), stand_in, TREE, TRUTH.totals)
-    given = split_by(Geometric(View.CUMULATIVE, 2, max_sizes=SIZES), stand_in, TREE, TRUTH.totals)
-    assert given.view == plain.view
-    assert given.max_sizes == SIZES
-    assert isinstance(given.view, tuple)
-    assert [given.measure(TRUTH, Seeded(0)).view_of(r) for r in range(7)] == [
-        view.on(SIZES[int(TREE.level_of[r])]) for r, view in enumerate(given.view) if isinstance(view, Split)
-    ]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from pgsr.publishing.configuration.sources import SOURCE
 from pgsr.release import EXAMPLE, Kind, ReleaseConfig
 from pgsr.release.configuration import values
 from pgsr.release.configuration.schema import CONFIGURATION, schema_text, stored_schema
-from pgsr.release.thresholds import StandIn
 from pgsr.synthesis import config as synthesis
 from pgsr.synthesis.keys import keys
 from pgsr.synthesis.sensitivity import Neighbours
@@ -81,22 +80,11 @@ def keys_of(table: Table) -> set[str]:
 def test_the_reading_code_reads_the_declared_keys(tmp_path, monkeypatch):
     path = write_config(tmp_path, "kuo", tables=TABLES + '[publication]\nlicence = "CC0"\n')
     found = keys_read(monkeypatch, lambda: ReleaseConfig.read(path))
-    assert found[""] == keys_of(CONFIGURATION) | {"publication", "stand_in"}
+    assert found[""] == keys_of(CONFIGURATION) | {"publication"}
     assert found["publication"] == keys_of(CONFIGURATION.known["publication"])
     assert keys_of(CONFIGURATION.known["options"]) == {name for kind in Kind for name in kind.options}
     tables = {member.name for member in CONFIGURATION.members if isinstance(member, Table) and not member.many}
-    assert tables == {*TABLE_NAMES, "publication", "options", "stand_in"}
-
-
-def test_the_reading_code_reads_the_declared_keys_of_a_stand_in(tmp_path, monkeypatch):
-    """From a CSV file, and from a query; neither is opened."""
-    monkeypatch.setattr(values, "read_stand_in", lambda *about: StandIn((0, 1)))
-    found: set[str] = set()
-    for where in ('file = "older.csv"', 'query = "from x"\nconnection = "a.duckdb"'):
-        tables = f"{TABLES}[stand_in]\n{where}\n"
-        path = write_config(tmp_path, "kuo", view='"split"', tables=tables)
-        found |= keys_read(monkeypatch, lambda path=path: ReleaseConfig.read(path))["stand_in"]
-    assert found == keys_of(CONFIGURATION.known["stand_in"])
+    assert tables == {*TABLE_NAMES, "publication", "options"}
 
 
 @pytest.mark.parametrize("name", TABLE_NAMES)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from made_tables import write_config, write_tables
-from test_release_split_views import STAND_IN, config, failed, fix_digests, known
+from test_release_split_views import config, failed, fix_digests, known
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, Split, SplitByRoot, View, cli
@@ -191,8 +191,9 @@ def factor_of_another_kind(fields: dict) -> None:
     fields["by_root"]["factor"] = 1
 
 
-def a_stand_in_besides(fields: dict) -> None:
-    fields["stand_in"] = STAND_IN.folded(9).fields
+def by_nothing(fields: dict) -> None:
+    """Thresholds of single regions that nobody knows where from."""
+    del fields["by_root"]
 
 
 def no_share_for_the_root(fields: dict) -> None:
@@ -204,7 +205,7 @@ def no_share_for_the_root(fields: dict) -> None:
     "change",
     [
         *(threshold_off_by_one, thresholds_off_by_one, root_split, other_factor, factor_of_another_kind),
-        *(a_stand_in_besides, no_share_for_the_root),
+        *(by_nothing, no_share_for_the_root),
     ],
 )
 def test_a_manifest_that_was_changed_is_found(copy, change):
@@ -284,7 +285,6 @@ def test_the_key_of_a_configuration(tmp_path):
         ({"kind": "bottom_up", "shares": ("0", "0", "1")}, "mechanism bottom_up measures the last level alone"),
         ({"kind": "two_stage"}, "may leave a region with few groups none; write ranks"),
         ({"intervals": "9/10"}, "intervals of kuo are a band that all noise stays within"),
-        ({"stand_in": STAND_IN}, r'threshold = "root" beside \[stand_in\]'),
         ({"view": "cumulative"}, 'threshold = "root" with view = "cumulative", which has no thresholds'),
         ({"totals": "root", "kind": "posterior"}, 'totals = "root" publishes that of the root alone'),
         ({"epsilon": None, "rho": "1", "unit": "group"}, "views that differ in sensitivity here; write one threshold"),

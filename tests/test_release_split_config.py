@@ -1,18 +1,17 @@
-"""The configuration of releases with split views: keys, stand-ins, refusals, memory, and plans."""
+"""The configuration of releases with split views: keys, refusals, memory, and plans."""
 
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from made_tables import TABLES, write_config, write_tables
+from made_tables import write_config, write_tables
 from test_release_split_noise import TREE, TRUTH
-from test_release_split_views import STAND_IN, config, known
+from test_release_split_views import config, known
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded
+from pgsr import CountOfCounts, Hierarchy, Seeded
 from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import (
@@ -30,7 +29,6 @@ from pgsr.release import (
 )
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.preflight import bytes_needed, n_ranks, rank_bytes, require_arithmetic
-from pgsr.release.thresholds import StandIn
 
 
 def test_the_keys_of_a_configuration(tmp_path):
@@ -42,48 +40,6 @@ def test_the_keys_of_a_configuration(tmp_path):
     assert check(publish(read).folder).passed
     one = ReleaseConfig.read(write_config(tmp_path, "two_stage", "other", view='"split"', threshold="1"))
     assert one.terms.threshold == 1
-
-
-@pytest.mark.parametrize("columns", [("group_size", "n_groups"), ("size", "number")])
-def test_a_stand_in_of_a_file(tmp_path, columns):
-    """Rows are added up by size; larger sizes count as the largest."""
-    write_tables(tmp_path)
-    rows = pd.DataFrame({"region": ["a", "a", "b", "b"], columns[0]: [1, 2, 1, 900], columns[1]: [40, 20, 50, 3]})
-    rows.to_csv(tmp_path / "older.csv", index=False)
-    keys = "" if columns[0] == "group_size" else 'size = "size"\ngroups = "number"\nfactor = "3/2"\n'
-    tables = f'{TABLES}[stand_in]\nfile = "older.csv"\n{keys}'
-    read = ReleaseConfig.read(write_config(tmp_path, "kuo", view='"split"', tables=tables))
-    assert read.terms.stand_in == StandIn((0, 90, 20, 3), "3/2" if keys else "1/2")
-    folder = publish(read).folder
-    assert known(folder)[0].stand_in == read.terms.stand_in
-
-
-@pytest.mark.parametrize(
-    ("rows", "why"),
-    [
-        ("group_size,n_groups\n1,-4\n", "numbers of groups from 0 up"),
-        ("group_size,n_groups\n", "has rows of sizes"),
-        ("group_size,n_groups\n1,0\n", "some groups"),
-        ("group_size\n1\n", "no column 'n_groups'"),
-        ("group_size,n_groups\n1,3.5\n", "whole number"),
-    ],
-)
-def test_refused_files_of_stand_ins(tmp_path, rows, why):
-    write_tables(tmp_path)
-    (tmp_path / "older.csv").write_text(rows)
-    tables = f'{TABLES}[stand_in]\nfile = "older.csv"\n'
-    with pytest.raises(PgsrError, match=why):
-        ReleaseConfig.read(write_config(tmp_path, "kuo", view='"split"', tables=tables))
-
-
-def test_a_private_table_is_no_stand_in(tmp_path):
-    write_tables(tmp_path)
-    tables = f'{TABLES}[stand_in]\nfile = "entities.parquet"\n'
-    with pytest.raises(ConfigError, match=r"private table \[entities\]"):
-        ReleaseConfig.read(write_config(tmp_path, "kuo", view='"split"', tables=tables))
-    tables = f'{TABLES}[stand_in]\nfile = "ledger.jsonl"\nkind = "csv"\n'
-    with pytest.raises(ConfigError, match=r"ledger .* is one of the tables that are read"):
-        ReleaseConfig.read(write_config(tmp_path, "kuo", view='"split"', tables=tables))
 
 
 @pytest.mark.parametrize(
@@ -104,10 +60,6 @@ def test_a_private_table_is_no_stand_in(tmp_path):
         ({"ranks": 0}, "ranks is 0; write how many of the largest groups"),
         ({"kind": "two_stage", "threshold": (3, 0)}, "mechanism two_stage needs some cumulative counts"),
         ({"max_size": (9, 4)}, 'view = "split" has the same sizes on all levels'),
-        (
-            {"threshold": None, "stand_in": STAND_IN, "totals": "noisy"},
-            r"\[stand_in\] finds thresholds from every region's public number of groups",
-        ),
         (
             {"threshold": (4, 3), "epsilon": None, "rho": "1", "unit": "entity in 3 groups"},
             'view = "split" with several thresholds measures views that differ in sensitivity here',
@@ -184,12 +136,12 @@ def test_memory_of_ranks_is_asked_for():
 
 
 def test_plans_compare_split_views_where_thresholds_are_configured(tmp_path):
-    found = forecast(config(tmp_path, stand_in=STAND_IN), replicates=2, progress=False, mechanisms=["two_stage"])
+    found = forecast(config(tmp_path, threshold=(6, 4, 3)), replicates=2, progress=False, mechanisms=["two_stage"])
     views = {choice.terms.view for choice in found.choices}
     assert views == {Measured.CUMULATIVE, Measured.SPLIT}
     assert found.choices[0].mechanism == "kuo, split"
     assert all(
-        (choice.terms.stand_in is None) == (choice.terms.view is Measured.CUMULATIVE) for choice in found.choices
+        (choice.terms.threshold is None) == (choice.terms.view is Measured.CUMULATIVE) for choice in found.choices
     )
     assert (found.mean > 0).all()
     assert any('view = "split"' in choice.toml for choice in found.choices)
@@ -203,5 +155,5 @@ def config_of_columns(folder: Path) -> ReleaseConfig:
 
 
 def test_an_epsilon_for_a_split_release(tmp_path):
-    found = epsilon_for(config(tmp_path, stand_in=STAND_IN), {"county": 12}, progress=False, replicates=2)
+    found = epsilon_for(config(tmp_path, threshold=(6, 4, 3)), {"county": 12}, progress=False, replicates=2)
     assert found.tried[found.epsilon][0][2] <= 12

@@ -12,12 +12,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from made_tables import TABLES, write_config, write_tables
 from release_checks import assert_files_follow_from_noisy_values
 
-from pgsr import CountOfCounts, Geometric, Measurement, Seeded, Split, View
+from pgsr import Geometric, Measurement, Seeded, Split, View
 from pgsr.ledger import LedgerFile
-from pgsr.noise import split_by
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.publishing import digests
 from pgsr.release import (
@@ -34,7 +32,6 @@ from pgsr.release import (
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.making import finish
 from pgsr.release.rehearsals import is_rehearsal
-from pgsr.release.thresholds import StandIn
 from pgsr.tables import Entities, Groups, Levels
 
 GROUPS = {
@@ -47,12 +44,10 @@ GROUPS = {
     ("OH", "c"): 0,
 }
 KINDS = (Kind.KUO, Kind.BOTTOM_UP, Kind.POSTERIOR, Kind.TWO_STAGE)
-STAND_IN = StandIn((0, 60, 30, 9, 4, 1, 0, 1))
 THRESHOLDS: dict[str, dict[str, Any]] = {
     "one": {"threshold": 4},
     "per level": {"threshold": (9, 4, 2), "ranks": 20},
     "few ranks": {"threshold": (2, 1, 1), "ranks": 30},
-    "stand-in": {"stand_in": STAND_IN},
     "above all sizes": {"threshold": (12, 9, 10)},
     "least size": {"threshold": (6, 4, 3), "min_size": 1},
     "noisy totals": {"threshold": 4, "totals": "noisy"},
@@ -110,7 +105,7 @@ def in_rows(folder: Path, change: Callable[[list[dict]], list[dict]]) -> None:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> tuple[ReleaseConfig, Path]:
-    wanted = config(tmp_path_factory.mktemp("made"), stand_in=STAND_IN)
+    wanted = config(tmp_path_factory.mktemp("made"), threshold=(6, 4, 3))
     return wanted, publish(wanted).folder
 
 
@@ -134,14 +129,8 @@ def test_a_rehearsal_is_what_python_gives(tmp_path, kind, thresholds):
     truth, terms = wanted.count(), wanted.terms
     shares = ("0", "0", "1") if kind is Kind.BOTTOM_UP else None
     totals = {"totals": "noisy", "totals_share": "1/10"} if terms.totals == "noisy" else {}
-    if terms.stand_in is None:
-        given = terms.threshold if isinstance(terms.threshold, tuple) else (terms.threshold,) * 3
-        views = tuple(Split(size - terms.min_size, terms.ranks) for size in given)
-    else:
-        shape = CountOfCounts(truth.hierarchy.from_parents(["shape"], [-1]), [[*STAND_IN.counts, 0, 0]])
-        views = split_by(Geometric(View.CUMULATIVE, 2, shares), shape, truth.hierarchy, truth.totals).view
-        if kind is Kind.TWO_STAGE:
-            views = tuple(Split(max(1, view.threshold)) for view in views)
+    given = terms.threshold if isinstance(terms.threshold, tuple) else (terms.threshold,) * 3
+    views = tuple(Split(size - terms.min_size, terms.ranks) for size in given)
     expected = Geometric(views, 2, shares, **totals).measure(truth, Seeded(manifest.REHEARSAL_KEY))
     found = read_release(folder).measurement
     assert [found.view_of(r) for r in range(11)] == [expected.view_of(r) for r in range(11)]
@@ -152,17 +141,13 @@ def test_a_rehearsal_is_what_python_gives(tmp_path, kind, thresholds):
 
 
 def test_the_terms_are_read_back(made):
-    """Thresholds of every region, exactly, and the stand-in that they follow from."""
     wanted, folder = made
-    terms, measurement = known(folder)
-    tree = measurement.hierarchy
-    assert terms.stand_in == STAND_IN.folded(9)
-    assert terms.threshold == wanted.terms.resolved(tree, measurement.totals).threshold
+    terms, _ = known(folder)
+    assert terms.threshold == wanted.terms.threshold == (6, 4, 3)
     levels = json.loads((folder / artefact.MANIFEST).read_text())["levels"]
     assert [level["view"] for level in levels] == ["split"] * 3
-    assert tuple(size for level in levels for size in level["threshold"]) == terms.threshold
+    assert tuple(level["threshold"] for level in levels) == terms.threshold
     assert {level["ranks"] for level in levels} == {"all"}
-    assert len(set(terms.threshold)) > 2
 
 
 def test_the_distance_is_that_of_columns_and_rows(made):
@@ -178,7 +163,7 @@ def test_the_distance_is_that_of_columns_and_rows(made):
     assert fields["distance"] == {"sum": sum(map(abs, distances)), "squares": sum(d * d for d in distances)}
 
 
-@pytest.mark.parametrize("thresholds", ["stand-in", "few ranks"])
+@pytest.mark.parametrize("thresholds", ["per level", "few ranks"])
 def test_the_table_of_noisy_values(made, tmp_path, thresholds):
     """Rows of sizes and of ranks, the same as `Measurement.to_frame`."""
     folder = made[1]
@@ -190,7 +175,7 @@ def test_the_table_of_noisy_values(made, tmp_path, thresholds):
     assert found.loc[ranks, ["group_size", "noisy_cumulative_count"]].isna().all(axis=None)
     assert found.loc[~ranks, ["rank", "noisy_excess"]].isna().all(axis=None)
     below = found[~ranks].groupby("region_id").size()
-    sizes = terms.threshold if len(terms.threshold) > 3 else np.array(terms.threshold)[measurement.hierarchy.level_of]
+    sizes = np.array(terms.threshold)[measurement.hierarchy.level_of]
     regions = map("/".join, measurement.hierarchy.paths)
     assert below.to_dict() == {region: size for region, size in zip(regions, sizes, strict=True) if size}
     ours = measurement.to_frame(level_names=("nation", "state", "county"))
@@ -236,7 +221,7 @@ def test_intervals(tmp_path, kind):
 
 
 def test_noisy_values_that_were_paid_for_can_be_finished(tmp_path, monkeypatch):
-    wanted = config(tmp_path, stand_in=STAND_IN)
+    wanted = config(tmp_path, threshold=(6, 4, 3))
     with monkeypatch.context() as patch:
         patch.setattr("pgsr.release.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
         with pytest.raises(Exception, match="epsilon 2 is spent"):
@@ -254,12 +239,12 @@ def test_files_follow_from_noisy_values():
 
 
 def other_threshold(fields: dict) -> None:
-    fields["levels"][2]["threshold"][1] += 1
+    fields["levels"][2]["threshold"] += 1
 
 
 def other_thresholds_everywhere(fields: dict) -> None:
     for level in fields["levels"]:
-        level["threshold"] = [size + 1 for size in level["threshold"]]
+        level["threshold"] += 1
 
 
 def other_ranks(fields: dict) -> None:
@@ -267,17 +252,18 @@ def other_ranks(fields: dict) -> None:
         level["ranks"] = 20
 
 
-def one_for_a_level(fields: dict) -> None:
-    fields["levels"][0]["threshold"] = fields["levels"][0]["threshold"][0]
+def one_per_region_of_a_level(fields: dict) -> None:
+    fields["levels"][0]["threshold"] = [fields["levels"][0]["threshold"]]
 
 
-def too_few_regions(fields: dict) -> None:
-    """Fewer thresholds and regions on the level, which regions.csv does not say."""
-    fields["levels"][2]["threshold"].pop()
-    fields["levels"][2]["regions"] -= 1
+def one_per_region(fields: dict) -> None:
+    """The same thresholds, as those of regions that follow from the root are stated."""
+    for level in fields["levels"]:
+        level["threshold"] = [level["threshold"]] * level["regions"]
 
 
 def too_few(fields: dict) -> None:
+    one_per_region(fields)
     fields["levels"][2]["threshold"].pop()
 
 
@@ -286,28 +272,12 @@ def other_view(fields: dict) -> None:
     del fields["levels"][1]["threshold"], fields["levels"][1]["ranks"]
 
 
-def other_stand_in(fields: dict) -> None:
-    fields["stand_in"]["counts"][1] *= 3
-
-
-def other_factor(fields: dict) -> None:
-    fields["stand_in"]["factor"] = "3"
-
-
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     "change",
     [
-        *(
-            other_threshold,
-            other_thresholds_everywhere,
-            other_ranks,
-            one_for_a_level,
-            too_few,
-            too_few_regions,
-            other_view,
-        ),
-        *(other_stand_in, other_factor),
+        *(other_threshold, other_thresholds_everywhere, other_ranks, other_view),
+        *(one_per_region_of_a_level, one_per_region, too_few),
     ],
 )
 def test_thresholds_changed_in_the_manifest_are_found(copy, change):
@@ -316,15 +286,6 @@ def test_thresholds_changed_in_the_manifest_are_found(copy, change):
     (copy / artefact.MANIFEST).write_text(manifest.written(fields))
     fix_digests(copy)
     assert failed(copy).keys() & {"manifest", "regions", "measurement"}
-
-
-def test_a_stand_in_left_out_leaves_thresholds_of_nobody_knows_where(copy):
-    """Nobody states a threshold for every region by itself, so the manifest is none of a release."""
-    fields = json.loads((copy / artefact.MANIFEST).read_text())
-    del fields["stand_in"]
-    (copy / artefact.MANIFEST).write_text(manifest.written(fields))
-    fix_digests(copy)
-    assert "does not say from what they follow" in failed(copy)["manifest"]
 
 
 def as_last_rank(rows: list[dict]) -> list[dict]:
@@ -377,20 +338,11 @@ def test_one_noisy_value_far_off_is_found(copy, column):
     assert failed(copy).keys() & {"certificate", "replay", "noise"}
 
 
-@pytest.mark.parametrize("thresholds", ["one", "per level", "few ranks", "stand-in", "noisy totals"])
+@pytest.mark.parametrize("thresholds", ["one", "per level", "few ranks", "noisy totals"])
 def test_a_rehearsal_said_to_be_private_is_found(tmp_path, thresholds):
     wanted = config(tmp_path, Kind.POSTERIOR, **THRESHOLDS[thresholds])
     truth = wanted.count()
-    terms = wanted.terms.resolved(truth.hierarchy, truth.totals)
+    terms = wanted.terms
     for seed, expected in ((manifest.REHEARSAL_KEY, True), ("another key", False)):
         measured = terms.mechanism(3).noise.measure(truth, Seeded(seed))
         assert is_rehearsal(terms, measured) == expected
-
-
-def test_a_release_is_a_stand_in(made, tmp_path):
-    """Its table counts every group once per level, which leaves the shape as it is."""
-    write_tables(tmp_path)
-    tables = f'{TABLES}[stand_in]\nfile = "{made[1] / artefact.COUNTS_CSV}"\n'
-    read = ReleaseConfig.read(write_config(tmp_path, "kuo", view='"split"', max_size="9", tables=tables))
-    nation = read_release(made[1]).counts.counts[0]
-    assert read.terms.stand_in == StandIn((3 * nation).tolist())

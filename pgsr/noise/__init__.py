@@ -6,7 +6,6 @@
 | `budgeted`  | `Noise`: any budget, unit of privacy and law per level                                 |
 | `tables`    | the same noise on one table per level, where levels have sizes of their own             |
 | `view_rules` | what may decide about the view of a region, each rule in a file of its own             |
-| `thresholds` | `split_by`: a split view per region, by a public stand-in                             |
 | `step`      | `NoiseStep`: what both share, measuring every region with the noise of its level       |
 """
 
@@ -14,6 +13,5 @@ from pgsr.noise.budgeted import Noise
 from pgsr.noise.geometric import Geometric
 from pgsr.noise.split_by_root import SplitByRoot
 from pgsr.noise.step import NoiseStep
-from pgsr.noise.thresholds import split_by
 
-__all__ = ["Geometric", "Noise", "NoiseStep", "SplitByRoot", "split_by"]
+__all__ = ["Geometric", "Noise", "NoiseStep", "SplitByRoot"]

@@ -278,8 +278,7 @@ class NoiseStep(ABC):
         if self._by_root and not (laws[0] and isinstance(rules[0], SplitByRoot)):
             raise ProblemError(
                 "SplitByRoot takes thresholds from the noisy root, and the root has another view or no part of the "
-                "budget; give SplitByRoot() for it too and a share such as '1/20', or thresholds of a public stand-in "
-                "by pgsr.noise.split_by"
+                "budget; give SplitByRoot() for it too and a share such as '1/20', or thresholds, Split(5)"
             )
         if self.totals is Totals.NOISY:
             self._totals_law(tree.n_levels, truth.max_size)

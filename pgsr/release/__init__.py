@@ -97,7 +97,6 @@ with extra("release"):
     from pgsr.release.selftest import selftest
     from pgsr.release.share_search import ChosenShares, choose_shares
     from pgsr.release.terms import Terms
-    from pgsr.release.thresholds import StandIn
 
 __all__ = [
     "EXAMPLE",
@@ -120,7 +119,6 @@ __all__ = [
     "ReleaseError",
     "Report",
     "SignatureError",
-    "StandIn",
     "Terms",
     "check",
     "choose_shares",

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pgsr.data.estimate import Estimate
-from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import region_id
 from pgsr.data.views import View
 from pgsr.errors import PgsrError
@@ -132,10 +131,10 @@ class ReleaseCheck(FolderCheck):
             and (totals[: tree.n_inner] != tree.sum_up(totals[tree.leaves])[: tree.n_inner]).any()
         ):
             raise ReleaseError("the numbers of groups of regions do not add up to those above them")
-        if isinstance(terms.threshold, tuple) and len(terms.threshold) not in (tree.n_levels, tree.n_regions):
-            raise ReleaseError(f"{len(terms.threshold):,} thresholds are stated for {tree.n_regions:,} regions")
-        if terms.stand_in is not None:
-            _require_follow(terms, tree, terms.thresholds_by_stand_in(tree, totals), "the stand-in")
+        wanted = tree.n_levels if terms.by_root is None else tree.n_regions
+        if isinstance(terms.threshold, tuple) and len(terms.threshold) != wanted:
+            of = "levels" if terms.by_root is None else "regions"
+            raise ReleaseError(f"{len(terms.threshold):,} thresholds are stated for {wanted:,} {of}")
         require_publishable(terms, tree, totals)
         self.known |= {"tree": tree, "totals": totals}
         return f"{tree.n_regions:,} regions on {tree.n_levels} levels, {int(totals[0]):,} groups"
@@ -163,7 +162,7 @@ class ReleaseCheck(FolderCheck):
         if terms.by_root is not None:
             if measurement.view_of(0) is not View.CUMULATIVE:
                 raise ReleaseError("thresholds follow from the root, and it is not measured in cumulative counts")
-            _require_follow(terms, tree, terms.thresholds_by_root(tree, totals, measurement.row(0)), "the noisy root")
+            _require_follow(terms, terms.thresholds_by_root(tree, totals, measurement.row(0)))
         self.known["measurement"] = measurement
         split = terms.view is Measured.SPLIT
         ranked = " below its threshold, and of every rank beyond it" if split else ""
@@ -353,21 +352,14 @@ class ReleaseCheck(FolderCheck):
         return f"{whose} its public number of groups"
 
 
-def _require_follow(terms: Terms, tree: Hierarchy, follow: tuple[int, ...], source: str) -> None:
-    """Raise `ReleaseError` unless the stated thresholds are those that follow from their source."""
-    wrong = sum(ours != theirs for ours, theirs in zip(_each(terms.threshold, tree), follow, strict=True))
+def _require_follow(terms: Terms, follow: tuple[int, ...]) -> None:
+    """Raise `ReleaseError` unless the stated thresholds, one per region, are those that follow from the noisy root."""
+    assert isinstance(terms.threshold, tuple), "of a folder, whose regions were looked at"
+    wrong = sum(ours != theirs for ours, theirs in zip(terms.threshold, follow, strict=True))
     if wrong:
         raise ReleaseError(
-            f"the thresholds of {wrong:,} regions do not follow from {source} and the public numbers of groups"
+            f"the thresholds of {wrong:,} regions do not follow from the noisy root and the public numbers of groups"
         )
-
-
-def _each(threshold: int | tuple[int, ...] | None, tree: Hierarchy) -> list[int]:
-    """The threshold of every region, of one for all or one per level."""
-    if not isinstance(threshold, tuple):
-        return [threshold or 0] * tree.n_regions
-    by_level = len(threshold) == tree.n_levels
-    return [threshold[level] for level in tree.level_of.tolist()] if by_level else list(threshold)
 
 
 def _tables(counts: Estimate) -> list[np.ndarray]:

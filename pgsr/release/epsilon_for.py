@@ -136,7 +136,6 @@ def epsilon_for(
         epsilon = readable(place)
         if epsilon not in tried:
             terms = replace(config.terms, epsilon=epsilon, intervals=None, facts=())  # facts are about the data
-            terms = terms.resolved(stand_in.hierarchy, stand_in.totals)
             label = {f"epsilon {shown(epsilon)}": terms.mechanism(n_levels)}
             plan = expected_errors(stand_in, label, replicates, progress=progress)
             tried[epsilon] = plan.mean[0], plan.standard_error[0]

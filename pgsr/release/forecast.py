@@ -306,9 +306,9 @@ def forecast(
     widths: dict[str, float] = {}
 
     def compared(some: Sequence[Choice]) -> Plan:
-        resolved = {str(choice): choice.terms.resolved(stand_in.hierarchy, stand_in.totals) for choice in some}
-        labelled = {label: terms.mechanism(len(names)) for label, terms in resolved.items()}
-        with_intervals = {label: publishing(terms, interval_level, stand_in) for label, terms in resolved.items()}
+        named = {str(choice): choice.terms for choice in some}
+        labelled = {label: terms.mechanism(len(names)) for label, terms in named.items()}
+        with_intervals = {label: publishing(terms, interval_level, stand_in) for label, terms in named.items()}
         first = {label: terms.mechanism(len(names)) for label, terms in with_intervals.items() if terms is not None}
 
         def look(label: str, measurement: object, result: object) -> None:
@@ -346,7 +346,7 @@ def forecast(
     )
 
 
-_NO_THRESHOLDS = {"threshold": None, "ranks": None, "stand_in": None, "by_root": None}
+_NO_THRESHOLDS = {"threshold": None, "ranks": None, "by_root": None}
 
 
 def weights_of(level_names: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...]:
@@ -424,11 +424,7 @@ def _searched(
     n_levels = stand_in.hierarchy.n_levels
     found = choose_shares(
         stand_in,
-        lambda shares: (
-            replace(best.terms, shares=shares, intervals=None)
-            .resolved(stand_in.hierarchy, stand_in.totals)
-            .mechanism(n_levels)
-        ),
+        lambda shares: replace(best.terms, shares=shares, intervals=None).mechanism(n_levels),
         importance=importance,
         least=plan.mean.min(axis=0),
         zeros=best.terms.max_sizes is None and best.terms.by_root is None,

@@ -116,7 +116,7 @@ def publish(
             except TableError as error:
                 raise TableError(f"{error}{log.keep(config.log, tell)}") from error
             log.note("read")
-            terms = terms.settled(truth.hierarchy.regions_per_level).resolved(truth.hierarchy, truth.totals)
+            terms = terms.settled(truth.hierarchy.regions_per_level)
             mechanism = terms.mechanism(truth.hierarchy.n_levels)
             source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
             require_publishable(terms, truth.hierarchy, truth.totals)

@@ -92,7 +92,6 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
     assert left is not None, "no fault was found"
     assert read is not None, "no fault was found"
     tree, counted = read
-    terms = terms.resolved(tree, None if counted is None else counted.totals)
     require_publishable(terms, tree, np.zeros(tree.n_regions, np.int64) if counted is None else counted.totals)
     require_room(config.output, terms, tree)
     groups = f", {int(counted.totals[0]):,} {terms.publication.group_name}" if counted else ""

@@ -18,7 +18,7 @@ from pgsr.release.facts import Fact
 from pgsr.release.kinds import Construction, Kind, Measured
 from pgsr.release.levels import require_level_names, sizes_and_names
 from pgsr.release.publication import USUAL, Publication
-from pgsr.release.thresholds import StandIn, checked_ranks, checked_thresholds
+from pgsr.release.thresholds import checked_ranks, checked_thresholds
 
 LARGEST_PROBABILITY = Fraction(9999, 10_000)
 """The largest probability that published intervals aim at."""
@@ -67,7 +67,6 @@ class StatedTerms:
     publication: Publication = USUAL
     threshold: int | tuple[int, ...] | None = None
     ranks: int | None = None
-    stand_in: StandIn | None = None
     by_root: Fraction | None = None
     total: Loss = field(init=False, repr=False, compare=False)
     max_excess: int = field(init=False, repr=False, compare=False)
@@ -163,8 +162,6 @@ class StatedTerms:
         keep(self, "ranks", checked_ranks(self.ranks))
         if self.by_root is not None:
             keep(self, "by_root", exact(self.by_root, "by_root"))
-        if self.stand_in is not None:
-            keep(self, "stand_in", self.stand_in.folded(self.max_size))
 
     def _check_currency(self) -> None:
         """Fill in the relation and the laws, and refuse budgets, units and relations that do not go together."""
@@ -191,8 +188,7 @@ class StatedTerms:
                 f'laws = "{self.laws}" with a pure epsilon, which has no Gaussian noise; leave laws out, or write '
                 "delta or rho"
             )
-        several = not (self.stand_in is None and self.by_root is None)
-        several |= isinstance(self.threshold, tuple) and len(set(self.threshold)) > 1
+        several = self.by_root is not None or (isinstance(self.threshold, tuple) and len(set(self.threshold)) > 1)
         if self.view is Measured.SPLIT and several and not self.ranks_alike:
             raise ConfigError(
                 'view = "split" with several thresholds measures views that differ in sensitivity here; write one '
@@ -201,7 +197,7 @@ class StatedTerms:
 
     def _check_thresholds(self) -> None:
         """Raise `ConfigError` unless thresholds, ranks and their source are those of a split view, or not there."""
-        names = {"threshold": "threshold", "ranks": "ranks", "stand_in": "[stand_in]", "by_root": 'threshold = "root"'}
+        names = {"threshold": "threshold", "ranks": "ranks", "by_root": 'threshold = "root"'}
         given = [name for name in names if getattr(self, name) is not None]
         shown = " and ".join(names[name] for name in given)
         if self.view is not Measured.SPLIT:
@@ -211,10 +207,10 @@ class StatedTerms:
                     f"{shown}"
                 )
             return
-        if self.threshold is None and self.stand_in is None and self.by_root is None:
+        if self.threshold is None and self.by_root is None:
             raise ConfigError(
                 'view = "split" wants thresholds: write threshold = 12, threshold = [40, 12] with one per level, root '
-                'first, threshold = "root", or a table [stand_in] with a public file of counts, from which they follow'
+                'first, or threshold = "root"'
             )
         if self.by_root is not None:
             self._check_root()
@@ -228,26 +224,19 @@ class StatedTerms:
                 'view = "split" tells every region\'s number of groups, and totals = "root" publishes that of the root '
                 'alone; write totals = "regions", or view = "cumulative"'
             )
-        if self.stand_in is not None and self.totals is Totals.NOISY:
-            raise ConfigError(
-                '[stand_in] finds thresholds from every region\'s public number of groups, and totals = "noisy" '
-                "publishes none beforehand; write threshold = 12, or one per level, instead"
-            )
 
     def _check_root(self) -> None:
         """Raise `ConfigError` unless thresholds can follow from the noisy root under the other terms."""
-        if self.stand_in is not None:
-            raise ConfigError('threshold = "root" beside [stand_in]; thresholds follow from one of them, leave out one')
         if self.kind is Kind.BOTTOM_UP:
             raise ConfigError(
                 'threshold = "root" takes thresholds from the noisy root, and mechanism bottom_up measures the last '
-                "level alone; write kuo or posterior, or a table [stand_in]"
+                "level alone; write kuo or posterior, or threshold = 12"
             )
         if self.shares is None or not self.shares[0]:
             has = "no share is stated" if self.shares is None else "the root has a share of 0"
             raise ConfigError(
                 f'threshold = "root" takes thresholds from the noisy root, and {has}; write shares with a small one '
-                'for the root, such as shares = ["1/20", "19/20"] for two levels, or a table [stand_in]'
+                'for the root, such as shares = ["1/20", "19/20"] for two levels, or threshold = 12'
             )
         if self.kind is Kind.TWO_STAGE and self.ranks is None:
             raise ConfigError(

@@ -28,7 +28,7 @@ from pgsr.release.kinds import Construction, Kind, Measured
 from pgsr.release.post_processing import post_of
 from pgsr.release.publication import MOST_ROWS
 from pgsr.release.stated_terms import StatedTerms
-from pgsr.release.thresholds import split_rule, thresholds_by, thresholds_of
+from pgsr.release.thresholds import split_rule, thresholds_of
 
 
 class Terms(StatedTerms):
@@ -67,9 +67,8 @@ class Terms(StatedTerms):
         facts: public facts about counts, which the released counts keep.
         publication: the words of the publisher, and the form of the tables.
         threshold: of a split view, a size: below it cumulative counts are measured, from it on what groups have beyond
-            it, rank by rank. One, or one per level, root first; one per region once it follows from something else.
+            it, rank by rank. One, or one per level, root first; one per region once they follow from the noisy root.
         ranks: of a split view, how many of a region's largest groups are measured by their ranks; None for all.
-        stand_in: of a split view, from which the threshold of every region follows where none is given, see `resolved`.
         by_root: of a split view, the factor of `SplitByRoot`, exact: the root is measured first, in cumulative counts,
             and thresholds follow from its noisy values, see `as_measured`.
 
@@ -129,49 +128,6 @@ class Terms(StatedTerms):
             return self
         rows = sum(n * (k + 1) for n, k in zip(regions, self.sizes(len(regions)), strict=True))
         return replace(self, publication=replace(self.publication, zeros=rows <= MOST_ROWS))
-
-    def resolved(self, tree: Hierarchy, totals: np.ndarray | None) -> "Terms":
-        """The same terms with a threshold of every region, if they follow from a stand-in; others stay as they are.
-
-        Those that follow from the noisy root are found while measuring, see `as_measured`.
-
-        Args:
-            tree: the regions.
-            totals: their public numbers of groups; None where there are none, and so no stand-in.
-
-        Raises:
-            ConfigError: thresholds are stated by themselves, and there are not as many as levels.
-
-        Example:
-            >>> from pgsr.release import StandIn
-            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-            >>> terms = Terms("demo", 6, "1", "bottom_up", view="split", stand_in=StandIn([0, 60, 30, 8, 1, 0, 1]))
-            >>> terms.resolved(tree, np.array([100, 90, 10])).threshold
-            (6, 5, 4)
-        """
-        if self.view is not Measured.SPLIT or isinstance(self.threshold, int):
-            return self
-        if self.threshold is None and self.by_root is not None:
-            return self
-        if self.threshold is None:
-            assert totals is not None, "terms with a stand-in have public numbers of groups"
-            return replace(self, threshold=self.thresholds_by_stand_in(tree, totals))
-        followed = self.stand_in is not None or self.by_root is not None
-        known = followed and len(self.threshold) == tree.n_regions
-        if len(self.threshold) != tree.n_levels and not known:
-            raise ConfigError(
-                f"threshold gives {len(self.threshold)} sizes, and the regions have {tree.n_levels} levels; write one "
-                "per level, root first, or one for all"
-            )
-        return self
-
-    def thresholds_by_stand_in(self, tree: Hierarchy, totals: np.ndarray) -> tuple[int, ...]:
-        """The threshold of every region that follows from the stand-in and the public numbers of groups."""
-        assert self.stand_in is not None, "terms without a stand-in"
-        step = self._step(tree.n_levels, View.CUMULATIVE)
-        found = thresholds_by(self.stand_in, step, tree, totals, self.min_size)
-        least = self.min_size + int(self.kind is Kind.TWO_STAGE)  # which needs some cumulative counts of every region
-        return tuple(max(threshold, least) for threshold in found)
 
     def as_measured(self, measurement: Measurement) -> "Terms":
         """The same terms with the threshold of every region that the noisy root gave; others stay as they are."""
@@ -269,7 +225,7 @@ class Terms(StatedTerms):
         Raises:
             BudgetError: there is not one share per level, or the budget is too small for noise that can be drawn.
         """
-        return self._drawn(n_levels).levels(n_levels, self.excesses(n_levels))
+        return self.noise(n_levels).levels(n_levels, self.excesses(n_levels))
 
     def noise_laws(self, n_levels: int) -> tuple[Law | None, ...]:
         """The law of the noise of every level, root first; None where nothing is measured."""
@@ -278,7 +234,7 @@ class Terms(StatedTerms):
 
     def totals_law(self, n_levels: int) -> Law | None:
         """The law of the noise of the numbers of groups; None where these are public."""
-        found = self._drawn(n_levels).totals_noise(n_levels, self.max_excess)
+        found = self.noise(n_levels).totals_noise(n_levels, self.max_excess)
         return found and found.law(self.totals_sensitivity)
 
     def mechanism(self, n_levels: int) -> Mechanism:
@@ -352,23 +308,22 @@ class Terms(StatedTerms):
         """The noise step on a hierarchy with this many levels.
 
         Raises:
-            ConfigError: thresholds are still to follow from a stand-in, see `resolved`.
+            ConfigError: thresholds are stated, and there are not as many as levels.
         """
-        if self.view is Measured.SPLIT and self.threshold is None and self.by_root is None:
-            raise ConfigError(
-                "the thresholds follow from [stand_in] and every region's public number of groups; ask for the noise "
-                "of resolved terms, Terms.resolved(tree, totals)"
-            )
-        return self._drawn(n_levels)
-
-    def _drawn(self, n_levels: int) -> Geometric | Noise:
-        """The noise step, of cumulative counts where thresholds are not known yet: they have the same laws of noise."""
         rule = self.view.plain
         if self.threshold is not None:
+            self._require_thresholds(n_levels)
             rule = split_rule(self.threshold, self.ranks, self.min_size)
         elif self.by_root is not None:
             rule = SplitByRoot(self.by_root, self.ranks)
         return self._step(n_levels, rule or View.CUMULATIVE)
+
+    def _require_thresholds(self, n_levels: int) -> None:
+        if isinstance(self.threshold, tuple) and self.by_root is None and len(self.threshold) != n_levels:
+            raise ConfigError(
+                f"threshold gives {len(self.threshold)} sizes, and the regions have {n_levels} levels; write one "
+                "per level, root first, or one for all"
+            )
 
     def _step(self, n_levels: int, rule: ViewRule | tuple[ViewRule, ...]) -> Geometric | Noise:
         """The noise step that measures by this rule, or by one per level or region."""

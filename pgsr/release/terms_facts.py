@@ -28,7 +28,7 @@ def _measures(terms: Terms) -> str:
 
 def _thresholds(terms: Terms) -> str:
     if terms.threshold is None:
-        return f"a threshold per region, by the {'stand-in' if terms.by_root is None else 'noisy root'},"
+        return "a threshold per region, by the noisy root,"
     if isinstance(terms.threshold, int):
         return f"the threshold {terms.threshold:,}"
     return f"thresholds from {min(terms.threshold):,} to {max(terms.threshold):,}"

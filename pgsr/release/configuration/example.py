@@ -18,8 +18,8 @@ epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/
 mechanism = "posterior"          # m_h, m_c_dp, kuo, bottom_up, posterior or two_stage; `pgsr plan` compares errors
 # view = "split"                 # not m_h, m_c_dp: cumulative counts of sizes below the threshold, ranks beyond it;
 #                                #   or "counts" (posterior), which suits unit = "group" and numbers of single sizes
-# threshold = 12                 #   a public size; [40, 12] is one per level, root first; or a table [stand_in]; or
-#                                #   "root": those of all regions follow from the root, which is measured first
+# threshold = 12                 #   a public size; [40, 12] is one per level, root first; or "root": those of all
+#                                #   regions follow from the root, which is measured first
 # ranks = 500                    #   rank the largest 500 groups of a region alone; all if left out
 # totals = "regions"             # whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up),
 #                                #   either (posterior, two_stage), or "noisy" where the table of groups is private
@@ -79,12 +79,6 @@ region = "region"
 parent = "parent"
 # levels = ["nation", "state"]   # instead of parent: a column of names per level, and ids in `region`
 # pad_ragged = true              # branches of different depth
-
-# [stand_in]                     # public, instead of threshold: counts by size of a similar population, such as
-# file = "counts-2020.csv"       #   counts.csv of an earlier release. Thresholds of all regions follow from its shape
-# size = "group_size"            #   and their public numbers of groups
-# groups = "n_groups"
-# factor = "1/2"                 #   larger for more ranks
 
 # [limits]
 # gibibytes = 6                  # memory for reading

@@ -215,26 +215,6 @@ _PUBLICATION = Table(
     ),
 )
 
-_STAND_IN = Table(
-    "stand_in",
-    'Public, with view = "split" instead of threshold: counts of groups by size of an older publication or a similar '
-    "population, such as the counts.csv of an earlier release. Every region's threshold follows from their shape and "
-    "its public number of groups.",
-    (
-        *SOURCE,
-        Key("size", forms.TEXT, "The column of sizes.", "group_size"),
-        Key("groups", forms.TEXT, "The column of numbers of groups, which are added up by size.", "n_groups"),
-        Key(
-            "factor",
-            forms.EXACT,
-            "How many groups of one size are enough for a cumulative count of their own.",
-            "1/2",
-        ),
-    ),
-    one_of=FILE_OR_QUERY,
-    apart=SOURCE_APART,
-)
-
 CONFIGURATION = Table(
     "",
     "What to release, of which tables, and where to. Names of files are relative to the configuration's folder.",
@@ -296,7 +276,7 @@ CONFIGURATION = Table(
             _THRESHOLD,
             'With view = "split", a public size: where the view is split. One, or an array with one per level, root '
             'first. Or "root": the root is measured first, in cumulative counts with its own share of epsilon, and the '
-            "thresholds of all other regions follow from its noisy values. Not beside [stand_in].",
+            "thresholds of all other regions follow from its noisy values.",
             None,
         ),
         Key(
@@ -349,10 +329,8 @@ CONFIGURATION = Table(
         _TUPLES,
         _GROUPS,
         _REGIONS,
-        _STAND_IN,
         _LIMITS,
     ),
     one_of=((("epsilon",), ("rho",)), (("entities",), ("tuples",))),
-    not_both=("threshold", "stand_in"),
 )
 """The whole file. `tests/test_release_schema.py` shows that the reading code reads every key of it."""

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.publishing.configuration.declared import Table, complete, require
-from pgsr.publishing.configuration.sources import name_of, read_source, require_unread
+from pgsr.publishing.configuration.sources import read_source
 from pgsr.publishing.errors import ConfigError
 from pgsr.release.configuration.schema import BY_ROOT, CONFIGURATION
-from pgsr.release.configuration.stand_ins import read_stand_in
 from pgsr.release.facts import Fact
 from pgsr.release.kinds import Kind
 from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
-from pgsr.release.thresholds import FACTOR_BY_ROOT, StandIn
+from pgsr.release.thresholds import FACTOR_BY_ROOT
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities
 
 TABLES = ("entities", "tuples", "groups", "regions")
@@ -38,27 +37,15 @@ def fields_of(values: Mapping[str, Any], folder: Path, here: Collection[str]) ->
         told[key] and (Path() if key in here else folder) / told[key] for key in ("output", "ledger", "sign")
     )
     written = {"output": output, "ledger": ledger, "log": folder / (told["log"] or f"{output.name}-private.log")}
-    stand_in = None if told["stand_in"] is None else _stand_in(told, values, folder, written)
     return {
-        "terms": _terms(told, values.get("options", {}), stand_in),
+        "terms": _terms(told, values.get("options", {})),
         **written,
         "sign": sign,
         **_tables(values, folder),
     }
 
 
-def _stand_in(told: Mapping[str, Any], values: Mapping[str, Any], folder: Path, written: Mapping[str, Path]) -> StandIn:
-    """Read the public table [stand_in], which is neither a private table nor a file that a release writes."""
-    table, source = told["stand_in"], read_source(values["stand_in"], "stand_in", folder)
-    for name in ("entities", "tuples"):
-        if name in values and name_of(read_source(values[name], name, folder)) == name_of(source):
-            raise ConfigError(f"[stand_in] is read from the private table [{name}]; name a public one")
-    require_unread(written, source)
-    limits = Limits(**told["limits"]) if told["limits"] is not None else None
-    return read_stand_in(source, table["size"], table["groups"], table["factor"], limits)
-
-
-def _terms(told: Mapping[str, Any], options: Mapping[str, Any], stand_in: StandIn | None) -> Terms:
+def _terms(told: Mapping[str, Any], options: Mapping[str, Any]) -> Terms:
     kind = Kind(told["mechanism"])
     for name in options:
         if name not in kind.options:
@@ -77,7 +64,6 @@ def _terms(told: Mapping[str, Any], options: Mapping[str, Any], stand_in: StandI
         by_root=FACTOR_BY_ROOT if by_root else None,
         delta=None if Fraction(told["delta"]) == 0 else told["delta"],
         facts=_facts(told["facts"]),
-        stand_in=stand_in,
         publication=Publication(**told["publication"]) if told["publication"] else USUAL,
     )
 

@@ -23,7 +23,6 @@ from pgsr.release.folder.distance import distance, exact_sum
 from pgsr.release.kinds import Kind, Measured
 from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
-from pgsr.release.thresholds import StandIn
 
 FORMAT = "pgsr release 1"
 PRIVATE = "epsilon-differentially private (secure noise)"
@@ -33,7 +32,7 @@ REHEARSAL_KEY = "rehearsal"
 
 PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
-FIELDS = (  # and "min_size", "facts", "intervals", "noise", "stand_in" and "by_root", where there are some
+FIELDS = (  # and "min_size", "facts", "intervals", "noise" and "by_root", where there are some
     *(
         "format",
         "data_set",
@@ -119,7 +118,6 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
         "options": {name: {"merge": str(terms.merge), "norm": terms.norm}[name] for name in terms.kind.options},
         **intervals,
         **({} if terms.plain else {"noise": _noise_fields(terms)}),
-        **({} if terms.stand_in is None else {"stand_in": terms.stand_in.fields}),
         **({} if terms.by_root is None else {"by_root": {"factor": str(terms.by_root)}}),
     }
 
@@ -246,10 +244,10 @@ def read(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
     _require_format(found)
-    optional = ("min_size", "facts", "intervals", "noise", "stand_in", "by_root")
+    optional = ("min_size", "facts", "intervals", "noise", "by_root")
     more = tuple(name for name in optional if isinstance(found, dict) and name in found)
     _require(found, (*FIELDS, *more), "the manifest")
-    tables = tuple(name for name in more if name in ("intervals", "noise", "stand_in", "by_root"))
+    tables = tuple(name for name in more if name in ("intervals", "noise", "by_root"))
     parts = ("publication", "totals", "options", "certificate", "distance", "measurement", "versions", "files", *tables)
     for name in parts:
         if not isinstance(found[name], dict):
@@ -267,8 +265,6 @@ def read(text: str) -> dict[str, Any]:
         _require(found["intervals"], ("level", "construction"), "intervals")
     if "noise" in more:
         _require(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
-    if "stand_in" in more:
-        _require(found["stand_in"], ("counts", "factor"), "stand_in")
     if "by_root" in more:
         _require(found["by_root"], ("factor",), "by_root")
     _require(found["versions"], ("python", *PACKAGES), "versions")
@@ -347,16 +343,10 @@ def _thresholds(manifest: dict[str, Any]) -> dict[str, Any]:
     by_region = all(isinstance(size, list) for size in sizes)
     if by_region and list(map(len, sizes)) != regions_of(manifest):
         raise ManifestError("threshold of the manifest's levels is not one size per region")
-    source = {}
-    if "stand_in" in manifest:
-        stated = manifest["stand_in"]
-        source["stand_in"] = StandIn(_kind(stated, "counts", list), _kind(stated, "factor", str))
-    if "by_root" in manifest:
-        source["by_root"] = _kind(manifest["by_root"], "factor", str)
+    source = {"by_root": _kind(manifest["by_root"], "factor", str)} if "by_root" in manifest else {}
     if by_region and not source:
         raise ManifestError(
-            "every region has a threshold of its own, and the manifest does not say from what they follow, a stand-in "
-            "or the noisy root"
+            "every region has a threshold of its own, and the manifest does not say that they follow from the noisy root"
         )
     return {
         "threshold": tuple(size for level in sizes for size in level) if by_region else tuple(sizes),
