@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgsr.release import ReleaseConfig, StandIn, Terms
+from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.facts import Fact
 from pgsr.release.kinds import Kind
 from pgsr.release.publication import Publication
@@ -101,13 +101,11 @@ def _terms(rng: np.random.Generator, kind: Kind, depth: int, largest: int) -> di
         about["max_size"] = tuple(sorted(rng.integers(1, largest + 1, depth).tolist(), reverse=True))
         about["min_size"] = 0
     if view == "split":
-        counts = StandIn([0, *rng.integers(0, 30, largest).tolist(), 1], pick("1/2", "1/100", "5"))
         about |= pick(
             {"threshold": int(rng.integers(0, largest + 2))},
             {"threshold": tuple(rng.integers(0, largest + 2, depth).tolist())},
             {"by_root": pick("1/2", "1/100", "50")},
             {"by_root": "1/2"},
-            {"stand_in": counts},
         )
         about["ranks"] = pick(None, None, 1, 5, 200)
         about["shares"] = about["shares"] or pick(*_shares(rng, depth))

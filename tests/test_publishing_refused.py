@@ -120,7 +120,7 @@ def test_usual_amounts_are_read(text):
     assert exact(text) > 0
 
 
-@pytest.mark.parametrize("view", [None, "by_groups", "split"])
+@pytest.mark.parametrize("view", [None, "split"])
 def test_an_entity_in_more_groups_than_noise_can_hide(view):
     more = {"threshold": 2} if view == "split" else {}
     with pytest.raises(PgsrError, match=r"an entity in 999,999,999 groups cannot be hidden.*at most 1,000,000"):
@@ -130,7 +130,7 @@ def test_an_entity_in_more_groups_than_noise_can_hide(view):
 
 
 def test_thresholds_of_regions_say_from_what_they_follow(place):
-    """by_root, or the stand-in, taken out of a manifest that nobody signed."""
+    """The key by_root taken out of a manifest that nobody signed."""
     about = {"view": '"split"', "threshold": '"root"', "shares": '["1/5", "2/5", "2/5"]'}
     made = publish(config(place, "posterior", **about)).folder
     path = made / artefact.MANIFEST

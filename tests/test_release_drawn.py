@@ -12,7 +12,6 @@ from pgsr import PgsrError, View
 from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ConfigError, Kind, ReleaseConfig, Terms, check, outline, publish, read_release
-from pgsr.release.thresholds import StandIn
 from pgsr.tables import Entities, Groups, Parents
 
 AFTER = "after the noise was drawn"
@@ -65,21 +64,16 @@ def test_the_noisy_root_may_choose_all_columns(tmp_path, kind):
 
 
 RANKS_ALONE = {
-    "threshold": {"view": "split", "threshold": 0},
-    "stand-in": {"view": "split", "stand_in": StandIn([0, 1, 1]), "groups": 0},
-    "few groups": {"view": "by_groups", "max_size": 40, "groups": 4},
-    "no groups": {"view": "by_groups", "groups": 0},
+    "one": {"view": "split", "threshold": 0},
+    "per level": {"view": "split", "threshold": (2, 2), "min_size": 2},
 }
 
 
 @pytest.mark.parametrize("about", RANKS_ALONE.values(), ids=RANKS_ALONE)
 def test_a_posterior_of_ranks_alone_knows_no_intervals_and_says_so_before_the_charge(tmp_path, about):
-    wanted = town(tmp_path, **{"groups": 40, "intervals": "9/10", **about})
-    for made in (outline, publish):
-        with pytest.raises(ConfigError, match="knows no intervals; leave intervals out"):
-            made(wanted)
-    assert LedgerFile(wanted.ledger).left == PureEpsilon(100)
-    assert publish(town(tmp_path, **{"groups": 40, **about})).report.passed
+    with pytest.raises(ConfigError, match="knows no intervals; leave intervals out"):
+        town(tmp_path, groups=40, intervals="9/10", **about)
+    assert publish(town(tmp_path, groups=40, **about)).report.passed
 
 
 def test_no_groups_at_all(tmp_path):

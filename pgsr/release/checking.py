@@ -135,7 +135,7 @@ class ReleaseCheck(FolderCheck):
         if isinstance(terms.threshold, tuple) and len(terms.threshold) != wanted:
             of = "levels" if terms.by_root is None else "regions"
             raise ReleaseError(f"{len(terms.threshold):,} thresholds are stated for {wanted:,} {of}")
-        require_publishable(terms, tree, totals)
+        require_publishable(terms, tree)
         self.known |= {"tree": tree, "totals": totals}
         return f"{tree.n_regions:,} regions on {tree.n_levels} levels, {int(totals[0]):,} groups"
 

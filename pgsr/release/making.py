@@ -119,7 +119,7 @@ def publish(
             terms = terms.settled(truth.hierarchy.regions_per_level)
             mechanism = terms.mechanism(truth.hierarchy.n_levels)
             source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
-            require_publishable(terms, truth.hierarchy, truth.totals)
+            require_publishable(terms, truth.hierarchy)
             if terms.facts:
                 terms.require_possible_facts(truth.hierarchy, truth.totals)
             mechanism.check(truth, source)

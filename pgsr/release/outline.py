@@ -5,8 +5,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.ledger import LedgerFile
@@ -92,7 +90,7 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
     assert left is not None, "no fault was found"
     assert read is not None, "no fault was found"
     tree, counted = read
-    require_publishable(terms, tree, np.zeros(tree.n_regions, np.int64) if counted is None else counted.totals)
+    require_publishable(terms, tree)
     require_room(config.output, terms, tree)
     groups = f", {int(counted.totals[0]):,} {terms.publication.group_name}" if counted else ""
     about = terms_facts(terms)

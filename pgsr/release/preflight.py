@@ -9,7 +9,6 @@ import psutil
 from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import region_id
-from pgsr.data.views import View
 from pgsr.errors import MemoryNeededError
 from pgsr.machine import memory
 from pgsr.noise.measurement import Totals, measured_regions
@@ -166,14 +165,8 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
         )
 
 
-def require_publishable(terms: Terms, tree: Hierarchy, totals: np.ndarray) -> None:
-    """Raise `ConfigError` if no release of these regions can be written, or has the intervals that it asks for.
-
-    Args:
-        terms: resolved on these regions.
-        tree: the regions.
-        totals: their numbers of groups, which are looked at only where they are public.
-    """
+def require_publishable(terms: Terms, tree: Hierarchy) -> None:
+    """Raise `ConfigError` if no release of these regions can be written."""
     require_no_formula(terms.names(tree.n_levels), "level")
     require_no_formula(dict.fromkeys(name for path in tree.paths for name in path), "region")
     if terms.max_sizes is not None and tree.padded.any():
@@ -182,13 +175,6 @@ def require_publishable(terms: Terms, tree: Hierarchy, totals: np.ndarray) -> No
             f"region {copied!r} has no regions below it, and others of its level have; with sizes per level every "
             "branch has the same depth: write one max_size for all levels, or name regions of every level"
         )
-    if terms.construction is Construction.POSTERIOR and terms.view in (Measured.BY_GROUPS, Measured.SPLIT):
-        views = terms.views_on(tree, totals)
-        if set(views if isinstance(views, tuple) else (views,)) == {View.RANKED}:
-            raise ConfigError(
-                f'view = "{terms.view}" measures every region by the ranks of its groups alone here, from which '
-                'mechanism posterior knows no intervals; leave intervals out, or write view = "cumulative"'
-            )
 
 
 def require_room(folder: Path, terms: Terms, tree: Hierarchy, truth: CountOfCounts | None = None) -> None:

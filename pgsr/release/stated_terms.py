@@ -225,6 +225,14 @@ class StatedTerms:
                 'alone; write totals = "regions", or view = "cumulative"'
             )
 
+        alone = self.by_root is None and self.ranks is None
+        sizes = self.threshold if isinstance(self.threshold, tuple) else (self.threshold,)
+        if self.intervals is not None and self.kind is Kind.POSTERIOR and alone and set(sizes) == {self.min_size}:
+            raise ConfigError(
+                'view = "split" measures every region by the ranks of its groups alone here, from which mechanism '
+                'posterior knows no intervals; leave intervals out, or write view = "cumulative"'
+            )
+
     def _check_root(self) -> None:
         """Raise `ConfigError` unless thresholds can follow from the noisy root under the other terms."""
         if self.kind is Kind.BOTTOM_UP:

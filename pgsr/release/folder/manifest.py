@@ -346,7 +346,8 @@ def _thresholds(manifest: dict[str, Any]) -> dict[str, Any]:
     source = {"by_root": _kind(manifest["by_root"], "factor", str)} if "by_root" in manifest else {}
     if by_region and not source:
         raise ManifestError(
-            "every region has a threshold of its own, and the manifest does not say that they follow from the noisy root"
+            "every region has a threshold of its own, and the manifest does not say from what they follow, which is "
+            "the noisy root"
         )
     return {
         "threshold": tuple(size for level in sizes for size in level) if by_region else tuple(sizes),
