@@ -42,13 +42,12 @@ def drawn(figure):
     ]
 
 
-@pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("names", [None, ("nation", "state", "county")])
-def test_frames_are_the_long_tables(zeros, names):
+def test_frames_are_the_long_tables(names):
     cumulative = Estimate(TREE, View.CUMULATIVE, np.cumsum(RESULT.estimate.values, axis=1))
     for table in (TRUTH, RESULT.estimate, cumulative):
-        slow = to_long(table, zeros=zeros, level_names=names).to_pandas()
-        pd.testing.assert_frame_equal(table.to_frame(zeros=zeros, level_names=names), slow, check_dtype=False)
+        slow = to_long(table, level_names=names).to_pandas()
+        pd.testing.assert_frame_equal(table.to_frame(level_names=names), slow, check_dtype=False)
 
 
 def test_a_frame_of_regions():
@@ -136,8 +135,8 @@ def test_a_region_is_found_by_path_and_by_index():
 def test_plots_of_one_region():
     [panel] = drawn(TRUTH.plot(GA))
     assert panel[COUNTED.colour].tolist() == TRUTH.counts[1].tolist()
-    [panel] = drawn(TRUTH.plot(cumulative=True))
-    assert panel[COUNTED.colour].tolist() == TRUTH.counts[0].cumsum().tolist()
+    [panel] = drawn(TRUTH.plot())
+    assert panel[COUNTED.colour].tolist() == TRUTH.counts[0].tolist()
     [panel] = drawn(RESULT.estimate.plot(GA))
     assert panel[ESTIMATED.colour].tolist() == RESULT.estimate.values[1].tolist()
     for noisy in (NOISY_COUNTS, NOISY_SUMS, NOISY_RANKS):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from made_tables import config, left, make_ledger, write_tables
-from test_release_views_by_region import failed, fix_digests
+from test_release_split_views import failed, fix_digests
 from test_synthesis_command import configured, invoke
 from test_synthesis_command import place as place_of_synthesis
 from typer.testing import CliRunner

@@ -10,7 +10,7 @@ from pgsr.algorithms import Matching, TwoStage
 from pgsr.datasets import census_like
 from pgsr.errors import ArgumentError
 from pgsr.methods.mechanism import Mechanism
-from pgsr.release import choose_shares
+from pgsr.release import choose_shares, share_search
 from pgsr.release.planning import expected_errors, level_shares, stand_in_of, usual_splits
 from pgsr.release.share_search import Shares, _neighbours
 
@@ -43,9 +43,10 @@ def test_no_usual_split_is_better_on_the_stand_in(method) -> None:
     assert worst[place] < min(usual)
 
 
-def test_a_whole_grid_of_sixteenths_has_nothing_much_better() -> None:
+def test_a_whole_grid_of_sixteenths_has_nothing_much_better(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same noise; the search ends at 1/16, too, having tried less than half of the grid."""
-    found = choose_shares(TINY, matching, finest="1/16", replicates=6, progress=False)
+    monkeypatch.setattr(share_search, "FINEST", Fraction(1, 16))
+    found = choose_shares(TINY, matching, replicates=6, progress=False)
     grid = level_shares(3, [Fraction(i, 16) for i in range(17)])
     plan = expected_errors(TINY, {str(p): matching(p) for p in grid}, 6, "shares", progress=False)
     least = np.minimum(found.least, plan.mean.min(axis=0))
@@ -66,22 +67,6 @@ def test_levels_of_no_importance_cost_the_others_nothing() -> None:
         importance = [float(place == level) for place in range(3)]
         found = choose_shares(TINY, two_stage, importance=importance, replicates=2, progress=False)
         assert found.ratios[level] == 1
-
-
-def test_targets_come_first() -> None:
-    """A target that the shares found without it miss is reached where some split reaches it."""
-    free = choose_shares(TINY, matching, replicates=4, progress=False)
-    level = int(free.ratios.argmax())
-    error = float(free.ratios[level] * free.least[level])
-    targets = np.full(3, np.inf)
-    targets[level] = (error + free.least[level]) / 2
-    assert free.least[level] < targets[level] < error
-    bound = choose_shares(TINY, matching, targets=targets.tolist(), replicates=4, progress=False)
-    assert bound.ratios[level] * bound.least[level] <= targets[level]
-    assert bound.missed == ()
-    never = choose_shares(TINY, matching, targets=(np.inf, np.inf, 1e-3), replicates=2, progress=False)
-    assert never.missed == (2,)
-    assert never.ratios[2] == 1, "what misses it by the least"
 
 
 def test_rivals_are_the_measure_where_they_are_given() -> None:
@@ -134,8 +119,6 @@ def test_the_table_has_the_ratio_that_is_made_small() -> None:
         ({"importance": (1, 2)}, "importance is one number per level, root first, from 0 up; there are 3 levels"),
         ({"importance": (0, 0, 0)}, "not 0 for all levels"),
         ({"importance": (1, 1, -1)}, "from 0 up"),
-        ({"targets": (1, 1, 0)}, "targets are above 0"),
-        ({"finest": "1/2"}, "finest=1/2 is more than the first step, 1/4"),
         ({"least": (1, 1)}, "least is one number per level"),
     ],
 )

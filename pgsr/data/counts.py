@@ -205,7 +205,7 @@ class CountOfCounts:
         """Give the dense counts of one region; shape (K + 1,)."""
         return self.rows(region, region + 1)[0]
 
-    def to_frame(self, *, zeros: bool = False, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
+    def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
         """The counts in long form, one row per region and size, as `pgsr.tables.to_long` explains.
 
         Example:
@@ -216,13 +216,13 @@ class CountOfCounts:
             4     US/GA           1         2
             5     US/GA           2         1
         """
-        return tables_frame(self.sizes, {"n_groups": self.rows}, zeros=zeros, level_names=level_names)
+        return tables_frame(self.sizes, {"n_groups": self.rows}, zeros=False, level_names=level_names)
 
-    def plot(self, region: int | Sequence[str] | None = None, *, cumulative: bool = False) -> "Figure":
+    def plot(self, region: int | Sequence[str] | None = None) -> "Figure":
         """Draw the counts of one region by size, by its path or index; the root's if None."""
         place = self.hierarchy.find(region)
-        values = self.row(place).cumsum() if cumulative else self.row(place)
-        return sizes_figure(" / ".join(self.hierarchy.paths[place]), [Curve("counts", values, COUNTED)], cumulative)
+        curve = Curve("counts", self.row(place), COUNTED)
+        return sizes_figure(" / ".join(self.hierarchy.paths[place]), [curve], cumulative=False)
 
     @cached_property
     def totals(self) -> np.ndarray:

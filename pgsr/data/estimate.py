@@ -117,14 +117,14 @@ class Estimate:
         """Give the counts of one region, dense; shape (K + 1,)."""
         return self.rows(region, region + 1)[0]
 
-    def to_frame(self, *, zeros: bool = False, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
+    def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
         """The counts in long form, one row per region and size, as `pgsr.tables.to_long` explains."""
-        return tables_frame(self.sizes, {"n_groups": self.rows}, zeros=zeros, level_names=level_names)
+        return tables_frame(self.sizes, {"n_groups": self.rows}, zeros=False, level_names=level_names)
 
-    def plot(self, region: int | Sequence[str] | None = None, *, cumulative: bool | None = None) -> "Figure":
-        """Draw one region by size, by its path or index; the root if None. The view is the estimate's own if None."""
+    def plot(self, region: int | Sequence[str] | None = None) -> "Figure":
+        """Draw one region by size in the estimate's view, by its path or index; the root if None."""
         place = self.hierarchy.find(region)
-        cumulative = self.view is View.CUMULATIVE if cumulative is None else cumulative
+        cumulative = self.view is View.CUMULATIVE
         values = self.row(place).cumsum() if cumulative else self.row(place)
         return sizes_figure(" / ".join(self.hierarchy.paths[place]), [Curve("estimate", values, ESTIMATED)], cumulative)
 

@@ -12,7 +12,6 @@ from pgsr.checks import require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.errors import ArgumentError
 from pgsr.methods.mechanism import Mechanism
-from pgsr.privacy.budget import Number, exact
 from pgsr.release.planning import WORST, Plan, expected_errors, level_shares, splits_of_all, usual_splits
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ class ChosenShares:
         errors: of them on the stand-in, level by level.
         least: what errors are divided by; shape (levels,).
         importance: of levels; shape (levels,).
-        targets: largest errors that were asked for, infinite where none was; shape (levels,).
     """
 
     shares: Shares
@@ -49,7 +47,6 @@ class ChosenShares:
     errors: Plan
     least: np.ndarray
     importance: np.ndarray
-    targets: np.ndarray
 
     @property
     def expected(self) -> np.ndarray:
@@ -60,11 +57,6 @@ class ChosenShares:
     def ratios(self) -> np.ndarray:
         """The expected errors, divided by the least ones, `least`; shape (levels,)."""
         return _ratios(self.expected, self.least)
-
-    @property
-    def missed(self) -> tuple[int, ...]:
-        """The levels, root 0, whose target the chosen shares miss on the stand-in; none if targets can be reached."""
-        return tuple(np.flatnonzero(self.expected > self.targets).tolist())
 
     def to_frame(self) -> "pd.DataFrame":
         """Make a table, a row per split that was tried; the largest ratio is the one that the search makes small."""
@@ -78,9 +70,7 @@ def choose_shares(
     mechanism: Callable[[Shares], Mechanism],
     *,
     importance: Sequence[float] | None = None,
-    targets: Sequence[float] | None = None,
     least: Sequence[float] | np.ndarray | None = None,
-    finest: Number = FINEST,
     zeros: bool = True,
     replicates: int = 4,
     seed: str = "shares",
@@ -89,9 +79,8 @@ def choose_shares(
     """Choose the shares of epsilon whose forecast errors are small at all levels, on a public stand-in.
 
     Let e[l](p) be the mean earth mover's distance at level l of releases of the stand-in with shares p. The search
-    makes small, in this order,
+    makes small
 
-        max over levels of  max(1, e[l](p) / target[l]),
         max over levels with importance of  (e[l](p) / least[l]) ^ importance[l],
 
     with `least` the smallest error of any split that was tried, one with most of epsilon at this level among them: no
@@ -107,17 +96,14 @@ def choose_shares(
         stand_in: public counts of the shape that will be released (`pgsr.release.planning`).
         mechanism: from shares to the release with its own view, epsilon and method.
         importance: one number per level, as in `Plan.choice`; 0 disregards a level.
-        targets: the largest error wanted of each level, infinite for none.
         least: errors of rivals by level, such as the smallest of the usual splits; of all splits tried if None.
-        finest: the smallest step.
         zeros: whether levels above the leaves may go without a share.
         replicates: draws of the noise for every split.
         seed: of the research noise.
         progress: whether to show a progress bar.
 
     Raises:
-        ArgumentError: importance, targets or `least` do not fit the levels, a step is too large, or there are too many
-            levels.
+        ArgumentError: importance or `least` do not fit the levels, or there are too many levels.
 
     Complexity: about 25 releases of the stand-in for two levels and 50 for three, times `replicates`.
 
@@ -140,13 +126,10 @@ def choose_shares(
     if n_levels > MOST_LEVELS:
         raise ArgumentError(f"shares of {n_levels} levels; a search takes {MOST_LEVELS} at most, use usual_splits")
     weights = _by_level(importance, n_levels, "importance", 1.0)
-    limits = _by_level(targets, n_levels, "targets", np.inf)
     rivals = None if least is None else _by_level(least, n_levels, "least", 0.0)
-    if not 0 < weights.max() < np.inf or not (limits > 0).all():
-        raise ArgumentError("importance is finite and not 0 for all levels, and targets are above 0")
-    step, smallest = COARSE, exact(finest, "finest")
-    if smallest > step:
-        raise ArgumentError(f"finest={smallest} is more than the first step, {step}")
+    if not 0 < weights.max() < np.inf:
+        raise ArgumentError("importance is finite and not 0 for all levels")
+    step = COARSE
     tried: dict[Shares, None] = {}
     nothing = np.zeros((0, n_levels))
     errors = Plan((), nothing, nothing, np.zeros(0))
@@ -162,15 +145,14 @@ def choose_shares(
             by_label = {", ".join(map(str, p)): mechanism(p) for p in new}
             errors = errors.beside(expected_errors(stand_in, by_label, replicates, seed, progress))
             tried.update(dict.fromkeys(new))
-        missed = np.maximum(1.0, (errors.mean / limits).max(axis=1))
-        return list(tried)[int(np.lexsort((_worst(errors.mean, floor(), weights), missed))[0])]
+        return list(tried)[int(_worst(errors.mean, floor(), weights).argmin())]
 
     parts = [COARSE * i for i in range(int(1 / COARSE) + 1)]
     best = attempt([*(usual_splits if zeros else splits_of_all)(n_levels), *level_shares(n_levels, parts)])
-    while (step := step / 2) >= smallest and n_levels > 1:
+    while (step := step / 2) >= FINEST and n_levels > 1:
         while (better := attempt(list(_neighbours(best, step)))) != best:
             best = better
-    return ChosenShares(best, tuple(tried), errors, floor(), weights, limits)
+    return ChosenShares(best, tuple(tried), errors, floor(), weights)
 
 
 def _neighbours(shares: Shares, step: Fraction) -> Iterator[Shares]:
