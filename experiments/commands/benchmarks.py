@@ -1,4 +1,4 @@
-"""The commands that measure: comparisons, benchmarks, tables of units, coverage, agreement; and the papers' items."""
+"""The commands that measure: comparisons, benchmarks, agreement; and the papers' items."""
 
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,6 @@ from pgsr.experiments.benchmarks import (
 )
 from pgsr.experiments.benchmarks import draws as many_draws
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, writable, write
-from pgsr.experiments.benchmarks.interval_coverage import Coverage
 from pgsr.experiments.benchmarks.variants import KEYS, Size, chosen
 from pgsr.experiments.commands.app import app, console_for_tables
 from pgsr.experiments.engine.tables import print_frame
@@ -249,23 +248,6 @@ def units(
     found.to_csv(out / "releases.csv", index=False)
     print_frame(console, found.round(1), "Earth mover's distance by level, by what is measured")
     console.print(f"tables  {out}/variances.csv and releases.csv", highlight=False)
-
-
-@app.command(epilog="Example:  python -m pgsr.experiments coverage --seed 11 --seed 12 --seed 13")
-def coverage(
-    seed: Annotated[list[int] | None, typer.Option(help="Seed of a population (repeat it).")] = None,
-    releases: Annotated[int, typer.Option(help="Releases of every population, by every mechanism.", min=1)] = 60,
-    replicates: Annotated[int, typer.Option(help="Replicates of the bootstrap of every release.", min=20)] = 200,
-    out: Annotated[Path, typer.Option(help="Folder for the table (CSV).")] = Path("results/coverage"),
-) -> None:
-    """Measure how often intervals of 90 % hold the truth, by mechanism, form, statistic and level."""
-    writable(out)
-    asked = Coverage(tuple(seed or [11]), releases, replicates)
-    with Progress(console=console_for_tables(), transient=True) as bar:
-        task = bar.add_task("releasing")
-        found = asked.measure(lambda done, total: bar.update(task, completed=done, total=total))
-    found.to_csv(out / "coverage.csv", index=False)
-    console_for_tables().print(f"table  {out / 'coverage.csv'}", highlight=False)
 
 
 @app.command(
