@@ -75,7 +75,6 @@ MOVED = {
     "replacing": "machine.replacing",
     "rounding": "data.rounding",
     "sensitivity": "privacy.sensitivity",
-    "size_tree": "experiments.benchmarks.size_tree",
     "solving": "methods.gate",
     "tables.long_by_level": "tables.long",
     "tolerances": "problems.tolerances",

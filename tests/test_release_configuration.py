@@ -63,8 +63,6 @@ def place(tmp_path: Path) -> Path:
         ({"log": '"my.key"', "sign": '"my.key"'}, "the log 'my.key' is the private key"),
         ({"ledger_total": '"1"'}, "pgsr ledger init"),
         ({"sign": '"release/key"'}, "private key lies inside the output folder"),
-        ({"view": '"tree"'}, 'is "tree": .*noise in common.*docs/units.md'),
-        ({"view": '"size_tree"'}, "publish it from Python"),
         ({"level_names": '["a", "A", "b"]'}, "two levels are called 'a' and 'A'"),
         ({"level_names": '["a", "a", "b"]'}, "array of different strings"),
         ({"level_names": '["a", "level", "b"]'}, "none of them region_id, level, "),

@@ -7,17 +7,14 @@ from typing import Annotated
 import pandas as pd
 import typer
 from rich.console import Console
-from rich.progress import Progress
 
 from pgsr import Geometric, Seeded, View
 from pgsr.datasets.parameters import Regions
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import (
     agreement,
-    household_views,
     nation,
     peers,
-    prefix_sums,
     reconcile_peers,
     release_run,
     speed,
@@ -215,39 +212,6 @@ def items(
     out.write_text(markdown.render(item_blocks(found, beyond(EXPERIMENTS)), out.parent / "figures"), encoding="utf-8")
     print_frame(console_for_tables(), pd.DataFrame(counted(found)), f"{len(found):,} items of the papers")
     console_for_tables().print(f"page   {out}", highlight=False)
-
-
-@app.command(
-    epilog="Examples:  python -m pgsr.experiments units  |  python -m pgsr.experiments units --max-size 100 --seeds 1"
-)
-def units(
-    max_size: Annotated[
-        list[int] | None, typer.Option(help="K of the variances (repeat it); 10, 100, 1000 and 10000.", min=1)
-    ] = None,
-    seeds: Annotated[int, typer.Option(help="Releases of every population, by every way of measuring.", min=1)] = 5,
-    out: Annotated[Path, typer.Option(help="Folder for the two tables (CSV).")] = Path("results/units"),
-) -> None:
-    """Compare what to measure when whole groups are hidden: variances by K, and errors of releases."""
-    writable(out)
-    console, sizes = console_for_tables(), max_size or [10, 100, 1_000, 10_000]
-    variances = [row for k in sizes for r in prefix_sums.RELATIONS for row in prefix_sums.variance_rows(k, r)]
-    found = pd.DataFrame(variances)
-    found.to_csv(out / "variances.csv", index=False)
-    print_frame(console, found.round(2), "Variances of cumulative counts, by what is measured")
-    for k in sizes:
-        computed = f"{prefix_sums.least_mean_variance(k):.2f}" if k <= prefix_sums.LARGEST_BOUND else "not computed"
-        console.print(
-            f"K {k:,}: no strategy has a smaller mean at rho 1/2 and add_remove than {computed} (certified here); "
-            f"{prefix_sums.published_bound(k):.2f} (published, large K)",
-            highlight=False,
-        )
-    names, budgets = list(household_views.populations()), household_views.BUDGETS
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("releasing", total=len(names) * len(budgets) * seeds)
-        found = household_views.frame(names, budgets, seeds, lambda: bar.advance(task))
-    found.to_csv(out / "releases.csv", index=False)
-    print_frame(console, found.round(1), "Earth mover's distance by level, by what is measured")
-    console.print(f"tables  {out}/variances.csv and releases.csv", highlight=False)
 
 
 @app.command(

@@ -60,11 +60,6 @@ def _text(longest: int) -> Form:
     )
 
 
-_NO_TREE = (
-    "the counts that a tree of sizes estimates have noise in common, and a release needs independent noise; publish it "
-    'from Python, as docs/units.md shows, or write "counts"'
-)
-
 BY_ROOT = "root"
 """The threshold that stands for those that follow from the noisy root."""
 
@@ -290,7 +285,7 @@ CONFIGURATION = Table(
         ),
         Key(
             "view",
-            choice(Measured, dict.fromkeys(("tree", "size_tree"), _NO_TREE)),
+            choice(Measured),
             "What is measured of a region: counts (m_h), cumulative counts (the others), (kuo, bottom_up, posterior) "
             "by_groups, which is ranked sizes where a region has at most max_size / 3 groups, else cumulative counts, "
             "or (these and two_stage) split, which is cumulative counts of the sizes below a threshold and, rank by "
