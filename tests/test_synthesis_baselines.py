@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -152,16 +151,8 @@ def test_a_value_of_probability_zero_is_never_drawn() -> None:
     assert (sample.persons[:, 0] == (sample.groups[sample.group_of, 0] == 0)).all()
 
 
-def test_households_saved_and_refused(tmp_path: Path) -> None:
+def test_households_refused() -> None:
     model = random_households(np.random.default_rng(7), HOUSEHOLD)
-    model.save(tmp_path / "fit")
-    again = RandomHouseholds.load(tmp_path / "fit")
-    workload = workload_of(HOUSEHOLD)
-    np.testing.assert_array_equal(again.answers(workload), model.answers(workload))
-    assert again.domain == HOUSEHOLD
-    (tmp_path / "text").write_text("no archive")
-    with pytest.raises(SynthesisError, match=r"text is no .*random households"):
-        RandomHouseholds.load(tmp_path / "text")
     with pytest.raises(SynthesisError, match="different domains"):
         model.answers(workload_of(PLAIN))
     with pytest.raises(SynthesisError, match="table of persons"):

@@ -17,8 +17,8 @@ From two linked tables to two synthetic ones:
 
 `WholeMarginals().fit(population, budget, source=...)` is the method to publish with: more accurate, with public facts
 kept exactly. It needs torch, as do HPDFixed() and HPDGen(), which serve domains too large for MWEM() to list.
-`fitted.transcript` is all that left the data, with the privacy paid in `.privacy.claim`; its `save` and `replay` make
-the distribution of it again, whose own `save` and `load` keep it. `sample_to_sizes` draws to the sizes of a release of
+`fitted.transcript` is all that left the data, with the privacy paid in `.privacy.claim`; `replay` makes the
+distribution of it again. `sample_to_sizes` draws to the sizes of a release of
 `pgsr.release`.
 """
 

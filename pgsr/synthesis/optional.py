@@ -7,7 +7,7 @@ from pgsr.machine.extras import extra
 
 
 def torch() -> Any:
-    """Import and return the module torch, with which whole-marginals, hpd-fixed and hpd-gen are fitted.
+    """Import and return the module torch, with which whole marginals, HPD-Fixed and HPD-Gen are fitted.
 
     Raises:
         MissingPackageError: it is not installed.
