@@ -15,6 +15,7 @@ from synthesis_fits import fewer_steps
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Secure, cli
+from pgsr.experiments.others.simulators import households
 from pgsr.ledger import Charge, LedgerError, LedgerFile, Relation, Unit
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.publishing.digests import digest
@@ -27,7 +28,6 @@ from pgsr.synthesis.given_sizes import read_sizes
 from pgsr.synthesis.publish import synthesize
 from pgsr.synthesis.sampling import load_model
 from pgsr.synthesis.sensitivity import Neighbours
-from pgsr.synthesis.simulators import households
 from pgsr.tables import write_long
 from pgsr.tables.session import Session
 

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from pgsr.errors import MemoryNeededError, MissingPackageError
 from pgsr.experiments.engine.experiment import Arm, DataSet, ExperimentError, Parameters, Profile, Scale
+from pgsr.experiments.others.aim import AIM
+from pgsr.experiments.others.persons_alone import PersonsAlone
+from pgsr.experiments.others.single_table import TableMechanism, row_lengths
 from pgsr.synthesis import (
-    AIM,
     MWEM,
     AdaptiveBudget,
     Device,
@@ -25,9 +27,7 @@ from pgsr.synthesis import (
     IndependentMarginals,
     Level,
     Output,
-    PersonsAlone,
     Population,
-    TableMechanism,
     Update,
     WholeMarginals,
     Workload,
@@ -35,7 +35,6 @@ from pgsr.synthesis import (
     fit,
     sensitivity,
 )
-from pgsr.synthesis.single_table import row_lengths
 
 if TYPE_CHECKING:
     from pgsr.experiments.engine.experiment import Trial
@@ -187,7 +186,7 @@ def rounds(population: Population, workload: Workload, budget: AdaptiveBudget, m
     that tau = `NOISE_ALLOWED`; it is kept between `FEWEST_ROUNDS` and `most`, and one query is measured once.
 
     Example:
-        >>> from pgsr.synthesis.simulators import households
+        >>> from pgsr.experiments.others.simulators import households
         >>> population = households(4_000, 3)
         >>> workload = Workload.k_way(population.domain, 2)
         >>> [rounds(population, workload, AdaptiveBudget(e, "1e-8", rounds=1), most=100) for e in ("1/10", 1, 10)]

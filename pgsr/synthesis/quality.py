@@ -15,11 +15,11 @@ import numpy as np
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Seeded
 from pgsr.publishing.charts import bars
-from pgsr.synthesis.baselines import IndependentMarginals
 from pgsr.synthesis.domain import COUNT
 from pgsr.synthesis.evaluation import Errors, errors
 from pgsr.synthesis.filled_households import FilledHouseholds
 from pgsr.synthesis.impossible import violations
+from pgsr.synthesis.independent_marginals import IndependentMarginals
 from pgsr.synthesis.queries import Level, Marginal, Workload
 from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sensitivity import Neighbours

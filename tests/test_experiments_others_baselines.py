@@ -10,16 +10,17 @@ import pytest
 from instances import scale
 
 from pgsr.errors import ArgumentError, BudgetError, MemoryNeededError
+from pgsr.experiments.others.persons_alone import PersonsAlone, table_of_persons
+from pgsr.experiments.others.random_households import RandomHouseholds
 from pgsr.privacy.laws import DiscreteGaussian
 from pgsr.privacy.random import Secure, Seeded, StreamId
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Role, SynthesisError, Universe, Workload
 from pgsr.synthesis.adaptive import fit
 from pgsr.synthesis.answers import answers
-from pgsr.synthesis.baselines import IndependentMarginals, PersonsAlone, table_of_persons
+from pgsr.synthesis.independent_marginals import IndependentMarginals
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.mwem import MWEM
 from pgsr.synthesis.noisy_histograms import Histogram, nearest_shares, noisy_shares, of_groups, of_persons, of_sizes
-from pgsr.synthesis.random_households import RandomHouseholds
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Privacy
