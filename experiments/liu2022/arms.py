@@ -158,7 +158,6 @@ def scales(
     quick: Scale,
     paper: tuple[DataSet, ...],
     epsilons: tuple[Fraction, ...] = PAPERS_EPSILONS,
-    reduced: tuple[Fraction, ...] = (Fraction(1, 10), Fraction(1)),
 ) -> dict[Profile, Scale]:
     """List the profiles of an experiment, from few small cells to the paper's models and rounds.
 
@@ -167,14 +166,15 @@ def scales(
         small: the data of the profile smoke.
         quick: the profile of that name.
         paper: the data of the profiles reduced and paper. Both have the paper's models; the first has `ENOUGH_ROUNDS`.
-        epsilons, reduced: of the profiles paper and reduced.
+        epsilons: of the profile paper; reduced has the smallest and the largest of the paper's.
     """
     smoke = Scale((small,), (Fraction(1),), replicates=2, time_limit=60, grid=query_grid(asked, 10, 10))
     enough, grid = (query_grid(asked, PAPERS_COMPONENTS, most) for most in (ENOUGH_ROUNDS, PAPERS_ROUNDS))
+    ends = PAPERS_EPSILONS[0], PAPERS_EPSILONS[-1]
     return {
         Profile.SMOKE: smoke,
         Profile.QUICK: quick,
-        Profile.REDUCED: Scale(paper, reduced, replicates=5, time_limit=1_200, grid=enough),
+        Profile.REDUCED: Scale(paper, ends, replicates=5, time_limit=1_200, grid=enough),
         Profile.PAPER: Scale(paper, epsilons, replicates=5, time_limit=3_600, grid=grid),
     }
 

@@ -33,7 +33,7 @@ with extra("release"):
     from pgsr.synthesis.domain import COUNT, Attribute, Domain, Role, SynthesisError
     from pgsr.synthesis.evaluation import Errors, errors
     from pgsr.synthesis.filled_households import FilledHouseholds
-    from pgsr.synthesis.hpd import HPDFixed, HPDGen, Loss
+    from pgsr.synthesis.hpd import HPDFixed, HPDGen
     from pgsr.synthesis.impossible import Impossible, implied
     from pgsr.synthesis.independent_marginals import IndependentMarginals
     from pgsr.synthesis.ipums import Extract, Misfit, read_ipums
@@ -78,7 +78,6 @@ __all__ = [
     "Impossible",
     "IndependentMarginals",
     "Level",
-    "Loss",
     "Marginal",
     "MarginalRound",
     "MarginalSensitivity",
