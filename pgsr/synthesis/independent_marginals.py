@@ -28,7 +28,7 @@ class IndependentMarginals:
 
     Example:
         >>> from pgsr import Seeded
-        >>> from pgsr.synthesis import Attribute, Domain, Workload
+        >>> from pgsr.synthesis import Attribute, Domain, Level, Workload
         >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
         >>> homes, members = np.empty((200, 0), int), np.zeros((200, 1), int)  # two hundred women who live alone
         >>> population = Population(domain, homes, members, np.arange(200), np.zeros(200, int))
