@@ -97,8 +97,6 @@ class Cvxpy(SolverModel):
             CUOPT and CUCLARABEL for graphics processors, or any other that it finds installed.
         options, tolerance: as in `SolverModel`; OSQP gets `OSQP_TOLERANCES` where they say nothing. GLOP and PDLP take
             a tolerance through `MathOpt` alone.
-        own_tolerances: whether OSQP keeps the tolerances that CVXPY asks it for instead; they are too wide for most of
-            our checks.
 
     Status: OPTIMAL or FEASIBLE where integers are solved as such; where they are rounded RELAXED, or OPTIMAL if our
     exact test proves it; OPTIMAL for a relaxation; FAILED where our own residuals or the gap refute the solver's
@@ -110,7 +108,6 @@ class Cvxpy(SolverModel):
     """
 
     solver: str = "CLARABEL"
-    own_tolerances: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -171,7 +168,7 @@ class Cvxpy(SolverModel):
         options: dict[str, Any] = {}
         if self.solver == "OSQP":
             options["polishing"] = False  # its own default; with it OSQP prints lines that nobody asked for
-            options |= {} if self.own_tolerances else OSQP_TOLERANCES
+            options |= OSQP_TOLERANCES
         known = SOLVERS.get(self.solver, _Known(_BOTH, "", None))
         ours = {} if known.limit is None or time_limit is None else {known.limit: time_limit}
         if integer and known.gap is not None:

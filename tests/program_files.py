@@ -105,5 +105,5 @@ READERS = {
     "HiGHS": (by_highs, (".mps", ".lp"), lambda p: not (p.integer and p.norm == 2)),
     "Gurobi": (by_gurobi, (".mps", ".qps", ".lp"), lambda p: p.n_unknowns <= 200),
     "SCIP": (by_scip, (".mps", ".lp"), lambda p: p.n_unknowns <= 60 and (p.integer or p.norm == 1)),
-    "our reader": (by_our_reader, (".mps", ".lp", ".mof.json", ".npz"), lambda p: not p.integer),
+    "our reader": (by_our_reader, (".mps", ".lp", ".npz"), lambda p: not p.integer),
 }

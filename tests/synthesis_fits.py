@@ -1,11 +1,11 @@
 """The small population, budget and method of the tests of fits and of the curator."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from pgsr import Seeded
 from pgsr.privacy.random import ByteStream, StreamId
@@ -14,11 +14,8 @@ from pgsr.synthesis import (
     Attribute,
     Domain,
     Fitted,
-    HPDFixed,
-    HPDGen,
     Measured,
     Population,
-    WholeMarginals,
     Workload,
     fit,
 )
@@ -82,9 +79,6 @@ class Remembered:
     def sample(self, n_groups: int, seed: int) -> Population:
         return population(seed, n_groups)
 
-    def save(self, path: Path | str) -> None:
-        np.save(path, self.values)
-
 
 class Untouchable:
     """A source of bytes that must not be asked for any."""
@@ -100,12 +94,12 @@ def fitted(truth: Population | None = None, **options: Any) -> Fitted:
     return fit(truth or population(), WORKLOAD, given.pop("family"), given.pop("budget"), **given)
 
 
-FAMILY = SynthesisConfig.family
+METHOD = SynthesisConfig.method
 
 
-def of_few_steps(config: SynthesisConfig) -> object:
-    """Make the method of a configuration, with so few steps that a fit takes a moment."""
-    method = FAMILY(config)
-    if isinstance(method, WholeMarginals):
-        return replace(method, steps=2, final_steps=2, rounds=2)
-    return replace(method, steps=2) if isinstance(method, HPDFixed | HPDGen) else method
+@pytest.fixture(scope="module", autouse=True)
+def fewer_steps() -> Iterator[None]:
+    """Makes every fit of the module that imports it a matter of a moment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SynthesisConfig, "method", lambda self: replace(METHOD(self), steps=2, final_steps=2, rounds=2))
+        yield

@@ -20,7 +20,7 @@ from pgsr.algorithms import (
     isotonic_l1,
 )
 from pgsr.datasets import census_like
-from pgsr.errors import MethodError, ProblemError
+from pgsr.errors import ProblemError
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 
@@ -33,7 +33,7 @@ def test_releases_are_valid():
         shares = split(rng, tree.n_levels)
         noise = Geometric(View.CUMULATIVE, "1/2", shares=shares, totals=totals)
         noisy = noise.measure(truth, Seeded(str(rng.integers(10**9))))
-        for method in (TwoStage(optimum=str(rng.choice(list(Optimum)))), MidpointBottomUp()):
+        for method in (TwoStage(), MidpointBottomUp()):
             result = method.apply(noisy)
             assert result.status is Status.FEASIBLE, (method, result)
             counts = result.estimate.counts()
@@ -139,8 +139,6 @@ def test_what_cannot_be_used_says_why(monkeypatch):
         with pytest.raises(ProblemError, match="CUMULATIVE"):
             method.apply(counts)
         assert method.apply(steps, time_limit=1e-9).status is Status.TIMED_OUT
-    with pytest.raises(MethodError, match="optimum"):
-        TwoStage(optimum="middle")
     monkeypatch.setitem(sys.modules, "ortools.graph.python.min_cost_flow", None)  # no solver is needed
     assert TwoStage().apply(steps).status is Status.FEASIBLE
 

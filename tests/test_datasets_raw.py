@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgsr.datasets import acs2019, census2000, hflights, kuo_taxi, tlc_trips, twitch_degrees
+from pgsr.datasets import acs2019, census2000, kuo_taxi, tlc_trips
 from pgsr.datasets.census2000 import COUNTIES, TRACTS
 from pgsr.datasets.census2000_race import FILE as BLOCK_GROUPS
 from pgsr.datasets.census2000_race import Race, census2000_race
@@ -18,7 +18,7 @@ from pgsr.datasets.census2010_race import FILE as BLOCKS
 from pgsr.datasets.census2010_race import census2010_race
 from pgsr.datasets.kuo_taxi import FILE as TAXI
 from pgsr.datasets.nhts2001 import HOUSEHOLDS, PERSONS, nhts2001
-from pgsr.datasets.raw import exported, ipums, kuo2018, tlc
+from pgsr.datasets.raw import ipums, kuo2018, tlc
 from pgsr.datasets.raw import nhts2001 as survey
 from pgsr.datasets.raw import summary_file_1 as sf1
 from pgsr.datasets.raw.files import members
@@ -413,51 +413,3 @@ def test_an_extract_of_new_york_is_cut_out(tmp_path):
         ipums.new_york([file], tmp_path)
     with pytest.raises(DataError, match="cannot be read as CSV"):
         ipums.new_york([tmp_path / "nowhere.csv"], tmp_path)
-
-
-# Flights of Houston and networks of Twitch
-
-
-def test_flights_of_houston_as_r_writes_them(tmp_path):
-    """Flights without a tail number, NA or empty, are no aircraft's; the others count by airport and aircraft."""
-    rows = ["IAH,N1", "IAH,N1", "HOU,N1", "IAH,N2", "HOU,NA", 'IAH,""', "IAH,N1"]
-    (tmp_path / "hflights.csv").write_text('"Year","Origin","TailNum"\n' + "".join(f"2011,{row}\n" for row in rows))
-    exported.hflights([tmp_path / "hflights.csv"], tmp_path)
-    truth = hflights(tmp_path, max_size=2)
-    assert truth.hierarchy.paths == (("Houston",), ("Houston", "HOU"), ("Houston", "IAH"))
-    assert truth.counts.tolist() == [[0, 2, 1], [0, 1, 0], [0, 1, 1]]
-    assert truth.name == "hflights/K=2"
-
-
-LANGUAGES = ("DE", "ENGB", "ES", "FR", "PTBR", "RU")
-
-
-def test_degrees_of_networks(tmp_path):
-    """Every friendship counts at both ends; files of the archive and of the repository are called differently."""
-    stars = {language: [(0, user) for user in range(1, 2 + i)] for i, language in enumerate(LANGUAGES)}
-    text = {language: "from,to\n" + "".join(f"{a},{b}\n" for a, b in edges) for language, edges in stars.items()}
-    with zipfile.ZipFile(tmp_path / "twitch.zip", "w") as archive:
-        for language in LANGUAGES[:3]:
-            archive.writestr(f"twitch/{language}/musae_{language}_edges.csv", text[language])
-    for language in LANGUAGES[3:]:
-        (tmp_path / f"{language}_edges.csv").write_text(text[language])
-    exported.twitch([tmp_path], tmp_path)
-    truth = twitch_degrees(tmp_path, max_size=4)
-    rows = {path[-1]: counts.tolist() for path, counts in zip(truth.hierarchy.paths, truth.counts, strict=True)}
-    assert rows["DE"] == [0, 2, 0, 0, 0]
-    assert rows["ENGB"] == [0, 2, 1, 0, 0]
-    assert rows["RU"] == [0, 6, 0, 0, 1]
-    assert rows["Twitch"] == [0, 2 + 2 + 3 + 4 + 5 + 6, 1, 1, 3]
-    assert truth.name == "twitch-degrees/K=4"
-
-
-def test_exported_tables_that_are_something_else(tmp_path):
-    with pytest.raises(DataError, match=r"there is no de_edges\.csv"):
-        exported.twitch([tmp_path], tmp_path)
-    (tmp_path / "DE_edges.csv").write_text("from,to\n0,x\n")
-    with pytest.raises(DataError, match=r"de_edges\.csv cannot be read"):
-        exported.twitch([tmp_path], tmp_path)
-    for text in ("Year\n2011\n", ""):
-        (tmp_path / "hflights.csv").write_text(text)
-        with pytest.raises(DataError, match=r"hflights\.csv (has no column Origin, TailNum|cannot be read)"):
-            exported.hflights([tmp_path], tmp_path)

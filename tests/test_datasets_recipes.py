@@ -177,10 +177,10 @@ def test_convert_makes_and_checks(tmp_path):
 
 
 def test_a_file_that_nobody_has_had_is_told(tmp_path):
-    (tmp_path / "units.csv").write_text(
-        "RTYPE,HHSIZE,TABBLKST,TABBLKCOU,TABTRACTCE,TABBLKGRPCE,TABBLK\n2,3,10,001,040100,1,1000\n"
+    (tmp_path / "extract.csv").write_text(
+        "SERIAL,PERNUM,RELATE,OWNERSHP,HHINCOME,AGE,SEX,RACE,MARST,EDUC,EMPSTAT\n8,1,1,1,52000,40,2,1,6,6,1\n"
     )
-    code, told = run("convert", "ppmf_block_units", str(tmp_path / "units.csv"), "--out", str(tmp_path))
+    code, told = run("convert", "ipums_acs2019_ny", str(tmp_path / "extract.csv"), "--out", str(tmp_path))
     assert code == 0
     assert told.startswith("unknown ")
     assert re.search("its content [0-9a-f]{64} is not compared", told)

@@ -17,10 +17,17 @@ from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Finding
 from pgsr.experiments.ours.benchmark import experiment as b1
 from pgsr.experiments.ours.benchmark import tables
-from pgsr.experiments.ours.benchmark.arms import ARMS, CURATOR, RIVALS
+from pgsr.experiments.ours.benchmark.arms import (
+    ARMS,
+    BOTTOM_UP,
+    CURATOR,
+    POSTERIOR_LEAVES,
+    POSTERIOR_SPLIT,
+    RIVALS,
+    STAGES,
+)
 from pgsr.experiments.ours.benchmark.data import DATA
 from pgsr.experiments.ours.benchmark.data.census import SMALL
-from pgsr.experiments.ours.benchmark.releases import bottom_up, posterior_leaves, posterior_split, two_stage
 from pgsr.experiments.ours.benchmark.standings import Standings, critical_difference, ranked
 from pgsr.experiments.ours.rivals import labelled_groups, partitions
 from pgsr.experiments.report.recommended import recommended, worst_cases
@@ -115,7 +122,7 @@ def test_recommended_is_the_least_worst_case() -> None:
     assert all(line.endswith(" |  |") for line in lines[2:]), "nothing is said of an epsilon without results"
 
 
-def results(best: str = posterior_split.ARM.label) -> pd.DataFrame:
+def results(best: str = POSTERIOR_SPLIT.label) -> pd.DataFrame:
     """Results of all arms on two data sets: errors grow with the place in the list, and one arm has the least."""
     errors = {
         (data, epsilon, arm.label): tuple(10.0 * (place + 2) * (1 + level) for level in range(2))
@@ -126,12 +133,12 @@ def results(best: str = posterior_split.ARM.label) -> pd.DataFrame:
 
 def test_verdicts_name_the_nearest_other() -> None:
     verdicts = b1.verdicts(results())
-    first = [v for v in verdicts if v.claim.startswith(posterior_split.ARM.label)]
+    first = [v for v in verdicts if v.claim.startswith(POSTERIOR_SPLIT.label)]
     assert {v.finding for v in first} == {Finding.HOLDS}
     nearest = next(arm for arm in RIVALS if arm in CURATOR)
     assert first[0].words.startswith("root: 5")
     assert first[0].words.count(f" of {nearest.label}") == 2
-    beaten = [v for v in b1.verdicts(results(nearest.label)) if v.claim.startswith(bottom_up.ARM.label)]
+    beaten = [v for v in b1.verdicts(results(nearest.label)) if v.claim.startswith(BOTTOM_UP.label)]
     assert {v.finding for v in beaten} == {Finding.FAILS}
 
 
@@ -170,11 +177,11 @@ def test_tables_wait_for_results(tmp_path, monkeypatch) -> None:
 
 
 PEAKS = {
-    ("Black", posterior_split.ARM): 421,
-    ("Taxi", posterior_split.ARM): 419,
-    ("Black", posterior_leaves.ARM): 397,
+    ("Black", POSTERIOR_SPLIT): 421,
+    ("Taxi", POSTERIOR_SPLIT): 419,
+    ("Black", POSTERIOR_LEAVES): 397,
     ("Black", partitions.ARM): 325,
-    ("Taxi", two_stage.ARM): 317,
+    ("Taxi", STAGES): 317,
     ("Census", labelled_groups.ARM): 214,
 }
 """Measured peaks in megabytes, on two cores, at epsilon 1/10."""
@@ -193,7 +200,7 @@ def trial(arm, data) -> Trial:
 
 
 def test_a_cell_has_errors_times_the_bound_and_seconds() -> None:
-    found = b1.measure(trial(posterior_split.ARM, SMALL))
+    found = b1.measure(trial(POSTERIOR_SPLIT, SMALL))
     assert found["status"] == "FEASIBLE"
     assert set(found["levels"]) == {"emd", "times_bound"}
     assert found["release_seconds"] > 0

@@ -22,10 +22,10 @@ from pgsr.experiments.liu2022.arms import CONVERGED, HPD_FIXED, HPD_GEN, MARGINA
 from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, NHTS, REFERRALS, RELATED, SIMULATED_REDUCED, only, up_to
 from pgsr.experiments.liu2022.error_figures import cause_of
 from pgsr.experiments.liu2022.scaling import ATTRIBUTES, SIZE, Step, along, n_parameters, steps_of
+from pgsr.experiments.others.simulators import households
 from pgsr.experiments.ours import synthetic_populations
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.synthesis import AdaptiveBudget, HPDFixed, HPDGen, Workload
-from pgsr.synthesis.simulators import households
 
 pytestmark = pytest.mark.slow
 

@@ -421,9 +421,10 @@ def test_a_profile_that_an_experiment_lacks(tmp_path):
     assert "it has no profile paper, but smoke. This runs it: python -m pgsr.experiments run T1 --profile smoke" in text
 
 
-def test_a_folder_without_git_says_so(tmp_path):
-    assert commit(tmp_path) == "no git checkout"
+def test_a_folder_without_git_says_so(tmp_path, monkeypatch):
     assert re.match(r"commit [0-9a-f]{12}|no git checkout", commit())
+    monkeypatch.setattr("pgsr.experiments.report.environment.ROOT", tmp_path)
+    assert commit() == "no git checkout"
 
 
 def test_the_command(tmp_path):

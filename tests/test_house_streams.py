@@ -18,6 +18,7 @@ import pgsr
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrError, Secure, Seeded, Totals, View
 from pgsr.algorithms import ChosenByNoise, ChosenByScore, ChosenByStatistic, Matching, NoConsistency
 from pgsr.datasets.census_blocks import CensusBlocks
+from pgsr.experiments.others.persons_alone import PersonsAlone
 from pgsr.machine.partitions import ParquetFolder
 from pgsr.nation import measure
 from pgsr.noise.group_totals import noisy_totals
@@ -36,7 +37,6 @@ from pgsr.synthesis import (
     Level,
     Marginal,
     Neighbours,
-    PersonsAlone,
     Population,
     RhoLedger,
     WholeMarginals,

@@ -12,7 +12,7 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seed
 from pgsr.algorithms import CumulativeProjection, MidpointBottomUp, TwoStage
 from pgsr.algorithms.m_c.folded import together
 from pgsr.algorithms.m_c.folded_dual import FoldedDual, Targets, _TreeDiagonal
-from pgsr.algorithms.m_c.joint import together_by_level
+from pgsr.algorithms.m_c.joint import laws_of, precisions
 from pgsr.algorithms.tree_rounding import integers_by_level, integers_near
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import cumulative
@@ -214,7 +214,8 @@ def test_equals_m_c_and_two_stage_where_all_levels_have_the_same_sizes():
     noise = Geometric(View.CUMULATIVE, 3, shares=("1/6", "1/3", "1/2"))
     rows = noise.measure(truth, Seeded("s"))
     totals = [rows.region_totals[tree.level(level)] for level in range(3)]
-    found = together_by_level(rows, TwoStage().alone(rows), EXACT)
+    weights_of = precisions(laws_of(rows))
+    found = together(Targets.of(tree, TwoStage().alone(rows), tuple(totals), weights_of), EXACT)
     released = integers_by_level(tree, found.values, totals)
     assert np.array_equal(np.concatenate(released), cumulative(TwoStage().apply(rows).estimate.counts().counts))
     weights = np.array([1, 4, 9])
@@ -249,7 +250,7 @@ def test_integers_are_those_of_equal_sizes_and_add_up_elsewhere():
         assert adds_up(tree, kept)
 
 
-def test_two_stage_adds_up_on_small_trees():
+def test_two_stage_adds_up_on_small_trees(monkeypatch):
     """With its own projection, and with a solver's of the same joint problem, which may round differently."""
     for name, (shape, _) in SHAPES.items():
         tree, generator = shape.tree, np.random.default_rng([49, len(name)])
@@ -258,26 +259,27 @@ def test_two_stage_adds_up_on_small_trees():
             values = shape.split(generator.integers(-3, 9, shape.n_cells))
             noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
             noisy = Measurement(tree, View.CUMULATIVE, values, 0, noise, Totals.REGIONS, groups, False)
-            for method in (TwoStage(), TwoStage(projection=Cvxpy("CLARABEL")))[: 1 + (trial < 2)]:
-                found = method.apply(noisy)
+            for projection in (CumulativeProjection(), Cvxpy("CLARABEL"))[: 1 + (trial < 2)]:
+                monkeypatch.setattr("pgsr.algorithms.two_stage._PROJECTION", projection)
+                found = TwoStage().apply(noisy)
                 assert found.status is Status.FEASIBLE
                 assert not any(found.certificate.violations.values())
                 sums = np.concatenate([table[:, -1] for table in found.estimate.tables])
                 assert np.array_equal(sums, groups)
+            monkeypatch.undo()
             real = TwoStage(integer=False).apply(noisy).estimate
             exact = [np.asarray(table) for table in real.tables]
             nearest = [np.asarray(table) for table in TwoStage().apply(noisy).estimate.tables]
             assert max(np.abs(a - b).max() for a, b in zip(exact, nearest, strict=True)) < 3
 
 
-def test_a_solvers_projection_of_the_stated_problem_is_the_same():
+def test_a_solvers_projection_of_the_stated_problem_is_the_same(monkeypatch):
     """In real numbers, to the accuracy of both."""
     truth = CountOfCounts(Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), [[0, 9, 4, 2, 1], [0, 5, 3, 0, 2]], "d")
     noisy = Geometric(View.CUMULATIVE, 2, max_sizes=(4, 2)).measure(truth, Seeded("a"))
-    ours, theirs = (
-        TwoStage(integer=False, projection=projection).apply(noisy).estimate.tables
-        for projection in (CumulativeProjection(), Cvxpy("CLARABEL"))
-    )
+    ours = TwoStage(integer=False).apply(noisy).estimate.tables
+    monkeypatch.setattr("pgsr.algorithms.two_stage._PROJECTION", Cvxpy("CLARABEL"))
+    theirs = TwoStage(integer=False).apply(noisy).estimate.tables
     for a, b in zip(ours, theirs, strict=True):
         assert np.allclose(a, b, atol=0.02)
 

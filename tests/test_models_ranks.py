@@ -72,7 +72,7 @@ def test_files_have_the_problem_and_its_optimum(tmp_path: Path) -> None:
         assert np.array_equal(getattr(again.ranks, field.name), getattr(problem.ranks, field.name))
     assert Scipy().solve(again).certificate.objective == best
     relaxed = Cvxpy("CLARABEL").solve(problem.relaxed()).certificate.objective
-    for name in ("own.lp", "own.mps", "own.mof.json"):
+    for name in ("own.lp", "own.mps"):
         for shifted in (False, True):
             problem.relaxed().write(tmp_path / name, shifted=shifted)
             assert by_our_reader(tmp_path / name)[0] == pytest.approx(relaxed, rel=1e-6)

@@ -199,9 +199,8 @@ def test_files_hold_what_was_stated(tmp_path):
             assert value == pytest.approx(best)
             assert "s(cells{US~east,_0})" in names
         relaxed = Gurobi().solve(problem.relaxed()).certificate.objective
-        for ending in (".lp", ".mof.json"):
-            problem.relaxed().write(tmp_path / f"real{ending}")
-            assert by_our_reader(tmp_path / f"real{ending}")[0] == pytest.approx(relaxed, abs=1e-5)
+        problem.relaxed().write(tmp_path / "real.lp")
+        assert by_our_reader(tmp_path / "real.lp")[0] == pytest.approx(relaxed, abs=1e-5)
         program = formulate(problem)
         assert program.n > program.n_cells == problem.n_unknowns
 

@@ -258,7 +258,7 @@ def test_native_models_state_the_same_rows(view, norm):
                     model.judge(values[::-1])
 
 
-@pytest.mark.parametrize("ending", [".mps", ".lp", ".mof.json", ".npz"])
+@pytest.mark.parametrize("ending", [".mps", ".lp", ".npz"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_files_hold_sizes_per_level(view, ending, tmp_path):
     problem = problem_of("three levels, three kinds", view, "regions", 2)

@@ -1,6 +1,5 @@
 """The files of problems: what solvers read from them, and what we read back."""
 
-import json
 import os
 import re
 import shutil
@@ -36,7 +35,7 @@ from pgsr.problems.programs.names import Names, decoded, encoded
 from pgsr.problems.ranks import FittedRanks
 from pgsr.tables import write_long
 
-TEXTS = (".mps", ".lp", ".mof.json")
+TEXTS = (".mps", ".lp")
 
 
 def point_of(program, problem, rng):
@@ -354,8 +353,6 @@ CHANGED = {
     "a bound without a number": (".lp", " constant = 1\n", " constant = 1\n x(US,0) <=\n"),
     "a bound with two numbers": (".lp", " constant = 1\n", " constant = 1\n x(US,0) <= 3 4\n"),
     "a term of no row": (".lp", "Subject To\n", "Subject To\n + x(US,0)\n"),
-    "a distance to be as large as possible": (".mof.json", '"sense": "min"', '"sense": "max"'),
-    "a row with a constant": (".mof.json", '}], "constant": 0}', '}], "constant": 3}'),
 }
 
 
@@ -373,24 +370,14 @@ def test_what_is_not_read_is_refused_and_never_left_out(what, tmp_path):
     assert what != "a product of two unknowns" or "distances have squares alone" in str(caught.value)
 
 
-def test_terms_and_bounds_in_several_parts_add_up(tmp_path):
-    """As other programs write them: a term twice is its sum, and two bounds of an unknown both hold."""
+def test_a_term_twice_is_its_sum(tmp_path):
+    """As other programs write them."""
     problem = Problem.of([[0, 3], [1, 2]], Hierarchy.from_parents(["US", "GA"], [-1, 0]), groups=5)
-    lower = '"set": {"type": "GreaterThan", "lower": 0}}\n'
-    upper = ',{"function": {"type": "Variable", "name": "x(US,0)"}, "set": {"type": "LessThan", "upper": 9}}\n'
-    for ending, old, more in (
-        (".lp", " - 6 x(US,1)\n", " + 2 x(US,1)\n"),
-        (".mof.json", '{"coefficient": -6, "variable": "x(US,1)"}', ',{"coefficient": 2, "variable": "x(US,1)"}'),
-    ):
-        path = tmp_path / f"p{ending}"
-        problem.write(path)
-        text = path.read_text()
-        assert old in text
-        path.write_text(text.replace(old, old + more, 1).replace(lower, lower + upper, 1))
-        again = read_program(path)
-        assert again.linear.tolist() == [0, -4, -2, -4]
-        if ending == ".mof.json":
-            assert (again.lower[0], again.upper[0]) == (0, 9)
+    problem.write(tmp_path / "p.lp")
+    text, old = (tmp_path / "p.lp").read_text(), " - 6 x(US,1)\n"
+    assert old in text
+    (tmp_path / "p.lp").write_text(text.replace(old, old + " + 2 x(US,1)\n", 1))
+    assert read_program(tmp_path / "p.lp").linear.tolist() == [0, -4, -2, -4]
 
 
 def test_files_that_cannot_be_are_named(tmp_path):
@@ -439,22 +426,6 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         replace(problem, label="another").write(path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["p.mps"]
-
-
-def test_mof_files_are_of_the_format(tmp_path):
-    """Structure and the factor 1/2, as the format's schema describes them."""
-    problem = problem_of("M_H")
-    problem.write(tmp_path / "p.mof.json")
-    file = json.loads((tmp_path / "p.mof.json").read_text())
-    assert file["version"] == {"major": 1, "minor": 2}
-    objective = file["objective"]["function"]
-    assert objective["type"] == "ScalarQuadraticFunction"
-    weights = {term["variable_1"]: term["coefficient"] for term in objective["quadratic_terms"]}
-    program = named(problem)
-    expected = zip(program.variables.words(), (2 * program.quadratic).tolist(), strict=True)
-    assert weights == {name: weight for name, weight in expected if weight}
-    kinds = {constraint["set"]["type"] for constraint in file["constraints"]}
-    assert kinds == {"EqualTo", "GreaterThan", "Integer"}
 
 
 def test_pieces_join_without_a_seam(tmp_path, monkeypatch):

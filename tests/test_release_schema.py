@@ -105,7 +105,7 @@ def test_the_reading_code_of_syntheses_reads_the_declared_keys(tmp_path, monkeyp
     path = tmp_path / "synthesis.toml"
     path.write_text(synthesis.SYNTHESIS_EXAMPLE)
     found = keys_read(monkeypatch, lambda: synthesis.SynthesisConfig.read(path))
-    declared = keys(tuple(synthesis.SynthesisMethod), tuple(Neighbours))
+    declared = keys(tuple(Neighbours))
     assert found[""] == keys_of(declared) | {"households", "persons"}
     for name in ("households", "persons"):
         own = keys_of(declared.known[name]) - {key.name for key in SOURCE}

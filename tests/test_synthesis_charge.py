@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from instances import scale
-from synthesis_fits import of_few_steps
+from synthesis_fits import fewer_steps
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError
 from pgsr.ledger import LedgerFile, Relation, Unit
@@ -23,6 +23,8 @@ from pgsr.synthesis.config import SynthesisConfig
 from pgsr.synthesis.outline import outline
 from pgsr.synthesis.publish import synthesize
 from pgsr.tables import write_long
+
+__all__ = ["fewer_steps"]
 
 PLAIN = ("area", "sex", "age", "key", "a b", "ü", "count", "Role")
 TAKEN = ("role", "household", "person", "level_0", "level_1")
@@ -43,23 +45,18 @@ def attributes(most: int) -> st.SearchStrategy[dict[str, list[Any]]]:
 @st.composite
 def configurations(draw: st.DrawFn) -> dict[str, Any]:
     """A configuration whose keys take usual and unusual values."""
-    method = draw(st.sampled_from(["mwem", "whole-marginals", "hpd-fixed", "hpd-gen"]))
-    whole = method == "whole-marginals"
     usual: dict[str, Any] = {
-        "method": method,
         "epsilon": "1",
         "delta": "1e-6",
-        "rounds": None if whole else 2,
         "k": 2,
-        "components": None if method == "mwem" else 2,
-        "n_persons": None if whole else 12,
+        "components": 2,
         "neighbours": None,
         "unit": None,
         "groups": None,
         "seed": None,
         "max_size": 2,
         "max_children": None,
-        "public_household_attributes": True if whole else None,
+        "public_household_attributes": True,
         "output": "out",
         "sign": None,
         "sizes": None,
@@ -73,10 +70,8 @@ def configurations(draw: st.DrawFn) -> dict[str, Any]:
     unusual: dict[str, list[Any]] = {
         "epsilon": ["1/1000000", "1e-9", "50", "1000000000", "0." + "3" * 5000],
         "delta": ["1e-100", "0.9", "1e-10"],
-        "rounds": [*NUMBERS, 10**6],
         "k": [*NUMBERS, 100, 10**12],
         "components": [*NUMBERS, 10**12],
-        "n_persons": [*NUMBERS, 10**12],
         "neighbours": ["replace", "move", "add_remove"],
         "unit": ["group", "entity", "entity in 2 groups"],
         "groups": [*NUMBERS, 10**13],
@@ -155,21 +150,11 @@ def _toml(value: object) -> str:
 
 
 USUAL: dict[str, Any] = {
-    "method": "mwem", "epsilon": "1", "delta": "1e-6", "rounds": 2, "k": 2, "components": None, "n_persons": 12,
+    "epsilon": "1", "delta": "1e-6", "k": 2, "components": 2,
     "neighbours": None, "unit": None, "groups": None, "seed": None, "max_size": 2, "max_children": None,
-    "public_household_attributes": None, "output": "out", "sign": None, "sizes": None,
+    "public_household_attributes": True, "output": "out", "sign": None, "sizes": None,
     "household_attributes": {"area": ["u", "r"]}, "person_attributes": {"sex": ["f", "m"]},
 }  # fmt: skip
-WHOLE = USUAL | {
-    "method": "whole-marginals", "rounds": None, "n_persons": None, "components": 2,
-    "public_household_attributes": True,
-}  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SynthesisConfig, "family", of_few_steps)
-
 
 HEALTH = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much)
 
@@ -180,23 +165,21 @@ HEALTH = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck
 )  # fmt: skip
 @example(USUAL | {"person_attributes": {"role": ["x", "y"]}})
 @example(USUAL | {"person_attributes": {"household": ["x", "y"]}})
-@example(WHOLE | {"person_attributes": {"role": ["x", "y"]}})
 @example(USUAL | {"groups": 0})
 @example(USUAL | {"k": 10**12})
 @example(USUAL | {"groups": 10**13})
 @example(USUAL | {"person_attributes": {"sex": [0, 2**63]}})
 @example(USUAL | {"household_attributes": {"level_0": ["u"]}})
 @example(USUAL | {"epsilon": "0." + "3" * 5000})
-@example(WHOLE | {"sizes": "nobody"})
-@example(WHOLE | {"sizes": "small", "household_attributes": {"level_1": ["u"]}})
-@example(WHOLE | {"sizes": "small"})
-@example(WHOLE | {"k": 1})
-@example(WHOLE | {"k": 7})
+@example(USUAL | {"sizes": "nobody"})
+@example(USUAL | {"sizes": "small", "household_attributes": {"level_1": ["u"]}})
+@example(USUAL | {"sizes": "small"})
+@example(USUAL | {"k": 1})
+@example(USUAL | {"k": 7})
 @example(USUAL)
 @given(configurations())
 def test_a_configuration_is_refused_before_the_charge_or_not_at_all(keys: dict[str, Any]) -> None:
     """Either the ledger is untouched, or there is a folder that passes its check. `validate` foretells the former."""
-    pytest.importorskip("torch")
     with place_for(keys) as (place, sizes):
         ledger = LedgerFile(place / "ledger.jsonl")
         try:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from instances import scale
 from test_synthesis_mixture import full_workload, random_population
 
 from pgsr.synthesis import (
@@ -168,6 +169,22 @@ def test_files(tmp_path: Path) -> None:
         assert again.sample(100, 1).persons.tobytes() == model.sample(100, 1).persons.tobytes()
     with pytest.raises(SynthesisError, match="give a file that"):
         FilledHouseholds.load(__file__)
+
+
+def test_damaged_files_are_refused_or_read_the_same(tmp_path: Path) -> None:
+    model, path, workload = random_model(PLAIN, (), Neighbours.MOVE), tmp_path / "model.npz", Workload.k_way(PLAIN, 1)
+    model.save(path)
+    whole, wanted, refused = path.read_bytes(), model.answers(workload), 0
+    for at in range(0, len(whole), scale(40, 5)):
+        for damaged in (whole[:at], whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :]):
+            path.write_bytes(damaged)
+            try:
+                again = FilledHouseholds.load(path)
+            except SynthesisError:
+                refused += 1
+            else:  # an unused field of the container
+                assert (again.answers(workload) == wanted).all()
+    assert refused > 20
 
 
 def test_implications() -> None:

@@ -5,8 +5,9 @@ import re
 import shlex
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 import pytest
+from synthesis_fits import fewer_steps
 from test_synthesis_command import configured, invoke, place, tables
 
 from pgsr import CountOfCounts, Hierarchy
@@ -14,25 +15,25 @@ from pgsr.ledger import LedgerFile
 from pgsr.publishing.digests import SIGNATURE
 from pgsr.publishing.errors import ConfigError, SignatureError
 from pgsr.publishing.signature import new_key
-from pgsr.synthesis import Attribute, Domain, Mixture, SynthesisError, TableError
+from pgsr.synthesis import SynthesisError, TableError
 from pgsr.synthesis.check import check_synthesis
 from pgsr.synthesis.publish import finish
 from pgsr.synthesis.sampling import load_model
 from pgsr.tables import write_long
 
-__all__ = ["place"]
+__all__ = ["fewer_steps", "place"]
 
 
 def full(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def failed(place: Path, monkeypatch: pytest.MonkeyPatch, at: str, *arguments: object, method: str = "mwem") -> str:
+def failed(place: Path, monkeypatch: pytest.MonkeyPatch, at: str, *arguments: object) -> str:
     """Fail at a step after the charge; return the message."""
     with monkeypatch.context() as patch:
         patch.setattr(at, full)
         with pytest.raises(SynthesisError) as caught:
-            invoke(configured(place, method), *arguments)
+            invoke(configured(place), *arguments)
     assert len(LedgerFile(place / "ledger.jsonl").entries) == 1
     return str(caught.value)
 
@@ -77,7 +78,7 @@ def test_what_failed_twice_is_finished_without_its_first_signature(place, monkey
 
 
 def test_a_fit_that_was_not_complete_is_lost(place, monkeypatch):
-    message = failed(place, monkeypatch, "pgsr.synthesis.mwem.MWEMEstimator.update")
+    message = failed(place, monkeypatch, "pgsr.synthesis.filling_fit.FillingFit.fit")
     assert "epsilon 1 is spent; the fit was not complete, and its noisy answers are lost" in message
     assert "--finish" not in message
     assert not [p for p in place.iterdir() if p.name.startswith(".")]
@@ -106,12 +107,11 @@ def test_an_interrupted_synthesis_says_how_to_go_on(place, monkeypatch):
 
 
 def test_sizes_are_given_again(place, monkeypatch):
-    pytest.importorskip("torch")
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     write_long(CountOfCounts(tree, [[2, 10, 5, 1], [0, 3, 8, 4]]), place / "counts.parquet")
     write_long(CountOfCounts(tree, [[2, 10, 5, 1], [0, 3, 8, 5]]), place / "others.parquet")
     sizes = ("--sizes", place / "counts.parquet")
-    message = failed(place, monkeypatch, "pgsr.synthesis.publish.write", *sizes, method="hpd-fixed")
+    message = failed(place, monkeypatch, "pgsr.synthesis.publish.write", *sizes)
     arguments = command_of(message)
     hidden = arguments[1]
     with pytest.raises(SynthesisError, match="was tied to sizes; give them again"):
@@ -151,7 +151,7 @@ def test_finish_refuses_in_a_sentence(place):
 def test_a_synthesis_is_signed(place):
     private, public = new_key(place / "publisher")
     _, other = new_key(place / "other")
-    path = configured(place, more='sign = "publisher.key"\n')
+    path = configured(place, 'sign = "publisher.key"\n')
     assert invoke(path).exit_code == 0
     report = check_synthesis(place / "synthetic", key=public)
     assert report.passed, report
@@ -168,33 +168,14 @@ def test_a_synthesis_is_signed(place):
     assert private.exists()
 
 
-def test_a_model_of_older_versions_is_sampled_under_other_names(place):
-    """Its attributes may have the names of columns that link the tables."""
-    domain = Domain.plain([Attribute("level_0", ("u", "r"))], [Attribute("role", ("f", "m"))], max_size=2)
-    half = np.full((1, 2), 0.5)
-    Mixture(domain, (half,), (np.full((1, 2, 2), 0.5),), (np.array([[0, 0.5, 0.5]]),)).save(place / "old.npz")
-    again = ["--model", place / "old.npz", "--output", place / "more"]
-    with pytest.raises(TableError, match=r"role is an attribute .*--rename role=role_of_person"):
-        invoke(*again, "--groups", 9)
-    assert invoke(*again, "--groups", 9, "--rename", "role=sex").exit_code == 0
-    homes, people = tables(place / "more")
-    assert list(homes) == ["household", "level_0", "COUNT"]
-    assert list(people) == ["household", "person", "role", "sex"]
-    assert set(people["sex"]) == {"f", "m"}
+def test_an_attribute_that_is_called_like_a_column_of_regions_is_not_sampled_with_sizes(place):
+    path = configured(place)
+    path.write_text(path.read_text().replace("tenure", "level_0"))
+    homes = pd.read_parquet(place / "households.parquet").rename(columns={"tenure": "level_0"})
+    homes.to_parquet(place / "households.parquet")
+    assert invoke(path).exit_code == 0
     write_long(CountOfCounts(Hierarchy.from_parents(["US"], [-1]), [[0, 3, 4]]), place / "counts.parquet")
-    tied = ["--model", place / "old.npz", "--output", place / "tied", "--sizes", place / "counts.parquet"]
-    with pytest.raises(TableError, match=r"level_0 is an attribute and a column of the regions.*--rename"):
-        invoke(*tied, "--rename", "role=sex")
-    assert invoke(*tied, "--rename", "role=sex", "--rename", "level_0=area").exit_code == 0
-    assert list(tables(place / "tied")[0]) == ["household", "level_0", "area", "COUNT"]
-    for pairs, error, words in [
-        (["age=years"], SynthesisError, "age is no attribute of the model; it has level_0, role"),
-        (["role"], ConfigError, "OLD=NEW"),
-        (["role=a", "role=b"], ConfigError, "once per attribute"),
-        (["role=level_0"], SynthesisError, "repeat a name"),
-    ]:
-        renames = [part for pair in pairs for part in ("--rename", pair)]
-        with pytest.raises(error, match=words):
-            invoke("--model", place / "old.npz", "--groups", 9, "--output", place / "x", *renames)
-    with pytest.raises(ConfigError, match="--rename is for --model"):
-        invoke(configured(place), "--rename", "sex=gender")
+    again = ["--model", place / "synthetic" / "model.npz", "--output", place / "more"]
+    with pytest.raises(TableError, match=r"level_0 is an attribute and a column of the regions; sample .* without"):
+        invoke(*again, "--sizes", place / "counts.parquet")
+    assert invoke(*again, "--groups", 9).exit_code == 0

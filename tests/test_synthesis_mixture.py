@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -272,30 +271,6 @@ def test_relations_follow_the_table_of_roles() -> None:
         answer = mixture.answers(Workload(domain, (Marginal(Level.RELATION, (), (), relation, (0,)),)))
         shares[relation] = answer.tolist()
     assert shares == {Relation.SPOUSE: [0, 0], Relation.CHILD: [0.25, 0.25], Relation.PARENT: [0.25, 0.25]}
-
-
-@pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
-def test_saved_mixtures_come_back(domain: Domain, tmp_path: Path) -> None:
-    mixture = random_mixture(domain, 3, 15)
-    path = tmp_path / "model"
-    mixture.save(path)
-    back = Mixture.load(path)
-    assert back.domain == domain
-    for name in ("group", "slots", "sizes"):
-        for a, b in zip(getattr(mixture, name), getattr(back, name), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-15)
-    first, second = back.sample(50, 1), Mixture.load(path).sample(50, 1)
-    for name in ("groups", "persons", "group_of", "role_of"):
-        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
-
-
-def test_other_files_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("nothing")
-    np.savez(tmp_path / "other.npz", x=np.zeros(2))
-    np.savez(tmp_path / "pickled.npz", domain=np.array([{"format": 1}], dtype=object))
-    for name in ("text", "other.npz", "pickled.npz"):
-        with pytest.raises(SynthesisError, match="is no 'pgsr mixture"):
-            Mixture.load(tmp_path / name)
 
 
 def test_refusals() -> None:

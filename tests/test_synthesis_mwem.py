@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import factorial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -370,22 +369,6 @@ def test_samples_follow_the_distribution_in_random_order(domain: Domain) -> None
     again = distribution.sample(n, seed=8)
     assert np.array_equal(again.persons, sample.persons)
     assert np.array_equal(again.groups, sample.groups)
-
-
-def test_saved_and_loaded(tmp_path: Path) -> None:
-    universe = Universe.of(HOUSEHOLD)
-    distribution = TypeDistribution(universe.types, np.random.default_rng(9).dirichlet(np.ones(72)))
-    distribution.save(tmp_path / "fit")
-    again = TypeDistribution.load(tmp_path / "fit")
-    assert again.types.domain == HOUSEHOLD
-    np.testing.assert_array_equal(again.probabilities, distribution.probabilities)
-    np.savez(tmp_path / "other.npz", probabilities=universe.prior)
-    (tmp_path / "text").write_text("no archive")
-    for name in ("other.npz", "text"):
-        with pytest.raises(SynthesisError, match=f"{name} is no .*distribution over types"):
-            TypeDistribution.load(tmp_path / name)
-    with pytest.raises(MemoryNeededError, match="limit is 9"):
-        TypeDistribution.load(tmp_path / "fit", max_types=9)
 
 
 def test_relations_move_like_individuals() -> None:

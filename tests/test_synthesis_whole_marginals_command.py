@@ -1,14 +1,13 @@
-"""`pgsr synthesize` by whole marginals, its default: public facts, impossible combinations, check, sizes, refusals."""
+"""What `pgsr synthesize` publishes: public facts, impossible combinations, check, sizes, refusals."""
 
 import json
 import shutil
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from synthesis_fits import FAMILY, of_few_steps
+from synthesis_fits import METHOD
 from test_synthesis_command import CONFIG, invoke, place, tables
 
 from pgsr import CountOfCounts, Hierarchy
@@ -19,14 +18,12 @@ from pgsr.publishing.digests import sums_text
 from pgsr.publishing.errors import ConfigError
 from pgsr.synthesis import FilledHouseholds, SynthesisError
 from pgsr.synthesis.check import check_synthesis
-from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
+from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig
 from pgsr.synthesis.folder import FILES
 from pgsr.tables import write_long
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")]
 
-NO_RULES = CONFIG.replace("rounds = 5\n", "").replace('method = "{method}"\n', "").replace("= 20", "= 6")
-NO_RULES = NO_RULES.replace("n_persons = 600\n", "public_household_attributes = true\n")
 RULES = """
 [[impossible]]
 years = ["0-17"]
@@ -35,7 +32,7 @@ sex = ["male"]
 when = {sex = ["female"]}
 then = {years = ["0-17", "18-64"]}
 """
-REPLACED = ('neighbours = "replace"\n' + NO_RULES).replace("ledger.jsonl", "replace.jsonl")
+REPLACED = ('neighbours = "replace"\n' + CONFIG).replace("ledger.jsonl", "replace.jsonl")
 MOVED = REPLACED.replace("replace", "move")
 
 
@@ -43,20 +40,12 @@ def configured(place: Path, text: str = REPLACED) -> Path:
     for relation in (Relation.REPLACE, Relation.MOVE):
         if not (place / f"{relation}.jsonl").exists():
             LedgerFile.create(place / f"{relation}.jsonl", "made", Rho(1), relation)
-    (place / "c.toml").write_text(text.replace("{{", "{").replace("}}", "}"))
+    (place / "c.toml").write_text(text)
     return place / "c.toml"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _fewer_steps() -> Iterator[None]:
-    """Makes every fit short but that of the first test, which has the method's own steps."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SynthesisConfig, "family", of_few_steps)
-        yield
-
-
 def test_public_facts_come_out_exactly(place, monkeypatch):
-    monkeypatch.setattr(SynthesisConfig, "family", FAMILY)
+    monkeypatch.setattr(SynthesisConfig, "method", METHOD)
     done = invoke(configured(place, REPLACED + RULES))
     assert done.exit_code == 0, done.output
     homes, people = tables(place / "synthetic")
@@ -103,7 +92,7 @@ def test_households_as_units(place: Path) -> None:
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.parametrize("text", [NO_RULES, MOVED])
+@pytest.mark.parametrize("text", [CONFIG, MOVED])
 def test_other_neighbours(place, text):
     assert invoke(configured(place, text)).exit_code == 0
     homes, people = tables(place / "synthetic")
@@ -116,7 +105,7 @@ def test_other_neighbours(place, text):
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.parametrize("text", [NO_RULES, REPLACED])
+@pytest.mark.parametrize("text", [CONFIG, REPLACED])
 def test_sizes_are_those_of_the_release(place, text):
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     write_long(CountOfCounts(tree, [[2, 10, 5, 1], [0, 3, 8, 4]]), place / "counts.parquet")
@@ -175,25 +164,19 @@ def test_changes_are_found(made: Path, what: str, tmp_path: Path) -> None:
 
 def test_refusals(place) -> None:
     for text, words in [
-        ("rounds = 5\n" + NO_RULES, "'rounds' means nothing"),
-        ("n_persons = 600\n" + NO_RULES, "'n_persons' means nothing"),
-        ('method = "mwem"\n' + NO_RULES, "the key 'rounds' is missing"),
-        ('method = "mwem"\nrounds = 3\nn_persons = 600\n' + NO_RULES + RULES, "mwem knows no impossible combinations"),
-        ('unit = "group"\n' + NO_RULES, "which households there are"),
+        ('unit = "group"\n' + CONFIG, "which households there are"),
         ('unit = "entity in 2 groups"\n' + REPLACED, "lives in one household"),
-        ('unit = "group"\nmethod = "mwem"\nrounds = 3\n' + REPLACED, "mwem' hides persons alone"),
-        (NO_RULES + "[[impossible]]\nincome = [1]\n", "names income"),
-        (NO_RULES + "[[impossible]]\nsex = 'male'\n", "write an array"),
-        (NO_RULES + "[[implied]]\nwhen = {sex = ['male']}\n", "two keys"),
+        (CONFIG + "[[impossible]]\nincome = [1]\n", "names income"),
+        (CONFIG + "[[impossible]]\nsex = 'male'\n", "write an array"),
+        (CONFIG + "[[implied]]\nwhen = {sex = ['male']}\n", "two keys"),
     ]:
         with pytest.raises((ConfigError, SynthesisError), match=words):
             invoke(configured(place, text))
 
 
-def test_the_example_is_of_this_method(tmp_path: Path) -> None:
+def test_the_example_shows_impossible_combinations(tmp_path: Path) -> None:
     (tmp_path / "example.toml").write_text(SYNTHESIS_EXAMPLE)
     config = SynthesisConfig.read(tmp_path / "example.toml")
-    assert config.method is SynthesisMethod.WHOLE_MARGINALS
     assert config.impossible == ()
     lines = SYNTHESIS_EXAMPLE.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("# [[impossible]]"))

@@ -351,9 +351,9 @@ def _solve(method: Method, relaxed: bool, epsilon: str, max_size: int, repeats: 
     return f"{problem.n_unknowns:,} unknowns", median(times), text
 
 
-def _median(work: Callable[[], object], repeats: int = 3) -> float:
+def _median(work: Callable[[], object]) -> float:
     times = []
-    for _ in range(repeats):
+    for _ in range(3):
         start = time.perf_counter()
         work()
         times.append(time.perf_counter() - start)

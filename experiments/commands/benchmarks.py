@@ -1,4 +1,4 @@
-"""The commands that measure: comparisons, benchmarks, tables of units, coverage, agreement; and the papers' items."""
+"""The commands that measure: comparisons, benchmarks, agreement; and the papers' items."""
 
 from functools import partial
 from pathlib import Path
@@ -7,24 +7,20 @@ from typing import Annotated
 import pandas as pd
 import typer
 from rich.console import Console
-from rich.progress import Progress
 
 from pgsr import Geometric, Seeded, View
 from pgsr.datasets.parameters import Regions
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import (
     agreement,
-    household_views,
     nation,
     peers,
-    prefix_sums,
     reconcile_peers,
     release_run,
     speed,
 )
 from pgsr.experiments.benchmarks import draws as many_draws
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, writable, write
-from pgsr.experiments.benchmarks.interval_coverage import Coverage
 from pgsr.experiments.benchmarks.variants import KEYS, Size, chosen
 from pgsr.experiments.commands.app import app, console_for_tables
 from pgsr.experiments.engine.tables import print_frame
@@ -216,56 +212,6 @@ def items(
     out.write_text(markdown.render(item_blocks(found, beyond(EXPERIMENTS)), out.parent / "figures"), encoding="utf-8")
     print_frame(console_for_tables(), pd.DataFrame(counted(found)), f"{len(found):,} items of the papers")
     console_for_tables().print(f"page   {out}", highlight=False)
-
-
-@app.command(
-    epilog="Examples:  python -m pgsr.experiments units  |  python -m pgsr.experiments units --max-size 100 --seeds 1"
-)
-def units(
-    max_size: Annotated[
-        list[int] | None, typer.Option(help="K of the variances (repeat it); 10, 100, 1000 and 10000.", min=1)
-    ] = None,
-    seeds: Annotated[int, typer.Option(help="Releases of every population, by every way of measuring.", min=1)] = 5,
-    out: Annotated[Path, typer.Option(help="Folder for the two tables (CSV).")] = Path("results/units"),
-) -> None:
-    """Compare what to measure when whole groups are hidden: variances by K, and errors of releases."""
-    writable(out)
-    console, sizes = console_for_tables(), max_size or [10, 100, 1_000, 10_000]
-    variances = [row for k in sizes for r in prefix_sums.RELATIONS for row in prefix_sums.variance_rows(k, r)]
-    found = pd.DataFrame(variances)
-    found.to_csv(out / "variances.csv", index=False)
-    print_frame(console, found.round(2), "Variances of cumulative counts, by what is measured")
-    for k in sizes:
-        computed = f"{prefix_sums.least_mean_variance(k):.2f}" if k <= prefix_sums.LARGEST_BOUND else "not computed"
-        console.print(
-            f"K {k:,}: no strategy has a smaller mean at rho 1/2 and add_remove than {computed} (certified here); "
-            f"{prefix_sums.published_bound(k):.2f} (published, large K)",
-            highlight=False,
-        )
-    names, budgets = list(household_views.populations()), household_views.BUDGETS
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("releasing", total=len(names) * len(budgets) * seeds)
-        found = household_views.frame(names, budgets, seeds, lambda: bar.advance(task))
-    found.to_csv(out / "releases.csv", index=False)
-    print_frame(console, found.round(1), "Earth mover's distance by level, by what is measured")
-    console.print(f"tables  {out}/variances.csv and releases.csv", highlight=False)
-
-
-@app.command(epilog="Example:  python -m pgsr.experiments coverage --seed 11 --seed 12 --seed 13")
-def coverage(
-    seed: Annotated[list[int] | None, typer.Option(help="Seed of a population (repeat it).")] = None,
-    releases: Annotated[int, typer.Option(help="Releases of every population, by every mechanism.", min=1)] = 60,
-    replicates: Annotated[int, typer.Option(help="Replicates of the bootstrap of every release.", min=20)] = 200,
-    out: Annotated[Path, typer.Option(help="Folder for the table (CSV).")] = Path("results/coverage"),
-) -> None:
-    """Measure how often intervals of 90 % hold the truth, by mechanism, form, statistic and level."""
-    writable(out)
-    asked = Coverage(tuple(seed or [11]), releases, replicates)
-    with Progress(console=console_for_tables(), transient=True) as bar:
-        task = bar.add_task("releasing")
-        found = asked.measure(lambda done, total: bar.update(task, completed=done, total=total))
-    found.to_csv(out / "coverage.csv", index=False)
-    console_for_tables().print(f"table  {out / 'coverage.csv'}", highlight=False)
 
 
 @app.command(

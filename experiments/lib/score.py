@@ -78,14 +78,14 @@ def _numbers(rows: pd.DataFrame, column: str) -> np.ndarray:
     return np.array([np.nan if value is None else value for value in rows[column]], float)
 
 
-def shifted_geometric_mean(seconds: Sequence[float] | np.ndarray, shift: float = SHIFT) -> float:
-    """Compute exp(mean(log(seconds + shift))) - shift.
+def shifted_geometric_mean(seconds: Sequence[float] | np.ndarray) -> float:
+    """Compute exp(mean(log(seconds + SHIFT))) - SHIFT.
 
     Example:
         >>> round(shifted_geometric_mean([0.0, 30.0]), 6)
         10.0
     """
-    return float(np.exp(np.mean(np.log(np.asarray(seconds, float) + shift))) - shift)
+    return float(np.exp(np.mean(np.log(np.asarray(seconds, float) + SHIFT))) - SHIFT)
 
 
 def duration(seconds: float) -> str:
@@ -118,7 +118,7 @@ LOOKS = (
 """Colours that are told apart with any colour vision, and styles of line."""
 
 
-def profile(rows: pd.DataFrame, kind: str, at_most: int = len(LOOKS)) -> "Figure":
+def profile(rows: pd.DataFrame, kind: str) -> "Figure":
     """Draw what share of all instances of a kind each method has solved (to 1e-6) after so many seconds; log axis.
 
     The best methods by shifted geometric mean are drawn, in that order in the legend.
@@ -129,7 +129,7 @@ def profile(rows: pd.DataFrame, kind: str, at_most: int = len(LOOKS)) -> "Figure
     everything, limit = len(set(part["instance"])), float(_numbers(part, "limit").max())
     figure = new_figure(9, 4.8)
     axes = figure.subplots()
-    for (colour, style), method in zip(LOOKS, scores(rows, kind)["method"][:at_most], strict=False):
+    for (colour, style), method in zip(LOOKS, scores(rows, kind)["method"], strict=False):
         own = part.loc[part["method"] == method]
         solved = np.sort(np.maximum(_numbers(own, "seconds")[is_optimal(own, JUDGED_AT)], 1e-3))
         x = np.concatenate([[1e-3], solved, [limit]])

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from pgsr.errors import MemoryNeededError, MissingPackageError
 from pgsr.experiments.engine.experiment import Arm, DataSet, ExperimentError, Parameters, Profile, Scale
+from pgsr.experiments.others.aim import AIM
+from pgsr.experiments.others.persons_alone import PersonsAlone
+from pgsr.experiments.others.single_table import TableMechanism, row_lengths
 from pgsr.synthesis import (
-    AIM,
     MWEM,
     AdaptiveBudget,
     Device,
@@ -25,9 +27,7 @@ from pgsr.synthesis import (
     IndependentMarginals,
     Level,
     Output,
-    PersonsAlone,
     Population,
-    TableMechanism,
     Update,
     WholeMarginals,
     Workload,
@@ -35,7 +35,6 @@ from pgsr.synthesis import (
     fit,
     sensitivity,
 )
-from pgsr.synthesis.single_table import row_lengths
 
 if TYPE_CHECKING:
     from pgsr.experiments.engine.experiment import Trial
@@ -159,7 +158,6 @@ def scales(
     quick: Scale,
     paper: tuple[DataSet, ...],
     epsilons: tuple[Fraction, ...] = PAPERS_EPSILONS,
-    reduced: tuple[Fraction, ...] = (Fraction(1, 10), Fraction(1)),
 ) -> dict[Profile, Scale]:
     """List the profiles of an experiment, from few small cells to the paper's models and rounds.
 
@@ -168,14 +166,15 @@ def scales(
         small: the data of the profile smoke.
         quick: the profile of that name.
         paper: the data of the profiles reduced and paper. Both have the paper's models; the first has `ENOUGH_ROUNDS`.
-        epsilons, reduced: of the profiles paper and reduced.
+        epsilons: of the profile paper; reduced has the smallest and the largest of the paper's.
     """
     smoke = Scale((small,), (Fraction(1),), replicates=2, time_limit=60, grid=query_grid(asked, 10, 10))
     enough, grid = (query_grid(asked, PAPERS_COMPONENTS, most) for most in (ENOUGH_ROUNDS, PAPERS_ROUNDS))
+    ends = PAPERS_EPSILONS[0], PAPERS_EPSILONS[-1]
     return {
         Profile.SMOKE: smoke,
         Profile.QUICK: quick,
-        Profile.REDUCED: Scale(paper, reduced, replicates=5, time_limit=1_200, grid=enough),
+        Profile.REDUCED: Scale(paper, ends, replicates=5, time_limit=1_200, grid=enough),
         Profile.PAPER: Scale(paper, epsilons, replicates=5, time_limit=3_600, grid=grid),
     }
 
@@ -187,7 +186,7 @@ def rounds(population: Population, workload: Workload, budget: AdaptiveBudget, m
     that tau = `NOISE_ALLOWED`; it is kept between `FEWEST_ROUNDS` and `most`, and one query is measured once.
 
     Example:
-        >>> from pgsr.synthesis.simulators import households
+        >>> from pgsr.experiments.others.simulators import households
         >>> population = households(4_000, 3)
         >>> workload = Workload.k_way(population.domain, 2)
         >>> [rounds(population, workload, AdaptiveBudget(e, "1e-8", rounds=1), most=100) for e in ("1/10", 1, 10)]

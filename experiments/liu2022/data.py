@@ -10,9 +10,9 @@ from pgsr.datasets.acs2019 import acs2019
 from pgsr.datasets.nhts2001 import nhts2001
 from pgsr.experiments.engine.population_data import PopulationData
 from pgsr.experiments.engine.printed import StandsFor
+from pgsr.experiments.others.simulators import households, referrals, related_households
 from pgsr.synthesis.domain import Domain
 from pgsr.synthesis.population import Population
-from pgsr.synthesis.simulators import households, referrals, related_households
 
 
 def only(population: Population, group: tuple[str, ...], individual: tuple[str, ...]) -> Population:

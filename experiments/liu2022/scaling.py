@@ -31,6 +31,8 @@ from pgsr.experiments.engine.verdicts import Finding, Verdict, exactly, in_every
 from pgsr.experiments.liu2022 import published as liu
 from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MULTIPLICATIVE, Competitor
 from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, only, up_to
+from pgsr.experiments.others.persons_alone import PersonsAlone
+from pgsr.experiments.others.single_table import TableMechanism
 from pgsr.figures.drawing import finish, head, legend_below, new_figure
 from pgsr.synthesis import (
     AdaptiveBudget,
@@ -38,9 +40,7 @@ from pgsr.synthesis import (
     HPDFixed,
     HPDGen,
     IndependentMarginals,
-    PersonsAlone,
     Population,
-    TableMechanism,
     WholeMarginals,
     Workload,
     fit,
@@ -143,7 +143,7 @@ def along(population: Population, axis: str, x: int) -> Population:
     """Cut the population: up to size x with age, sex and tenure, or up to size 2 with the first x attributes.
 
     Example:
-        >>> from pgsr.synthesis.simulators import households
+        >>> from pgsr.experiments.others.simulators import households
         >>> along(households(50, 4), ATTRIBUTES, 5).domain.universe  # 2 tenures; 144 kinds of person, 1 or 2 of them
         41760
     """

@@ -2,16 +2,15 @@
 
 Groups are tests of patients, schools, lecturers, films, players, persons, names and counties; trees have two or three
 levels, from 4 leaves to 2,197, and sizes from a doctor's visits to bearers of a surname. An experiment leaves out those
-whose package or file is absent.
+whose package is absent.
 """
 
 from functools import partial
 
-from pgsr.datasets import hflights, twitch_degrees
 from pgsr.datasets.packages import PACKAGED, packaged
 from pgsr.experiments.engine.experiment import DataSet
 
-_PACKAGED = tuple(
+BEDS: tuple[DataSet, ...] = tuple(
     DataSet(
         row.name,
         partial(packaged, row.name),
@@ -24,29 +23,4 @@ _PACKAGED = tuple(
     )
     for row in PACKAGED
 )
-
-HOUSTON = DataSet(
-    "Houston flights",
-    hflights,
-    (1, 2),
-    1_000,
-    5_000,
-    True,
-    "hflights: aircraft by departures at two airports, 2011, K = 1,000",
-    smallest_size=1,
-    counted=False,
-)
-TWITCH = DataSet(
-    "Twitch degrees",
-    twitch_degrees,
-    (1, 6),
-    10_000,
-    34_000,
-    True,
-    "twitch_degrees: users by number of friends in six languages, K = 10,000; a friendship is in two groups",
-    smallest_size=1,
-    counted=False,
-)
-
-BEDS: tuple[DataSet, ...] = (*_PACKAGED, HOUSTON, TWITCH)
 """All of them; K is a round number fixed beforehand, and sizes above K count as K."""

@@ -25,7 +25,10 @@ from pgsr.experiments.liu2022.arms import (
 )
 from pgsr.experiments.liu2022.data import NHTS, NHTS_REDUCED, SMALL_REDUCED
 from pgsr.experiments.liu2022.error_figures import LARGEST, MEAN, error_figure, errors_of, smaller_than
-from pgsr.synthesis import AIM, MarkovTree, NoiseScale, Rows, WholeMarginals
+from pgsr.experiments.others.aim import AIM
+from pgsr.experiments.others.markov_tree import MarkovTree
+from pgsr.experiments.others.single_table import Rows
+from pgsr.synthesis import NoiseScale, WholeMarginals
 
 if TYPE_CHECKING:
     import pandas as pd

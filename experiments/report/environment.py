@@ -30,10 +30,10 @@ def environment(entries: Iterable[Entry]) -> list[tuple[str, str]]:
     ]
 
 
-def commit(folder: Path = ROOT) -> str:
+def commit() -> str:
     """Find the commit that is checked out, and whether sources differ from it; published results are none."""
-    head = _git(folder, "rev-parse", "--short=12", "HEAD")
-    changes = _git(folder, "status", "--porcelain", "--", ".", ":!docs")
+    head = _git("rev-parse", "--short=12", "HEAD")
+    changes = _git("status", "--porcelain", "--", ".", ":!docs")
     if head is None or changes is None:
         return "no git checkout"
     return f"commit {head}, with uncommitted changes" if changes else f"commit {head}"
@@ -43,9 +43,9 @@ def _minute(of: datetime) -> str:
     return of.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _git(folder: Path, *arguments: str) -> str | None:
+def _git(*arguments: str) -> str | None:
     try:
-        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=30)
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

@@ -1,11 +1,11 @@
 """The two-stage release of cumulative measurements: every region alone in L1, then all together in L2."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l1_middles, isotonic_l2
+from pgsr.algorithms.isotonic import isotonic_l1_middles, isotonic_l2
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.algorithms.m_c.joint import (
     integers_of,
@@ -16,16 +16,18 @@ from pgsr.algorithms.m_c.joint import (
     together_by_level,
 )
 from pgsr.algorithms.sizes_per_level import ONE_LARGEST_SIZE, refused_by_level
-from pgsr.checks import checked_limit, member_of, require_kind
+from pgsr.checks import checked_limit, require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.split_view import Split
 from pgsr.data.views import View, counts_of_ranked
-from pgsr.errors import MethodError, ProblemError
+from pgsr.errors import ProblemError
 from pgsr.machine.blocks import row_blocks
-from pgsr.machine.parallel import Threads
 from pgsr.methods.gate import Deadline, Stopped, judged_release
-from pgsr.methods.method import Method, Result, Seconds
+from pgsr.methods.method import Result, Seconds
 from pgsr.noise.measurement import Measurement, Totals
+
+_PROJECTION = CumulativeProjection()
+"""The method of step 2."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,7 @@ class TwoStage:
     sizes of their own, every region's total has to be public (`pgsr.algorithms.m_c.folded`).
 
     Args:
-        optimum: which L1 optimum is a[r].
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
-        projection: a method that solves step 2.
 
     Shapes: any number of levels and sizes, also sizes per level. Complexity: O(cells log sizes), the projection, and
     O(cells) for integers.
@@ -71,18 +71,12 @@ class TwoStage:
     `tests/test_algorithms_two_stage.py`.
     """
 
-    optimum: Optimum = Optimum.MIDPOINT
     integer: bool = True
-    projection: Method = field(default_factory=CumulativeProjection)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "optimum", member_of(Optimum, self.optimum, "optimum", MethodError))
-        require_kind(self.projection, Method, "projection", "give a method for the relaxed M_c")
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
         reason = _refusal(self, measurement) or refused_by_level(measurement)
-        return reason or refused_precision(measurement, self.projection)
+        return reason or refused_precision(measurement, _PROJECTION)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Make a valid release, or give a status with the reason why there is none in time.
@@ -121,9 +115,9 @@ class TwoStage:
     def _together(self, measurement: Measurement, deadline: Deadline) -> np.ndarray | tuple[np.ndarray, ...]:
         """Do the first two steps: real cumulative counts, shaped as the measurement's values."""
         twice = self._twice_alone(measurement)  # in halves, so that the fits are integers
-        if not is_folded(measurement, self.projection):
+        if not is_folded(measurement, _PROJECTION):
             joint = joint_problem(measurement, measurement.sizes.shaped(twice), 2, "M_c of fitted values")
-            return projected(self.projection, joint, 2, deadline)
+            return projected(_PROJECTION, joint, 2, deadline)
         alone = [table[:, :-1] / 2 for table in measurement.sizes.tables(twice)]
         return together_by_level(measurement, alone, deadline=deadline).values
 
@@ -133,7 +127,7 @@ class TwoStage:
         if not isinstance(measurement.values, np.ndarray) and measurement.sizes.equal:
             rows = out.reshape(tree.n_regions, -1)
             for region in np.flatnonzero(measurement.measured).tolist():
-                rows[region] = _twice_joined(measurement, region, self.optimum)
+                rows[region] = _twice_joined(measurement, region)
             return out
         for level, (noisy, twice) in enumerate(zip(measurement.tables, measurement.sizes.tables(out), strict=True)):
             here = tree.level(level)
@@ -143,16 +137,13 @@ class TwoStage:
             for block in row_blocks(slice(0, len(measured)), noisy.shape[1]):
                 rows = measured[block]
                 fitted = noisy[rows, :-1] if public else noisy[rows]
-                twice[rows, : fitted.shape[1]] = _twice_fitted(fitted, groups[rows], self.optimum)
+                twice[rows, : fitted.shape[1]] = _twice_fitted(fitted, groups[rows])
             if public:
                 twice[measured, -1] = 2 * groups[measured]
         return out
 
     def __repr__(self) -> str:
-        parts = [] if self.optimum is Optimum.MIDPOINT else [f"optimum='{self.optimum}'"]
-        parts += [] if self.integer else ["integer=False"]
-        parts += [] if self.projection == CumulativeProjection() else [f"projection={self.projection!r}"]
-        return f"TwoStage({', '.join(parts)})"
+        return "TwoStage()" if self.integer else "TwoStage(integer=False)"
 
 
 @dataclass(frozen=True)
@@ -198,22 +189,19 @@ class MidpointBottomUp:
         return "MidpointBottomUp()"
 
 
-def _twice_fitted(rows: np.ndarray, most: np.ndarray, optimum: Optimum) -> np.ndarray:
-    """Compute twice the chosen L1 optimum of every row within 0..most; int64, of the shape of `rows`."""
-    if optimum is Optimum.MIDPOINT:
-        return (2 * isotonic_l1_middles(rows, most)).astype(np.int64)
-    fits = Threads()(lambda row: isotonic_l1(rows[row], 0, int(most[row]), optimum), range(len(rows)))
-    return 2 * np.array(fits, np.int64).reshape(rows.shape)
+def _twice_fitted(rows: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Compute twice the middle of the L1 optima of every row within 0..most; int64, of the shape of `rows`."""
+    return (2 * isotonic_l1_middles(rows, most)).astype(np.int64)
 
 
-def _twice_joined(measurement: Measurement, region: int, optimum: Optimum) -> np.ndarray:
+def _twice_joined(measurement: Measurement, region: int) -> np.ndarray:
     """Compute 2 a[r] of a region whose columns and rows are fitted each alone; shape (K + 1,)."""
     view, values = measurement.view_of(region), measurement.row(region)
     largest, total = measurement.max_size, int(measurement.region_totals[region])
     split = isinstance(view, Split)
     threshold = view.threshold if split else largest
     beyond = values[threshold:] if split else values[:0]  # a cumulative count of all groups is no rank
-    below = _twice_fitted(values[None, :threshold], np.array([total]), optimum)[0]
+    below = _twice_fitted(values[None, :threshold], np.array([total]))[0]
     fitted = isotonic_l2(beyond[None], np.array([0]), np.array([largest - threshold]))[0]
     ranks = total - len(beyond) + np.cumsum(counts_of_ranked(fitted, largest - threshold))
     return np.maximum.accumulate(np.append(below, 2 * ranks))

@@ -10,9 +10,6 @@ from rich.console import Console
 from pgsr.commands.options import console_of
 from pgsr.help import examples
 
-METHODS = ("whole-marginals", "hpd-fixed", "hpd-gen", "mwem")
-"""Names to complete; `pgsr.synthesis.config.SynthesisMethod` is what decides, and a test holds them equal."""
-
 EPILOG = examples(
     ("pgsr synthesize --example > synthesis.toml", "a configuration to start from"),
     ("pgsr validate synthesis.toml", "what would be made; opens no private table"),
@@ -36,15 +33,8 @@ def synthesize(
     ] = None,
     epsilon: Annotated[str | None, typer.Option(help="Instead of the file's, as '1', '0.1' or '1/3'.")] = None,
     delta: Annotated[str | None, typer.Option(help="Instead of the file's, as '1e-10'.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="Rounds of the method, instead of the file's.", min=1)] = None,
-    k: Annotated[int | None, typer.Option("--k", help="Attributes per query, instead of the file's.", min=1)] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METHOD",
-            help=f"Instead of the file's: {', '.join(METHODS)}.",
-            autocompletion=lambda: list(METHODS),
-        ),
+    k: Annotated[
+        int | None, typer.Option("--k", help="Attributes of a marginal, instead of the file's.", min=1)
     ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Seed of the method and of the sample, not of the noise.", min=0)
@@ -53,10 +43,6 @@ def synthesize(
     ledger: Annotated[str | None, typer.Option(help="Instead of the file's: the ledger to charge.")] = None,
     sign: Annotated[
         str | None, typer.Option(metavar="KEY", help="Instead of the file's: file of the private key that signs.")
-    ] = None,
-    rename: Annotated[
-        list[str] | None,
-        typer.Option(metavar="OLD=NEW", help="With --model: another name for an attribute (repeat it)."),
     ] = None,
     finish: Annotated[
         Path | None,
@@ -84,8 +70,8 @@ def synthesize(
     console = console_of()
     options = {
         "CONFIG": config, "--rehearse": rehearse or None, "--model": model, "--groups": groups, "--sizes": sizes,
-        "--epsilon": epsilon, "--delta": delta, "--rounds": rounds, "--k": k, "--method": method, "--seed": seed,
-        "--output": output, "--ledger": ledger, "--sign": sign, "--rename": rename or None, "--finish": finish,
+        "--epsilon": epsilon, "--delta": delta, "--k": k, "--seed": seed,
+        "--output": output, "--ledger": ledger, "--sign": sign, "--finish": finish,
     }  # fmt: skip
     given = {name: value for name, value in options.items() if value is not None}
     if finish is not None:
@@ -94,20 +80,17 @@ def synthesize(
         _show(console, folder)
         return
     if model is not None:
-        allowed = ("--model", "--groups", "--sizes", "--seed", "--output", "--rename")
+        allowed = ("--model", "--groups", "--sizes", "--seed", "--output")
         _require_only(given, allowed, "--model, which is fitted already")
         if output is None:
             raise ConfigError("name a folder for the sample with --output")
-        folder = resample(model, groups, seed or 0, output, sizes, _names(rename or []))
+        folder = resample(model, groups, seed or 0, output, sizes)
         console.print(f"sample   {folder}", highlight=False, soft_wrap=True)
         return
     if config is None:
         raise ConfigError("name a configuration (`pgsr synthesize --example` prints one), or a --model")
-    if rename:
-        raise ConfigError("--rename is for --model; name the attributes in the configuration")
     overrides = {
-        "epsilon": epsilon, "delta": delta, "rounds": rounds, "k": k, "method": method,
-        "groups": groups, "seed": seed, "output": output, "ledger": ledger,
+        "epsilon": epsilon, "delta": delta, "k": k, "groups": groups, "seed": seed, "output": output, "ledger": ledger,
         "sign": sign,
     }  # fmt: skip
     folder = make(
@@ -137,13 +120,3 @@ def _require_only(given: Mapping[str, object], allowed: tuple[str, ...], where: 
     unused = [name for name in given if name not in allowed]
     if unused:
         raise ConfigError(f"{unused[0]} has no meaning with {where}; leave it out")
-
-
-def _names(pairs: list[str]) -> dict[str, str]:
-    """Read OLD=NEW, repeated."""
-    from pgsr.publishing.errors import ConfigError
-
-    found = dict(pair.split("=", 1) for pair in pairs if all(pair.partition("=")))
-    if len(found) < len(pairs):
-        raise ConfigError("--rename takes OLD=NEW, as in --rename role=role_of_person, once per attribute")
-    return found

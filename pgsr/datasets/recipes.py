@@ -8,16 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgsr.datasets import acs2019, nhts2001, ppmf_units, tlc_trips, twitch
+from pgsr.datasets import acs2019, nhts2001, tlc_trips
 from pgsr.datasets.census2000 import COUNTIES, TRACTS
 from pgsr.datasets.census2000_race import FILE as BLOCK_GROUPS
 from pgsr.datasets.census2010_race import FILE as BLOCKS
 from pgsr.datasets.census_figures import states
 from pgsr.datasets.files import DataFile
-from pgsr.datasets.hflights import FILE as HOUSTON
 from pgsr.datasets.kuo_hawaiian import FILE as HAWAIIAN
 from pgsr.datasets.kuo_taxi import FILE as TAXI
-from pgsr.datasets.raw import exported, ipums, kuo2018, summary_file_1, tlc
+from pgsr.datasets.raw import ipums, kuo2018, summary_file_1, tlc
 from pgsr.datasets.raw import nhts2001 as survey
 from pgsr.errors import DataError
 
@@ -100,7 +99,6 @@ _PUBLIC_DOMAIN = "public domain, a work of the government of the United States"
 _SF1_2000 = "https://www2.census.gov/census_2000/datasets/Summary_File_1"
 _SF1_2010 = "https://www2.census.gov/census_2010/04-Summary_File_1"
 _COCO = "https://raw.githubusercontent.com/yzk5145/coco"
-_MUSAE = "https://raw.githubusercontent.com/benedekrozemberczki/datasets/master/twitch"
 _WATER = (
     "tracts numbered 000000, a county's part of a great lake or of the sea, are left out but for that of county 36013; "
     "our file shows that it has no others, not that this rule is the whole difference to the file of the Bureau"
@@ -121,10 +119,6 @@ def _archives_2000(segment: int) -> tuple[str, ...]:
 def _archives_2010() -> tuple[str, ...]:
     places = [*_places(), ("Puerto_Rico", "pr")]
     return tuple(f"{_SF1_2010}/{name}/{two}2010.sf1.zip" for name, two in places)
-
-
-def _units_of_2020(raw: Sequence[Path], folder: Path) -> Path:
-    return ppmf_units.convert(raw, folder)
 
 
 RECIPES = (
@@ -238,19 +232,6 @@ RECIPES = (
         unchecked="nobody here has had the extract",
     ),
     Recipe(
-        data=ppmf_units.FILE,
-        what="housing units of every census block by household size, 2020, as the Bureau protected them",
-        needed_by="no published result; pgsr.datasets.PpmfBlocks",
-        source="U.S. Census Bureau, 2020 Census Privacy-Protected Microdata File, file of units: "
-        "census.gov/data/tables/2024/dec/2020-census-ppmf.html",
-        licence=_PUBLIC_DOMAIN,
-        convert=_units_of_2020,
-        raw="the file of units in CSV, unpacked or .gz; several, or a pattern in quotes",
-        by_hand="follow the page to the file of housing units, unpack it, and give the CSV inside",
-        unchecked="names of columns are those of the Bureau's published programs; UnitFields of "
-        "pgsr.datasets.ppmf_units renames them",
-    ),
-    Recipe(
         data=tlc_trips.FILE,
         what="taxi trips of 2014 with taxi and zone of the pickup: Taxi of Fioretto and Van Hentenryck 2019",
         needed_by="no published result, in which generated taxis stand in; PG1 to PG5 take it where it is there",
@@ -274,31 +255,6 @@ RECIPES = (
         downloads=("https://d37ci6vzurychx.cloudfront.net/misc/taxi_zone_lookup.csv",),
         unchecked="newer versions call the borough of zone 265 otherwise, which changes the checksum and no result: "
         "both unknown zones, 264 and 265, are left out",
-    ),
-    Recipe(
-        data=HOUSTON,
-        what="flights from the two airports of Houston, 2011, with tail numbers",
-        needed_by="no published result; pgsr.datasets.hflights, a test bed",
-        source="U.S. Bureau of Transportation Statistics, on-time performance of domestic flights, as the R package "
-        "hflights has it: cran.r-project.org/package=hflights",
-        licence="CC0",
-        convert=exported.hflights,
-        raw="hflights.csv",
-        by_hand='in R: install.packages("hflights"), then write.csv(hflights::hflights, "hflights.csv", '
-        "row.names = FALSE)",
-        unchecked="nobody here has had the table; its number of flights is that of the package's documentation",
-    ),
-    Recipe(
-        data=twitch.FILE,
-        what="users of Twitch by language and number of friends, 2018",
-        needed_by="no published result; pgsr.datasets.twitch_degrees, a test bed",
-        source="Rozemberczki, Allen, Sarkar 2019, Multi-scale attributed node embedding: "
-        "github.com/benedekrozemberczki/datasets, twitch; snap.stanford.edu/data/twitch-social-networks.html",
-        licence="the terms of the networks were not looked up",
-        convert=exported.twitch,
-        raw="XX_edges.csv or musae_XX_edges.csv for XX of DE, ENGB, ES, FR, PTBR, RU, or twitch.zip with these",
-        downloads=tuple(f"{_MUSAE}/{language}/{language}_edges.csv" for language in twitch.FRIENDSHIPS),
-        unchecked="nobody here has had the networks; numbers of friendships are those that programs reading them state",
     ),
 )
 """All files, those of published results first."""

@@ -37,7 +37,7 @@ FORMS = ("basic", "percentile", "symmetric", "normal")
 """The forms of intervals of the bootstrap."""
 
 DEFAULT_FORM = "symmetric"
-"""The form whose measured coverage is nearest to what is asked, see `pgsr.intervals`."""
+"""The form that has both bias and spread in its width, see `pgsr.intervals`."""
 
 
 @dataclass(frozen=True, eq=False)

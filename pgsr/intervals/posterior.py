@@ -38,7 +38,7 @@ def posterior_draws(
 
     All statistics are of the same draws, whose cumulative counts are rounded to whole numbers, because a statistic is
     one of whole groups. `Replicates.intervals` then gives the quantiles of the draws, widened to hold the release. Only
-    what was released is used, so it costs no privacy. Coverage was measured, see `pgsr.intervals`.
+    what was released is used, so it costs no privacy.
 
     Args:
         mechanism: that made the release; its post-processing draws, as `pgsr.algorithms.Posterior` does.

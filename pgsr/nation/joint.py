@@ -15,7 +15,6 @@ from pgsr.algorithms.tree_rounding import integers_by_level
 from pgsr.checks import require_kind
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.rounding import nearest
-from pgsr.errors import MethodError
 from pgsr.machine.isolation import peak_memory
 from pgsr.machine.parallel import Mapper
 from pgsr.machine.partitions import Engine, Partitions
@@ -28,6 +27,9 @@ from pgsr.noise.measurement import Measurement
 
 PARTS = 64
 """Values of regions alone are kept in multiples of 1 / PARTS."""
+
+ROUNDED = 1.0
+"""Groups by which sums may be off at the end of a projection, which is enough for integers."""
 
 
 @runtime_checkable
@@ -76,7 +78,6 @@ class StreamedLevelRelease:
     Args:
         method: `TwoStage()` or `Posterior()`, whose first step is done; the projection is that of this class.
         engine: where parts are worked on.
-        tolerance: groups by which sums may be off at the end of a projection; 1 is enough for integers.
 
     Memory: about 60 bytes per cell of the parts in work.
 
@@ -86,12 +87,9 @@ class StreamedLevelRelease:
 
     method: Alone
     engine: Mapper = field(default_factory=Engine)
-    tolerance: float = 1.0
 
     def __post_init__(self) -> None:
         require_kind(self.method, Alone, "method", "give TwoStage() or Posterior()")
-        if isinstance(self.tolerance, bool) or not isinstance(self.tolerance, int | float) or not self.tolerance > 0:
-            raise MethodError(f"tolerance={self.tolerance!r}; give a positive number of groups")
 
     def release(self, tree: Tree, partitions: Partitions, noise: NoiseStep) -> StreamedReleaseResult:
         """Make a release of the stored measurement with this noise and the totals of the last level, and write it.
@@ -100,7 +98,7 @@ class StreamedLevelRelease:
             ProblemError: the totals of the last level were not written, or the tables are not those of this data set
                 and noise.
         """
-        deadline, stored = Deadline(), _Stored(MeasuredParts.of(tree, partitions, noise), self.method, self.tolerance)
+        deadline, stored = Deadline(), _Stored(MeasuredParts.of(tree, partitions, noise), self.method)
         roots = list(self.engine(partial(_root_of, stored), tree.keys))
         above = stored.above(roots)
         counts = [np.diff(table, prepend=0, axis=1) for table in above]
@@ -145,7 +143,6 @@ class _Stored:
 
     parts: MeasuredParts
     method: Alone
-    tolerance: float
 
     def above(self, roots: Sequence[_Root]) -> tuple[np.ndarray, ...]:
         """Find the cumulative counts of the upper levels and of the parts' roots, from what the parts say (step 2)."""
@@ -153,7 +150,7 @@ class _Stored:
         alone = (*self.method.alone(measurement)[:-1], np.array([root.values for root in roots]))
         w = (*precisions(self.parts.laws)[: self.parts.first], np.array([root.weights for root in roots]))
         totals = _totals(measurement)
-        joint = together(Targets.of(measurement.hierarchy, alone, totals, w), self.tolerance)
+        joint = together(Targets.of(measurement.hierarchy, alone, totals, w), ROUNDED)
         return integers_by_level(measurement.hierarchy, joint.values, totals)
 
 
@@ -179,7 +176,7 @@ def _release_part(stored: _Stored, pair: tuple[str, np.ndarray]) -> _Outcome:
     values, weights = condensed(tree, alone, w)
     # Of all values that the root could have had, these are the ones with which the part would have found this root.
     towards = alone[0] + weights / w[0] * (root[:-1] - values)
-    joint = together(Targets.of(tree, (towards, *alone[1:]), totals, w), stored.tolerance)
+    joint = together(Targets.of(tree, (towards, *alone[1:]), totals, w), ROUNDED)
     kind = np.int32 if measurement.root_total < 2**31 else np.int64
     found = integers_by_level(tree, joint.values, totals, root)
     counts = tuple(np.diff(table, prepend=0, axis=1).astype(kind) for table in found)

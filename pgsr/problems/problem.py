@@ -283,7 +283,7 @@ class Problem(ProblemFields):
         """Write the problem as a program that solvers read, or as arrays, by the file's ending.
 
         Args:
-            path: ends in .mps, .qps, .lp, .mof.json (programs with names) or .npz (the problem itself, which `read`
+            path: ends in .mps, .qps, .lp (programs with names) or .npz (the problem itself, which `read`
                 reads, and the arrays of its program).
             names: "full" names are x[US/GA,3], "short" ones x[1,3] with indices of regions; "auto" is short from
                 200,000 unknowns on. `pgsr.problems.programs.names` says how files spell them.

@@ -17,8 +17,8 @@ From two linked tables to two synthetic ones:
 
 `WholeMarginals().fit(population, budget, source=...)` is the method to publish with: more accurate, with public facts
 kept exactly. It needs torch, as do HPDFixed() and HPDGen(), which serve domains too large for MWEM() to list.
-`fitted.transcript` is all that left the data, with the privacy paid in `.privacy.claim`; its `save` and `replay` make
-the distribution of it again, whose own `save` and `load` keep it. `sample_to_sizes` draws to the sizes of a release of
+`fitted.transcript` is all that left the data, with the privacy paid in `.privacy.claim`; `replay` makes the
+distribution of it again. `sample_to_sizes` draws to the sizes of a release of
 `pgsr.release`.
 """
 
@@ -27,31 +27,27 @@ from pgsr.machine.extras import extra
 with extra("release"):
     from pgsr.privacy.accounting.zcdp import Conversion, epsilon_of, rho_of
     from pgsr.synthesis.adaptive import Distribution, Estimator, Family, Fitted, Round, fit, replay
-    from pgsr.synthesis.aim import AIM
     from pgsr.synthesis.answers import answers, counts
-    from pgsr.synthesis.baselines import IndependentMarginals, PersonsAlone
     from pgsr.synthesis.binning import Binning
     from pgsr.synthesis.curator import Curator
     from pgsr.synthesis.domain import COUNT, Attribute, Domain, Role, SynthesisError
     from pgsr.synthesis.evaluation import Errors, errors
     from pgsr.synthesis.filled_households import FilledHouseholds
-    from pgsr.synthesis.hpd import HPDFixed, HPDGen, Loss
+    from pgsr.synthesis.hpd import HPDFixed, HPDGen
     from pgsr.synthesis.impossible import Impossible, implied
+    from pgsr.synthesis.independent_marginals import IndependentMarginals
     from pgsr.synthesis.ipums import Extract, Misfit, read_ipums
     from pgsr.synthesis.linked_tables import TableError, read_population, to_tables, write_population
     from pgsr.synthesis.marginal_curator import MeasuredMarginal
     from pgsr.synthesis.marginal_sensitivity import MarginalSensitivity, marginal_sensitivity
     from pgsr.synthesis.marginal_transcript import MarginalTranscript
-    from pgsr.synthesis.markov_tree import MarkovTree
     from pgsr.synthesis.mixture import Mixture
     from pgsr.synthesis.mwem import MWEM, Output, Update
     from pgsr.synthesis.population import Population
     from pgsr.synthesis.public_households import PublicHouseholds
     from pgsr.synthesis.queries import Level, Marginal, Relation, Workload
-    from pgsr.synthesis.random_households import RandomHouseholds
     from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
     from pgsr.synthesis.sensitivity import Neighbours, NoiseScale, sensitivities, sensitivity
-    from pgsr.synthesis.single_table import Rows, TableMechanism
     from pgsr.synthesis.sizes import RegionalPopulation, sample_to_sizes
     from pgsr.synthesis.torch_runs import Device
     from pgsr.synthesis.transcript import Measured, Privacy, Transcript
@@ -60,7 +56,6 @@ with extra("release"):
     from pgsr.synthesis.whole_marginals import FittedMarginals, MarginalRound, WholeMarginals
 
 __all__ = [
-    "AIM",
     "COUNT",
     "MWEM",
     "AdaptiveBudget",
@@ -83,12 +78,10 @@ __all__ = [
     "Impossible",
     "IndependentMarginals",
     "Level",
-    "Loss",
     "Marginal",
     "MarginalRound",
     "MarginalSensitivity",
     "MarginalTranscript",
-    "MarkovTree",
     "Measured",
     "MeasuredMarginal",
     "Misfit",
@@ -96,20 +89,16 @@ __all__ = [
     "Neighbours",
     "NoiseScale",
     "Output",
-    "PersonsAlone",
     "Population",
     "Privacy",
     "PublicHouseholds",
-    "RandomHouseholds",
     "RegionalPopulation",
     "Relation",
     "RhoLedger",
     "Role",
     "Round",
-    "Rows",
     "SynthesisError",
     "TableError",
-    "TableMechanism",
     "Transcript",
     "TypeDistribution",
     "Universe",

@@ -8,7 +8,6 @@ Source: Liu & Wu 2022, algorithms 1 and 3.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import Protocol
 
@@ -53,8 +52,6 @@ class Distribution(Protocol):
     def sample(self, n_groups: int, seed: int) -> Population:
         """Draw `n_groups` groups with their members, independent of each other."""
         ...
-
-    def save(self, path: Path | str) -> None: ...
 
 
 class Estimator(Protocol):

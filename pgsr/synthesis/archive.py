@@ -30,17 +30,7 @@ def write(
         np.savez_compressed(file, allow_pickle=False, domain=np.frombuffer(text.encode(), np.uint8), **dict(arrays))
 
 
-def read(path: str | PathLike[str], form: str) -> tuple[Domain, dict[str, np.ndarray]]:
-    """Read the domain and the arrays that `write` wrote with this `form`.
-
-    Raises:
-        SynthesisError: the file holds something else.
-    """
-    domain, arrays, _ = read_all(path, form)
-    return domain, arrays
-
-
-def read_all(path: str | PathLike[str], form: str) -> tuple[Domain, dict[str, np.ndarray], dict[str, Any]]:
+def read(path: str | PathLike[str], form: str) -> tuple[Domain, dict[str, np.ndarray], dict[str, Any]]:
     """Read the domain, the arrays and what else `write` wrote as JSON.
 
     Raises:

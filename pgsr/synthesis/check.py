@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,22 +16,14 @@ from pgsr.publishing.findings import Report
 from pgsr.publishing.parquet_pages import require_plain
 from pgsr.synthesis import archive, marginal_fields, whole_marginals
 from pgsr.synthesis import folder as files
-from pgsr.synthesis.adaptive import Distribution, replay
-from pgsr.synthesis.config import SynthesisMethod, family_of
 from pgsr.synthesis.dictionary import dictionary
 from pgsr.synthesis.domain import COUNT, SynthesisError
 from pgsr.synthesis.filled_households import FilledHouseholds
 from pgsr.synthesis.given_sizes import require_source
 from pgsr.synthesis.linked_tables import read_population, to_tables
-from pgsr.synthesis.marginal_transcript import MarginalTranscript
-from pgsr.synthesis.mixture import Mixture
-from pgsr.synthesis.queries import Level
 from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sampling import load_model
 from pgsr.synthesis.sensitivity import Neighbours
-from pgsr.synthesis.transcript import Measured, Privacy, Transcript
-from pgsr.synthesis.type_distribution import TypeDistribution
-from pgsr.synthesis.whole_marginals import WholeMarginals
 
 TOLERANCE = 1e-9
 """How far probabilities may be off when a model is fitted again: sums of floats differ from machine to machine."""
@@ -95,55 +86,28 @@ class _SynthesisCheck(FolderCheck):
 
     def transcript(self) -> str:
         fields = files.read((self.path / files.TRANSCRIPT).read_bytes().decode())
-        family = family_of(SynthesisMethod(fields["method"]), fields["settings"])
-        _require(fields, {"settings": files.settings_of(family)})
-        whole = isinstance(family, WholeMarginals)
-        for name in ("seed", "sampled", "households", *(() if whole else ("persons",)), "k"):
+        method = files.method_of(fields["settings"])
+        _require(fields, {"method": files.METHOD, "settings": files.settings_of(method)})
+        for name in ("seed", "sampled", "households"):
             if type(fields[name]) is not int or fields[name] < (name != "seed"):
                 raise SynthesisError(f"{name} of the transcript is {fields[name]!r}, no whole number from 1 up")
         if not isinstance(fields["data_set"], str):
             raise SynthesisError(f"data_set of the transcript is {fields['data_set']!r}, no text")
         if fields["sizes_from"] is not None:
             require_source(fields["sizes_from"])
-        files.require_versions(fields["versions"], files.packages_of(fields["method"]))
+        files.require_versions(fields["versions"])
         domain = archive.domain_of(fields["domain"])
-        self.known |= {"fields": fields, "family": family, "domain": domain}
-        self.known["workload"] = files.workload_of(domain, fields["k"])
-        rounds = len(fields["rounds"]) - 1 if whole else fields["rounds"]
-        return f"exactly the fields that may be published; {fields['method']} of {rounds} rounds"
+        self.known |= {"fields": fields, "method": method, "domain": domain}
+        return f"exactly the fields that may be published; {files.METHOD} of {len(fields['rounds']) - 1} rounds"
 
     def budget(self) -> str:
-        fields, workload = self.need("fields"), self.need("workload")
-        if isinstance(self.need("family"), WholeMarginals):
-            return self._budget_of_marginals()
-        epsilon, delta, rounds, alpha = (fields[name] for name in ("epsilon", "delta", "rounds", "alpha"))
-        budget = AdaptiveBudget(epsilon, delta, rounds, alpha, Conversion(fields["conversion"]))
-        if alpha != str(AdaptiveBudget.alpha):
-            raise SynthesisError(f"alpha of the transcript is {alpha}; `pgsr synthesize` uses {AdaptiveBudget.alpha}")
-        if budget.rounds * (budget.selection + budget.measurement) != budget.rho:
-            raise SynthesisError("selections and measurements do not spend rho exactly")
-        if len(fields["measured"]) != budget.rounds:
-            raise SynthesisError(f"{len(fields['measured'])} answers for {budget.rounds} rounds; each has one")
-        neighbours = Neighbours(fields["relation"])
-        privacy = _privacy(budget, neighbours, secure=fields["charged"] is not None)
-        measured = tuple(Measured(m["number"], m["answer"]) for m in fields["measured"])
-        transcript = Transcript(workload, fields["households"], fields["persons"], measured, privacy)
-        _require(fields, files.derived_fields(transcript, neighbours))
-        self.known["transcript"] = transcript
-        paid = "nothing was charged" if fields["charged"] is None else "all of it was charged, it says"
-        return (
-            f"epsilon {fields['epsilon']} and delta {fields['delta']} are rho {float(budget.rho):.6g}, which "
-            f"{budget.rounds} rounds spend exactly; relation, sensitivity and domain agree; {paid}"
-        )
-
-    def _budget_of_marginals(self) -> str:
         """Check that all that was measured is told as it must be, and that its cost is rho exactly."""
-        fields, method = self.need("fields"), self.need("family")
+        fields, method = self.need("fields"), self.need("method")
         budget = AdaptiveBudget(fields["epsilon"], fields["delta"], 1, conversion=Conversion(fields["conversion"]))
         neighbours = Neighbours(fields["relation"])
         model = load_model(self.path / files.MODEL)
-        if not isinstance(model, FilledHouseholds) or model.domain != self.need("domain"):
-            raise SynthesisError(f"{files.MODEL} is no model of whole marginals of the transcript's domain")
+        if model.domain != self.need("domain"):
+            raise SynthesisError(f"{files.MODEL} is of another domain than the transcript")
         if model.households.with_sizes != (neighbours is Neighbours.REPLACE):
             raise SynthesisError(f"{files.MODEL} holds other public facts than the relation {neighbours} leaves")
         secure = fields["charged"] is not None
@@ -157,19 +121,10 @@ class _SynthesisCheck(FolderCheck):
         )
 
     def answers(self) -> str:
-        """Check that every query was measured once, and that answers are counts over public denominators."""
-        transcript = self.need("transcript")
-        if isinstance(transcript, MarginalTranscript):
-            cells = sum(len(m.noisy) for m in transcript.measured)
-            return f"{len(transcript.measured)} marginals of {cells:,} cells, each with whole noisy counts"
-        levels = transcript.workload.levels()
-        if len({m.query for m in transcript.measured}) < len(transcript.measured):
-            raise SynthesisError("a query was measured twice, which no synthesis does")
-        for m in transcript.measured:
-            of = transcript.n_groups if levels[m.query] == Level.GROUP else transcript.n_persons
-            if type(m.value) is not float or float(Fraction(round(m.value * of), of)) != m.value:
-                raise SynthesisError(f"the answer {m.value!r} to query {m.query} is no count out of {of:,}")
-        return f"{len(transcript.measured)} queries, each measured once, with noisy counts over public denominators"
+        """Say how much was measured; reading it back has refused counts that are no whole numbers."""
+        measured = self.need("transcript").measured
+        cells = sum(len(m.noisy) for m in measured)
+        return f"{len(measured)} marginals of {cells:,} cells, each with whole noisy counts"
 
     def privacy_claim(self) -> str:
         privacy = self.need("transcript").privacy
@@ -210,17 +165,11 @@ class _SynthesisCheck(FolderCheck):
     def model(self) -> str:
         fields, domain = self.need("fields"), self.need("domain")
         found = load_model(self.path / files.MODEL)
-        kinds = {SynthesisMethod.MWEM: TypeDistribution, SynthesisMethod.WHOLE_MARGINALS: FilledHouseholds}
-        kind = kinds.get(SynthesisMethod(fields["method"]), Mixture)
-        if not isinstance(found, TypeDistribution | Mixture | FilledHouseholds) or not isinstance(found, kind):
-            raise SynthesisError(
-                f"{files.MODEL} is a {type(found).__name__}, and {fields['method']} makes another kind"
-            )
         if found.domain != domain:
             raise SynthesisError(f"{files.MODEL} is of another domain than the transcript")
-        if isinstance(found, FilledHouseholds) and found.impossible != self.need("family").impossible:
+        if found.impossible != self.need("method").impossible:
             raise SynthesisError(f"{files.MODEL} has other impossible combinations than the settings")
-        if isinstance(found, Mixture | FilledHouseholds) and found.n_components != fields["settings"]["components"]:
+        if found.n_components != fields["settings"]["components"]:
             raise SynthesisError(f"{files.MODEL} has {found.n_components} components, not those of the settings")
         with tempfile.TemporaryDirectory() as place:
             again = Path(place) / files.MODEL
@@ -230,13 +179,10 @@ class _SynthesisCheck(FolderCheck):
         return f"{found!r}, of the domain of the transcript"
 
     def replay(self) -> str:
-        fields, family, model = self.need("fields"), self.need("family"), self.need("model")
-        transcript, again = self.need("transcript"), None
+        fields, method, model = self.need("fields"), self.need("method"), self.need("model")
+        transcript = self.need("transcript")
         try:
-            if isinstance(transcript, MarginalTranscript):
-                again = whole_marginals.replay(transcript, family, fields["seed"])
-            else:
-                again = replay(transcript, family, fields["seed"])
+            again = whole_marginals.replay(transcript, method, fields["seed"])
         except MissingPackageError as error:
             raise SkippedError(f"not fitted again: {error}") from None
         ours, theirs = _probabilities(again), _probabilities(model)
@@ -258,25 +204,13 @@ class _SynthesisCheck(FolderCheck):
         return "the model gives the same households and persons, every one"
 
     def _other_versions(self) -> str:
-        stated = self.need("fields")["versions"]
-        here = files.versions(tuple(name for name in stated if name != "python"))
+        stated, here = self.need("fields")["versions"], files.versions()
         differ = {name: found for name, found in here.items() if stated[name] != found}
         return f"; here other versions run, {differ}" if differ else "; mixtures may differ on other hardware"
 
 
-def _privacy(budget: AdaptiveBudget, neighbours: Neighbours, secure: bool) -> Privacy:
-    from pgsr.privacy.random import Secure, Seeded
-
-    return Privacy.of(budget, neighbours, Secure() if secure else Seeded("none"))
-
-
-def _probabilities(model: Distribution) -> list[np.ndarray]:
-    if isinstance(model, TypeDistribution):
-        return [model.probabilities]
-    if isinstance(model, FilledHouseholds):
-        return [model.components, *model.slot_tables, model.way_table]
-    assert isinstance(model, Mixture)
-    return [*model.group, *model.slots, *model.sizes]
+def _probabilities(model: FilledHouseholds) -> list[np.ndarray]:
+    return [model.components, *model.slot_tables, model.way_table]
 
 
 def _levels(columns: list[str]) -> list[str]:

@@ -1,8 +1,7 @@
-"""The configuration of `pgsr synthesize`, one TOML file: the tables, their public domain, budget and method."""
+"""The configuration of `pgsr synthesize`, one TOML file: the tables, their public domain and the budget."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +11,13 @@ from pgsr.publishing.configuration.declared import Key, Table, complete, require
 from pgsr.publishing.configuration.sources import read_source
 from pgsr.publishing.configuration.toml import read_toml, shown
 from pgsr.publishing.errors import ConfigError, Faults
-from pgsr.synthesis.adaptive import Family
 from pgsr.synthesis.binning import Binning
 from pgsr.synthesis.domain import Attribute, Domain
-from pgsr.synthesis.folder import workload_of
-from pgsr.synthesis.hpd import HPDFixed, HPDGen
 from pgsr.synthesis.impossible import Impossible, blocks_of, implied
 from pgsr.synthesis.keys import keys
 from pgsr.synthesis.linked_tables import load, read_population
 from pgsr.synthesis.marginal_sensitivity import require_unit
-from pgsr.synthesis.mwem import MWEM
 from pgsr.synthesis.population import Population
-from pgsr.synthesis.queries import Workload
 from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.whole_marginals import WholeMarginals
@@ -37,15 +31,6 @@ _FILES = ("output", "ledger", "sign")
 """The keys that name files, and that a flag of the command line may replace."""
 
 
-class SynthesisMethod(StrEnum):
-    """The methods, by the names that a configuration uses."""
-
-    WHOLE_MARGINALS = "whole-marginals"
-    HPD_FIXED = "hpd-fixed"
-    HPD_GEN = "hpd-gen"
-    MWEM = "mwem"
-
-
 @dataclass(frozen=True, eq=False)
 class SynthesisConfig:
     """The description of a synthesis to make. All of it is public but the contents of the two files.
@@ -56,14 +41,12 @@ class SynthesisConfig:
         key, role: columns as in `read_population`.
         domain: attributes and roles.
         bins: numeric columns that become attributes.
-        budget: epsilon, delta and rounds, which mean nothing to whole-marginals.
-        method, components: components are those of mixtures; None for the method's own number.
-        k: attributes per query, or of a marginal at most.
+        budget: epsilon and delta; whole marginals find their rounds themselves.
+        components: of the mixture.
+        k: attributes of a marginal at most.
         impossible: combinations that no person has.
         neighbours: what is protected.
         unit: whether it is a person, or a whole household with its members.
-        n_persons: public number of persons; needed where one may be added or removed, but by whole-marginals, which
-            uses none. Otherwise the true number is published if it is None.
         groups: households to sample; as many as there are (a public number) if None.
         seed: of the method's own, public randomness.
         output: folder, absent or empty.
@@ -79,13 +62,11 @@ class SynthesisConfig:
     domain: Domain
     bins: tuple[Binning, ...]
     budget: AdaptiveBudget
-    method: SynthesisMethod
-    components: int | None
+    components: int
     k: int
     impossible: tuple[Impossible, ...]
     neighbours: Neighbours
     unit: Unit
-    n_persons: int | None
     groups: int | None
     seed: int
     output: Path
@@ -93,9 +74,8 @@ class SynthesisConfig:
     sign: Path | None
 
     def __post_init__(self) -> None:
-        if self.method is SynthesisMethod.WHOLE_MARGINALS:  # a marginal has no more attributes than there are
-            most = len(self.domain.group) + 1 + len(self.domain.individual)
-            object.__setattr__(self, "k", min(self.k, most))
+        most = len(self.domain.group) + 1 + len(self.domain.individual)  # a marginal has no more than there are
+        object.__setattr__(self, "k", min(self.k, most))
 
     @classmethod
     def read(cls, path: str | Path, overrides: Mapping[str, object] | None = None) -> "SynthesisConfig":
@@ -122,28 +102,22 @@ class SynthesisConfig:
         Names under the keys in `here` are relative to the working folder instead.
         """
         place = {key: Path() if key in (here or ()) else folder for key in _FILES}
-        declared = keys(tuple(SynthesisMethod), tuple(Neighbours))
+        declared = keys(tuple(Neighbours))
         require(declared, values)
         told = complete(declared, values)
-        method, neighbours, n_persons = (
-            SynthesisMethod(told["method"]),
-            Neighbours(told["neighbours"]),
-            told["n_persons"],
-        )
-        exact = told["public_household_attributes"]
+        neighbours = Neighbours(told["neighbours"])
         files = {key: place[key] / told[key] for key in ("ledger", "sign") if told[key] is not None}
         faults = Faults()
         of_homes = faults.tried(lambda: _attributes(values, "household_attributes")) or ([], [])
         of_people = faults.tried(lambda: _attributes(values, "person_attributes")) or ([], [])
         domain = None if faults else faults.tried(lambda: _domain(told, of_homes[0], of_people[0]))
-        impossible = domain and faults.tried(lambda: _impossible(told, domain, method))
-        rounds = faults.tried(lambda: _rounds(told, method))
-        budget = faults.tried(lambda: AdaptiveBudget(told["epsilon"], told["delta"], rounds or 1))
+        impossible = domain and faults.tried(lambda: _impossible(told, domain))
+        budget = faults.tried(lambda: AdaptiveBudget(told["epsilon"], told["delta"], rounds=1))
         unit = faults.tried(lambda: Unit.parse(told["unit"]))
         if unit is not None:
-            faults.tried(lambda: _require_method(method, neighbours, unit, n_persons))
+            faults.tried(lambda: require_unit(unit, neighbours))
         if domain is not None:
-            faults.tried(lambda: _require_public(method, neighbours, domain, exact))
+            faults.tried(lambda: _require_public(neighbours, domain, told["public_household_attributes"]))
         sources = [
             faults.tried(lambda name=name: read_source(values[name], name, folder))
             for name in ("households", "persons")
@@ -165,13 +139,11 @@ class SynthesisConfig:
             domain=domain,
             bins=(*of_homes[1], *of_people[1]),
             budget=budget,
-            method=method,
             components=told["components"],
             k=told["k"],
             impossible=impossible,
             neighbours=neighbours,
             unit=unit,
-            n_persons=n_persons,
             groups=told["groups"],
             seed=told["seed"],
             output=place["output"] / told["output"],
@@ -184,10 +156,9 @@ class SynthesisConfig:
         """The sentence that says which facts of households are published exactly; None if none but their number is.
 
         Whole marginals fills the households that there are, under every relation of neighbours and for every unit: a
-        sample of as many households has exactly their attributes, and the saved model lists them. The other methods
-        measure attributes of households with noise like all others.
+        sample of as many households has exactly their attributes, and the saved model lists them.
         """
-        what = _published_exactly(self.method, self.neighbours, self.domain)
+        what = _published_exactly(self.neighbours, self.domain)
         return what and f"{what} are published exactly, without noise: how many households have which of them"
 
     def population(self) -> Population:
@@ -201,18 +172,9 @@ class SynthesisConfig:
         people = self._binned(self.persons, "persons", self.domain.individual, with_role)
         return read_population(homes, people, self.domain, household_key=self.key, role=self.role)
 
-    def workload(self) -> Workload:
-        """Make the workload of all queries of k attributes, with relations if the domain has roles."""
-        return workload_of(self.domain, self.k)
-
-    def family(self) -> Family | WholeMarginals:
+    def method(self) -> WholeMarginals:
         """Make the method with its settings."""
-        if self.method is SynthesisMethod.WHOLE_MARGINALS:
-            given = {} if self.components is None else {"components": self.components}
-            return WholeMarginals(k=self.k, impossible=self.impossible, **given)
-        if self.method is SynthesisMethod.MWEM:
-            return family_of(self.method, {})
-        return family_of(self.method, {"components": 1000 if self.components is None else self.components})
+        return WholeMarginals(components=self.components, k=self.k, impossible=self.impossible)
 
     def _binned(
         self, table: Source, name: str, attributes: Sequence[Attribute], more: Sequence[str] = ()
@@ -232,82 +194,31 @@ def is_synthesis(values: Mapping[str, Any]) -> bool:
     return not values.keys().isdisjoint(("households", "persons", "household_attributes", "person_attributes"))
 
 
-def family_of(method: SynthesisMethod, settings: Mapping[str, Any]) -> Family | WholeMarginals:
-    """Make the method with these settings, and its defaults for all others."""
-    if method is SynthesisMethod.WHOLE_MARGINALS:
-        impossible = tuple(Impossible(zero["values"]) for zero in settings.get("impossible", ()))
-        return WholeMarginals(**{**settings, "impossible": impossible})
-    kinds = {SynthesisMethod.MWEM: MWEM, SynthesisMethod.HPD_FIXED: HPDFixed, SynthesisMethod.HPD_GEN: HPDGen}
-    return kinds[method](**settings)
-
-
-def _require_method(method: SynthesisMethod, neighbours: Neighbours, unit: Unit, n_persons: int | None) -> None:
-    """Raise where a method cannot hide this unit, or the number of persons is missing or means nothing to it."""
-    if method is SynthesisMethod.WHOLE_MARGINALS:
-        require_unit(unit, neighbours)
-        if n_persons is not None:
-            raise ConfigError(
-                "the key 'n_persons' means nothing to method = 'whole-marginals', which measures sizes where they "
-                "are not public; leave it out"
-            )
-    elif unit != Unit.ENTITY:
-        raise ConfigError(
-            f"method = '{method}' hides persons alone; leave the key 'unit' out, or take method = 'whole-marginals'"
-        )
-    elif n_persons is None and neighbours is Neighbours.ADD_REMOVE:
-        raise ConfigError(
-            "the key 'n_persons' is missing: where a person may be added or removed the exact number of persons is "
-            "private; write a public number near it, or neighbours = 'replace', which publishes the exact one"
-        )
-
-
-def _published_exactly(method: SynthesisMethod, neighbours: Neighbours, domain: Domain) -> str | None:
-    """Name the facts of households that a method publishes exactly; None if it measures all of them."""
-    if method is not SynthesisMethod.WHOLE_MARGINALS:
-        return None
+def _published_exactly(neighbours: Neighbours, domain: Domain) -> str | None:
+    """Name the facts of households that are published exactly; None if all of them are measured."""
     named = ", ".join(attribute.name for attribute in domain.group)
     attributes = [f"household attributes ({named})"] if named else []
     sizes = ["household sizes"] if neighbours is Neighbours.REPLACE else []
     return " and ".join([*attributes, *sizes]) or None
 
 
-def _require_public(method: SynthesisMethod, neighbours: Neighbours, domain: Domain, public: bool) -> None:
+def _require_public(neighbours: Neighbours, domain: Domain, public: bool) -> None:
     """Raise `ConfigError` where attributes of households are published exactly, and were not said to be public."""
-    what = _published_exactly(method, neighbours, domain)
+    what = _published_exactly(neighbours, domain)
     if what is not None and domain.group and not public:
         raise ConfigError(
-            f"method = '{method}' publishes {what} exactly, without noise, for it protects persons alone; if these are "
-            "public anyway write public_household_attributes = true, otherwise leave them out of "
-            "[household_attributes], or take method = 'hpd-gen', which measures attributes of households with noise"
+            f"a synthesis publishes {what} exactly, without noise, for it protects persons alone; if these are "
+            "public anyway write public_household_attributes = true, otherwise leave them out of [household_attributes]"
         )
 
 
-def _rounds(told: Mapping[str, Any], method: SynthesisMethod) -> int:
-    """Read the number of rounds; whole-marginals has none, and 1 stands for it in the budget."""
-    rounds = told["rounds"]
-    if method is SynthesisMethod.WHOLE_MARGINALS:
-        if rounds is not None:
-            raise ConfigError(
-                "the key 'rounds' means nothing to method = 'whole-marginals', which finds them itself; leave it out"
-            )
-        return 1
-    if rounds is None:
-        raise ConfigError(f"the key 'rounds' is missing; write rounds = 50, the queries that {method} measures")
-    return rounds
-
-
-def _impossible(told: Mapping[str, Any], domain: Domain, method: SynthesisMethod) -> tuple[Impossible, ...]:
+def _impossible(told: Mapping[str, Any], domain: Domain) -> tuple[Impossible, ...]:
     """Read the combinations that no person has, [[impossible]] and [[implied]]."""
     found = [Impossible(_values(table, "impossible")) for table in told["impossible"] or ()]
     for table in told["implied"] or ():
         if set(table) != {"when", "then"} or not all(isinstance(part, dict) for part in table.values()):
             raise ConfigError("[[implied]] has two keys; write when = {age = ['0-14']} and then = {driver = ['no']}")
         found.append(implied(domain, _values(table["when"], "implied"), _values(table["then"], "implied")))
-    if found and method is not SynthesisMethod.WHOLE_MARGINALS:
-        raise ConfigError(
-            f"{method} knows no impossible combinations; take method = 'whole-marginals', or leave [[impossible]] and "
-            "[[implied]] out"
-        )
     blocks_of(domain, found)  # raises where they do not fit the domain
     return tuple(found)
 
@@ -368,11 +279,8 @@ SYNTHESIS_EXAMPLE = """\
 data_set = "households 2026"     # a public name
 epsilon = "1"                    # in quotes, so that it stays exact
 delta = "1e-10"                  # below 1 / (number of persons)^2, say
-# method = "whole-marginals"     # needs torch, as do hpd-fixed and hpd-gen; mwem is for few kinds of households only
-# rounds = 50                    # of the other methods: queries to select and measure; each gets a part of epsilon
-# k = 3                          # most attributes of a marginal; for the other methods, attributes per query
+# k = 3                          # most attributes of a marginal
 # components = 100               # of the mixture
-# n_persons = 25000              # of the other methods: a public number near that of persons, which is private itself
 # neighbours = "add_remove"      # one person more or less, as `pgsr release` has it; or "move"; or "replace" (other
 #                                # values of one person): then the sizes of households are public, too, and come out
 #                                # exactly
@@ -384,8 +292,8 @@ output = "synthetic"             # a folder that does not exist yet
 ledger = "ledger.jsonl"          # of the data set, with a delta; `pgsr ledger init` makes it; a rehearsal needs none
 # sign = "publisher.key"         # the publisher's private key, which `pgsr key new publisher` makes
 
-# Whole-marginals publishes exactly, without noise, how many households have which area and vehicles: it protects the
-# values of persons alone. Write true only if these are public anyway. (The other methods measure them with noise.)
+# A synthesis publishes exactly, without noise, how many households have which area and vehicles: it protects the
+# values of persons alone. Write true only if these are public anyway.
 public_household_attributes = true
 
 max_size = 5                     # persons per household at most; or, with roles head, spouse and child:
@@ -409,7 +317,7 @@ sex = ["female", "male"]
 age = {bins = [0, 18, 65], missing = "unknown"}
 
 # [[impossible]]                 # public facts: values of persons that do not occur together, of any attributes and
-# age = ["0-17"]                 #   of role; the synthetic persons have none of them (whole-marginals only)
+# age = ["0-17"]                 #   of role; the synthetic persons have none of them
 # sex = ["male"]
 # [[implied]]                    # persons with the values of `when` have one of those of `then`
 # when = {age = ["unknown"]}

@@ -154,7 +154,7 @@ class FilledHouseholds:
         Raises:
             SynthesisError: the file holds something else.
         """
-        domain, arrays, more = archive.read_all(path, FORMAT)
+        domain, arrays, more = archive.read(path, FORMAT)
         with archive.refusing(path, FORMAT):
             if not isinstance(more["with_sizes"], bool):
                 raise ValueError("with_sizes is neither true nor false")

@@ -43,7 +43,6 @@ class FillingFit:
         impossible: combinations that no member has.
         components: K.
         seed: of the first logits.
-        threads: of torch.
 
     Raises:
         MissingPackageError: without torch.
@@ -55,9 +54,8 @@ class FillingFit:
         impossible: Sequence[Impossible],
         components: int,
         seed: int,
-        threads: int = 1,
     ) -> None:
-        self._households, self._impossible, self._threads = households, tuple(impossible), threads
+        self._households, self._impossible = households, tuple(impossible)
         domain = households.domain
         self._filling = Filling(domain, blocks_of(domain, self._impossible), households.with_sizes)
         normal = torch().Generator().manual_seed(seed)
@@ -92,7 +90,7 @@ class FillingFit:
             told: is called after every step.
         """
         n_groups = self._households.n_groups
-        with quiet_torch("cpu", self._threads) as module:
+        with quiet_torch("cpu") as module:
             answers = self._answers([m.marginal for m in measured])
             values = module.cat([module.as_tensor(m.noisy / n_groups, dtype=module.float32) for m in measured])
             total = len(values)
@@ -119,7 +117,7 @@ class FillingFit:
 
     def expected(self, marginals: Sequence[Marginal]) -> list[np.ndarray]:
         """Compute the expected counts of whole marginals under the present logits."""
-        with quiet_torch("cpu", self._threads) as module, module.no_grad():
+        with quiet_torch("cpu") as module, module.no_grad():
             found = self._answers(marginals)()
             return [x.double().numpy() * self._households.n_groups for x in found]
 

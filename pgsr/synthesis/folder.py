@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 
 from pgsr.ledger import Relation, Unit
 from pgsr.synthesis.domain import COUNT, Attribute, Domain, SynthesisError
-from pgsr.synthesis.queries import Level, Workload
-from pgsr.synthesis.sensitivity import Neighbours, sensitivity
-from pgsr.synthesis.transcript import Privacy, Transcript
+from pgsr.synthesis.impossible import Impossible
+from pgsr.synthesis.sensitivity import Neighbours
+from pgsr.synthesis.transcript import Privacy
+from pgsr.synthesis.whole_marginals import WholeMarginals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,45 +29,29 @@ FILES = (DICTIONARY, HOUSEHOLDS, MODEL, PERSONS, REPORT, TRANSCRIPT, SUMS)
 
 FORMAT = "pgsr synthesis 1"
 ADDS_UP = "other releases of the same persons add to this one; the ledger of the data set holds them all"
-PACKAGES = ("pgsr", "numpy", "scipy", "pandas", "pyarrow")
+METHOD = "whole-marginals"
+PACKAGES = ("pgsr", "numpy", "scipy", "pandas", "pyarrow", "torch")
 
 FIELDS = (
     *("format", "data_set", "privacy_claim", "adds_up", "charged", "relation", "unit", "neighbours"),
-    *("epsilon", "delta", "rho", "alpha", "conversion", "rounds", "sensitivity", "households", "persons"),
-    *("domain", "method", "settings", "k", "seed", "sampled", "sizes_from", "measured", "versions"),
+    *("epsilon", "delta", "rho", "conversion", "rounds", "households", "persons"),
+    *("domain", "method", "settings", "seed", "sampled", "sizes_from", "measured", "versions"),
 )
 
 
-def workload_of(domain: Domain, k: int) -> Workload:
-    """Make the workload of all queries of k attributes, with relations if the domain has roles."""
-    levels = [Level.GROUP, Level.INDIVIDUAL, *([Level.RELATION] if len(domain.roles) > 1 else [])]
-    return Workload.k_way(domain, k, levels)
-
-
-def settings_of(family: object) -> dict[str, Any]:
+def settings_of(method: WholeMarginals) -> dict[str, Any]:
     """Collect the settings of a method that affect its result, in the form that JSON gives them."""
-    settings = {name: value for name, value in vars(family).items() if name != "device"}
-    return json.loads(json.dumps(settings, default=vars))
+    return json.loads(json.dumps(vars(method), default=vars))
 
 
-def derived_fields(transcript: Transcript, neighbours: Neighbours) -> dict[str, Any]:
-    """Compute the fields of a transcript that follow from a fit's public numbers, domain, queries and budget."""
-    privacy, workload = transcript.privacy, transcript.workload
-    delta = sensitivity(workload, transcript.n_groups, transcript.n_persons, neighbours)
-    return {
-        **facts_of(privacy, transcript.domain, neighbours),
-        "rounds": privacy.rounds,
-        "sensitivity": str(delta),
-        "households": transcript.n_groups,
-        "persons": transcript.n_persons,
-        "measured": [
-            {"query": workload.describe(m.query), "number": m.query, "answer": m.value} for m in transcript.measured
-        ],
-    }
+def method_of(settings: Mapping[str, Any]) -> WholeMarginals:
+    """Make the method with these settings, and its defaults for all others."""
+    impossible = tuple(Impossible(zero["values"]) for zero in settings.get("impossible", ()))
+    return WholeMarginals(**{**settings, "impossible": impossible})
 
 
-def facts_of(privacy: Privacy, domain: Domain, neighbours: Neighbours, unit: Unit = Unit.ENTITY) -> dict[str, Any]:
-    """Compute the fields that tell of the guarantee, its cost and the domain, by any method."""
+def facts_of(privacy: Privacy, domain: Domain, neighbours: Neighbours, unit: Unit) -> dict[str, Any]:
+    """Compute the fields that tell of the guarantee, its cost and the domain."""
     paid = {"rho": str(privacy.rho), "relation": str(Relation(str(neighbours))), "unit": str(unit)}
     return {
         "format": FORMAT,
@@ -76,29 +61,24 @@ def facts_of(privacy: Privacy, domain: Domain, neighbours: Neighbours, unit: Uni
         "relation": paid["relation"],
         "unit": paid["unit"],
         "neighbours": privacy.neighbours,
-        **{name: str(getattr(privacy, name)) for name in ("epsilon", "delta", "rho", "alpha", "conversion")},
+        **{name: str(getattr(privacy, name)) for name in ("epsilon", "delta", "rho", "conversion")},
         "domain": json.loads(json.dumps(asdict(domain), default=int)),
     }
 
 
-def versions(packages: tuple[str, ...]) -> dict[str, str]:
-    """Look up the versions of Python and of the packages that computed a synthesis."""
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+def versions() -> dict[str, str]:
+    """Look up the versions of Python and of the packages that compute a synthesis; torch fits its mixtures."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
-def require_versions(found: object, packages: tuple[str, ...]) -> None:
+def require_versions(found: object) -> None:
     """Raise `SynthesisError` unless these are versions of Python and of these packages, and nothing else."""
-    names = ("python", *packages)
+    names = ("python", *PACKAGES)
     if not isinstance(found, dict) or tuple(found) != names:
         raise SynthesisError(f"versions of {TRANSCRIPT} are not those of {', '.join(names)}")
     for name, value in found.items():
         if not isinstance(value, str) or re.fullmatch("[0-9A-Za-z.+_-]{1,40}", value) is None:
             raise SynthesisError(f"the version of {name} in {TRANSCRIPT} is {value!r}, no version")
-
-
-def packages_of(method: str) -> tuple[str, ...]:
-    """Name the packages that compute a synthesis by this method; mixtures are fitted with torch."""
-    return PACKAGES if method == "mwem" else (*PACKAGES, "torch")
 
 
 def schemas(domain: Domain, n_levels: int = 0) -> tuple[pa.Schema, pa.Schema]:

@@ -5,7 +5,6 @@ Whoever has fitted one keeps a `Mixture`, which needs no torch.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from math import inf
 from typing import Any
 
@@ -24,34 +23,22 @@ from pgsr.synthesis.torch_runs import Device, chosen_device, quiet_torch
 from pgsr.synthesis.transcript import Measured
 
 
-class Loss(StrEnum):
-    """The loss that the descent lowers: the mean absolute, or the mean squared, error of the active measurements."""
-
-    ABSOLUTE = "absolute"
-    SQUARED = "squared"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Descent:
     """The settings of the descent by which a round fits the measurements.
 
     Each step takes the measurements whose error is at least gamma, at most `batch` of them, the worst; Adam lowers
-    their mean error; a round ends when there are none, or after `steps`. With e_t the largest error at the start of
-    round t, gamma = threshold m_t with m_t = memory m_{t-1} + (1 - memory) e_t and m_1 = e_1.
+    their mean absolute error; a round ends when there are none, or after `steps`. With e_t the largest error at the
+    start of round t, gamma = threshold m_t with m_t = (m_{t-1} + e_t) / 2 and m_1 = e_1.
 
     Args:
         components: K.
         learning_rate: of Adam, whose moments last for the whole fit.
         steps: most steps per round.
         batch: B.
-        loss: absolute or squared errors.
         threshold: in [0, 1); the paper's is 1/2. Smaller ones fit measurements more closely and take more steps.
-        memory: in [0, 1); 0 takes gamma from the errors of this round alone.
-        average: None hands out the last parameters; w in (0, 1) their average p <- w p + (1 - w) p_t over rounds, which
-            reaches back about 1 / (1 - w) rounds.
         noise: what the noise of a measurement is made for; the paper's is COMMON, and OWN measures persons better.
         device: where to compute; AUTO takes a GPU where there is one.
-        threads: of torch on the CPU. Tables are small, and more than one often costs time.
 
     Source: Liu & Wu 2022, algorithm 6; thresholds and defaults after GEM and RAP-softmax (Liu et al. 2021).
     """
@@ -60,30 +47,21 @@ class Descent:
     learning_rate: float = 0.1
     steps: int = 100
     batch: int = 100
-    loss: Loss = Loss.ABSOLUTE
     threshold: float = 0.5
-    memory: float = 0.5
-    average: float | None = None
     noise: NoiseScale = NoiseScale.COMMON
     device: Device = Device.AUTO
-    threads: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "loss", chosen(Loss, self.loss, "loss"))
         object.__setattr__(self, "noise", chosen(NoiseScale, self.noise, "noise"))
         object.__setattr__(self, "device", chosen(Device, self.device, "device"))
-        require_whole(components=self.components, steps=self.steps, batch=self.batch, threads=self.threads)
-        for name in ("learning_rate", "threshold", "memory", "average"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) and not (name == "average" and value is None):
-                raise SynthesisError(f"{name} is {value!r}; give a number")
+        require_whole(components=self.components, steps=self.steps, batch=self.batch)
+        for name in ("learning_rate", "threshold"):
+            if not isinstance(getattr(self, name), int | float):
+                raise SynthesisError(f"{name} is {getattr(self, name)!r}; give a number")
         if not 0 < self.learning_rate < inf:
             raise SynthesisError(f"learning_rate is {self.learning_rate}; give a number above 0")
-        for name in ("threshold", "memory"):
-            if not 0 <= getattr(self, name) < 1:
-                raise SynthesisError(f"{name} is {getattr(self, name)}; give a number in [0, 1)")
-        if self.average is not None and not 0 < self.average < 1:
-            raise SynthesisError(f"average is {self.average}; give a weight in (0, 1), or None")
+        if not 0 <= self.threshold < 1:
+            raise SynthesisError(f"threshold is {self.threshold}; give a number in [0, 1)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +86,7 @@ class HPDFixed(Descent):
         del n_groups, n_persons
         device = chosen_device(self.device)
         model = FixedLogits(workload.domain, self.components, seed, device)
-        return HPDEstimator(self, workload, model, device, redraw=False)
+        return HPDEstimator(self, workload, model, device)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +98,6 @@ class HPDGen(Descent):
     Args:
         embedding: length of z_k.
         hidden: units per residual block; see `logits.Network`.
-        redraw: take fresh noise at every step, instead of the same throughout.
         learning_rate: smaller than for free logits.
 
     The rest: see `Descent`. Raises and cost as `HPDFixed`, and a pass of K rows through the network per step.
@@ -131,7 +108,6 @@ class HPDGen(Descent):
     learning_rate: float = 1e-4
     embedding: int = 64
     hidden: tuple[int, ...] = (256, 256)
-    redraw: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,22 +121,21 @@ class HPDGen(Descent):
         del n_groups, n_persons
         device = chosen_device(self.device)
         model = Network(workload.domain, self.components, self.embedding, self.hidden, seed, device)
-        return HPDEstimator(self, workload, model, device, redraw=self.redraw)
+        return HPDEstimator(self, workload, model, device)
 
 
 class HPDEstimator:
     """The state of one fit: the parameters, the moments of Adam, and the running threshold."""
 
-    def __init__(self, settings: Descent, workload: Workload, model: Model, device: str, *, redraw: bool) -> None:
+    def __init__(self, settings: Descent, workload: Workload, model: Model, device: str) -> None:
         self._settings, self._workload, self._model = settings, workload, model
-        self._device, self._redraw = device, redraw
+        self._device = device
         self._adam = Adam(model.parameters, settings.learning_rate, fused=True)
         self._error_scale: float | None = None
-        self._averaged: list[Any] | None = None
 
     def answers(self) -> np.ndarray:
         """Compute the shares of all queries under the current parameters, shape (queries,)."""
-        with quiet_torch(self._device, self._settings.threads) as torch, torch.no_grad():
+        with quiet_torch(self._device) as torch, torch.no_grad():
             return all_answers(self._model.tables(self._model.parameters), self._workload)
 
     def update(self, measured: Sequence[Measured]) -> None:
@@ -168,7 +143,7 @@ class HPDEstimator:
         if not measured:
             return
         settings, threshold = self._settings, None
-        with quiet_torch(self._device, settings.threads) as torch:
+        with quiet_torch(self._device) as torch:
             listed = batches(self._workload, [m.query for m in measured], self._on_device)
             values = np.array([m.value for m in measured])
             for _ in range(settings.steps):
@@ -186,20 +161,17 @@ class HPDEstimator:
                 self._adam.clear()
                 self._loss(tables, listed, values, active).backward()
                 self._adam.step()
-                if self._redraw:
-                    self._model.redraw()
-            self._average(torch)
 
     def distribution(self) -> Mixture:
-        """Make the mixture of the current parameters, or of their moving average over rounds."""
-        with quiet_torch(self._device, self._settings.threads) as torch, torch.no_grad():
-            return Mixture.of(self._model.tables(self._averaged or self._model.parameters))
+        """Make the mixture of the current parameters."""
+        with quiet_torch(self._device) as torch, torch.no_grad():
+            return Mixture.of(self._model.tables(self._model.parameters))
 
     def _threshold(self, errors: np.ndarray) -> float:
         """Compute gamma, the smallest error with which a measurement takes part in this round."""
-        largest, memory = float(errors.max()), self._settings.memory
+        largest = float(errors.max())
         before = largest if self._error_scale is None else self._error_scale
-        self._error_scale = memory * before + (1 - memory) * largest
+        self._error_scale = (before + largest) / 2
         return self._settings.threshold * self._error_scale
 
     def _loss(self, tables: Any, listed: list[Batch], values: np.ndarray, active: np.ndarray) -> Any:
@@ -208,18 +180,8 @@ class HPDEstimator:
             part = batch.take(active)
             if part is not None:
                 found = answers_of(tables, part)
-                off = found - self._on_device(values[part.place]).to(found.dtype)
-                total = total + (off.abs() if self._settings.loss is Loss.ABSOLUTE else off * off).sum()
+                total = total + (found - self._on_device(values[part.place]).to(found.dtype)).abs().sum()
         return total / int(active.sum())
-
-    def _average(self, torch: Any) -> None:
-        weight = self._settings.average
-        if weight is None:
-            return
-        with torch.no_grad():
-            now = [p.detach().clone() for p in self._model.parameters]
-            before = self._averaged or now
-            self._averaged = [weight * a + (1 - weight) * b for a, b in zip(before, now, strict=True)]
 
     def _on_device(self, values: np.ndarray) -> Any:
         import torch

@@ -46,7 +46,6 @@ def read_ipums(
     domain: Domain,
     *,
     bins: Sequence[Binning] = (),
-    roles: Mapping[str, str] = RELATE,
     leave_out: bool = False,
 ) -> Extract:
     """Read households and persons of a rectangular extract with columns SERIAL, PERNUM and, for roles, RELATE.
@@ -56,7 +55,6 @@ def read_ipums(
             columns are called like the attributes of the domain.
         domain: of one role (RELATE is then not looked at), or of head, spouse and child.
         bins: of numeric columns, by their names; other columns hold the values of their attribute.
-        roles: code of RELATE to name of the role.
         leave_out: leave out households that do not fit the domain, and report how many. Whose household is left out
             depends on the data: do it before the analysis of privacy, as construction of a benchmark.
 
@@ -85,7 +83,7 @@ def read_ipums(
     for column in of_homes:
         value = pd.factorize(frame[column])[0]
         _refuse(value != value[first[home_of]], f"another {column} than the first row of the same SERIAL")
-    role_of = _roles(frame["RELATE"].to_numpy(object), domain, roles) if with_roles else np.zeros(len(frame), np.int64)
+    role_of = _roles(frame["RELATE"].to_numpy(object), domain) if with_roles else np.zeros(len(frame), np.int64)
     misfit = _misfits(domain, home_of, role_of, len(first))
     left_out = {why: (int((misfit == why).sum()), int((misfit[home_of] == why).sum())) for why in Misfit}
     if (misfit != "").any() and not leave_out:
@@ -110,15 +108,15 @@ def _texts(column: Any) -> np.ndarray:
     return np.array([*distinct, None], object)[number]
 
 
-def _roles(codes: np.ndarray, domain: Domain, roles: Mapping[str, str]) -> np.ndarray:
+def _roles(codes: np.ndarray, domain: Domain) -> np.ndarray:
     """Find the numbers of roles; -1 for a relation that has none."""
     numbers = {role.name: number for number, role in enumerate(domain.roles)}
-    unknown = set(roles.values()) - numbers.keys()
+    unknown = set(RELATE.values()) - numbers.keys()
     if unknown:
         raise TableError(f"roles: {min(unknown)} is no role of the domain, which has {', '.join(numbers)}")
     # 1, 1.0, "1" and "01" are one code.
     texts = [code.lstrip("0") or "0" for code in codes]
-    return np.array([numbers[roles[text]] if text in roles else -1 for text in texts], np.int64)
+    return np.array([numbers[RELATE[text]] if text in RELATE else -1 for text in texts], np.int64)
 
 
 def _misfits(domain: Domain, home_of: np.ndarray, role_of: np.ndarray, n_homes: int) -> np.ndarray:

@@ -16,8 +16,8 @@ _ATTRIBUTE = Form(
 )
 
 
-def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
-    """Declare the keys, given the names of the methods and of the neighbours."""
+def keys(neighbours: tuple[str, ...]) -> Table:
+    """Declare the keys, given the names of the neighbours."""
     return Table(
         "",
         "What to synthesize, of which tables, and where to.",
@@ -25,20 +25,12 @@ def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
             Key("data_set", forms.TEXT, "A public name."),
             Key("epsilon", forms.TEXT, "The privacy budget in quotes, so that it stays exact."),
             Key("delta", forms.TEXT, "The probability of failure in quotes, so that it stays exact."),
-            Key("rounds", forms.INTEGER, "Queries to select and measure; not for whole-marginals.", None),
-            Key("method", choice(methods), "The method.", "whole-marginals"),
-            Key("k", forms.INTEGER, "Attributes per query; for whole-marginals, per marginal at most.", 3),
-            Key("components", forms.INTEGER, "Components; if left out, 100 of whole-marginals, else 1000.", None),
-            Key("impossible", forms.TABLES, "Values of persons that do not occur together; for whole-marginals.", None),
-            Key("implied", forms.TABLES, "What some values of persons imply of another; for whole-marginals.", None),
+            Key("k", forms.INTEGER, "Attributes of a marginal at most.", 3),
+            Key("components", forms.INTEGER, "Components of the mixture.", 100),
+            Key("impossible", forms.TABLES, "Values of persons that do not occur together.", None),
+            Key("implied", forms.TABLES, "What some values of persons imply of another.", None),
             Key("neighbours", choice(neighbours), "What is protected.", "add_remove"),
             Key("unit", forms.TEXT, "Whose values are protected: a person's, or a household's (group).", "entity"),
-            Key(
-                "n_persons",
-                forms.INTEGER,
-                "The public number of persons, where one may be added; not for whole-marginals.",
-                None,
-            ),
             Key("groups", forms.INTEGER, "Households to sample; as many as there are if left out.", None),
             Key("seed", forms.INTEGER, "Of the method's own, public randomness.", 0),
             Key("ledger", forms.TEXT, "The file of what was spent on this data set; a rehearsal needs none.", None),
@@ -48,7 +40,7 @@ def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
             Key(
                 "public_household_attributes",
                 forms.BOOLEAN,
-                "Whether attributes of households are public, as whole-marginals publishes them exactly.",
+                "Whether attributes of households are public, as they are published exactly.",
                 False,
             ),
             Key("output", forms.TEXT, "A folder that does not exist yet or is empty."),

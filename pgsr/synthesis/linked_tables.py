@@ -83,7 +83,7 @@ def read_population(
 
 
 def to_tables(
-    population: Population, *, household_key: str = "household", person: str = "person", role: str = "role"
+    population: Population, *, household_key: str = "household", role: str = "role"
 ) -> tuple["pd.DataFrame", "pd.DataFrame"]:
     """Make the tables of households and persons.
 
@@ -98,14 +98,14 @@ def to_tables(
     import pandas as pd
 
     domain = population.domain
-    require_free_names(domain, "rename the column", linking=(household_key, person, role))
+    require_free_names(domain, "rename the column", linking=(household_key, "person", role))
     keys = np.arange(population.n_groups)
     homes: dict[str, np.ndarray] = {household_key: keys}
     for column, attribute in enumerate(domain.group):
         homes[attribute.name] = _values(attribute)[population.groups[:, column]]
     homes[COUNT] = population.sizes
     people: dict[str, np.ndarray] = {household_key: keys[population.group_of]}
-    people[person] = 1 + np.arange(population.n_persons) - population.first[population.group_of]
+    people["person"] = 1 + np.arange(population.n_persons) - population.first[population.group_of]
     people[role] = np.array([r.name for r in domain.roles], object)[population.role_of]
     for column, attribute in enumerate(domain.individual):
         people[attribute.name] = _values(attribute)[population.persons[:, column]]

@@ -21,10 +21,6 @@ class Model(Protocol):
         """Compute the mixture that the present parameters stand for."""
         ...
 
-    def redraw(self) -> None:
-        """Draw fresh noise, if the model has any."""
-        ...
-
 
 class FixedLogits:
     """A model whose parameters are the logits themselves, drawn from N(0, 1) at first."""
@@ -41,9 +37,6 @@ class FixedLogits:
         group, slots, *sizes = parameters
         return _softmaxed(self._domain, group, slots, sizes)
 
-    def redraw(self) -> None:
-        """Do nothing, because this model has no noise."""
-
 
 class Network:
     """A network that makes the logits of component k from noise z_k ~ N(0, I).
@@ -57,10 +50,9 @@ class Network:
     def __init__(
         self, domain: Domain, n_components: int, embedding: int, hidden: tuple[int, ...], seed: int, device: str
     ) -> None:
-        self._domain, self._device, self._normal = domain, device, _generator(seed)
+        self._domain, self._normal = domain, _generator(seed)
         self._shapes = _shapes(domain, n_components)
-        self._noise_shape = (n_components, embedding)
-        self.redraw()
+        self._z = torch().randn((n_components, embedding), generator=self._normal).to(device)
         self.parameters = []
         width = embedding
         for units in hidden:
@@ -68,9 +60,6 @@ class Network:
             width += units
         self.parameters += self._linear(width, sum(_rows(shape) for shape in self._shapes))
         self.parameters = [x.to(device).requires_grad_() for x in self.parameters]
-
-    def redraw(self) -> None:
-        self._z = torch().randn(self._noise_shape, generator=self._normal).to(self._device)
 
     def tables(self, parameters: list[Tensor]) -> Tables:
         *body, weight, bias = parameters

@@ -18,18 +18,13 @@ from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Privacy
 from pgsr.synthesis.whole_marginals import WholeMarginals
 
-OF_EACH = "of each marginal its own"
-"""What the field `sensitivity` says where every measurement has one of its own."""
-
 
 def derived_fields(transcript: MarginalTranscript, neighbours: Neighbours, unit: Unit) -> dict[str, Any]:
     """Compute the fields of a transcript that follow from a fit's public facts, domain, marginals and budget."""
     households = transcript.households
     return {
         **facts_of(transcript.privacy, transcript.domain, neighbours, unit),
-        "alpha": None,
         "rounds": list(transcript.rounds),
-        "sensitivity": OF_EACH,
         "households": households.n_groups,
         "persons": households.n_persons if households.with_sizes else None,
         "measured": [_told(transcript.domain, m, neighbours, unit) for m in transcript.measured],

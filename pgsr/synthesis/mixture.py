@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from os import PathLike
 
 import numpy as np
 
-from pgsr.synthesis import archive
 from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.mixture_answers import all_answers, as_numpy
@@ -154,28 +152,8 @@ class Mixture:
             role_of[slot],
         )
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write one file (see `pgsr.synthesis.archive`)."""
-        tables = {f"{name}_{i}": t for name in ("group", "slots", "sizes") for i, t in enumerate(getattr(self, name))}
-        archive.write(path, FORMAT, self.domain, tables)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> "Mixture":
-        """Read a mixture that `save` wrote.
-
-        Raises:
-            SynthesisError: the file holds something else.
-        """
-        domain, arrays = archive.read(path, FORMAT)
-        lengths = {"group": len(domain.group), "slots": len(domain.individual), "sizes": len(domain.roles)}
-        with archive.refusing(path, FORMAT):
-            return cls(domain, *(tuple(arrays[f"{name}_{i}"] for i in range(n)) for name, n in lengths.items()))
-
     def __repr__(self) -> str:
         return f"Mixture({self.n_components:,} components, groups of {self.domain.min_size}..{self.domain.max_size})"
-
-
-FORMAT = "pgsr mixture 1"
 
 
 def draw(table: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -10,7 +10,6 @@ from pgsr.synthesis.given_sizes import GivenSizes
 from pgsr.synthesis.preflight import require_makeable, sizes_of
 from pgsr.synthesis.queries import Level
 from pgsr.synthesis.transcript import IN_WORDS, IN_WORDS_OF_GROUPS
-from pgsr.synthesis.whole_marginals import WholeMarginals
 
 
 def outline(config: SynthesisConfig, sizes: str | PathLike[str] | None = None) -> list[tuple[str, str]]:
@@ -33,19 +32,16 @@ def outline(config: SynthesisConfig, sizes: str | PathLike[str] | None = None) -
     require_makeable(config, given, ledger=there_is)
     domain, budget = config.domain, config.budget
     words = IN_WORDS_OF_GROUPS if config.unit.is_group else IN_WORDS
-    exact = ["the number of households"]
-    if config.published_exactly is None and config.n_persons is None and config.method != "whole-marginals":
-        exact.append("the number of persons")
     roles = ", ".join(f"{role.least} to {role.most} {role.name}" for role in domain.roles)
     return [
         ("data set", config.data_set),
-        ("method", f"{config.method}: {_measured(config)}"),
+        ("method", f"{files.METHOD}: {_measured(config)}"),
         ("households", _attributes(config, "group")),
         ("persons", _attributes(config, "individual")),
         ("sizes", f"{domain.min_size} to {domain.max_size} persons: {roles}"),
         ("budget", f"epsilon {budget.epsilon} and delta {budget.delta}, which are rho {float(budget.rho):.6g}"),
         ("neighbours", words[config.neighbours]),
-        ("exact", f"published without noise: {' and '.join(exact)}"),
+        ("exact", "published without noise: the number of households"),
         *([("", config.published_exactly)] if config.published_exactly else []),
         ("reads", f"{name_of(config.households)} ({_private(config.households)})"),
         ("", f"{name_of(config.persons)} ({_private(config.persons)})"),
@@ -59,10 +55,7 @@ def outline(config: SynthesisConfig, sizes: str | PathLike[str] | None = None) -
 
 def _measured(config: SynthesisConfig) -> str:
     """Say what gets noise."""
-    method, domain = config.family(), config.domain
-    if not isinstance(method, WholeMarginals):
-        queries = config.workload().n_queries
-        return f"{config.budget.rounds:,} of {queries:,} queries of {config.k} attributes are selected and measured"
+    method, domain = config.method(), config.domain
     single, candidates = method.marginals(domain, config.neighbours)
     of_groups = sum(m.level is Level.GROUP for m in single)
     return (

@@ -5,7 +5,6 @@ from fractions import Fraction
 from math import comb
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -21,7 +20,7 @@ from pgsr.publishing.formulas import require_no_formula
 from pgsr.publishing.places import folder_of, require_outside, require_place
 from pgsr.synthesis import folder as files
 from pgsr.synthesis.checks import require_whole
-from pgsr.synthesis.config import SynthesisConfig, SynthesisMethod
+from pgsr.synthesis.config import SynthesisConfig
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.filled_households import AT_ONCE
 from pgsr.synthesis.given_sizes import GivenSizes, read_sizes
@@ -29,11 +28,9 @@ from pgsr.synthesis.linked_tables import require_free_names, to_tables
 from pgsr.synthesis.noise import noise_of
 from pgsr.synthesis.optional import torch
 from pgsr.synthesis.population import Population
-from pgsr.synthesis.queries import Workload
-from pgsr.synthesis.sampling import OF_MIXTURES, levels, require_one_number
+from pgsr.synthesis.queries import Level, Workload
+from pgsr.synthesis.sampling import levels, require_one_number
 from pgsr.synthesis.transcript import Privacy
-from pgsr.synthesis.universe import Universe
-from pgsr.synthesis.whole_marginals import WholeMarginals
 from pgsr.tables import Groups
 
 LARGEST_SEED = 2**63 - 1
@@ -73,8 +70,7 @@ def require_makeable(
     if given is not None:
         faults.tried(lambda: given.require(config.neighbours, rehearse))
         faults.tried(lambda: _require_fitting(config, given))
-    if config.method is not SynthesisMethod.MWEM:
-        faults.tried(torch)
+    faults.tried(torch)
     faults.tried(lambda: _require_method(config))
     if not faults:  # what follows would fail for the same reasons again
         faults.tried(lambda: fixed_fields(config, given))
@@ -98,7 +94,7 @@ RENAME = "give the column another name in the table and in the configuration, su
 
 def charge_for(config: SynthesisConfig, folder: Path) -> Charge:
     """Make the charge of a synthesis: its cost, and the neighbours it protects."""
-    what = f"{config.method} into {folder.name}"
+    what = f"{files.METHOD} into {folder.name}"
     return Charge(Rho(config.budget.rho), what, Relation(str(config.neighbours)), config.unit)
 
 
@@ -144,12 +140,11 @@ def fixed_fields(config: SynthesisConfig, given: GivenSizes | None) -> dict[str,
         raise SynthesisError("epsilon or delta has too many digits; round them") from None
     return {
         "data_set": config.data_set,
-        "method": str(config.method),
-        "settings": files.settings_of(config.family()),
-        "k": config.k,
+        "method": files.METHOD,
+        "settings": files.settings_of(config.method()),
         "seed": config.seed,
         "sizes_from": None if given is None else given.source,
-        "versions": files.versions(files.packages_of(config.method)),
+        "versions": files.versions(),
     }
 
 
@@ -188,14 +183,10 @@ def _bytes_of_fit(config: SynthesisConfig) -> int:
     """Estimate the memory of a fit: answers to all queries, and tables of members by component."""
     domain, workload = config.domain, _queries(config)
     answers = 100 * workload.n_queries
-    if config.method is SynthesisMethod.MWEM:
-        return answers
-    family: Any = config.family()
-    components, whole = family.components, isinstance(family, WholeMarginals)
     own = [_product([*m.individual, *m.relative], domain) for m in workload.marginals]
-    largest = sorted(own, reverse=True)[: AT_ONCE if whole else 1]
+    largest = sorted(own, reverse=True)[:AT_ONCE]
     logits = domain.max_size * sum(map(len, domain.individual)) + sum(map(len, domain.group))
-    return answers + 8 * components * (4 * domain.max_size * sum(largest) + 8 * logits)
+    return answers + 8 * config.components * (4 * domain.max_size * sum(largest) + 8 * logits)
 
 
 def _queries(config: SynthesisConfig) -> Workload:
@@ -213,7 +204,8 @@ def _queries(config: SynthesisConfig) -> Workload:
     )
     if n > MOST_MARGINALS:
         raise SynthesisError(f"there are {n:,} sets of up to {k} attributes; lower k, or use fewer attributes")
-    return files.workload_of(domain, k)
+    levels = [Level.GROUP, Level.INDIVIDUAL, *([Level.RELATION] if len(domain.roles) > 1 else [])]
+    return Workload.k_way(domain, k, levels)
 
 
 def _product(attributes: list[int], domain: Domain) -> int:
@@ -234,31 +226,22 @@ def _require_numbers(config: SynthesisConfig) -> None:
     require_whole(least=0, seed=config.seed)
     if config.seed > LARGEST_SEED:
         raise SynthesisError(f"seed is {config.seed}; give a whole number from 0 to {LARGEST_SEED}")
-    numbers = {"groups": config.groups, "n_persons": config.n_persons, "components": config.components, "k": config.k}
-    require_whole(**{name: number for name, number in numbers.items() if number is not None})
+    require_whole(components=config.components, k=config.k)
+    if config.groups is not None:
+        require_whole(groups=config.groups)
 
 
 def _require_method(config: SynthesisConfig) -> None:
-    """Raise where the method has nothing to measure, more rounds than queries, or noise that is too wide."""
-    method, budget, workload = config.family(), config.budget, _queries(config)
-    if isinstance(method, WholeMarginals):
-        method.marginals(config.domain, config.neighbours)
-        # The report compares with histograms of single attributes and roles, of squared sensitivity 6 at most.
-        histograms = len(config.domain.group) + len(config.domain.individual) + len(config.domain.roles)
-        noise_of(Fraction(6 * histograms) / (2 * budget.rho))
-        return
-    if budget.rounds > workload.n_queries:
-        raise SynthesisError(
-            f"{budget.rounds:,} rounds for {workload.n_queries:,} queries, each measured once; take fewer rounds"
-        )
-    if config.method is SynthesisMethod.MWEM:
-        Universe.require(config.domain, copies=2)  # a fit has one, and the model that it saves is read back
+    """Raise where the method has nothing to measure, or noise that is too wide."""
+    _queries(config)
+    config.method().marginals(config.domain, config.neighbours)
+    # The report compares with histograms of single attributes and roles, of squared sensitivity 6 at most.
+    histograms = len(config.domain.group) + len(config.domain.individual) + len(config.domain.roles)
+    noise_of(Fraction(6 * histograms) / (2 * config.budget.rho))
 
 
 def _require_fitting(config: SynthesisConfig, given: GivenSizes) -> None:
     """Raise `SynthesisError` unless the method can sample to these sizes, and the domain has them."""
-    if config.method is SynthesisMethod.MWEM:
-        raise SynthesisError(OF_MIXTURES)
     release, sizes = given.counts, config.domain.sizes
     found = np.flatnonzero(release.rows(0, 1)[0]) if release.hierarchy.n_regions else np.zeros(0, int)
     wrong = [int(size) for size in found if size and size not in sizes]

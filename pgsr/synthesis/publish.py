@@ -21,8 +21,7 @@ from pgsr.publishing.places import folder_of, only_one, require_place
 from pgsr.publishing.saying import NOTHING_SPENT, STOPPED_CHARGING, cost_told, told_if_stopped, unfailing
 from pgsr.synthesis import folder as files
 from pgsr.synthesis import marginal_fields, quality
-from pgsr.synthesis.adaptive import Distribution, Fitted, fit
-from pgsr.synthesis.config import SynthesisConfig, SynthesisMethod, family_of
+from pgsr.synthesis.config import SynthesisConfig
 from pgsr.synthesis.domain import SynthesisError
 from pgsr.synthesis.filled_households import FilledHouseholds
 from pgsr.synthesis.folder import MODEL, SUMS, TRANSCRIPT
@@ -40,7 +39,7 @@ from pgsr.synthesis.preflight import (
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.sampling import levels, load_model, sampled, write
 from pgsr.synthesis.sensitivity import Neighbours
-from pgsr.synthesis.whole_marginals import FittedMarginals, WholeMarginals
+from pgsr.synthesis.whole_marginals import FittedMarginals
 
 Say = Callable[[str], None]
 
@@ -122,13 +121,10 @@ def digest_of(folder: Path) -> str:
 
 
 def transcript_fields(
-    config: SynthesisConfig, fitted: Fitted | FittedMarginals, given: GivenSizes | None, sample: int
+    config: SynthesisConfig, fitted: FittedMarginals, given: GivenSizes | None, sample: int
 ) -> dict[str, Any]:
     """Collect everything that was learned from the data, and its cost. It may be published with the model."""
-    if isinstance(fitted, FittedMarginals):
-        derived = marginal_fields.derived_fields(fitted.transcript, config.neighbours, config.unit)
-    else:
-        derived = files.derived_fields(fitted.transcript, config.neighbours)
+    derived = marginal_fields.derived_fields(fitted.transcript, config.neighbours, config.unit)
     return {**derived, **fixed_fields(config, given), "sampled": sample}
 
 
@@ -219,7 +215,7 @@ class _Cost:
         )
 
 
-def _keep(hidden: Path, model: Distribution, fields: dict[str, Any]) -> None:
+def _keep(hidden: Path, model: FilledHouseholds, fields: dict[str, Any]) -> None:
     """Put the model and then the transcript on the disk; each appears under its name when it is complete."""
     part = hidden / f"part-{MODEL}"
     model.save(part)
@@ -273,43 +269,24 @@ def _fitted(
     source: Source,
     say: Say,
     progress: bool,
-) -> Fitted | FittedMarginals:
-    method = config.family()
-    if isinstance(method, WholeMarginals):
-        say("measuring whole marginals")
-        return method.fit(
-            population,
-            config.budget,
-            source=source,
-            neighbours=config.neighbours,
-            unit=config.unit,
-            seed=config.seed,
-            ledger=account,
-            name=config.data_set,
-            progress=progress,
-        )
-    workload = config.workload()
-    say(f"measuring {config.budget.rounds:,} of {workload.n_queries:,} queries")
-    return fit(
+) -> FittedMarginals:
+    say("measuring whole marginals")
+    return config.method().fit(
         population,
-        workload,
-        method,
         config.budget,
         source=source,
         neighbours=config.neighbours,
+        unit=config.unit,
         seed=config.seed,
-        n_persons=config.n_persons,
         ledger=account,
         name=config.data_set,
         progress=progress,
     )
 
 
-def _stand_in(fields: dict[str, Any], model: Distribution) -> quality.StandIn | None:
-    """Rehearse a fit of whole marginals on a population of its own model; the other methods would take too long."""
-    method = family_of(SynthesisMethod(fields["method"]), fields["settings"])
-    if not isinstance(method, WholeMarginals) or not isinstance(model, FilledHouseholds):
-        return None
+def _stand_in(fields: dict[str, Any], model: FilledHouseholds) -> quality.StandIn:
+    """Rehearse the fit on a population of its own model."""
+    method = files.method_of(fields["settings"])
     budget = AdaptiveBudget(fields["epsilon"], fields["delta"], 1, conversion=Conversion(fields["conversion"]))
     neighbours, unit = Neighbours(fields["relation"]), Unit.parse(fields["unit"])
     return quality.stand_in(model, method, budget, neighbours, unit, fields["seed"])

@@ -15,11 +15,11 @@ import numpy as np
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Seeded
 from pgsr.publishing.charts import bars
-from pgsr.synthesis.baselines import IndependentMarginals
 from pgsr.synthesis.domain import COUNT
 from pgsr.synthesis.evaluation import Errors, errors
 from pgsr.synthesis.filled_households import FilledHouseholds
 from pgsr.synthesis.impossible import violations
+from pgsr.synthesis.independent_marginals import IndependentMarginals
 from pgsr.synthesis.queries import Level, Marginal, Workload
 from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sensitivity import Neighbours
@@ -81,24 +81,24 @@ def stand_in(
 
 def report(
     fields: dict[str, Any],
-    model: Any,
+    model: FilledHouseholds,
     homes: "pd.DataFrame",
     people: "pd.DataFrame",
-    compared: StandIn | None = None,
+    compared: StandIn,
 ) -> str:
     """Write the page.
 
     Args:
         fields: of the transcript.
-        model: a fitted distribution.
+        model: of the fit.
         homes, people: the tables of the sample.
-        compared: errors of a fit to a stand-in; None where there is none.
+        compared: errors of a fit to a stand-in.
     """
     return "\n".join(_parts(fields, model, homes, people, compared)) + "\n"
 
 
 def _parts(
-    fields: dict[str, Any], model: Any, homes: "pd.DataFrame", people: "pd.DataFrame", compared: StandIn | None
+    fields: dict[str, Any], model: FilledHouseholds, homes: "pd.DataFrame", people: "pd.DataFrame", compared: StandIn
 ) -> Iterator[str]:
     title = f"{escape(fields['data_set'])}: a synthetic population"
     yield f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>'
@@ -107,11 +107,9 @@ def _parts(
         yield '<p class="warning">A rehearsal: NOT private. Keep it as secret as the data.</p>'
     yield f"<p>{len(homes):,} households with {len(people):,} persons, by {escape(fields['method'])}.</p>"
     yield f"<p>Privacy: {escape(fields['privacy_claim'])}. {escape(fields['adds_up'].capitalize())}.</p>"
-    if isinstance(model, FilledHouseholds):
-        yield from _public(fields, model, people)
-        yield from _measured(fields, model)
-    if compared is not None:
-        yield from _compared(compared)
+    yield from _public(fields, model, people)
+    yield from _measured(fields, model)
+    yield from _compared(compared)
     yield "<h2>The tables, by one attribute</h2>"
     domain = model.domain
     for attribute in domain.group:

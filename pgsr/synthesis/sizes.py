@@ -111,9 +111,7 @@ def sample_to_sizes(
         >>> bool((regional.counts(2).counts == release.counts).all())
         True
     """
-    require_kind(
-        mixture, (Mixture, FilledHouseholds), "the mixture", "give Mixture.load(path), or a fit's distribution"
-    )
+    require_kind(mixture, (Mixture, FilledHouseholds), "the mixture", "give the distribution of a fit")
     require_whole(least=0, seed=seed)
     require_kind(release, CountOfCounts, "the release", "give CountOfCounts(hierarchy, counts)")
     domain, tree = mixture.domain, release.hierarchy

@@ -1,4 +1,4 @@
-"""The settings with which torch repeats its results: one device, a fixed number of threads, deterministic kernels."""
+"""The settings with which torch repeats its results: one device, one thread, deterministic kernels."""
 
 import os
 from collections.abc import Iterator
@@ -35,8 +35,10 @@ def chosen_device(device: Device) -> str:
 
 
 @contextmanager
-def quiet_torch(device: str, threads: int) -> Iterator[Any]:
-    """Run torch with a given number of threads and, on a GPU, deterministic kernels; then restore the settings.
+def quiet_torch(device: str) -> Iterator[Any]:
+    """Run torch with one thread and, on a GPU, deterministic kernels; then restore the settings.
+
+    Tables are small, and more threads than one often cost time.
 
     On a CPU its kernels are deterministic, and to ask for them would import the compiler of torch, which takes seconds.
     """
@@ -45,7 +47,7 @@ def quiet_torch(device: str, threads: int) -> Iterator[Any]:
     strict_before = module.are_deterministic_algorithms_enabled()
     warn_before = module.is_deterministic_algorithms_warn_only_enabled()
     on_gpu = device != "cpu"
-    module.set_num_threads(threads)
+    module.set_num_threads(1)
     if on_gpu:
         module.use_deterministic_algorithms(True)
     try:

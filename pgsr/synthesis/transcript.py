@@ -1,18 +1,14 @@
 """The record that leaves the curator: noisy answers in order, public facts, and the privacy that was paid."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from os import PathLike
-from pathlib import Path
 
 from pgsr.privacy.accounting.zcdp import Conversion
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Source
-from pgsr.synthesis import archive
 from pgsr.synthesis.checks import SynthesisError, chosen, require_whole
 from pgsr.synthesis.domain import Domain
-from pgsr.synthesis.queries import Marginal, Workload
+from pgsr.synthesis.queries import Workload
 from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sensitivity import Neighbours
 
@@ -120,53 +116,7 @@ class Transcript:
     def domain(self) -> Domain:
         return self.workload.domain
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write one JSON file, fractions as exact text. The method's settings and seed are not part of it."""
-        privacy = {
-            name: str(value) if isinstance(value, Fraction) else value for name, value in asdict(self.privacy).items()
-        }
-        described = {
-            "format": FORMAT,
-            "domain": asdict(self.domain),
-            "marginals": [asdict(marginal) for marginal in self.workload.marginals],
-            "n_groups": self.n_groups,
-            "n_persons": self.n_persons,
-            "measured": [[m.query, m.value] for m in self.measured],
-            "privacy": privacy,
-        }
-        Path(path).write_text(json.dumps(described, default=int, allow_nan=False) + "\n", encoding="utf-8")
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> "Transcript":
-        """Read what `save` wrote. The file is not signed, so the privacy it states is not verified.
-
-        Raises:
-            SynthesisError: the file holds something else.
-        """
-        whole = Path(path).read_bytes()
-        with archive.refusing(path, FORMAT):
-            described = json.loads(whole)
-            archive.require_form(described, FORMAT)
-            workload = Workload(
-                archive.domain_of(described["domain"]), tuple(Marginal(**m) for m in described["marginals"])
-            )
-            measured = tuple(Measured(query, float(value)) for query, value in described["measured"])
-            return cls(
-                workload, described["n_groups"], described["n_persons"], measured, privacy_of(described["privacy"])
-            )
-
     def __repr__(self) -> str:
         return (
             f"Transcript({len(self.measured):,} of {self.workload.n_queries:,} queries, privacy: {self.privacy.claim})"
         )
-
-
-FORMAT = "pgsr transcript 1"
-
-
-def privacy_of(described: dict) -> Privacy:
-    """Read the guarantee from its `dataclasses.asdict` with exact numbers as text."""
-    exact = {name: Fraction(described[name]) for name in ("epsilon", "delta", "rho", "alpha")}
-    if not isinstance(described["secure"], bool):
-        raise ValueError("secure is neither true nor false")
-    return Privacy(**{**described, **exact, "conversion": Conversion(described["conversion"])})

@@ -1,17 +1,14 @@
 """The result of MWEM: a probability for every type of group of a domain."""
 
 from dataclasses import dataclass
-from os import PathLike
 
 import numpy as np
 
-from pgsr.synthesis import archive
 from pgsr.synthesis.answers import answers
 from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Workload
-from pgsr.synthesis.universe import MOST_TYPES, Universe
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,23 +59,3 @@ class TypeDistribution:
         role_of = self.types.role_of[rows]
         shuffled = rows[np.lexsort((rng.random(len(rows)), role_of, group_of))]
         return Population(self.types.domain, self.types.groups[drawn], self.types.persons[shuffled], group_of, role_of)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write one file (see `pgsr.synthesis.archive`). The types follow from the domain and are not stored."""
-        archive.write(path, FORMAT, self.types.domain, {"probabilities": self.probabilities})
-
-    @classmethod
-    def load(cls, path: str | PathLike[str], max_types: int = MOST_TYPES) -> "TypeDistribution":
-        """Read a distribution that `save` wrote.
-
-        Raises:
-            SynthesisError: the file holds something else.
-            MemoryNeededError: the universe of its domain is too large.
-        """
-        domain, arrays = archive.read(path, FORMAT)
-        types = Universe.of(domain, max_types).types
-        with archive.refusing(path, FORMAT):
-            return cls(types, arrays["probabilities"])
-
-
-FORMAT = "pgsr distribution over types 1"

@@ -90,7 +90,6 @@ class WholeMarginals:
         steps: of descent per round, at most; the first fit takes up to twice as many.
         final_steps: of the last fit, at most.
         learning_rate: of Adam at the start of a round's fit; the first fit takes twice as much.
-        threads: of torch.
         largest: most cells of a marginal that is measured.
         impossible: public combinations that no person has; neither answers nor samples have any.
 
@@ -124,13 +123,12 @@ class WholeMarginals:
     steps: int = 60
     final_steps: int = 500
     learning_rate: float = 0.05
-    threads: int = 1
     largest: int = 20_000
     impossible: tuple[Impossible, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "impossible", tuple(self.impossible))
-        names = ("components", "k", "rounds", "batch", "steps", "final_steps", "threads", "largest")
+        names = ("components", "k", "rounds", "batch", "steps", "final_steps", "largest")
         require_whole(**{name: getattr(self, name) for name in names})
         for name in ("noise", "first", "selection"):
             if exact(getattr(self, name), name) >= 1:
@@ -185,7 +183,7 @@ class WholeMarginals:
         ledger = RhoLedger(budget.rho) if ledger is None else ledger
         ledger.require(budget.rho, "a fit of whole marginals")
         domain, households = population.domain, PublicHouseholds.of(population, neighbours)
-        model = FillingFit(households, self.impossible, self.components, seed, self.threads)
+        model = FillingFit(households, self.impossible, self.components, seed)
         single, candidates = self.marginals(domain, neighbours)
         curator = MarginalCurator(
             population, (*single, *candidates), source, neighbours=neighbours, unit=unit, ledger=ledger, name=name
@@ -308,7 +306,7 @@ def replay(
     told: Callable[[], object] = lambda: None,
 ) -> FilledHouseholds:
     """Make the distribution of a fit again from its transcript alone."""
-    model = FillingFit(transcript.households, method.impossible, method.components, seed, method.threads)
+    model = FillingFit(transcript.households, method.impossible, method.components, seed)
     rounds = transcript.by_round
     measured = list(rounds[0])
     model.start_from(measured)

@@ -1,13 +1,11 @@
-"""The competitors of the benchmark. A new one is a file with an `ARM`, and its name in one of these lists."""
+"""The competitors of the benchmark: arms of X2, and mechanisms of others, each a file with an `ARM` in ours/rivals."""
 
-from pgsr.experiments.ours.benchmark.releases import (
-    bottom_up,
-    bottom_up_ranked,
-    kuo,
-    posterior_leaves,
-    posterior_split,
-    two_stage,
-)
+from dataclasses import replace
+
+from pgsr.experiments.engine.experiment import Arm
+from pgsr.experiments.ours import every_release as x2
+from pgsr.experiments.ours.arms import KUO, TWO_STAGE
+from pgsr.experiments.ours.competitor import Competitor
 from pgsr.experiments.ours.rivals import (
     cyclic_laplace,
     dyadic_ranges,
@@ -18,10 +16,24 @@ from pgsr.experiments.ours.rivals import (
     privelet,
 )
 
-OURS = (posterior_split.ARM, posterior_leaves.ARM, two_stage.ARM)
+
+def _release(arm: Arm, made_by: str, assumes: str = "nothing") -> Competitor:
+    """Make an arm of X2 a competitor, with the same noise step and post-process, and say whose it is."""
+    return Competitor(arm.label, arm.noise, arm.post, arm.problem, made_by=made_by, assumes=assumes)
+
+
+_SMOOTH = "counts that are smooth in size, but for spikes that stand out from the noise"
+_KUO, _SLIDES = "Kuo et al. 2018", "Kuo et al. 2018, slides"
+
+POSTERIOR_SPLIT = replace(_release(x2.POSTERIOR_SPLIT_LEAVES, "this toolkit", _SMOOTH), label="posterior, split")
+POSTERIOR_LEAVES = _release(x2.POSTERIOR_LEAVES, "this toolkit", _SMOOTH)
+STAGES = _release(TWO_STAGE, "this toolkit")
+BOTTOM_UP = _release(x2.BOTTOM_UP, _SLIDES)
+
+OURS = (POSTERIOR_SPLIT, POSTERIOR_LEAVES, STAGES)
 """Releases of this toolkit."""
 
-KUO = (kuo.ARM, bottom_up.ARM, bottom_up_ranked.ARM)
+OF_KUO = (_release(KUO, _KUO), BOTTOM_UP, _release(x2.BOTTOM_UP_RANKED, _SLIDES))
 """Methods of Kuo et al. 2018."""
 
 RIVALS = (
@@ -36,7 +48,7 @@ RIVALS = (
 )
 """Mechanisms of other authors, for one histogram."""
 
-ARMS = (*OURS, *KUO, *RIVALS)
+ARMS = (*OURS, *OF_KUO, *RIVALS)
 
 CURATOR = tuple(arm for arm in ARMS if arm.trust == "curator")
 """The arms that trust a curator with true sizes, which are the ones to compare with each other."""

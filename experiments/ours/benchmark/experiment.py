@@ -14,12 +14,11 @@ from pgsr.experiments.engine.release_record import Record, result_record
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, smaller, worst
 from pgsr.experiments.engine.words import number
-from pgsr.experiments.ours.benchmark.arms import ARMS, CURATOR, RIVALS
+from pgsr.experiments.ours.benchmark.arms import ARMS, BOTTOM_UP, CURATOR, POSTERIOR_SPLIT, RIVALS
 from pgsr.experiments.ours.benchmark.data import DATA
 from pgsr.experiments.ours.benchmark.data.census import SMALL
 from pgsr.experiments.ours.benchmark.data.flights import DATA as FLIGHTS
 from pgsr.experiments.ours.benchmark.figure import drawn
-from pgsr.experiments.ours.benchmark.releases import bottom_up, posterior_split
 from pgsr.experiments.ours.benchmark.standings import Standings
 from pgsr.experiments.ours.competitor import Competitor
 from pgsr.experiments.ours.rivals import cyclic_laplace
@@ -67,7 +66,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     """Judge the posterior of split views and H_c against all others, and the cyclic noise against H_c alone."""
     errors = level_errors(frame, "emd")
-    ours, hc = posterior_split.ARM, bottom_up.ARM
+    ours, hc = POSTERIOR_SPLIT, BOTTOM_UP
     rivals = [arm for arm in RIVALS if arm in CURATOR]
     releases = [arm for arm in CURATOR if arm is not ours and arm not in RIVALS]
     every = "than every mechanism of other authors with a curator, at every level"

@@ -64,7 +64,6 @@ def projected(projection: Method, joint: Problem, parts: int, deadline: Deadline
 def together_by_level(
     measurement: Measurement,
     alone: Sequence[np.ndarray],
-    tolerance: float = ENOUGH,
     deadline: Deadline = NO_LIMIT,
 ) -> Together:
     """Project real values of regions alone where levels have sizes of their own, exactly enough for integers nearby.
@@ -72,14 +71,13 @@ def together_by_level(
     Args:
         measurement: has every region's public total.
         alone: cumulative counts without the totals, float64; shape (regions of the level, K) per level.
-        tolerance: groups by which sums may be off.
 
     Raises:
         Stopped: the deadline passed.
     """
     tree = measurement.hierarchy
     totals = tuple(measurement.region_totals[tree.level(level)] for level in range(tree.n_levels))
-    return together(Targets.of(tree, alone, totals, precisions(laws_of(measurement))), tolerance, deadline)
+    return together(Targets.of(tree, alone, totals, precisions(laws_of(measurement))), ENOUGH, deadline)
 
 
 def integers_of(measurement: Measurement, values: Any, deadline: Deadline, *, in_place: bool = False) -> Any:

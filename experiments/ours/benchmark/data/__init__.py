@@ -6,10 +6,6 @@ from pgsr.experiments.ours.benchmark.data import black, census, flights, hawaiia
 
 DATA: tuple[DataSet, ...] = (
     *(flights.DATA, taxi.DATA, hawaiian.DATA, black.DATA, census.DATA),
-    *(
-        bed
-        for bed in BEDS
-        if bed.counted and bed.max_size <= 10_000 and bed.levels[-1] < 1_000 and bed.name != "flights"
-    ),
+    *(bed for bed in BEDS if bed.max_size <= 10_000 and bed.levels[-1] < 1_000 and bed.name != "flights"),
 )
-"""Without beds of more sizes or leaves, where mechanisms of others take minutes, and those that nobody counted here."""
+"""Without beds of more sizes or leaves, where mechanisms of others take minutes."""

@@ -2,7 +2,6 @@
 
 .mps, .qps      `mps`   read by every solver; .qps is the same text under the name that some readers want
 .lp             `lp`    the same, for people to read
-.mof.json       `mof`   JuMP
 .npz            `npz`   the problem itself, and the program's arrays
 """
 
@@ -14,7 +13,7 @@ from typing import Any
 
 from pgsr.errors import ArgumentError
 from pgsr.machine.replacing import as_path, replacing
-from pgsr.problems.programs.files import lp, mof, mps, npz
+from pgsr.problems.programs.files import lp, mps, npz
 from pgsr.problems.programs.files.reading import FileError
 from pgsr.problems.programs.named import NamedProgram, named
 from pgsr.problems.programs.statement import Statement
@@ -23,7 +22,6 @@ _TEXTS: dict[str, tuple[Callable[[NamedProgram], Iterator[bytes]], Callable[[Ite
     ".mps": (mps.write, mps.read),
     ".qps": (mps.write, mps.read),
     ".lp": (lp.write, lp.read),
-    ".mof.json": (mof.write, mof.read),
 }
 
 ENDINGS = (*_TEXTS, ".npz")

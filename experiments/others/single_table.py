@@ -9,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 
 from pgsr.checks import require_kind, require_source
+from pgsr.experiments.others.graphical_model import Columns, GraphicalModel
+from pgsr.experiments.others.persons_alone import table_of_persons
 from pgsr.privacy.random import Source
-from pgsr.synthesis.baselines import table_of_persons
 from pgsr.synthesis.checks import chosen, require_whole
 from pgsr.synthesis.domain import Attribute, Domain, SynthesisError
-from pgsr.synthesis.graphical_model import Columns, GraphicalModel
 from pgsr.synthesis.marginal_curator import MarginalCurator, MeasuredMarginal
 from pgsr.synthesis.mixture import draw
 from pgsr.synthesis.noisy_histograms import nearest_shares, noisy_shares, of_sizes

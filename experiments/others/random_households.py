@@ -4,11 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from os import PathLike
 
 import numpy as np
 
-from pgsr.synthesis import archive
 from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.domain import Attribute, Domain, SynthesisError
 from pgsr.synthesis.population import Population
@@ -94,23 +92,6 @@ class RandomHouseholds:
             np.repeat(np.tile(np.arange(len(domain.roles)), n_groups), numbers.ravel()),
         )
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write one file (see `pgsr.synthesis.archive`)."""
-        sizes = {f"sizes_{number}": table for number, table in enumerate(self.sizes)}
-        archive.write(path, FORMAT, self.domain, {"persons": self.persons, **sizes})
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> "RandomHouseholds":
-        """Read a distribution that `save` wrote.
-
-        Raises:
-            SynthesisError: the file holds something else.
-        """
-        domain, arrays = archive.read(path, FORMAT)
-        with archive.refusing(path, FORMAT):
-            sizes = tuple(arrays[f"sizes_{number}"] for number in range(len(domain.roles)))
-            return cls(domain, arrays["persons"], sizes)
-
     def _conditional(self) -> tuple[np.ndarray, np.ndarray]:
         """Compute P(g), and P(i | g), which is uniform where P(g) = 0 and never drawn from there."""
         of_group = self.persons.sum(axis=1)
@@ -181,6 +162,3 @@ def _codes(numbers: np.ndarray, attributes: tuple[Attribute, ...]) -> np.ndarray
     if not attributes:
         return np.zeros((len(numbers), 0), np.int64)
     return np.stack(np.unravel_index(numbers, [len(a) for a in attributes]), axis=1)
-
-
-FORMAT = "pgsr random households 1"

@@ -13,8 +13,8 @@ import pytest
 from pgsr.datasets.files import VARIABLE
 from pgsr.datasets.nhts2001 import HOUSEHOLDS, PERSONS, nhts2001
 from pgsr.errors import DataError
+from pgsr.experiments.others.simulators import households, referrals, related_households
 from pgsr.synthesis import COUNT, Population, SynthesisError, Workload, answers
-from pgsr.synthesis.simulators import households, referrals, related_households
 
 SIMULATORS = {
     "households": lambda n, size, seed: households(n, max_size=size, seed=seed),

@@ -8,11 +8,11 @@ from math import pi, prod, sqrt
 import numpy as np
 
 from pgsr.errors import BudgetError
+from pgsr.experiments.others.graphical_model import Columns, GraphicalModel
+from pgsr.experiments.others.single_table import TableMechanism
 from pgsr.privacy.budget import Number, exact
 from pgsr.synthesis.checks import SynthesisError, require_whole
-from pgsr.synthesis.graphical_model import Columns, GraphicalModel
 from pgsr.synthesis.marginal_curator import MarginalCurator, MeasuredMarginal, variance_of
-from pgsr.synthesis.single_table import TableMechanism
 
 ROUNDS_PER_COLUMN = 16
 """How many rounds the rho is for per column of the table, if none spends more than the first."""

@@ -5,7 +5,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from pgsr.synthesis.bayesian_network import BayesianNetwork, _systematic
+from pgsr.experiments.others.bayesian_network import BayesianNetwork, _systematic
 
 LENGTHS = (2, 3, 2, 3, 2)
 FACTORS = {

@@ -4,23 +4,23 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 from instances import scale
 
 from pgsr.errors import ArgumentError, BudgetError, MemoryNeededError
+from pgsr.experiments.others.persons_alone import PersonsAlone, table_of_persons
+from pgsr.experiments.others.random_households import RandomHouseholds
 from pgsr.privacy.laws import DiscreteGaussian
 from pgsr.privacy.random import Secure, Seeded, StreamId
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Role, SynthesisError, Universe, Workload
 from pgsr.synthesis.adaptive import fit
 from pgsr.synthesis.answers import answers
-from pgsr.synthesis.baselines import IndependentMarginals, PersonsAlone, table_of_persons
+from pgsr.synthesis.independent_marginals import IndependentMarginals
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.mwem import MWEM
 from pgsr.synthesis.noisy_histograms import Histogram, nearest_shares, noisy_shares, of_groups, of_persons, of_sizes
-from pgsr.synthesis.random_households import RandomHouseholds
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Privacy
@@ -152,16 +152,8 @@ def test_a_value_of_probability_zero_is_never_drawn() -> None:
     assert (sample.persons[:, 0] == (sample.groups[sample.group_of, 0] == 0)).all()
 
 
-def test_households_saved_and_refused(tmp_path: Path) -> None:
+def test_households_refused() -> None:
     model = random_households(np.random.default_rng(7), HOUSEHOLD)
-    model.save(tmp_path / "fit")
-    again = RandomHouseholds.load(tmp_path / "fit")
-    workload = workload_of(HOUSEHOLD)
-    np.testing.assert_array_equal(again.answers(workload), model.answers(workload))
-    assert again.domain == HOUSEHOLD
-    (tmp_path / "text").write_text("no archive")
-    with pytest.raises(SynthesisError, match=r"text is no .*random households"):
-        RandomHouseholds.load(tmp_path / "text")
     with pytest.raises(SynthesisError, match="different domains"):
         model.answers(workload_of(PLAIN))
     with pytest.raises(SynthesisError, match="table of persons"):

@@ -1,13 +1,14 @@
 """Graphical models of the rows of a table, fitted to noisy marginals by the package mbi."""
 
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from pgsr.synthesis.bayesian_network import BayesianNetwork
+from pgsr.experiments.others.bayesian_network import BayesianNetwork
+from pgsr.machine.extras import extra
 from pgsr.synthesis.marginal_curator import MeasuredMarginal
-from pgsr.synthesis.optional import mbi
 
 Columns = tuple[int, ...]
 
@@ -26,7 +27,7 @@ class GraphicalModel:
     """
 
     def __init__(self, lengths: Sequence[int], n_rows: int) -> None:
-        self._package = mbi()
+        self._package = _mbi()
         self._domain = self._package.Domain(list(range(len(lengths))), list(lengths))
         self.lengths, self.n_rows = tuple(lengths), n_rows
         self._found: Any = None
@@ -79,3 +80,20 @@ def _combined(measured: Sequence[MeasuredMarginal]) -> dict[Columns, tuple[np.nd
         new = 1 / float(m.variance)
         sums[m.marginal.individual] = counts + new * m.noisy, precision + new
     return {columns: (counts / precision, precision**-0.5) for columns, (counts, precision) in sums.items()}
+
+
+def _mbi() -> Any:
+    """Import and return the module mbi, with the 64-bit numbers of jax, without which its estimates of many rows stall.
+
+    Compiling a model takes longer than running it, so it is compiled without
+    optimisation.
+
+    Raises:
+        MissingPackageError: it is not installed.
+    """
+    with extra("markov-trees"):
+        jax = import_module("jax")
+        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_enable_compilation_cache", False)  # as mbi advises
+        jax.config.update("jax_disable_most_optimizations", True)
+        return import_module("mbi")

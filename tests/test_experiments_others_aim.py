@@ -9,28 +9,28 @@ from math import prod
 import numpy as np
 import pytest
 import synthesis_fits as fits
-from test_synthesis_bayesian_network import summed
-from test_synthesis_single_table import BUDGET, DOMAIN, couples
+from test_experiments_others_bayesian_network import summed
+from test_experiments_others_single_table import BUDGET, DOMAIN, couples
 
 from pgsr import Seeded
 from pgsr.errors import BudgetError
+from pgsr.experiments.others import single_table
+from pgsr.experiments.others.aim import AIM
+from pgsr.experiments.others.bayesian_network import BayesianNetwork, Conditional
+from pgsr.experiments.others.graphical_model import GraphicalModel, _combined
+from pgsr.experiments.others.single_table import Rows
 from pgsr.synthesis import (
-    AIM,
     Attribute,
     Domain,
     Level,
     Marginal,
     Population,
     RhoLedger,
-    Rows,
     SynthesisError,
     Workload,
     answers,
     marginal_curator,
-    single_table,
 )
-from pgsr.synthesis.bayesian_network import BayesianNetwork, Conditional
-from pgsr.synthesis.graphical_model import GraphicalModel, _combined
 from pgsr.synthesis.marginal_curator import MarginalCurator, MeasuredMarginal
 from pgsr.synthesis.sensitivity import Neighbours
 

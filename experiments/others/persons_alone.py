@@ -1,76 +1,27 @@
-"""The two baselines of a method for households: one has no correlations, the other knows no households.
+"""The baseline of a method for households that knows no households: persons one by one, put into them at random.
 
-Both spend exactly the rho of an `AdaptiveBudget`, so that they compare with an adaptive fit of the same budget; what
-they guarantee is `Privacy.of(budget, neighbours, source)`.
+It spends exactly the rho of an `AdaptiveBudget`, so that it compares with an adaptive fit of the same budget; what it
+guarantees is `Privacy.of(budget, neighbours, source)`.
 """
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from types import NoneType
 
 import numpy as np
 
-from pgsr.checks import require_kind, require_source
 from pgsr.errors import BudgetError
+from pgsr.experiments.others.random_households import RandomHouseholds
 from pgsr.machine import memory
 from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.random import Source
 from pgsr.synthesis.adaptive import Family, fit
-from pgsr.synthesis.checks import chosen
 from pgsr.synthesis.domain import Domain, SynthesisError
-from pgsr.synthesis.mixture import Mixture
-from pgsr.synthesis.noisy_histograms import noisy_shares, of_groups, of_persons, of_sizes
+from pgsr.synthesis.independent_marginals import checked, tables_of_sizes
+from pgsr.synthesis.noisy_histograms import noisy_shares, of_sizes
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Level, Marginal, Workload
-from pgsr.synthesis.random_households import RandomHouseholds
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours
-
-
-@dataclass(frozen=True)
-class IndependentMarginals:
-    """A product distribution of noisy histograms: one of every attribute, and one of the members of every role.
-
-    All histograms get the same part of rho; cells of one histogram are measured at once. Nothing is selected.
-
-    Example:
-        >>> from pgsr import Seeded
-        >>> from pgsr.synthesis import Attribute, Domain, Workload
-        >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
-        >>> homes, members = np.empty((200, 0), int), np.zeros((200, 1), int)  # two hundred women who live alone
-        >>> population = Population(domain, homes, members, np.arange(200), np.zeros(200, int))
-        >>> budget = AdaptiveBudget(5, "1e-5", rounds=4)
-        >>> model = IndependentMarginals().fit(population, budget, source=Seeded("demo"))
-        >>> model.n_components, model.answers(Workload.k_way(domain, k=1, levels=[Level.INDIVIDUAL])).round(1)
-        (1, array([1., 0., 1., 0.]))
-    """
-
-    def fit(
-        self,
-        population: Population,
-        budget: AdaptiveBudget,
-        *,
-        source: Source,
-        neighbours: Neighbours = Neighbours.REPLACE,
-        ledger: RhoLedger | None = None,
-        name: str = "population",
-    ) -> Mixture:
-        """Fit a mixture of one component. The budget's rounds and alpha are not used.
-
-        Raises:
-            ArgumentError: an argument is of the wrong kind.
-            BudgetError: the ledger has less than `budget.rho` left; nothing is drawn then.
-        """
-        neighbours, ledger = _checked(population, budget, source, neighbours, ledger)
-        domain = population.domain
-        histograms = [*of_groups(population), *of_persons(population, neighbours), *of_sizes(population, neighbours)]
-        shares = iter(noisy_shares(histograms, budget.rho, source, ledger, name))
-        return Mixture(
-            domain,
-            group=tuple(next(shares)[None] for _ in domain.group),
-            slots=tuple(np.tile(next(shares), (1, domain.max_size, 1)) for _ in domain.individual),
-            sizes=tuple(table[None] for table in _sizes(domain, list(shares))),
-        )
 
 
 @dataclass(frozen=True)
@@ -126,7 +77,7 @@ class PersonsAlone:
             BudgetError: the ledger has less than `budget.rho` left; nothing is drawn then.
             MemoryNeededError: the table of all kinds of persons does not fit in memory; nothing is drawn then.
         """
-        neighbours, ledger = _checked(population, budget, source, neighbours, ledger)
+        neighbours, ledger = checked(population, budget, source, neighbours, ledger)
         if neighbours is Neighbours.ADD_REMOVE:
             raise SynthesisError(
                 "a table of persons has a public number of rows; use Neighbours.REPLACE or Neighbours.MOVE"
@@ -156,7 +107,9 @@ class PersonsAlone:
         everything = Workload(persons.domain, (Marginal(Level.INDIVIDUAL, (), attributes),))
         joint = fitted.distribution.answers(everything)
         d_group = int(np.prod([len(a) for a in domain.group], dtype=np.int64))
-        return RandomHouseholds(domain, (joint / joint.sum()).reshape(d_group, -1), tuple(_sizes(domain, shares)))
+        return RandomHouseholds(
+            domain, (joint / joint.sum()).reshape(d_group, -1), tuple(tables_of_sizes(domain, shares))
+        )
 
 
 def table_of_persons(population: Population) -> Population:
@@ -166,28 +119,3 @@ def table_of_persons(population: Population) -> Population:
     rows = np.column_stack([population.groups[population.group_of], population.persons])
     n = len(rows)
     return Population(alone, np.zeros((n, 0), np.int64), rows, np.arange(n), np.zeros(n, np.int64))
-
-
-def _checked(
-    population: object, budget: object, source: object, neighbours: object, ledger: RhoLedger | None
-) -> tuple[Neighbours, RhoLedger]:
-    """Check the arguments; return the neighbours and the ledger to charge."""
-    require_kind(population, Population, "the population", "give Population(domain, groups, persons, ...)")
-    require_kind(budget, AdaptiveBudget, "the budget", "give AdaptiveBudget(epsilon, delta, rounds)")
-    require_source(source)
-    require_kind(ledger, (RhoLedger, NoneType), "the ledger", "give RhoLedger(rho) or None")
-    assert isinstance(budget, AdaptiveBudget)
-    return chosen(Neighbours, neighbours, "neighbours"), RhoLedger(budget.rho) if ledger is None else ledger
-
-
-def _sizes(domain: Domain, shares: list[np.ndarray]) -> list[np.ndarray]:
-    """Compute P(n members) of every role from noisy shares: 0 below `least`, and 1 where the domain fixes n."""
-    measured, tables = iter(shares), []
-    for role in domain.roles:
-        table = np.zeros(role.most + 1)
-        if role.least == role.most:
-            table[role.most] = 1
-        else:
-            table[role.least :] = next(measured)
-        tables.append(table)
-    return tables

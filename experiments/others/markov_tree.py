@@ -6,9 +6,9 @@ from itertools import combinations
 
 import numpy as np
 
-from pgsr.synthesis.graphical_model import Columns, GraphicalModel
+from pgsr.experiments.others.graphical_model import Columns, GraphicalModel
+from pgsr.experiments.others.single_table import TableMechanism, single_shares
 from pgsr.synthesis.marginal_curator import MarginalCurator, MeasuredMarginal
-from pgsr.synthesis.single_table import TableMechanism, single_shares
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,24 +8,21 @@ import pytest
 
 from pgsr import Seeded
 from pgsr.errors import MissingPackageError
-from pgsr.synthesis import (
-    AIM,
-    AdaptiveBudget,
-    Attribute,
-    Domain,
-    Level,
-    Marginal,
-    MarkovTree,
-    Population,
-    RhoLedger,
+from pgsr.experiments.others.aim import AIM
+from pgsr.experiments.others.markov_tree import MarkovTree
+from pgsr.experiments.others.persons_alone import table_of_persons
+from pgsr.experiments.others.simulators import related_households
+from pgsr.experiments.others.single_table import (
     Rows,
-    SynthesisError,
     TableMechanism,
+    _apart,
+    _together,
+    row_lengths,
+    single_shares,
+    table_of_households,
 )
-from pgsr.synthesis.baselines import table_of_persons
+from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, Level, Marginal, Population, RhoLedger, SynthesisError
 from pgsr.synthesis.marginal_curator import MeasuredMarginal
-from pgsr.synthesis.simulators import related_households
-from pgsr.synthesis.single_table import _apart, _together, row_lengths, single_shares, table_of_households
 
 DOMAIN = Domain.plain([Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m"))], max_size=3)
 BUDGET = AdaptiveBudget(50, "1e-6", rounds=1)

@@ -5,22 +5,13 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from test_synthesis_single_table import BUDGET, DOMAIN, couples
+from test_experiments_others_single_table import BUDGET, DOMAIN, couples
 
 from pgsr import Seeded
-from pgsr.synthesis import (
-    Attribute,
-    Domain,
-    Level,
-    Marginal,
-    MarkovTree,
-    Population,
-    RhoLedger,
-    Rows,
-    Workload,
-    answers,
-    markov_tree,
-)
+from pgsr.experiments.others import markov_tree
+from pgsr.experiments.others.markov_tree import MarkovTree
+from pgsr.experiments.others.single_table import Rows
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, RhoLedger, Workload, answers
 from pgsr.synthesis.marginal_curator import MarginalCurator
 from pgsr.synthesis.sensitivity import Neighbours
 
