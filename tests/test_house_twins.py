@@ -30,10 +30,6 @@ FLOWS = (
 )
 
 TWINS = {
-    "engines.ranked_chain_kernel": {
-        "least_point": ("every value tried out", "test_certificates_ranks::test_a_chain_takes_its_best_values"),
-        "fit_chain": ("all monotone vectors", "test_certificates_ranks::test_a_chain_takes_its_best_values"),
-    },
     "engines.isotonic_kernel": {
         "isotonic_l2_rows": ("naive.isotonic_l2", "test_isotonic::test_equals_exact_fractions"),
         "l2_blocks": ("isotonic_l2_rows, which has a twin", "test_isotonic::test_runs_equal_the_rows"),
@@ -92,7 +88,6 @@ TWINS = {
         "fit_nodes": ("naive.cumulative_dual; rounded one by one", ROUNDED),
         "settle": ("all monotone vectors", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
         "tail_costs": ("every tail, tried out", "test_m_c_integers::test_tails_against_every_start"),
-        "softly_rounded": ("the definition, one by one", ROUNDED),
         "exchange": (
             "every run of every pair, tried out",
             "test_m_c_integers::test_no_run_is_worth_an_exchange_after_all",
@@ -167,14 +162,6 @@ TWINS = {
     },
     "certificates.potentials_kernel": {
         "settle": ("naive.has_negative_cycle", "test_certificates_lagrangian::test_potentials_equal_brute_force"),
-    },
-    "algorithms.m_c.ranked_kernel": dict.fromkeys(
-        ("fit_leaves", "fit_nodes"),
-        ("values nearby, tried out", "test_m_c_ranked::test_the_proximal_dual_is_the_definition"),
-    )
-    | {"node_costs": ("the objective", "test_m_c_ranked::test_accuracy_is_the_gap_of_the_step")},
-    "algorithms.m_c.ranked_settle_kernel": {
-        "settle": ("all monotone vectors", "test_m_c_ranked::test_a_leaf_settles_where_all_vectors_say"),
     },
     "certificates.ranked_chain_kernel": {
         "bound_ranked_rows": ("all monotone vectors", "test_certificates_ranks::test_priced_ranks_of_a_chain"),

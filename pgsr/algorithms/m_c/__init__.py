@@ -55,14 +55,10 @@ of two levels, negative cycles close what is left: `cycles`.
 **Sizes per level.** With every region's total, squares have a dual of the same kind where levels have sizes of their
 own: every size has a tree of its own, which ends where sizes fold (`folded`).
 
-**Ranks.** Ranks of a split measurement are convex piecewise linear costs of cumulative counts besides, smoothed by the
-same proximal points (`ranked`).
-
 Files: `projection`, `integers` and `emd_projection` are the methods, `ascent` (Newton's method) and `quasi_newton`
 the ways up, `dual`, `integers_dual` and `emd_dual` the duals, `preconditioner` the M, `arrays` what loops are given;
 the loops are `tree_kernel` (prices and Hessian), `squares_kernel`, `integers_kernel`, `absolute_kernel` and
-`two_level_kernel`. `folded`, `folded_dual` and `folded_kernel` are for sizes per level, `ranked`,
-`ranked_dual`, `ranked_kernel` and `ranked_settle_kernel` for ranks; `joint` takes the values of
+`two_level_kernel`. `folded`, `folded_dual` and `folded_kernel` are for sizes per level; `joint` takes the values of
 regions alone to a release.
 """
 

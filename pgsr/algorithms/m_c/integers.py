@@ -12,12 +12,11 @@ from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import Point, SquaresDual, cumulative_counts_exceed, refused_bounds_above
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
-from pgsr.algorithms.m_c.ranked import RANKED_BYTES, integer_candidates, refused_beside_ranks
 from pgsr.certificates import Multipliers, certify, lagrangian_bound, objective
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import MethodError
-from pgsr.methods.gate import Besides, Deadline, GatedMethod, Taken
+from pgsr.methods.gate import Deadline, GatedMethod, Taken
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
 
@@ -65,9 +64,6 @@ class CumulativeIntegers(GatedMethod):
     Bounds of single cells that `Problem.where` states of the lowest regions are kept throughout, as in
     `CumulativeProjection`; leaves then exchange no runs of cells at the end, so the gap may be a little wider.
 
-    With ranks of a split measurement the relaxed optimum is that of proximal points, and integers near it settle at the
-    true costs of all (`pgsr.algorithms.m_c.ranked`).
-
     Args:
         gap: relative gap (objective - bound) / max(1, bound) at which to stop.
 
@@ -91,7 +87,6 @@ class CumulativeIntegers(GatedMethod):
     """
 
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS
-    takes_besides: ClassVar[frozenset[Besides]] = frozenset({Besides.RANKS})
 
     gap: float = _GAP
 
@@ -108,20 +103,16 @@ class CumulativeIntegers(GatedMethod):
             return f"CumulativeIntegers minimises squares, {problem.label} absolute values"
         if not problem.monotone or not problem.consistent or not problem.nonnegative:
             return f"CumulativeIntegers needs consistency, order and signs, which {problem.label} does not all state"
-        return refused_beside_ranks(problem) or refused_bounds_above(problem)
+        return refused_bounds_above(problem)
 
     def exceeds(self, problem: Problem) -> str | None:
         return cumulative_counts_exceed(problem)
 
     def bytes_needed(self, problem: Problem) -> int:
         n_inner = problem.hierarchy.n_inner * problem.target.shape[1]
-        if problem.ranks is not None:
-            return RANKED_BYTES * problem.n_unknowns + 600 * n_inner
         return 600 * n_inner + 60 * (problem.n_unknowns - n_inner)
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        if problem.ranks is not None:
-            return self._with_ranks(problem, deadline)
         dual = SquaresDual(problem.relaxed())
         prices = maximise(dual, _RELAXED_GAP, deadline).point.prices
         best = _Best(problem, _multipliers(dual, prices))
@@ -139,16 +130,6 @@ class CumulativeIntegers(GatedMethod):
                     break
         if not best.proved and cycles.is_flow(dual):
             best.close(dual, rounded, deadline)
-        return best.judged(deadline)
-
-    def _with_ranks(self, problem: Problem, deadline: Deadline) -> Result:
-        best = None
-        for x, prices in integer_candidates(problem, self.gap, deadline):
-            best = best or _Best(problem, prices)
-            best.offer(x, prices)
-            if best.gap <= self.gap or deadline.passed:
-                break
-        assert best is not None, "there is one candidate at least"
         return best.judged(deadline)
 
     def __repr__(self) -> str:
