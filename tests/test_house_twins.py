@@ -74,11 +74,6 @@ TWINS = {
     "algorithms.tree_rounding.kernel": {
         "share": ("interpolation and sorting", "test_tree_rounding::test_equals_interpolation_and_sorting"),
     },
-    "algorithms.m_c.absolute_kernel": {
-        "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
-        "fit_nodes": ("naive.cumulative_dual", M_C_DUAL),
-        "node_costs": ("naive.CellCosts", M_C_SUMS),
-    },
     "algorithms.m_c.integers_kernel": {
         "fit_leaves": ("naive.cumulative_dual; rounded one by one", ROUNDED),
         "fit_bounded_leaves": (
@@ -106,7 +101,6 @@ TWINS = {
     },
     "algorithms.m_c.squares_kernel": {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
-        "fit_weighted_leaves": ("naive.cumulative_dual", M_C_DUAL),
         "fit_bounded_leaves": (
             "naive.bounded_chain_minimum_l2",
             "test_m_c_dual::test_leaves_with_bounds_of_cells_are_the_definitions",

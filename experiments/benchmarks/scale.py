@@ -12,7 +12,6 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Method, PostP
 from pgsr.algorithms import (
     CumulativeIntegers,
     CumulativeProjection,
-    EmdProjection,
     RegionTotalsProjection,
     TreeProjection,
 )
@@ -72,10 +71,6 @@ def m_c_regions_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
     return Problem.m_c(noisy, totals="regions").relaxed()
 
 
-def emd_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
-    return Problem.m_c(noisy, norm=1, totals="regions").relaxed()
-
-
 GENERAL = (Cvxpy("CLARABEL"), MathOpt("PDLP"), Cvxpy("HIGHS"))
 
 QUESTIONS = (
@@ -87,8 +82,6 @@ QUESTIONS = (
     Question("m_c_region_totals_relaxed", View.CUMULATIVE, m_c_regions_relaxed, CumulativeProjection()),
     Question("m_c", View.CUMULATIVE, m_c, CumulativeIntegers()),
     Question("m_c by flow", View.CUMULATIVE, m_c, CumulativeFlow()),
-    Question("m_c_l1_relaxed gap 1e-3", View.CUMULATIVE, emd_relaxed, EmdProjection(gap=1e-3), (Cvxpy("HIGHS"),)),
-    Question("m_c_l1_relaxed gap 1e-6", View.CUMULATIVE, emd_relaxed, EmdProjection()),
     Question("two_stage", View.CUMULATIVE, None, TwoStage()),
 )
 

@@ -180,7 +180,7 @@ def nation(_: list[BenchRow]) -> list[BenchRow]:
 
 
 def hierarchical(_: list[BenchRow]) -> list[BenchRow]:
-    """Measure M_H with every region's total, M_c, joint L1 projection and two-stage, 3,195 regions x 1,001 sizes."""
+    """Measure M_H with every region's total, M_c and two-stage, 3,195 regions x 1,001 sizes."""
     rows = []
     for question, epsilon in product(scale.QUESTIONS, ("0.1", "1")):
         rows.append(_row(question.name, epsilon, scale.timing(question, question.method, epsilon, "counties", 1000)))

@@ -4,7 +4,7 @@
 |-------------------------------|------------------------------------------------------------------------------|
 | `m_h`                         | M_H: `TreeProjection`, by trees of sizes or as a flow                        |
 | `m_h_regions`                 | M_H with every region's total, or some of them                               |
-| `m_c`                         | M_c: squares and absolute values, relaxed; squares in integers               |
+| `m_c`                         | M_c in squares: relaxed, and in integers                                     |
 | `isotonic`                    | every region's nearest non-decreasing vector                                 |
 | `matching`                    | regions alone, then matched and merged from the root down                    |
 | `cost_tables`                 | M_H by the published dynamic program                                         |
@@ -25,7 +25,7 @@ from pgsr.algorithms.choosing import ChosenByNoise, ChosenByScore, ChosenByStati
 from pgsr.algorithms.cost_tables import CostTables, SlopeGreedy, SlopeMerge
 from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
-from pgsr.algorithms.m_c import CumulativeIntegers, CumulativeProjection, EmdProjection
+from pgsr.algorithms.m_c import CumulativeIntegers, CumulativeProjection
 from pgsr.algorithms.m_h import TreeProjection
 from pgsr.algorithms.m_h_regions import RegionTotalsProjection
 from pgsr.algorithms.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
@@ -51,7 +51,6 @@ __all__ = [
     "CumulativeIntegers",
     "CumulativeProjection",
     "DaskMap",
-    "EmdProjection",
     "Isotonic",
     "IsotonicFit",
     "IsotonicTreeProjection",
@@ -84,7 +83,6 @@ METHODS: tuple[Entry, ...] = (
     Entry(RegionTotalsProjection()),
     Entry(CumulativeIntegers(), Answer.GAP, page="cumulative_dual.md#integers-and-further"),
     Entry(CumulativeProjection(), page="cumulative_dual.md"),
-    Entry(EmdProjection(), Answer.GAP),
     Entry(Isotonic()),
     Entry(SimplexProjection()),
     Entry(ChoiceTree(), page="conditions.md#choices"),

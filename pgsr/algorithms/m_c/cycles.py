@@ -33,7 +33,7 @@ _PASSES = 20
 
 def is_flow(dual: SquaresDual) -> bool:
     """Say whether all leaves are right below one node, and few enough."""
-    return dual.shape[0] == 1 and dual.y.size <= LARGEST and dual.leaf_cells is None
+    return dual.shape[0] == 1 and dual.y.size <= LARGEST
 
 
 def cheapest(
