@@ -32,7 +32,7 @@ from pgsr.algorithms import (
 )
 from pgsr.algorithms.matching import SortedMatching
 from pgsr.methods.method import Result
-from pgsr.models import CpSat, CumulativeFlow, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.nation import SizeBlocks, StreamedTreeProjection
 
 pytestmark = pytest.mark.slow
@@ -130,7 +130,6 @@ MODELS = [
     of(STEPS, Gurobi(), totals="root"),
     of(STEPS, MathOpt("HIGHS"), lambda m: Problem.m_c(m, norm=1), totals="root"),
     of(COUNTS, Scip(), totals="root"),
-    of(STEPS, CumulativeFlow()),
     of(STEPS, Matching(matcher=models.TransportFlow())),
     of(STEPS, Matching(matcher=models.TransportLp())),
     of(STEPS, Matching(matcher=models.Assignment())),

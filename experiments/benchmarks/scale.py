@@ -17,7 +17,7 @@ from pgsr.algorithms import (
 )
 from pgsr.datasets import census_like
 from pgsr.machine.isolation import run_isolated
-from pgsr.models import CumulativeFlow, Cvxpy, Flow, MathOpt, TwoStage
+from pgsr.models import Cvxpy, Flow, MathOpt, TwoStage
 from pgsr.nation import SizeBlocks, StreamedTreeProjection
 
 PEER_LIMIT = 60.0
@@ -81,7 +81,6 @@ QUESTIONS = (
     Question("m_c_relaxed gap 1e-10", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-10)),
     Question("m_c_region_totals_relaxed", View.CUMULATIVE, m_c_regions_relaxed, CumulativeProjection()),
     Question("m_c", View.CUMULATIVE, m_c, CumulativeIntegers()),
-    Question("m_c by flow", View.CUMULATIVE, m_c, CumulativeFlow()),
     Question("two_stage", View.CUMULATIVE, None, TwoStage()),
 )
 

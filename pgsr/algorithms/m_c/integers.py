@@ -57,9 +57,10 @@ class CumulativeIntegers(GatedMethod):
     **Integers.** At the prices so found `RoundedDual.integers` lets leaves settle one after the other, exactly and in
     integers, first near what their parents would take at these prices, then at the true costs of all.
 
-    **Leaves right below the root.** That is a flow, and so it is where levels between were not measured. Up to 100,000
-    cells, what is left is closed by cycles (`pgsr.algorithms.m_c.cycles`): the optimum, and prices whose bound is its
-    objective, whatever gap was asked for.
+    **Families.** The leaves below one node are a flow, which negative cycles close exactly while all other leaves stay
+    (`pgsr.algorithms.m_c.cycles`); families take turns. That is done up to 100,000 cells, whatever gap was asked for,
+    and beyond where it was not reached. Where leaves lie right below the root, or levels between were not measured,
+    there is one family: the optimum, and prices whose bound is its objective.
 
     Bounds of single cells that `Problem.where` states of the lowest regions are kept throughout, as in
     `CumulativeProjection`; leaves then exchange no runs of cells at the end, so the gap may be a little wider.
@@ -128,7 +129,7 @@ class CumulativeIntegers(GatedMethod):
                 best.offer(rounded.integers(prices, softness), _multipliers(dual, prices))
                 if best.gap <= self.gap or deadline.passed:
                     break
-        if not best.proved and cycles.is_flow(dual):
+        if not best.proved and (dual.y.size <= cycles.LARGEST or best.gap > self.gap):
             best.close(dual, rounded, deadline)
         return best.judged(deadline)
 
@@ -155,13 +156,12 @@ class _Best:
             self.bound, self.prices = bound, prices
 
     def close(self, dual: SquaresDual, rounded: RoundedDual, deadline: Deadline) -> None:
-        """Offer the optimum where it is a flow's, with the prices that prove it."""
+        """Offer what leaves below every node are at best: the optimum, with its proof, where there is one node."""
         assert self.estimate is not None
         leaves = self.estimate.values[self.problem.hierarchy.leaves]
         prices = dual.prices_of(self.prices)
-        found = cycles.cheapest(dual, leaves, np.zeros((1, dual.n)) if prices is None else prices, deadline)
-        if found is not None:
-            self.offer(rounded.with_sums(found[0]), _multipliers(dual, found[1]))
+        found, proof = cycles.cheapest(dual, leaves, np.zeros(dual.shape) if prices is None else prices, deadline)
+        self.offer(rounded.with_sums(found), self.prices if proof is None else _multipliers(dual, proof))
 
     @property
     def proved(self) -> bool:
