@@ -11,7 +11,6 @@ from types import ModuleType
 MOVED = {
     "accounting": "privacy.accounting",
     "algorithms.m_c_levels": "nation",
-    "algorithms.m_h.streaming": "nation.size_blocks",
     "algorithms.m_h_levels": "nation",
     "algorithms.matching_levels": "nation",
     "blocks": "machine.blocks",
@@ -87,9 +86,7 @@ MOVED = {
 }
 """New names of modules by their old ones, below `pgsr`; what lay in a package moved with it."""
 
-MOVED_NAMES: dict[str, dict[str, str]] = {
-    "algorithms": dict.fromkeys(("CountFile", "SizeBlocks", "StreamedResult", "StreamedTreeProjection"), "nation"),
-}
+MOVED_NAMES: dict[str, dict[str, str]] = {}
 """New modules of single names by their old modules, below `pgsr`."""
 
 _NO_ENTITIES = (

@@ -1,7 +1,6 @@
 """A release is a function of noisy values and public facts, for every post-process and method there is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from instances import random_tree, random_truth, scale
 from neighbours import random_pair
 from privacy_checks import check_replay
 
-from pgsr import ByGroups, Estimate, Geometric, Measurement, Mechanism, Problem, Split, View, algorithms, models
+from pgsr import ByGroups, Geometric, Measurement, Mechanism, Problem, Split, View, algorithms, models
 from pgsr.algorithms import (
     BottomUp,
     ChosenByNoise,
@@ -31,30 +30,11 @@ from pgsr.algorithms import (
     TwoStage,
 )
 from pgsr.algorithms.matching import SortedMatching
-from pgsr.methods.method import Result
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
-from pgsr.nation import SizeBlocks, StreamedTreeProjection
 
 pytestmark = pytest.mark.slow
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
-
-
-@dataclass(frozen=True)
-class Streamed:
-    """`StreamedTreeProjection` as a post-process."""
-
-    method: StreamedTreeProjection
-
-    def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
-        values = np.zeros_like(measurement.matrix)
-
-        def sink(start: int, stop: int, x: np.ndarray) -> None:
-            values[:, start:stop] = x
-
-        result = self.method.solve(SizeBlocks.of(Problem.m_h(measurement)), sink, time_limit)
-        assert result.optimal
-        return Result(result.status, "", Estimate(measurement.hierarchy, COUNTS, values))
 
 
 def region_totals(measurement: Measurement) -> Problem:
@@ -73,7 +53,6 @@ OURS = [
     of(COUNTS, TreeProjection(), lambda m: Problem.m_h(m).relaxed(), totals="root"),
     of(COUNTS, CostTables(), totals="root"),
     of(COUNTS, CostTables(step=SlopeGreedy()), totals="root"),
-    of(COUNTS, Streamed(StreamedTreeProjection(block=2)), totals="root"),
     of(COUNTS, RegionTotalsProjection(), region_totals),
     of(COUNTS, MeanConsistency(), Problem.mean_consistency),
     of(STEPS, MeanConsistency(), Problem.mean_consistency),
@@ -175,7 +154,7 @@ def test_replay_with_a_solver(mechanism: Mechanism, counted: Callable[[int, str]
 
 def test_every_method_is_replayed() -> None:
     """Whatever `pgsr.algorithms` exports that solves or applies is in the list above."""
-    covered = {type(m.post) for m in OURS} | {StreamedTreeProjection}
+    covered = {type(m.post) for m in OURS}
     exported = {getattr(algorithms, name) for name in algorithms.__all__ if name != "METHODS"}
     methods = {item for item in exported if hasattr(item, "solve") or hasattr(item, "apply")}
     assert methods - covered == set()

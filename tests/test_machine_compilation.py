@@ -51,7 +51,6 @@ import pgsr
 from pgsr import Geometric, Problem, Seeded, View
 from pgsr.warming import warm_up, warmed
 from pgsr import Method
-from pgsr.nation import StreamedTreeProjection, SizeBlocks
 
 n_warmed, home = len(list(warm_up())), Path(pgsr.__file__).parent
 kernels = [".".join(["pgsr", *file.relative_to(home).with_suffix("").parts]) for file in home.rglob("*kernel.py")]
@@ -94,8 +93,6 @@ for number in range(12):
         problems += [Problem.m_c(cumulative, norm, totals) for norm in (1, 2)]
         if totals == "regions":
             problems.append(Problem.naive(counts))
-        else:
-            StreamedTreeProjection().solve(SizeBlocks.of(problems[0]), lambda *block: None)
         problems += [problem.relaxed() for problem in problems if problem.integer]
         for method in warmed():
             if isinstance(method, Method):
