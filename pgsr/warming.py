@@ -50,7 +50,6 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
         yield _timed("certificates", _bound_toys)
         yield _timed("draws of the posterior", _draw)
         yield _timed("learned priors", lambda: _solve_toys(algorithms.Posterior(learning=1)))
-        yield _timed("posterior of a tree", _sample_a_tree)
         yield _timed("lower bounds", lambda: lower_bound([1, 1], 1))
         yield _timed("sizes per level", solve_levels)
         yield _timed("flows of many units", _send_many_units)
@@ -99,17 +98,6 @@ def _draw() -> None:
     for measurement in toys.measurements():
         if algorithms.Posterior().supports(measurement) is None:
             list(algorithms.Posterior().draws(measurement, 1))
-
-
-def _sample_a_tree() -> None:
-    """Run the chain of a toy under a prior."""
-    from pgsr.algorithms.posterior import tree_posterior
-    from pgsr.noise.measurement import Totals
-
-    for measurement in toys.measurements():
-        if measurement.view is View.CUMULATIVE and measurement.public is Totals.REGIONS:
-            leaves = measurement.hierarchy.leaves
-            tree_posterior(measurement, np.ones((leaves.stop - leaves.start, measurement.max_size + 1)), 1.0, sweeps=4)
 
 
 def solve_levels() -> None:

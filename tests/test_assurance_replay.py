@@ -11,7 +11,6 @@ from privacy_checks import check_replay
 from pgsr import ByGroups, Geometric, Measurement, Mechanism, Problem, Split, View, algorithms, models
 from pgsr.algorithms import (
     BottomUp,
-    ChosenByNoise,
     CostTables,
     CumulativeIntegers,
     CumulativeProjection,
@@ -30,6 +29,7 @@ from pgsr.algorithms import (
     TwoStage,
 )
 from pgsr.algorithms.matching import SortedMatching
+from pgsr.experiments.kuo2018.choosing import ChosenByNoise
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 
 pytestmark = pytest.mark.slow

@@ -16,8 +16,9 @@ from neighbours import ALONE, CHAIN, PAIR
 
 import pgsr
 from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrError, Secure, Seeded, Totals, View
-from pgsr.algorithms import ChosenByNoise, ChosenByScore, ChosenByStatistic, Matching, NoConsistency
+from pgsr.algorithms import Matching, NoConsistency
 from pgsr.datasets.census_blocks import CensusBlocks
+from pgsr.experiments.kuo2018.choosing import ChosenByNoise, ChosenByScore, ChosenByStatistic
 from pgsr.machine.partitions import ParquetFolder
 from pgsr.nation import measure
 from pgsr.noise.group_totals import noisy_totals
@@ -324,7 +325,6 @@ def test_nothing_else_asks_for_streams() -> None:
         "noise/tables.py",
         "noise/step.py",
         "noise/group_totals.py",
-        "algorithms/choosing/score.py",
         "synthesis/curator.py",
         "synthesis/marginal_curator.py",
         "synthesis/noisy_histograms.py",

@@ -68,9 +68,6 @@ TWINS = {
     "algorithms.posterior.rows_kernel": {
         "posterior_rows": ("Evidence.marginals", "test_posterior_levels::test_every_region_is_a_chain_of_its_own"),
     },
-    "algorithms.posterior.tree_posterior_kernel": {
-        "run": ("naive.metropolis", "test_posterior_tree::test_moves_are_made_where_a_slow_chain_makes_them"),
-    },
     "algorithms.tree_rounding.kernel": {
         "share": ("interpolation and sorting", "test_tree_rounding::test_equals_interpolation_and_sorting"),
     },

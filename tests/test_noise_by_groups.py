@@ -26,8 +26,6 @@ from pgsr import (
 )
 from pgsr.algorithms import (
     BottomUp,
-    ChosenByNoise,
-    ChosenByScore,
     IsotonicFit,
     IsotonicTreeProjection,
     Matching,
@@ -37,6 +35,7 @@ from pgsr.algorithms import (
 )
 from pgsr.algorithms.matching.alone import precision_of
 from pgsr.datasets import census_like, flights, taxi_like
+from pgsr.experiments.kuo2018.choosing import ChosenByNoise, ChosenByScore
 from pgsr.methods.toys import toy_of
 
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y", "z")])

@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 import pgsr
+import pgsr.experiments
 import pgsr.models
 from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile
 from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
@@ -25,7 +26,9 @@ from pgsr.experiments.report.blocks import Block, Bullets, Code, Heading, Table,
 from pgsr.experiments.report.content import as_printed
 from pgsr.methods.declared import first_sentence, paragraphs, sentences
 
-ROOTS = {"pgsr": Path(pgsr.__file__).resolve().parent, "pgsr.models": Path(pgsr.models.__file__).resolve().parent}
+ROOTS = {
+    package.__name__: Path(str(package.__file__)).resolve().parent for package in (pgsr, pgsr.models, pgsr.experiments)
+}
 TESTS = ROOTS["pgsr"].parent / "tests"
 
 DECLARATION = r"Source|Extends|Theorem \d+ of"

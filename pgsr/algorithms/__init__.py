@@ -11,7 +11,6 @@
 | `posterior`                   | what the noisy counts say under the exact law of the noise; estimates from it |
 | `tree_rounding`               | integers near real counts, from the root down                                |
 | `choice_tree`                 | problems with choices between conditions, a case proved by another method or flow |
-| `choosing`                    | choosing among mechanisms, with an honest ledger                             |
 | `two_stage`                   | regions alone in L1, together in L2, then integers                           |
 | `simplex`, `mean_consistency` | the naive problem; least squares under consistency alone                     |
 | `isotonic_tree_projection`    | M_c^dp: isotonic fits, then M_H                                              |
@@ -21,7 +20,6 @@ The docstring of a room states its problem and derives what its code computes. A
 """
 
 from pgsr.algorithms.choice_tree import ChoicesBound, ChoiceTree, choices_bound
-from pgsr.algorithms.choosing import ChosenByNoise, ChosenByScore, ChosenByStatistic
 from pgsr.algorithms.cost_tables import CostTables, SlopeGreedy, SlopeMerge
 from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
@@ -44,9 +42,6 @@ __all__ = [
     "BottomUp",
     "ChoiceTree",
     "ChoicesBound",
-    "ChosenByNoise",
-    "ChosenByScore",
-    "ChosenByStatistic",
     "CostTables",
     "CumulativeIntegers",
     "CumulativeProjection",
