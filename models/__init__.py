@@ -10,7 +10,6 @@ from pgsr.models.adapter import Squares
 from pgsr.models.catalogue import SOLVERS, all_entries
 from pgsr.models.copt_ import Copt
 from pgsr.models.cpsat_ import CpSat
-from pgsr.models.cumulative_flow import CumulativeFlow
 from pgsr.models.cvxpy_ import Cvxpy
 from pgsr.models.flow_ import Flow
 from pgsr.models.gurobi_ import Gurobi
@@ -27,7 +26,6 @@ __all__ = [
     "Assignment",
     "Copt",
     "CpSat",
-    "CumulativeFlow",
     "Cvxpy",
     "Flow",
     "Gurobi",

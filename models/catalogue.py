@@ -6,10 +6,9 @@ What is not installed or has no licence stays in it, and in the lists: a solve t
 from pgsr import algorithms
 from pgsr.algorithms import CostTables, Matching, RegionTotalsProjection, TreeProjection
 from pgsr.data.views import View
-from pgsr.methods.catalogue import Answer, Entry, Use
+from pgsr.methods.catalogue import Entry, Use
 from pgsr.models.copt_ import Copt
 from pgsr.models.cpsat_ import CpSat
-from pgsr.models.cumulative_flow import CumulativeFlow
 from pgsr.models.cvxpy_ import SOLVERS as OF_CVXPY
 from pgsr.models.cvxpy_ import Cvxpy
 from pgsr.models.flow_ import Flow
@@ -48,7 +47,6 @@ SOLVERS: tuple[Entry, ...] = (
     Entry(Flow()),
     Entry(Flow(around=TreeProjection()), uses=Use.AGREEMENT),
     Entry(Flow(around=RegionTotalsProjection()), uses=Use.AGREEMENT | Use.PAGE, needs="ortools"),
-    Entry(CumulativeFlow(), Answer.GAP, needs="ortools"),
     *(
         Entry(
             Matching(matcher=matcher),

@@ -9,6 +9,8 @@ import numpy as np
 
 from pgsr import algorithms
 from pgsr.bounds import lower_bound
+from pgsr.certificates import Multipliers, lagrangian_bound
+from pgsr.data.views import View
 from pgsr.machine.compilation import compilation
 from pgsr.methods import toys
 from pgsr.methods.catalogue import Use
@@ -45,9 +47,9 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
     for method in warmed() if methods is None else methods:
         yield _timed(repr(method), lambda method=method: _solve_toys(method))
     if methods is None:
+        yield _timed("certificates", _bound_toys)
         yield _timed("draws of the posterior", _draw)
         yield _timed("learned priors", lambda: _solve_toys(algorithms.Posterior(learning=1)))
-        yield _timed("posterior of a tree", _sample_a_tree)
         yield _timed("lower bounds", lambda: lower_bound([1, 1], 1))
         yield _timed("sizes per level", solve_levels)
         yield _timed("flows of many units", _send_many_units)
@@ -82,6 +84,15 @@ def _solve_toys(method: Method | PostProcess) -> None:
             method.apply(measurement)
 
 
+def _bound_toys() -> None:
+    """Bound what no method here solves: costs of ranks, absolute values over regions that add up."""
+    for problem in toys.problems():
+        if problem.view is View.CUMULATIVE and problem.consistent:
+            n_totals = 0 if problem.stated_totals is None else len(problem.stated_totals)
+            prices = np.zeros((problem.hierarchy.n_inner, problem.max_size + 1))
+            lagrangian_bound(problem, Multipliers(prices, np.zeros(n_totals)))
+
+
 def _draw() -> None:
     """Draw from the posterior of a toy."""
     for measurement in toys.measurements():
@@ -89,23 +100,10 @@ def _draw() -> None:
             list(algorithms.Posterior().draws(measurement, 1))
 
 
-def _sample_a_tree() -> None:
-    """Run the chain of a toy under a prior."""
-    from pgsr.algorithms.posterior import tree_posterior
-    from pgsr.data.views import View
-    from pgsr.noise.measurement import Totals
-
-    for measurement in toys.measurements():
-        if measurement.view is View.CUMULATIVE and measurement.public is Totals.REGIONS:
-            leaves = measurement.hierarchy.leaves
-            tree_posterior(measurement, np.ones((leaves.stop - leaves.start, measurement.max_size + 1)), 1.0, sweeps=4)
-
-
 def solve_levels() -> None:
     """Solve a toy whose levels have sizes of their own."""
     from pgsr.algorithms.m_h.flow import Part, solve
     from pgsr.data.hierarchy import Hierarchy
-    from pgsr.data.views import View
     from pgsr.noise.measurement import Measurement, Totals
     from pgsr.privacy.laws.per_level import GeometricNoise
 
@@ -138,7 +136,6 @@ def _close_cycles() -> None:
     from pgsr.algorithms.m_c import cycles
     from pgsr.algorithms.m_c.dual import SquaresDual
     from pgsr.data.hierarchy import Hierarchy
-    from pgsr.data.views import View
     from pgsr.noise.measurement import Measurement, Totals
     from pgsr.privacy.laws.per_level import GeometricNoise
     from pgsr.problems.problem import Problem

@@ -226,33 +226,19 @@ def has_negative_cycle(problem: Problem, x: np.ndarray) -> bool:
 
 @dataclass(frozen=True)
 class CellCosts:
-    """The cost of every region and cell, w (x - y)^2, or with a strength rho w |x - y| + w rho / 2 (x - centre)^2."""
+    """The cost of every region and cell, w (x - y)^2."""
 
     w: np.ndarray
     y: np.ndarray
-    rho: float = 0.0
-    centre: np.ndarray | None = None
 
     def at(self, region: int, cell: int, x: float) -> float:
         w, d = float(self.w[region, cell]), x - float(self.y[region, cell])
-        if self.centre is None:
-            return w * d * d
-        return w * abs(d) + w * self.rho / 2 * (x - self.centre[region, cell]) ** 2
+        return w * d * d
 
     def best(self, region: int, first: int, last: int, price: np.ndarray) -> float:
         """The x that minimises the costs of cells first..last minus price x, all at this x."""
         w, y = self.w[region, first : last + 1].astype(float), self.y[region, first : last + 1].astype(float)
-        paid = price[first : last + 1]
-        if self.centre is None:
-            return float((w * y + paid / 2).sum() / w.sum())
-        # Between two y the cost is a parabola; the best x is the lowest point of one of them, or one of the y.
-        centre, kinks = self.centre[region, first : last + 1], np.sort(y)
-        tries = list(kinks)
-        for below in [-np.inf, *kinks]:
-            side = np.where(y <= below, 1.0, -1.0)
-            tries.append(((w * self.rho * centre + paid - w * side).sum()) / (w.sum() * self.rho))
-        cells = range(first, last + 1)
-        return float(min(tries, key=lambda x: sum(self.at(region, i, x) - price[i] * x for i in cells)))
+        return float((w * y + price[first : last + 1] / 2).sum() / w.sum())
 
 
 def cumulative_dual(
@@ -285,14 +271,14 @@ def cumulative_dual(
 
 
 def curvature(dual: Any, ridge: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Minus the Hessian of a `TreeDual` at its blocks, entry by entry: leaves' part, all; see `m_c.tree_kernel`."""
+    """Minus the Hessian of a `SquaresDual` at its blocks, entry by entry: leaves' part, all; see `m_c.tree_kernel`."""
     m, n = dual.shape
     leaves = np.zeros((m * n, m * n))
     for leaf, node in enumerate(dual.leaf_node):
         for b in range(dual.blocks.inside[leaf, 0], dual.blocks.inside[leaf, 1]):
             block = slice(node * n + dual.blocks.edges[leaf, b], node * n + dual.blocks.edges[leaf, b + 1])
             leaves[block, block] += dual.blocks.gain[leaf, b]
-    whole = leaves + dual.least * np.eye(m * n)
+    whole = leaves.copy()
     for r, i in np.ndindex(m, n):
         rate, here = dual.rate[r, i], r * n + i
         if r == 0 and dual.held and i == n - 1:

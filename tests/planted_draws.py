@@ -27,9 +27,10 @@ from pgsr import (
     Totals,
     View,
 )
-from pgsr.algorithms import ChosenByScore, Matching
-from pgsr.algorithms.choosing import mechanisms as selection
-from pgsr.algorithms.choosing.score import Branch
+from pgsr.algorithms import Matching
+from pgsr.experiments.kuo2018.choosing import ChosenByScore
+from pgsr.experiments.kuo2018.choosing import mechanisms as selection
+from pgsr.experiments.kuo2018.choosing.score import Branch
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric, inversion
 from pgsr.privacy.random import ByteStream, StreamId

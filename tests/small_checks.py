@@ -28,9 +28,10 @@ from pgsr import (
     Split,
     View,
 )
-from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicTreeProjection, Matching, TreeProjection
+from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.data.views import cumulative
 from pgsr.errors import BudgetError
+from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, inversion
 from pgsr.privacy.random import ByteStream, StreamId

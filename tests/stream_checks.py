@@ -16,8 +16,9 @@ from privacy_checks import frozen
 from test_laws_double_geometric import independent_thresholds
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Problem, Secure, Seeded, View
-from pgsr.algorithms import ChosenByScore, ChosenByStatistic, Matching, SimplexProjection
+from pgsr.algorithms import Matching, SimplexProjection
 from pgsr.data.views import cumulative, ranked
+from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
 from pgsr.noise.group_totals import noisy_numbers
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId

@@ -1,7 +1,6 @@
 """A release is a function of noisy values and public facts, for every post-process and method there is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -9,14 +8,12 @@ from instances import random_tree, random_truth, scale
 from neighbours import random_pair
 from privacy_checks import check_replay
 
-from pgsr import Estimate, Geometric, Measurement, Mechanism, Problem, Split, View, algorithms, models
+from pgsr import Geometric, Measurement, Mechanism, Problem, Split, View, algorithms, models
 from pgsr.algorithms import (
     BottomUp,
-    ChosenByNoise,
     CostTables,
     CumulativeIntegers,
     CumulativeProjection,
-    EmdProjection,
     Isotonic,
     IsotonicFit,
     IsotonicTreeProjection,
@@ -32,30 +29,12 @@ from pgsr.algorithms import (
     TwoStage,
 )
 from pgsr.algorithms.matching import SortedMatching
-from pgsr.methods.method import Result
-from pgsr.models import CpSat, CumulativeFlow, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
-from pgsr.nation import SizeBlocks, StreamedTreeProjection
+from pgsr.experiments.kuo2018.choosing import ChosenByNoise
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 
 pytestmark = pytest.mark.slow
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
-
-
-@dataclass(frozen=True)
-class Streamed:
-    """`StreamedTreeProjection` as a post-process."""
-
-    method: StreamedTreeProjection
-
-    def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
-        values = np.zeros_like(measurement.matrix)
-
-        def sink(start: int, stop: int, x: np.ndarray) -> None:
-            values[:, start:stop] = x
-
-        result = self.method.solve(SizeBlocks.of(Problem.m_h(measurement)), sink, time_limit)
-        assert result.optimal
-        return Result(result.status, "", Estimate(measurement.hierarchy, COUNTS, values))
 
 
 def region_totals(measurement: Measurement) -> Problem:
@@ -74,7 +53,6 @@ OURS = [
     of(COUNTS, TreeProjection(), lambda m: Problem.m_h(m).relaxed(), totals="root"),
     of(COUNTS, CostTables(), totals="root"),
     of(COUNTS, CostTables(step=SlopeGreedy()), totals="root"),
-    of(COUNTS, Streamed(StreamedTreeProjection(block=2)), totals="root"),
     of(COUNTS, RegionTotalsProjection(), region_totals),
     of(COUNTS, MeanConsistency(), Problem.mean_consistency),
     of(STEPS, MeanConsistency(), Problem.mean_consistency),
@@ -85,7 +63,6 @@ OURS = [
     of(STEPS, IsotonicTreeProjection(), totals="noisy"),
     of(STEPS, CumulativeProjection(), totals="root"),
     of(STEPS, CumulativeIntegers(), Problem.m_c, totals="root"),
-    of(STEPS, EmdProjection(), lambda m: Problem.m_c(m, norm=1).relaxed()),
     of(STEPS, Matching()),
     of(SIZES, Matching()),
     of(SIZES, Matching(), totals="noisy"),
@@ -127,7 +104,6 @@ MODELS = [
     of(STEPS, Gurobi(), totals="root"),
     of(STEPS, MathOpt("HIGHS"), lambda m: Problem.m_c(m, norm=1), totals="root"),
     of(COUNTS, Scip(), totals="root"),
-    of(STEPS, CumulativeFlow()),
     of(STEPS, Matching(matcher=models.TransportFlow())),
     of(STEPS, Matching(matcher=models.TransportLp())),
     of(STEPS, Matching(matcher=models.Assignment())),
@@ -173,7 +149,7 @@ def test_replay_with_a_solver(mechanism: Mechanism, counted: Callable[[int, str]
 
 def test_every_method_is_replayed() -> None:
     """Whatever `pgsr.algorithms` exports that solves or applies is in the list above."""
-    covered = {type(m.post) for m in OURS} | {StreamedTreeProjection}
+    covered = {type(m.post) for m in OURS}
     exported = {getattr(algorithms, name) for name in algorithms.__all__ if name != "METHODS"}
     methods = {item for item in exported if hasattr(item, "solve") or hasattr(item, "apply")}
     assert methods - covered == set()

@@ -7,7 +7,7 @@ from instances import random_truth, scale
 
 from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Problem, Seeded, Split, View
 from pgsr.certificates import Multipliers, certify, lagrangian_bound, objective
-from pgsr.engines.ranked_chain_kernel import fit_chain, least_point
+from pgsr.certificates.ranked_chain_kernel import fit_chain, least_point
 from pgsr.models import Cvxpy
 from pgsr.problems.conditions import cells
 
@@ -28,15 +28,15 @@ def chain_costs(problem: Problem, region: int, vectors: np.ndarray) -> np.ndarra
     return squares + ranks.costs(region, vectors[:, t:]).sum(axis=1) * (problem.w[region] // 1024)
 
 
-def fit(problem: Problem, region: int, net: np.ndarray, tie: float, integer: bool) -> np.ndarray:
+def fit(problem: Problem, region: int, net: np.ndarray, integer: bool) -> np.ndarray:
     """A region's best values in order by the compiled loop."""
     n, groups = problem.max_size, int(problem.region_totals[region])
     _, starts, slopes, _ = problem.ranks.slopes(slice(region, region + 1), problem.w[region : region + 1])
-    x, centre = np.empty(n), np.full(n, 1.0)
+    x = np.empty(n)
     bounds = np.zeros(n, np.int64), np.full(n, groups)
     work = (*np.empty((3, n)), np.empty(n, np.int64), np.empty(n))
     y, t, w = problem.target[region, :-1].copy(), int(problem.ranks.threshold[region]), float(problem.w[region])
-    fit_chain(y, w, net, t, starts, slopes, tie, centre, *bounds, integer, *work, x)
+    fit_chain(y, w, net, t, starts, slopes, *bounds, integer, *work, x)
     return x
 
 
@@ -48,16 +48,14 @@ def test_a_chain_takes_its_best_values() -> None:
         region = number % 3
         groups, n = int(problem.region_totals[region]), problem.max_size
         net = rng.normal(0, 3000, n).round()
-        tie = (0.0, 100.0)[number % 2]
 
-        def cost(vectors: np.ndarray, problem=problem, region=region, net=net, tie=tie) -> np.ndarray:
-            near = tie * ((vectors[:, problem.ranks.threshold[region] :] - 1.0) ** 2).sum(axis=1)
-            return chain_costs(problem, region, vectors) + vectors @ net + near
+        def cost(vectors: np.ndarray, problem=problem, region=region, net=net) -> np.ndarray:
+            return chain_costs(problem, region, vectors) + vectors @ net
 
         whole = naive.monotone_vectors(n, np.arange(groups + 1))
-        x = fit(problem, region, net, tie, True)
+        x = fit(problem, region, net, True)
         assert cost(x[None])[0] == pytest.approx(cost(whole).min(), abs=1e-6)
-        real = fit(problem, region, net, tie, False)
+        real = fit(problem, region, net, False)
         assert (np.diff(real) >= 0).all()
         assert cost(real[None])[0] <= cost(whole).min() + 1e-6
         nearby = np.sort(np.clip(real + rng.normal(0, 0.3, (200, n)), 0, groups), axis=1)
@@ -83,7 +81,7 @@ def test_priced_ranks_of_a_chain() -> None:
             net = np.broadcast_to(net, problem.max_size + 1)[:-1].copy()
             vectors = naive.monotone_vectors(problem.max_size, np.arange(int(problem.region_totals[region]) + 1))
             least += (chain_costs(problem, region, vectors) + vectors @ net).min()
-            x = fit(problem, region, net, 0.0, False)[None]
+            x = fit(problem, region, net, False)[None]
             real += float(chain_costs(problem, region, x)[0] + x[0] @ net)
         given = Multipliers(prices, np.zeros(tree.n_regions))
         assert lagrangian_bound(problem, given) == pytest.approx(least, abs=1e-5)

@@ -9,7 +9,6 @@ import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Problem, Seeded, View, compare, metrics, overlay
 from pgsr.algorithms import TreeProjection
-from pgsr.algorithms.m_c.emd_projection import EmdProjection
 from pgsr.data.rounding import largest_remainder
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Neighbours, Population, Role, WholeMarginals, Workload
@@ -36,10 +35,6 @@ def households(kinds: list[list[int]], numbers: list[int]) -> PublicHouseholds:
 CASES: dict[str, tuple[Callable[[], object], str]] = {
     "scale": (lambda: DoubleGeometric(Fraction(0)), "noise scale 0 is not positive; give a fraction above 0"),
     "variance": (lambda: DiscreteGaussian(Fraction(-1)), "noise variance -1 is not positive; give a fraction above 0"),
-    "rounds": (
-        lambda: EmdProjection(rounds=0),
-        "rounds=0 is not a positive integer; give a whole number from 1 up",
-    ),
     "matrix": (lambda: RANKED.matrix, "not a matrix; take .values, a tuple with an array per region"),
     "drawing": (
         lambda: overlay(noisy=LEAVES, region=("US",)),

@@ -16,8 +16,9 @@ from neighbours import ALONE, CHAIN, PAIR
 
 import pgsr
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrError, Secure, Seeded, Totals, View
-from pgsr.algorithms import ChosenByNoise, ChosenByScore, ChosenByStatistic, Matching, NoConsistency
+from pgsr.algorithms import Matching, NoConsistency
 from pgsr.datasets.census_blocks import CensusBlocks
+from pgsr.experiments.kuo2018.choosing import ChosenByNoise, ChosenByScore, ChosenByStatistic
 from pgsr.experiments.others.persons_alone import PersonsAlone
 from pgsr.machine.partitions import ParquetFolder
 from pgsr.nation import measure
@@ -325,7 +326,6 @@ def test_nothing_else_asks_for_streams() -> None:
         "noise/tables.py",
         "noise/step.py",
         "noise/group_totals.py",
-        "algorithms/choosing/score.py",
         "synthesis/curator.py",
         "synthesis/marginal_curator.py",
         "synthesis/noisy_histograms.py",

@@ -30,10 +30,6 @@ FLOWS = (
 )
 
 TWINS = {
-    "engines.ranked_chain_kernel": {
-        "least_point": ("every value tried out", "test_certificates_ranks::test_a_chain_takes_its_best_values"),
-        "fit_chain": ("all monotone vectors", "test_certificates_ranks::test_a_chain_takes_its_best_values"),
-    },
     "engines.isotonic_kernel": {
         "isotonic_l2_rows": ("naive.isotonic_l2", "test_isotonic::test_equals_exact_fractions"),
         "l2_blocks": ("isotonic_l2_rows, which has a twin", "test_isotonic::test_runs_equal_the_rows"),
@@ -72,16 +68,8 @@ TWINS = {
     "algorithms.posterior.rows_kernel": {
         "posterior_rows": ("Evidence.marginals", "test_posterior_levels::test_every_region_is_a_chain_of_its_own"),
     },
-    "algorithms.posterior.tree_posterior_kernel": {
-        "run": ("naive.metropolis", "test_posterior_tree::test_moves_are_made_where_a_slow_chain_makes_them"),
-    },
     "algorithms.tree_rounding.kernel": {
         "share": ("interpolation and sorting", "test_tree_rounding::test_equals_interpolation_and_sorting"),
-    },
-    "algorithms.m_c.absolute_kernel": {
-        "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
-        "fit_nodes": ("naive.cumulative_dual", M_C_DUAL),
-        "node_costs": ("naive.CellCosts", M_C_SUMS),
     },
     "algorithms.m_c.integers_kernel": {
         "fit_leaves": ("naive.cumulative_dual; rounded one by one", ROUNDED),
@@ -92,7 +80,6 @@ TWINS = {
         "fit_nodes": ("naive.cumulative_dual; rounded one by one", ROUNDED),
         "settle": ("all monotone vectors", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
         "tail_costs": ("every tail, tried out", "test_m_c_integers::test_tails_against_every_start"),
-        "softly_rounded": ("the definition, one by one", ROUNDED),
         "exchange": (
             "every run of every pair, tried out",
             "test_m_c_integers::test_no_run_is_worth_an_exchange_after_all",
@@ -111,7 +98,6 @@ TWINS = {
     },
     "algorithms.m_c.squares_kernel": {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
-        "fit_weighted_leaves": ("naive.cumulative_dual", M_C_DUAL),
         "fit_bounded_leaves": (
             "naive.bounded_chain_minimum_l2",
             "test_m_c_dual::test_leaves_with_bounds_of_cells_are_the_definitions",
@@ -167,14 +153,6 @@ TWINS = {
     },
     "certificates.potentials_kernel": {
         "settle": ("naive.has_negative_cycle", "test_certificates_lagrangian::test_potentials_equal_brute_force"),
-    },
-    "algorithms.m_c.ranked_kernel": dict.fromkeys(
-        ("fit_leaves", "fit_nodes"),
-        ("values nearby, tried out", "test_m_c_ranked::test_the_proximal_dual_is_the_definition"),
-    )
-    | {"node_costs": ("the objective", "test_m_c_ranked::test_accuracy_is_the_gap_of_the_step")},
-    "algorithms.m_c.ranked_settle_kernel": {
-        "settle": ("all monotone vectors", "test_m_c_ranked::test_a_leaf_settles_where_all_vectors_say"),
     },
     "certificates.ranked_chain_kernel": {
         "bound_ranked_rows": ("all monotone vectors", "test_certificates_ranks::test_priced_ranks_of_a_chain"),

@@ -1,6 +1,4 @@
-"""The duals of M_c and of its proximal steps, their Hessian and every loop behind them, against slow twins."""
-
-from dataclasses import replace
+"""The dual of M_c, its Hessian and every loop behind them, against slow twins."""
 
 import naive
 import numpy as np
@@ -8,21 +6,17 @@ import pytest
 from instances import scale
 from test_m_c_projection import TOTALS, random_problem, with_bounds
 
-from pgsr.algorithms.m_c import absolute_kernel, squares_kernel, tree_kernel
+from pgsr.algorithms.m_c import squares_kernel, tree_kernel
 from pgsr.algorithms.m_c.arrays import Diagonal
 from pgsr.algorithms.m_c.dual import SquaresDual
-from pgsr.algorithms.m_c.emd_dual import ProximalDual
-
-KINDS = ("squares", "squares by cell", "absolute values")
 
 
-@pytest.mark.drawn(3)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("totals", TOTALS)
-def test_value_and_gradient_are_those_of_the_definition(kind, totals):
+def test_value_and_gradient_are_those_of_the_definition(totals):
     rng = np.random.default_rng(401)
     for _ in range(scale(12, 200)):
-        dual, costs = random_dual(rng, kind, totals)
+        dual, costs = random_dual(rng, totals)
         for spread in (0.1, 3.0, 30.0):  # the second and third start from the blocks of the one before
             prices = random_prices(rng, dual, spread)
             point = dual.at(prices)
@@ -64,13 +58,12 @@ def test_leaves_with_bounds_of_cells_are_the_definitions(totals):
         done += 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("totals", TOTALS)
-def test_nodes_against_the_sums_of_the_leaves(kind, totals):
+def test_nodes_against_the_sums_of_the_leaves(totals):
     """Find by how much the sums exceed what nodes take, and what the nodes cost there."""
     rng = np.random.default_rng(402)
     for _ in range(scale(8, 100)):
-        dual, costs = random_dual(rng, kind, totals)
+        dual, costs = random_dual(rng, totals)
         tree, prices = dual.problem.hierarchy, random_prices(rng, dual, 3.0)
         beyond = dual.beyond(dual.at(prices))
         if tree.n_levels == 1:
@@ -81,35 +74,27 @@ def test_nodes_against_the_sums_of_the_leaves(kind, totals):
         free[0, : dual.first_free] = True
         np.testing.assert_allclose(beyond[~free], (sums - x[dual.kept])[~free], atol=1e-6)
 
-        cost = np.zeros((dual.shape[0], 2))
-        if kind == "absolute values":
-            nodes = (dual.weight, dual.rho, dual.node_centre)
-            absolute_kernel.node_costs(0, len(cost), *nodes, dual.held, dual.own, beyond, cost)
-        else:
-            spent = np.zeros(len(cost))
-            squares_kernel.node_costs(0, len(cost), dual.node_weight, dual.held, dual.own, beyond, spent)
-            cost[:, 0] = spent
+        cost = np.zeros(dual.shape[0])
+        squares_kernel.node_costs(0, len(cost), dual.node_weight, dual.held, dual.own, beyond, cost)
         for k, region in enumerate(dual.kept):
             cells = range(dual.n - (k == 0 and dual.held))
             spent = sum(costs.at(region, i, sums[k, i]) for i in cells)
-            assert cost[k].sum() == pytest.approx(spent, rel=1e-9, abs=1e-5)
+            assert cost[k] == pytest.approx(spent, rel=1e-9, abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("totals", TOTALS)
-def test_products_with_the_hessian(kind, totals):
+def test_products_with_the_hessian(totals):
     """Equal to the dense matrix, which is how the gradient changes."""
     rng = np.random.default_rng(403)
     for _ in range(scale(8, 100)):
-        dual, _ = random_dual(rng, kind, totals)
-        dual.least = 0.0
+        dual, _ = random_dual(rng, totals)
         prices, step = random_prices(rng, dual, 3.0), random_prices(rng, dual, 1.0)
         before = dual.at(prices).gradient
         ridge = float(rng.random())
         _, plain = naive.curvature(dual)
         _, whole = naive.curvature(dual, ridge)
         out, dots = np.empty(dual.shape), np.empty(dual.shape[0])
-        tree_kernel.multiply(0, len(out), dual.tree, dual.blocks, Diagonal(dual.rate, ridge, 0.0), step, out, dots)
+        tree_kernel.multiply(0, len(out), dual.tree, dual.blocks, Diagonal(dual.rate, ridge), step, out, dots)
         np.testing.assert_allclose(out.ravel(), whole @ step.ravel(), atol=1e-9)
         np.testing.assert_allclose(dots, (step * out).sum(axis=1), rtol=1e-9, atol=1e-9)
 
@@ -120,19 +105,11 @@ def test_products_with_the_hessian(kind, totals):
         )
 
 
-def random_dual(rng, kind, totals):
+def random_dual(rng, totals):
     """A dual, and the costs that it should have."""
     problem = random_problem(rng, totals)
     w = np.repeat(problem.w[:, None].astype(float), problem.target.shape[1], axis=1)
-    if kind == "absolute values":
-        dual = ProximalDual(replace(problem, norm=1))
-        centre, rho = problem.target + rng.normal(0, 3, problem.target.shape), float(rng.choice([0.05, 0.5, 2.0]))
-        dual.towards(centre, rho)
-        return dual, naive.CellCosts(w, problem.target, rho, centre)
-    if kind == "squares":
-        return SquaresDual(problem), naive.CellCosts(w, problem.target)
-    cells = w * rng.uniform(0.2, 5.0, w.shape)
-    return SquaresDual(problem, cells), naive.CellCosts(cells, problem.target)
+    return SquaresDual(problem), naive.CellCosts(w, problem.target)
 
 
 def random_prices(rng, dual, spread):
@@ -142,19 +119,13 @@ def random_prices(rng, dual, spread):
 
 
 def minimised(dual, costs, prices):
-    """The dual's value and minimisers, shape (regions, free cells), by the twin.
-
-    Last cells that a public total fixes cost what the problem says, without a proximal term.
-    """
+    """The dual's value and minimisers, shape (regions, free cells), by the twin."""
     tree, n, public = dual.problem.hierarchy, dual.n, dual.problem
     everywhere = np.zeros((tree.n_inner, n)) if tree.n_levels == 1 else prices[dual.node_of]
     fixed = float(public.root_total) if dual.held else None
     value, x = naive.cumulative_dual(tree, costs, everywhere, dual.upper, fixed)
-    without = replace(costs, rho=0.0)
-    if fixed is not None:
-        value += without.at(0, n - 1, fixed) - costs.at(0, n - 1, fixed)
     if dual.everywhere:
-        value += sum(without.at(r, n, float(public.groups[r])) for r in range(tree.n_regions))
+        value += sum(costs.at(r, n, float(public.groups[r])) for r in range(tree.n_regions))
     return value, x
 
 

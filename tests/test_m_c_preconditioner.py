@@ -1,4 +1,4 @@
-"""The preconditioners of `TreeDual` against what their docstrings say, written out as dense matrices."""
+"""The preconditioners of `SquaresDual` against what their docstrings say, written out as dense matrices."""
 
 from dataclasses import replace
 
@@ -94,7 +94,8 @@ def random_dual(rng, totals, fitted=True):
     if fitted:
         dual.at(rng.normal(0, 3, dual.shape) * (np.arange(dual.shape[0]) > 0)[:, None])
     else:
-        dual.take_apart()
+        dual.blocks.edges[:] = np.arange(dual.n + 1)  # every cell a block
+        dual.blocks.inside[:] = 0, dual.n, dual.n
     rest = rng.normal(0, 1, dual.shape)
     rest[0, : dual.first_free] = 0
     return dual, rest

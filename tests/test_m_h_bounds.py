@@ -11,8 +11,6 @@ from pgsr import Hierarchy, Problem, Status, certify
 from pgsr.algorithms import TreeProjection
 from pgsr.certificates import EXCHANGE_TEST
 from pgsr.engines.nearest_tree.bounds import NO_BOUND
-from pgsr.errors import ProblemError
-from pgsr.nation import SizeBlocks
 from pgsr.problems.conditions import Conditions, cells, total
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -92,13 +90,11 @@ def test_infeasible_bounds_name_region_and_size():
     assert "US, 1" in result.reason
 
 
-def test_refuses_rows_in_memory_and_in_streams():
+def test_refuses_rows():
     problem = Problem.of([[2, 4, 3], [1, 2, -1], [3, 2, 1]], TREE, groups=9, label="M_H")
     reason = TreeProjection().supports(problem.where(total(region=("US", "MI")) >= 2))
     assert "total(US/MI) >= 2" in reason
     assert "Cvxpy" in reason
-    with pytest.raises(ProblemError, match=r"total\(US/MI\) >= 2"):
-        SizeBlocks.of(problem.where(total(region=("US", "MI")) >= 2))
 
 
 def with_bounds(problem, lower, upper):

@@ -28,10 +28,10 @@ ROOT = Path(__file__).parent.parent
 SOLVE = """
 import json, sys
 from pgsr.methods import toys
-from pgsr.algorithms import EmdProjection, Matching
+from pgsr.algorithms import CumulativeIntegers, Matching
 if sys.argv[1] == "problem":
-    problem = next(p.relaxed() for p in toys.problems() if EmdProjection().supports(p) is None)
-    answer = lambda: EmdProjection().solve(problem, time_limit=0.5)
+    problem = next(p for p in toys.problems() if CumulativeIntegers().supports(p) is None)
+    answer = lambda: CumulativeIntegers().solve(problem, time_limit=0.5)
 else:
     measurement = next(m for m in toys.measurements() if Matching().supports(m) is None)
     answer = lambda: Matching().apply(measurement, 0.5)
@@ -51,7 +51,6 @@ import pgsr
 from pgsr import Geometric, Problem, Seeded, View
 from pgsr.warming import warm_up, warmed
 from pgsr import Method
-from pgsr.nation import StreamedTreeProjection, SizeBlocks
 
 n_warmed, home = len(list(warm_up())), Path(pgsr.__file__).parent
 kernels = [".".join(["pgsr", *file.relative_to(home).with_suffix("").parts]) for file in home.rglob("*kernel.py")]
@@ -94,8 +93,6 @@ for number in range(12):
         problems += [Problem.m_c(cumulative, norm, totals) for norm in (1, 2)]
         if totals == "regions":
             problems.append(Problem.naive(counts))
-        else:
-            StreamedTreeProjection().solve(SizeBlocks.of(problems[0]), lambda *block: None)
         problems += [problem.relaxed() for problem in problems if problem.integer]
         for method in warmed():
             if isinstance(method, Method):

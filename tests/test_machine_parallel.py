@@ -13,7 +13,6 @@ from pgsr import Geometric, Problem, Seeded, View
 from pgsr.algorithms import (
     CumulativeIntegers,
     CumulativeProjection,
-    EmdProjection,
     RegionTotalsProjection,
     isotonic_l2,
 )
@@ -130,7 +129,6 @@ def questions(truth, totals, seed):
     found = [
         (CumulativeProjection(), Problem.m_c(cumulative, totals=totals).relaxed()),
         (CumulativeIntegers(), Problem.m_c(cumulative, totals=totals)),
-        (EmdProjection(gap=1e-3), Problem.m_c(cumulative, totals=totals, norm=1).relaxed()),
     ]
     if totals == "regions":
         counts = Geometric(View.COUNTS, "1/2", totals=totals).measure(truth, seed)

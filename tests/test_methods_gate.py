@@ -11,7 +11,6 @@ from pgsr.algorithms import (
     CostTables,
     CumulativeIntegers,
     CumulativeProjection,
-    EmdProjection,
     Isotonic,
     MeanConsistency,
     RegionTotalsProjection,
@@ -21,7 +20,7 @@ from pgsr.algorithms import (
 from pgsr.errors import MemoryNeededError
 from pgsr.machine import memory
 from pgsr.methods.gate import Deadline, Stopped
-from pgsr.models import CumulativeFlow, Cvxpy, Flow
+from pgsr.models import Cvxpy, Flow
 
 TREE = Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 2, 0, 1], [0, 1, 1, 1]])
@@ -35,13 +34,11 @@ SOLVES: list[tuple[Method, Problem]] = [
     (RegionTotalsProjection(), Problem.m_h(COUNTS, "regions")),
     (CumulativeProjection(), Problem.m_c(CUMULATIVE).relaxed()),
     (CumulativeIntegers(), Problem.m_c(CUMULATIVE)),
-    (EmdProjection(), Problem.m_c(CUMULATIVE, norm=1).relaxed()),
     (Isotonic(), Problem.isotonic(CUMULATIVE)),
     (Isotonic(), Problem.isotonic(CUMULATIVE, norm=1)),
     (SimplexProjection(), Problem.naive(COUNTS)),
     (MeanConsistency(), Problem.mean_consistency(COUNTS)),
     (Flow(), Problem.m_h(COUNTS)),
-    (CumulativeFlow(), Problem.m_c(CUMULATIVE)),
     (Cvxpy("CLARABEL"), Problem.m_h(COUNTS).relaxed()),
 ]
 

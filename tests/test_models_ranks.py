@@ -10,7 +10,10 @@ from instances import scale
 from program_files import by_our_reader
 
 from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Problem, Seeded, Split, Status, View
+from pgsr.algorithms import METHODS, CumulativeIntegers, CumulativeProjection
 from pgsr.certificates import certify, objective
+from pgsr.methods.gate import Besides
+from pgsr.methods.method import Method
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
 from pgsr.problems.conditions import cells
 
@@ -110,3 +113,13 @@ def test_a_condition_and_a_start() -> None:
             full = taken[ours] == pieces.length[ours]  # the cheaper one first
             order = np.argsort(pieces.number[ours])
             assert not (np.diff(full[order].astype(int)) > 0).any()
+
+
+def test_no_method_of_our_own_takes_ranks() -> None:
+    problem = small_problem(0)
+    for entry in METHODS:
+        if isinstance(entry.method, Method):
+            for stated in (problem, problem.relaxed()):
+                assert entry.method.supports(stated) is not None, entry.method
+    assert Besides.RANKS.value in CumulativeIntegers().supports(problem)
+    assert Besides.RANKS.value in CumulativeProjection().supports(problem.relaxed())

@@ -17,7 +17,6 @@ from pgsr.models import (
     SOLVERS,
     Copt,
     CpSat,
-    CumulativeFlow,
     Cvxpy,
     Flow,
     Gurobi,
@@ -248,7 +247,6 @@ def one_region():
     [
         TreeProjection(),
         Flow(),
-        CumulativeFlow(),
         Scipy(),
         Cvxpy("CLARABEL"),
         Cvxpy("PIQP"),

@@ -22,14 +22,13 @@ from pgsr import (
 )
 from pgsr.algorithms import (
     BottomUp,
-    ChosenByNoise,
-    ChosenByScore,
     IsotonicFit,
     Matching,
     Merge,
     NoConsistency,
 )
 from pgsr.algorithms.matching.alone import precision_of
+from pgsr.experiments.kuo2018.choosing import ChosenByNoise, ChosenByScore
 from pgsr.methods.toys import toy_of
 
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y", "z")])

@@ -8,18 +8,16 @@ from statistics import median
 
 import numpy as np
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Method, PostProcess, Problem, Result, Seeded, View
+from pgsr import CountOfCounts, Geometric, Measurement, Method, PostProcess, Problem, Result, Seeded, View
 from pgsr.algorithms import (
     CumulativeIntegers,
     CumulativeProjection,
-    EmdProjection,
     RegionTotalsProjection,
     TreeProjection,
 )
 from pgsr.datasets import census_like
 from pgsr.machine.isolation import run_isolated
-from pgsr.models import CumulativeFlow, Cvxpy, Flow, MathOpt, TwoStage
-from pgsr.nation import SizeBlocks, StreamedTreeProjection
+from pgsr.models import Cvxpy, Flow, MathOpt, TwoStage
 
 PEER_LIMIT = 60.0
 """Seconds a general solver may take; where it takes longer a smaller size is tried."""
@@ -72,10 +70,6 @@ def m_c_regions_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
     return Problem.m_c(noisy, totals="regions").relaxed()
 
 
-def emd_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
-    return Problem.m_c(noisy, norm=1, totals="regions").relaxed()
-
-
 GENERAL = (Cvxpy("CLARABEL"), MathOpt("PDLP"), Cvxpy("HIGHS"))
 
 QUESTIONS = (
@@ -86,9 +80,6 @@ QUESTIONS = (
     Question("m_c_relaxed gap 1e-10", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-10)),
     Question("m_c_region_totals_relaxed", View.CUMULATIVE, m_c_regions_relaxed, CumulativeProjection()),
     Question("m_c", View.CUMULATIVE, m_c, CumulativeIntegers()),
-    Question("m_c by flow", View.CUMULATIVE, m_c, CumulativeFlow()),
-    Question("m_c_l1_relaxed gap 1e-3", View.CUMULATIVE, emd_relaxed, EmdProjection(gap=1e-3), (Cvxpy("HIGHS"),)),
-    Question("m_c_l1_relaxed gap 1e-6", View.CUMULATIVE, emd_relaxed, EmdProjection()),
     Question("two_stage", View.CUMULATIVE, None, TwoStage()),
 )
 
@@ -132,28 +123,6 @@ def largest_solved(question: Question, peer: Method, epsilon: str, sizes: Sequen
             break
         best = max_size, found
     return best
-
-
-def streamed() -> tuple[float, str]:
-    """Solve M_H at 60,000 leaves x 1,000 sizes block by block; return seconds and result.
-
-    Memory never holds all sizes at once.
-    """
-    tree = census_like(regions="tracts", max_size=1, groups=60_000).hierarchy
-    problem = SizeBlocks(tree, 1_000, 10**8, partial(_block, tree.n_regions, tree))
-    start = time.perf_counter()
-    result = StreamedTreeProjection().solve(problem)
-    text = f"{result.status.name}, objective {result.objective:,}, {result.passes} passes"
-    return time.perf_counter() - start, text
-
-
-def _block(n_regions: int, tree: Hierarchy, start: int, stop: int) -> np.ndarray:
-    """Make noisy counts of some sizes, always the same: means that add up and fall with size, noise of scale 6."""
-    generator = np.random.default_rng([7, start])
-    leaves = generator.poisson(1_000.0 / (1 + np.arange(start, stop)), (n_regions - tree.n_inner, stop - start))
-    p = 1 - np.exp(-1 / 6)
-    shape = (n_regions, stop - start)
-    return tree.sum_up(leaves) + generator.geometric(p, shape) - generator.geometric(p, shape)
 
 
 def exponent(unknowns: Sequence[float], seconds: Sequence[float]) -> float:

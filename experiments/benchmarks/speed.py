@@ -75,7 +75,7 @@ def main(console: Console, out: Path, quick: bool) -> None:
 
 def _benchmarks(quick: bool) -> list[Callable[[list[BenchRow]], list[BenchRow]]]:
     always = [draws, m_h, growth_quick if quick else growth, certificate, isotonic, nation, hierarchical]
-    return always if quick else [*always, growth_regions, streamed, root_ranked, relaxation, peers]
+    return always if quick else [*always, growth_regions, root_ranked, relaxation, peers]
 
 
 def draws(_: list[BenchRow]) -> list[BenchRow]:
@@ -180,7 +180,7 @@ def nation(_: list[BenchRow]) -> list[BenchRow]:
 
 
 def hierarchical(_: list[BenchRow]) -> list[BenchRow]:
-    """Measure M_H with every region's total, M_c, joint L1 projection and two-stage, 3,195 regions x 1,001 sizes."""
+    """Measure M_H with every region's total, M_c and two-stage, 3,195 regions x 1,001 sizes."""
     rows = []
     for question, epsilon in product(scale.QUESTIONS, ("0.1", "1")):
         rows.append(_row(question.name, epsilon, scale.timing(question, question.method, epsilon, "counties", 1000)))
@@ -198,11 +198,6 @@ def growth_regions(_: list[BenchRow]) -> list[BenchRow]:
             last = _row(f"{question.name} over {what}", "1", timed[-1])
             rows.append(replace(last, peer=f"fitted exponent of time over unknowns: {fit:.2f}"))
     return rows
-
-
-def streamed(_: list[BenchRow]) -> list[BenchRow]:
-    """Measure m_h streamed by blocks of sizes, with noise made on the fly, 60,000 leaves x 1,000 sizes."""
-    return [_once("m_h_streamed", "61 million unknowns", scale.streamed)]
 
 
 def peers(_: list[BenchRow]) -> list[BenchRow]:

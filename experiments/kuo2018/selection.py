@@ -1,9 +1,9 @@
 """The experiment K8b: all combinations of Hc and Hg, and a private choice among them (Kuo et al. 2018, section 6).
 
 The paper advises to run all combinations and select privately where that is affordable, and else Hc at every level. It
-counts eps + eps2 for k runs and a choice; the loss is k eps + eps2 (`pgsr.algorithms.ChosenByScore`). The paper's claim
-is judged with its own accounting, under which every run gets all but the choice's part of the total; the label names
-the real loss. That the choice pays with honest accounting, where the runs share one total, is judged by itself.
+counts eps + eps2 for k runs and a choice; the loss is k eps + eps2 (`choosing.ChosenByScore`). The paper's claim is
+judged with its own accounting, under which every run gets all but the choice's part of the total; the label names the
+real loss. That the choice pays with honest accounting, where the runs share one total, is judged by itself.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pgsr import Geometric, Mechanism, View, metrics
-from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicFit, Matching
+from pgsr.algorithms import IsotonicFit, Matching
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
 from pgsr.experiments.engine.figures import wrapped
@@ -22,6 +22,7 @@ from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_error
 from pgsr.experiments.engine.verdicts import Verdict, at_most, compared, exactly
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import HC, HG, ONE, TENTH, combinations, combined, note_on
+from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
 from pgsr.experiments.kuo2018.data import (
     CENSUS_STATES,
     HAWAIIAN_WEST,
@@ -164,7 +165,8 @@ def _cost(frame: "pd.DataFrame") -> Iterator[Verdict]:
         loss = losses[0]
         words = (
             f"{len(COMBINATIONS)} runs at 0.9 epsilon and a choice at 0.1 cost {loss:g} epsilon by composition;"
-            " the theorem that the paper cites is for disjoint data; tests/test_choosing_score.py has a counterexample"
+            " the theorem that the paper cites is for disjoint data; "
+            "tests/test_kuo2018_choosing_score.py has a counterexample"
         )
         found = exactly(False, "composition of the budgets")
         yield Verdict(kuo.SELECTION_COST.words, "any data", found, words, Cause.CLAIM)

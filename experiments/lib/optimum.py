@@ -8,6 +8,7 @@ from scipy import sparse
 
 from pgsr import Problem, Result, View
 from pgsr.algorithms import (
+    CumulativeIntegers,
     CumulativeProjection,
     Isotonic,
     MeanConsistency,
@@ -21,7 +22,7 @@ from pgsr.errors import PgsrError
 from pgsr.experiments.lib.grid import on_grid
 from pgsr.experiments.lib.prices import UNIT, UNIT_OF_MAGNITUDES, closing_prices, ranked_prices
 from pgsr.methods.method import Method
-from pgsr.models import CumulativeFlow, Cvxpy, Flow, Scipy
+from pgsr.models import Cvxpy, Flow, Scipy
 from pgsr.models.adapter import SolverModel
 from pgsr.models.formulate import formulate, multipliers
 from pgsr.models.program import SolverProgram, quadratic
@@ -107,7 +108,7 @@ def _methods(problem: Problem) -> list[Method]:
         return [TreeProjection()]
     if problem.norm == 1:
         return [Scipy()]
-    return [CumulativeFlow()] if problem.integer else [CumulativeProjection(gap=1e-10)]
+    return [CumulativeIntegers()] if problem.integer else [CumulativeProjection(gap=1e-10)]
 
 
 def _interior_multipliers(problem: Problem) -> Multipliers:
@@ -145,7 +146,7 @@ def _proved(problem: Problem, result: Result, multipliers: Any) -> tuple[np.ndar
 
 def _argument(problem: Problem) -> str:
     if problem.consistent and problem.monotone:
-        return "prices of CumulativeProjection"
+        return f"prices of {'CumulativeIntegers' if problem.integer else 'CumulativeProjection'}"
     if problem.consistent and problem.totals is Totals.REGIONS:
         return "node potentials" if problem.integer else "prices of the dual"
     if problem.consistent:

@@ -7,9 +7,9 @@ from fractions import Fraction
 from functools import partial
 
 from pgsr import Geometric, Problem, SplitByRoot, View
-from pgsr.algorithms import Matching
+from pgsr.algorithms import CumulativeIntegers, Matching
 from pgsr.experiments.engine.experiment import Arm
-from pgsr.models import CumulativeFlow, TwoStage
+from pgsr.models import TwoStage
 from pgsr.noise.view_rules import ViewRule
 
 
@@ -43,7 +43,9 @@ SPLIT_EQUAL = partial(equal_shares, SplitByRoot())
 SPLIT_LEAF_HEAVY = partial(leaf_heavy, SplitByRoot())
 SPLIT_LEAVES_MOSTLY = partial(leaves_mostly, SplitByRoot())
 
-M_C_REGIONS = Arm("M_c, regions' totals", CUMULATIVE_EQUAL, CumulativeFlow(), partial(Problem.m_c, totals="regions"))
+M_C_REGIONS = Arm(
+    "M_c, regions' totals", CUMULATIVE_EQUAL, CumulativeIntegers(), partial(Problem.m_c, totals="regions")
+)
 TWO_STAGE = Arm("two-stage, equal shares", CUMULATIVE_EQUAL, TwoStage())
 LEAF_HEAVY = Arm("two-stage, leaf-heavy", CUMULATIVE_LEAF_HEAVY, TwoStage())
 KUO = Arm("Hc with matching (Kuo)", CUMULATIVE_EQUAL, Matching())

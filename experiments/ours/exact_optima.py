@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from pgsr import Problem, Totals, View
-from pgsr.algorithms import BottomUp, IsotonicTreeProjection, RegionTotalsProjection
+from pgsr.algorithms import BottomUp, CumulativeIntegers, IsotonicTreeProjection, RegionTotalsProjection
 from pgsr.experiments.engine.experiment import Arm, Experiment, Scale
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
@@ -42,7 +42,7 @@ from pgsr.experiments.ours.arms import (
 from pgsr.experiments.ours.by_arm import draw_by_arm
 from pgsr.experiments.ours.profiles import profiles
 from pgsr.figures.drawing import finish, head, legend_below, level_name, log_labels, new_figure
-from pgsr.models import CumulativeFlow, Flow, MidpointBottomUp
+from pgsr.models import Flow, MidpointBottomUp
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +61,7 @@ M_C_DP_REGIONS = Arm(
     CUMULATIVE_EQUAL,
     IsotonicTreeProjection(Flow(around=RegionTotalsProjection()), Totals.REGIONS),
 )
-M_C = Arm("M_c", cumulative, CumulativeFlow(), Problem.m_c)
+M_C = Arm("M_c", cumulative, CumulativeIntegers(), Problem.m_c)
 BOTTOM_UP = Arm("bottom-up", CUMULATIVE_LEAVES_ONLY, BottomUp())
 MIDPOINT = Arm("bottom-up, midpoints", CUMULATIVE_LEAVES_ONLY, MidpointBottomUp())
 ARMS = (M_H_DP, M_H_REGIONS, M_C_DP, M_C, M_C_DP_REGIONS, M_C_REGIONS, TWO_STAGE, LEAF_HEAVY, KUO, BOTTOM_UP, MIDPOINT)

@@ -16,7 +16,6 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from pgsr import SplitByRoot, Status, View, metrics
-from pgsr.algorithms.posterior import tree_posterior
 from pgsr.datasets.worlds import World, WorldKind, world
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import panels_in_rows
@@ -25,6 +24,7 @@ from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_error
 from pgsr.experiments.engine.verdicts import Verdict, at_most, compared, worst
 from pgsr.experiments.ours import every_release
 from pgsr.experiments.ours.by_arm import draw_by_arm
+from pgsr.experiments.ours.tree_posterior import tree_posterior
 from pgsr.figures.drawing import finish, head, legend_below, level_name
 
 if TYPE_CHECKING:

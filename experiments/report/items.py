@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 import pgsr
-import pgsr.experiments.others
+import pgsr.experiments
 import pgsr.models
 from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile
 from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
@@ -26,7 +26,7 @@ from pgsr.experiments.report.blocks import Block, Bullets, Code, Heading, Table,
 from pgsr.experiments.report.content import as_printed
 from pgsr.methods.declared import first_sentence, paragraphs, sentences
 
-PACKAGES = (pgsr, pgsr.models, pgsr.experiments.others)
+PACKAGES = (pgsr, pgsr.models, pgsr.experiments)
 """Where methods and generated data are."""
 ROOTS = {package.__name__: Path(str(package.__file__)).resolve().parent for package in PACKAGES}
 TESTS = ROOTS["pgsr"].parent / "tests"

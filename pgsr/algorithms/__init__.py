@@ -4,14 +4,13 @@
 |-------------------------------|------------------------------------------------------------------------------|
 | `m_h`                         | M_H: `TreeProjection`, by trees of sizes or as a flow                        |
 | `m_h_regions`                 | M_H with every region's total, or some of them                               |
-| `m_c`                         | M_c: squares and absolute values, relaxed; squares in integers               |
+| `m_c`                         | M_c in squares: relaxed, and in integers                                     |
 | `isotonic`                    | every region's nearest non-decreasing vector                                 |
 | `matching`                    | regions alone, then matched and merged from the root down                    |
 | `cost_tables`                 | M_H by the published dynamic program                                         |
 | `posterior`                   | what the noisy counts say under the exact law of the noise; estimates from it |
 | `tree_rounding`               | integers near real counts, from the root down                                |
 | `choice_tree`                 | problems with choices between conditions, a case proved by another method or flow |
-| `choosing`                    | choosing among mechanisms, with an honest ledger                             |
 | `two_stage`                   | regions alone in L1, together in L2, then integers                           |
 | `simplex`, `mean_consistency` | the naive problem; least squares under consistency alone                     |
 | `isotonic_tree_projection`    | M_c^dp: isotonic fits, then M_H                                              |
@@ -21,11 +20,10 @@ The docstring of a room states its problem and derives what its code computes. A
 """
 
 from pgsr.algorithms.choice_tree import ChoicesBound, ChoiceTree, choices_bound
-from pgsr.algorithms.choosing import ChosenByNoise, ChosenByScore, ChosenByStatistic
 from pgsr.algorithms.cost_tables import CostTables, SlopeGreedy, SlopeMerge
 from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
-from pgsr.algorithms.m_c import CumulativeIntegers, CumulativeProjection, EmdProjection
+from pgsr.algorithms.m_c import CumulativeIntegers, CumulativeProjection
 from pgsr.algorithms.m_h import TreeProjection
 from pgsr.algorithms.m_h_regions import RegionTotalsProjection
 from pgsr.algorithms.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
@@ -43,14 +41,10 @@ __all__ = [
     "BottomUp",
     "ChoiceTree",
     "ChoicesBound",
-    "ChosenByNoise",
-    "ChosenByScore",
-    "ChosenByStatistic",
     "CostTables",
     "CumulativeIntegers",
     "CumulativeProjection",
     "DaskMap",
-    "EmdProjection",
     "Isotonic",
     "IsotonicFit",
     "IsotonicTreeProjection",
@@ -83,7 +77,6 @@ METHODS: tuple[Entry, ...] = (
     Entry(RegionTotalsProjection()),
     Entry(CumulativeIntegers(), Answer.GAP, page="cumulative_dual.md#integers-and-further"),
     Entry(CumulativeProjection(), page="cumulative_dual.md"),
-    Entry(EmdProjection(), Answer.GAP),
     Entry(Isotonic()),
     Entry(SimplexProjection()),
     Entry(ChoiceTree(), page="conditions.md#choices"),

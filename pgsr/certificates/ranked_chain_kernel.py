@@ -1,12 +1,26 @@
-"""The compiled loop of Lagrangian bounds with costs of ranks, for chains as in `pgsr.engines.ranked_chain_kernel`.
+"""The compiled loops of Lagrangian bounds with costs of ranks: chains of cells in order, at given prices.
 
-Chain r has the cells 0..n-1 of a region, squares before threshold[r] and costs of ranks from it on, counted from those
-at y, and net prices of x - y.
+A chain has the cells 0..n-1 of a region, of which those before `threshold` have squares and the others costs of ranks,
+and
+
+    minimises  sum over i < threshold of  w (x[i] - y[i])^2
+             + sum over i >= threshold of  E(x[i]) - w (2 (i - threshold) + 1) x[i]
+             + sum over all i of  net[i] x[i]
+    over       x[0] <= x[1] <= ...,   least[i] <= x[i] <= most[i].
+
+E is the same in all cells, convex and piecewise linear: its slope is slope[j] on run j, from start[j] to start[j + 1],
+and slopes rise. So the derivative of a block of cells with one value v is
+
+    a v + b + k slope(v),    a = 2 w (squares),    k = cells with costs of ranks,
+
+and a block is known by a, b and k, which are added up when two are pooled. Bounds are counted from the costs at y, with
+net prices of x - y.
 """
+
+import math
 
 import numpy as np
 
-from pgsr.engines.ranked_chain_kernel import fit_chain, least_point
 from pgsr.machine.compilation import compiled, inlined
 
 
@@ -21,19 +35,16 @@ def bound_ranked_rows(y, w, net, threshold, first, starts, slopes, prefix, least
     run for ranks. `magnitudes` is what was rounded. O(cells log runs).
     """
     n = y.shape[1]
-    a, b, k, value, x, nothing = np.empty((6, n))
+    a, b, k, value, x = np.empty((5, n))
     begin = np.empty(n, np.int64)
     low, high, lowest, highest = np.empty(n + 1), np.empty(n + 1), np.empty(n), np.empty(n)
-    nothing[:] = 0.0
     for r in range(y.shape[0]):
         if w[r] == 0 or n == 0:  # the net price of such a region is 0
             continue
         weight, t = float(w[r]), threshold[r]
         start, slope = starts[first[r] + r : first[r + 1] + r + 1], slopes[first[r] : first[r + 1]]
         sums, runs = prefix[first[r] : first[r + 1]], len(slope)
-        fit_chain(
-            y[r], weight, net[r], t, start, slope, 0.0, nothing, least[r], most[r], integer, a, b, k, begin, value, x
-        )
+        fit_chain(y[r], weight, net[r], t, start, slope, least[r], most[r], integer, a, b, k, begin, value, x)
         # [lowest, highest] are the subgradients of cell i's term at its fit, and [low, high] what they leave possible
         # of the multipliers, upwards: mu[i + 1] = mu[i] - g, and 0 between cells that differ.
         low[0], high[0] = 0.0, 0.0
@@ -93,3 +104,56 @@ def _summed(v, start, slope, sums):
         j = min(max(np.searchsorted(start, v, side="right") - 1, 0), len(slope) - 1)
         total = sums[j] + (v - start[j]) * slope[j]
     return total
+
+
+@compiled
+def least_point(a, b, k, start, slope, integer):
+    """Find the least v from 0 on at which the derivative is no longer negative; the end of the last run if none is.
+
+    In integers of the step from v to v + 1, which costs a (v + 1/2) + b + k slope. O(log runs).
+    """
+    low, high = 0, len(slope)
+    while low < high:
+        j = (low + high) // 2
+        last = start[j + 1] - 0.5 if integer else start[j + 1]
+        if a * last + b + k * slope[j] >= 0.0:
+            high = j
+        else:
+            low = j + 1
+    if low == len(slope):
+        return float(start[len(slope)])
+    if a == 0.0:
+        return float(start[low])
+    root = -(b + k * slope[low]) / a
+    if integer:
+        return min(max(math.ceil(root - 0.5), float(start[low])), float(start[low + 1] - 1))
+    return min(max(root, float(start[low])), float(start[low + 1]))
+
+
+@compiled
+def fit_chain(y, w, net, threshold, start, slope, least, most, integer, a, b, k, begin, value, x):
+    """Fill x by pool adjacent violators; O(cells log runs). The arrays from `a` to `value` hold blocks, (n,) each.
+
+    Bounds decrease nowhere, so a block is within the lower bound of its last cell and the upper one of its first.
+    """
+    blocks = 0
+    for i in range(len(x)):
+        square = i < threshold
+        a[blocks] = 2.0 * w if square else 0.0
+        b[blocks] = net[i] - (2.0 * w * y[i] if square else w * (2.0 * (i - threshold) + 1.0))
+        k[blocks] = 0.0 if square else 1.0
+        begin[blocks] = i
+        blocks += 1
+        while True:
+            at = blocks - 1
+            value[at] = least_point(a[at], b[at], k[at], start, slope, integer)
+            value[at] = min(max(value[at], float(least[i])), float(most[begin[at]]))
+            if at == 0 or value[at - 1] < value[at]:
+                break
+            a[at - 1] += a[at]
+            b[at - 1] += b[at]
+            k[at - 1] += k[at]
+            blocks -= 1
+    for at in range(blocks):
+        for i in range(begin[at], begin[at + 1] if at + 1 < blocks else len(x)):
+            x[i] = value[at]

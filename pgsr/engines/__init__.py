@@ -5,6 +5,5 @@
 | `nearest_tree`   | nearest non-negative integers on a tree that add up, the root's sum given |
 | `quadratic_flow` | flows of least quadratic cost through a network, real or integer          |
 
-`losses` are those of differences, of which objectives consist; `isotonic_kernel` pools
-adjacent violators, and `ranked_chain_kernel` those of costs of ranks.
+`losses` are those of differences, of which objectives consist; `isotonic_kernel` pools adjacent violators.
 """

@@ -136,7 +136,7 @@ class Threads:
 class DaskMap:
     """A mapper onto the workers of a `dask.distributed.Client`; needs the package `distributed`.
 
-    Shown to give the same integers by `tests/test_nation_size_blocks.py::test_dask_gives_the_same_integers`.
+    Shown to give the same integers by `tests/test_nation_m_h.py`.
     """
 
     client: Any

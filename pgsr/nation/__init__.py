@@ -12,7 +12,6 @@ order.
 | `m_h`            | `StreamedLevelTreeProjection`: M_H and M_c^dp; `judging` proves the answer in parts    |
 | `joint`          | `StreamedLevelRelease`: two-stage and posterior, of the parts that `measured_parts` reads |
 | `matching`       | `StreamedLevelMatching`                                                               |
-| `size_blocks`    | `StreamedTreeProjection`: M_H with one largest size, block by block of sizes           |
 """
 
 from pgsr.nation.joint import StreamedLevelRelease, StreamedReleaseResult
@@ -20,18 +19,13 @@ from pgsr.nation.layout import Tree, Truth
 from pgsr.nation.m_h import StreamedLevelResult, StreamedLevelTreeProjection
 from pgsr.nation.matching import StreamedLevelMatching
 from pgsr.nation.measuring import measure
-from pgsr.nation.size_blocks import CountFile, SizeBlocks, StreamedResult, StreamedTreeProjection
 
 __all__ = [
-    "CountFile",
-    "SizeBlocks",
     "StreamedLevelMatching",
     "StreamedLevelRelease",
     "StreamedLevelResult",
     "StreamedLevelTreeProjection",
     "StreamedReleaseResult",
-    "StreamedResult",
-    "StreamedTreeProjection",
     "Tree",
     "Truth",
     "measure",

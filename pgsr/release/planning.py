@@ -115,7 +115,7 @@ def expected_errors(
 
     Nothing is spent and nothing private is read, provided that the stand-in is public: earlier published tables,
     `stand_in_of` public facts, or a generator. Choosing by the errors on the data itself would cost budget
-    (`ChosenByScore`) or void the privacy claim.
+    or void the privacy claim.
 
     Args:
         stand_in: counts of the shape that will be released.

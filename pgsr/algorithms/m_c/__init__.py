@@ -1,15 +1,15 @@
-"""M_c: cumulative counts that are monotone and add up; relaxed in squares or absolute values, in integers in squares.
+"""M_c in squares: cumulative counts that are monotone and add up, in real numbers and in integers.
 
-    minimise    sum over regions r, sizes s of  w[r] |x[r, s] - y[r, s]|^norm
+    minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
     subject to  x[r, s] = sum over children c of x[c, s],    0 <= x[r, 0] <= ... <= x[r, K],
                 x[root, K] = G, or x[r, K] = G[r] in every region.
 
 **The dual.** Only consistency is dualised, with prices p[r, s] at inner regions, 0 above the root; sums run over sizes:
 
-    D(p) = sum over leaves l of         min over monotone x of  w |x - y|^norm - p[parent] . x
-         + sum over inner regions r of  min over c of           w |c - y|^norm + (p[r] - p[parent]) . c.
+    D(p) = sum over leaves l of         min over monotone x of  w |x - y|^2 - p[parent] . x
+         + sum over inner regions r of  min over c of           w |c - y|^2 + (p[r] - p[parent]) . c.
 
-Any prices give a lower bound. In squares a leaf is the isotonic regression of y + p[parent] / 2 w, clipped, and an
+Any prices give a lower bound. A leaf is the isotonic regression of y + p[parent] / 2 w, clipped, and an
 inner region is c = y + (p[parent] - p[r]) / 2 w. Monotone values are not asked of inner regions: sums of monotone
 leaves are monotone anyway. D is concave, and by the envelope theorem its gradient at p[r] is c[r] minus the sum of the
 children's values: what is missing for consistency.
@@ -40,9 +40,6 @@ part, as the tree T:
 
     M^-1 = Z (Z' H Z)^-1 Z' + (I - P) T^-1 (I - P).
 
-**Absolute values** have kinks, where D is not differentiable. The proximal point method adds w rho / 2 (x - x')^2
-around the last answer x', which smooths D, and moves x': `emd_projection`.
-
 **Integers.** Over integers every region is still on its own once consistency has prices: the isotonic regression of a
 leaf is rounded block by block, and what an inner region takes is rounded, too. So there is a dual over integers, which
 is the dual of M_c with every square replaced by straight lines between integers, x^2 + f (1 - f) with f the fraction
@@ -55,19 +52,13 @@ of two levels, negative cycles close what is left: `cycles`.
 **Sizes per level.** With every region's total, squares have a dual of the same kind where levels have sizes of their
 own: every size has a tree of its own, which ends where sizes fold (`folded`).
 
-**Ranks.** Ranks of a split measurement are convex piecewise linear costs of cumulative counts besides, smoothed by the
-same proximal points (`ranked`).
-
-Files: `projection`, `integers` and `emd_projection` are the methods, `ascent` (Newton's method) and `quasi_newton`
-the ways up, `dual`, `integers_dual` and `emd_dual` the duals, `preconditioner` the M, `arrays` what loops are given;
-the loops are `tree_kernel` (prices and Hessian), `squares_kernel`, `integers_kernel`, `absolute_kernel` and
-`two_level_kernel`. `folded`, `folded_dual` and `folded_kernel` are for sizes per level, `ranked`,
-`ranked_dual`, `ranked_kernel` and `ranked_settle_kernel` for ranks; `joint` takes the values of
-regions alone to a release.
+Files: `projection` and `integers` are the methods, `ascent` (Newton's method) and `quasi_newton` the ways up, `dual`
+and `integers_dual` the duals, `preconditioner` the M, `arrays` what loops are given; the loops are `tree_kernel`
+(prices and Hessian), `squares_kernel`, `integers_kernel` and `two_level_kernel`. `folded`, `folded_dual` and
+`folded_kernel` are for sizes per level; `joint` takes the values of regions alone to a release.
 """
 
-from pgsr.algorithms.m_c.emd_projection import EmdProjection
 from pgsr.algorithms.m_c.integers import CumulativeIntegers
 from pgsr.algorithms.m_c.projection import CumulativeProjection
 
-__all__ = ["CumulativeIntegers", "CumulativeProjection", "EmdProjection"]
+__all__ = ["CumulativeIntegers", "CumulativeProjection"]

@@ -43,7 +43,7 @@ class Leaves(NamedTuple):
         upper: x[l, i] <= upper[l], the public total or infinity; (leaves,).
         least, most: least[l, i] <= x[l, i] <= most[l, i], which decrease nowhere; (leaves, n), or (0, 0) without such
             bounds.
-        weight: w, positive; (leaves,), or of y's shape where cells have weights of their own.
+        weight: w, positive; (leaves,).
     """
 
     y: np.ndarray
@@ -51,22 +51,6 @@ class Leaves(NamedTuple):
     least: np.ndarray
     most: np.ndarray
     weight: np.ndarray
-
-
-class ProximalLeaves(NamedTuple):
-    """The terms of the leaves w |x - y| + w rho / 2 (x - x')^2, and the upper bound of x.
-
-    Attributes:
-        y, upper, weight: as in `Leaves`, weight of shape (leaves,).
-        centre: x', the last answer; shape of y.
-        rho: the strength of the proximal term.
-    """
-
-    y: np.ndarray
-    upper: np.ndarray
-    weight: np.ndarray
-    centre: np.ndarray
-    rho: float
 
 
 class Blocks(NamedTuple):
@@ -102,17 +86,15 @@ class Takings(NamedTuple):
 
 
 class Diagonal(NamedTuple):
-    """The terms of minus the Hessian H besides those of the leaves, and the numbers added to its diagonal.
+    """The terms of minus the Hessian H besides those of the leaves.
 
     Attributes:
-        rate: by how much a node's own value rises per unit of the price above it, 1 / 2 w[r] in squares; (m, n).
+        rate: by how much a node's own value rises per unit of the price above it, 1 / 2 w[r]; (m, n).
         ridge: takes the place of rate at the held cell.
-        least: is added everywhere.
     """
 
     rate: np.ndarray
     ridge: float
-    least: float
 
 
 class PrefixSums(NamedTuple):

@@ -1,4 +1,4 @@
-"""The integer M_c of leaves below one node, exactly: cheapest flows by negative cycles, in integers throughout.
+"""Leaves below one node in integers, exactly: cheapest flows by negative cycles, in integers throughout.
 
 Cumulative counts are a flow. In a leaf, x[s] units go from cell s to cell s + 1, and the step x[s] - x[s - 1] >= 0
 comes in between; the steps of all leaves leave the node's own chain, on which the sums X[s] go the other way:
@@ -6,14 +6,20 @@ comes in between; the steps of all leaves leave the node's own chain, on which t
     hub s + 1 -- X[s] --> hub s -- x[l, s] - x[l, s - 1] --> cell (l, s) -- x[l, s] --> cell (l, s + 1),
 
 with the ground in place of hub n and of all cells n. So a change that keeps all conditions is a sum of cycles, and
-integers are optimal where no cycle of single units lowers the cost. Then the lengths of shortest paths are integer
-potentials, and
+integers are optimal where no cycle of single units lowers the cost.
+
+**Leaves right below the root** are all of M_c. Then the lengths of shortest paths are integer potentials, and
 
     price[s] = potential of hub s + 1 - potential of hub s
 
 are prices of consistency whose bound over integers is the objective itself: the proof that `certify` recomputes.
 
-With nodes below nodes a step would have to go two ways at once, which no flow does.
+**Nodes below nodes.** There a step would have to go two ways at once, which no flow does. The leaves of one node alone
+are still a flow while all others stay: a change d[s] of their sum costs every region above, w (off + d)^2, together
+
+    weight d[s]^2 + 2 slope[s] d[s],    weight = sum of w above,    slope[s] = sum of w off[s] above.
+
+So families take turns, each as good as it can be beside the others.
 """
 
 import numpy as np
@@ -22,7 +28,7 @@ from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.methods.gate import Deadline
 
 LARGEST = 100_000
-"""The most cells of leaves that are looked at."""
+"""The most cells of leaves that are looked at in one flow."""
 
 VISITS = 500_000_000
 """About how many cells are visited at most, in all passes."""
@@ -31,38 +37,100 @@ _PASSES = 20
 """Passes between two looks at the clock."""
 
 
+class Families:
+    """The leaves below every node, as flows of their own; `visits` is what may still be looked at."""
+
+    def __init__(self, dual: SquaresDual, deadline: Deadline) -> None:
+        self.dual, self.deadline, self.visits = dual, deadline, VISITS
+        self.leaves_of = [np.flatnonzero(dual.leaf_node == node) for node in range(dual.shape[0])]
+        self.lower, self.upper = _bounds(dual)
+        self.weight = dual.weight.astype(np.int64)
+        for node in range(1, dual.shape[0]):
+            self.weight[node] += self.weight[dual.parent[node]]
+
+    def close(
+        self, node: int, x: np.ndarray, slope: np.ndarray, prices: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Change the node's leaves in x, shape (leaves, cells), at best; x stays feasible.
+
+        Args:
+            slope: int64, shape (cells,), see the top of this file.
+            prices: from which potentials start, shape (cells,).
+
+        Returns:
+            By how much the sums of the node's leaves changed, and the prices that prove it best; None if time was up or
+            the flow too large.
+        """
+        from pgsr.algorithms.m_c import cycles_kernel
+
+        dual, rows, n = self.dual, self.leaves_of[node], self.dual.n
+        moved = np.zeros(n, np.int64)
+        if not 0 < rows.size * n <= LARGEST:
+            return moved, None
+        own = np.ascontiguousarray(x[rows, :n], np.int64)
+        of_leaves = dual.y[rows, :n].astype(np.int64), dual.leaf_weight[rows].astype(np.int64)
+        costs = *of_leaves, self.lower[rows], self.upper[rows], slope, int(self.weight[node])
+        hubs = -np.append(np.cumsum(np.rint(prices[::-1]).astype(np.int64))[::-1], 0)
+        pot, above = np.concatenate([hubs, np.tile(hubs[:-1], len(rows))]), np.full(n + 1 + own.size, -1, np.int64)
+        found = None
+        while found is None and self.visits > 0 and not self.deadline.passed:
+            self.visits -= _PASSES * len(pot)
+            if cycles_kernel.cancel(costs, own, moved, bool(dual.held), pot, above, _PASSES):
+                found = np.diff(pot[: n + 1]).astype(float)
+        x[rows, :n] = own
+        return moved, found
+
+
 def is_flow(dual: SquaresDual) -> bool:
-    """Say whether all leaves are right below one node, and few enough."""
-    return dual.shape[0] == 1 and dual.y.size <= LARGEST and dual.leaf_cells is None
+    """Say whether all leaves are right below one node."""
+    return dual.shape[0] == 1
 
 
 def cheapest(
     dual: SquaresDual, leaves: np.ndarray, prices: np.ndarray, deadline: Deadline
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Find the optimal integers of all leaves and prices that prove them, or None if that takes too long.
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Find better integers of all leaves, and prices that prove them where all are one flow and time suffices.
 
     Args:
         leaves: feasible integers, shape (leaves, K + 1); the nearer to the optimum the sooner it is found.
-        prices: from which potentials start, shape (1, cells).
+        prices: from which potentials start, shape (nodes, cells).
     """
-    from pgsr.algorithms.m_c import cycles_kernel
+    families, x = Families(dual, deadline), leaves.copy()
+    off = sums_of(dual, x) - dual.node_y
+    weight = dual.weight.astype(np.int64)
+    if _exceed(families, off, x):
+        return x, None
+    while True:
+        best = True
+        for node in range(dual.shape[0]):
+            path, slope = [node], weight[node] * off[node]
+            while dual.parent[path[-1]] >= 0:
+                path.append(int(dual.parent[path[-1]]))
+                slope = slope + weight[path[-1]] * off[path[-1]]
+            moved, proof = families.close(node, x, slope, prices[node])
+            off[path] += moved
+            best &= not moved.any()
+            if is_flow(dual):
+                return x, None if proof is None else proof[None]
+        if best or families.visits <= 0 or deadline.passed:
+            return x, None
 
-    n, n_leaves = dual.n, len(dual.y)
-    x = np.ascontiguousarray(leaves[:, :n], np.int64)
-    own = x.sum(axis=0)
-    weights = dual.leaf_weight.astype(np.int64), int(dual.weight[0])
-    lower, upper = _bounds(dual)
-    costs = np.ascontiguousarray(dual.y[:, :n], np.int64), weights[0], lower, upper, dual.node_y[0], weights[1]
-    hubs = -np.append(np.cumsum(np.rint(prices[0, ::-1]).astype(np.int64))[::-1], 0)
-    pot, above = np.concatenate([hubs, np.tile(hubs[:-1], n_leaves)]), np.full(n + 1 + n * n_leaves, -1, np.int64)
-    for _ in range(max(1, VISITS // (_PASSES * len(pot)))):
-        if deadline.passed:
-            return None
-        if cycles_kernel.cancel(costs, x, own, bool(dual.held), pot, above, _PASSES):
-            found = leaves.copy()
-            found[:, :n] = x
-            return found, np.diff(pot[: n + 1]).astype(float)[None]
-    return None
+
+def sums_of(dual: SquaresDual, x: np.ndarray) -> np.ndarray:
+    """Add the leaves' counts up to those of every node; int64, shape (nodes, cells)."""
+    sums = np.zeros(dual.shape, np.int64)
+    np.add.at(sums, dual.leaf_node, x[:, : dual.n])
+    for r in range(dual.shape[0] - 1, 0, -1):
+        sums[dual.parent[r]] += sums[r]
+    return sums
+
+
+def _exceed(families: Families, off: np.ndarray, x: np.ndarray) -> bool:
+    """Say whether lengths of paths might not stay within 64 bits."""
+    dual, n = families.dual, families.dual.n
+    steepest = float(families.weight.max()) * (1 + 2 * float(np.abs(off).max(initial=0)))
+    steepest += float(dual.leaf_weight.max()) * (1 + 2 * float(np.abs(x[:, :n] - dual.y[:, :n]).max(initial=0)))
+    return 2 * (n + 1) * steepest > 2.0**62
 
 
 def _bounds(dual: SquaresDual) -> tuple[np.ndarray, np.ndarray]:

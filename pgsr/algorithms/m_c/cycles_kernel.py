@@ -6,21 +6,22 @@ from pgsr.machine.compilation import compiled
 
 
 @compiled
-def cancel(costs, x, own, last_held, pot, above, passes):
-    """Change x and own by 1 around cycles that lower the cost, and lower the vertices' potentials, in place.
+def cancel(costs, x, moved, last_held, pot, above, passes):
+    """Change x and moved by 1 around cycles that lower the cost, and lower the vertices' potentials, in place.
 
     Costs are (y, weight, lower, upper) of leaves, shape (leaves, cells), (leaves,) and (leaves, cells) twice, and
-    (y, weight) of the node above, shape (cells,) and a number. Vertices are the hubs 0 .. cells - 1, the ground, and
-    then the cells of all leaves. `above[v]` is the vertex before v on the path whose length is pot[v], -1 at its start.
+    (slope, weight) above, shape (cells,) and a number: a change d of a cell's sum costs weight d^2 + 2 slope d.
+    Vertices are the hubs 0 .. cells - 1, the ground, and then the cells of all leaves. `above[v]` is the vertex before
+    v on the path whose length is pot[v], -1 at its start.
     Returns whether nothing is left to lower after at most so many passes over all arcs.
     """
-    y, weight, lower, upper, node_y, node_weight = costs
+    y, weight, lower, upper, slope, above_weight = costs
     n_leaves, n = x.shape
     marked = np.zeros(len(pot), np.int64)
     for _ in range(passes):
         changed = False
         for s in range(n - 1, -1, -1):  # the node's own arcs, from the ground down and back
-            changed |= node_arcs(s, node_y, node_weight, own, last_held, n, pot, above)
+            changed |= node_arcs(s, slope, above_weight, moved, last_held, n, pot, above)
         for l in range(n_leaves):
             base = n + 1 + l * n
             for s in range(n):
@@ -28,7 +29,7 @@ def cancel(costs, x, own, last_held, pot, above, passes):
             for s in range(n - 1, -1, -1):
                 changed |= leaf_arcs(base, l, s, y, weight, lower, upper, x, n, pot, above)
         for s in range(n):
-            changed |= node_arcs(s, node_y, node_weight, own, last_held, n, pot, above)
+            changed |= node_arcs(s, slope, above_weight, moved, last_held, n, pot, above)
         if not changed:
             return True
         marked[:] = 0
@@ -40,20 +41,20 @@ def cancel(costs, x, own, last_held, pot, above, passes):
                 v = above[v]
             if v >= 0 and marked[v] == first + 1:  # came back to its own way: a cycle, and a negative one
                 found = True
-                change_around(v, above, x, own, n)
+                change_around(v, above, x, moved, n)
         if found:
             above[:] = -1
     return False
 
 
 @compiled
-def node_arcs(s, y, weight, own, last_held, n, pot, above):
-    """Lower the potentials at both ends of the node's arc of cell s, which carries own[s] from vertex s + 1 to s."""
+def node_arcs(s, slope, weight, moved, last_held, n, pot, above):
+    """Lower the potentials at both ends of the node's arc of cell s, which carries its sum from vertex s + 1 to s."""
     if s == n - 1 and last_held:
         return False
-    off = 2 * (own[s] - y[s])
-    up = lower_end(s + 1, s, weight * (off + 1), pot, above)
-    return lower_end(s, s + 1, weight * (1 - off), pot, above) or up
+    off = 2 * (weight * moved[s] + slope[s])
+    up = lower_end(s + 1, s, weight + off, pot, above)
+    return lower_end(s, s + 1, weight - off, pot, above) or up
 
 
 @compiled
@@ -82,25 +83,25 @@ def lower_end(start, end, length, pot, above):
 
 
 @compiled
-def change_around(v, above, x, own, n):
+def change_around(v, above, x, moved, n):
     """Carry one unit more along every arc of the cycle through v."""
     end = v
     while True:
         start = above[end]
-        change(start, end, x, own, n)
+        change(start, end, x, moved, n)
         end = start
         if end == v:
             return
 
 
 @compiled
-def change(start, end, x, own, n):
+def change(start, end, x, moved, n):
     """Carry one unit more from a vertex to the next: a step costs nothing and follows from the cells around it."""
     if start <= n and end <= n:
         if start == end + 1:
-            own[end] += 1
+            moved[end] += 1
         else:
-            own[start] -= 1
+            moved[start] -= 1
     elif start > n and (end == start + 1 or end == n):
         x[(start - n - 1) // n, (start - n - 1) % n] += 1
     elif end > n and (start == end + 1 or start == n):

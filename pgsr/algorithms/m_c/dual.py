@@ -1,6 +1,5 @@
-"""The duals of joint problems on cumulative counts in the prices of consistency, and Newton's method on them."""
+"""The dual of joint squares on cumulative counts in the prices of consistency, and Newton's method on it."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum
@@ -8,7 +7,7 @@ from math import fsum
 import numpy as np
 
 from pgsr.algorithms.m_c.arrays import Blocks, Diagonal, Leaves, Takings, Tree
-from pgsr.algorithms.m_c.preconditioner import Preconditioner, TreeDiagonal, TwoLevel, added_up
+from pgsr.algorithms.m_c.preconditioner import Preconditioner, TwoLevel, added_up
 from pgsr.certificates import Multipliers, objective
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
@@ -42,18 +41,18 @@ class Point:
     leaves: float
 
 
-class TreeDual(ABC):
-    """The dual of a separable convex problem on the tree without inner regions of weight 0.
+class SquaresDual:
+    """The dual of joint squares on the tree without inner regions of weight 0.
 
-    With a convex cost f[r] of every region, prices p[r, s] at nodes and 0 above the root,
+    With prices p[r, s] at nodes and 0 above the root,
 
-        D(p) = sum over leaves l of  min over monotone 0 <= x <= upper  of  f[l](x) - p[parent] . x
-             + sum over nodes r of   min over c                         of  f[r](c) + (p[r] - p[parent]) . c
+        D(p) = sum over leaves l of  min over monotone 0 <= x <= upper  of  w[l] |x - y[l]|^2 - p[parent] . x
+             + sum over nodes r of   min over c                         of  w[r] |c - y[r]|^2 + (p[r] - p[parent]) . c
 
-    is concave and, for the costs of the subclasses, once differentiable. Its gradient is c[r] minus the sum of the
-    children's values; its generalised Hessian is that of `pgsr.algorithms.m_c.tree_kernel`, so that a product costs the
-    number of blocks of the leaves and not their number of cells. Newton directions are found by conjugate gradients,
-    loosely, see `pgsr.algorithms.m_c.preconditioner`.
+    is concave and once differentiable: leaves are isotonic regressions, and c = y + (p[parent] - p) / 2w. Its
+    gradient is c[r] minus the sum of the children's values; its generalised Hessian is that of
+    `pgsr.algorithms.m_c.tree_kernel`, so that a product costs the number of blocks of the leaves and not their number
+    of cells. Newton directions are found by conjugate gradients, loosely, see `pgsr.algorithms.m_c.preconditioner`.
 
     Nodes are the regions that have a price, m of them in level order, the root first (a lone region gets a root of
     weight 0 above it). An inner region of weight 0 has its parent's price. Cells are the n that are not fixed in every
@@ -63,10 +62,7 @@ class TreeDual(ABC):
     `blocks`, `own` and `rate`.
     """
 
-    least = 0.0
-    """The number added to the Hessian's diagonal."""
-
-    preconditioner: type[Preconditioner] = TreeDiagonal
+    preconditioner: type[Preconditioner] = TwoLevel
 
     def __init__(self, problem: Problem) -> None:
         tree, w, y = problem.hierarchy, problem.w, problem.target
@@ -113,18 +109,28 @@ class TreeDual(ABC):
         inside = np.tile(np.array([0, *[min(1, self.n)] * 2], np.int32), (len(self.y), 1))
         self.blocks = Blocks(edges, inside, *unwritten((2, len(self.y), self.n), np.float64))
         self.change = np.empty((len(start), self.n))
-        self.own, self.rate = np.zeros((2, *self.shape))
-        self.largest = 0.0
+        self.own = np.zeros(self.shape)
+        self.node_weight = np.zeros(self.shape)
+        if not lone:
+            self.node_weight[:] = w[self.kept, None]
+        self.rate = np.divide(0.5, self.node_weight, out=np.zeros(self.shape), where=self.node_weight > 0)
+        self.largest = 0.5 * float((1.0 / self.leaf_weight).sum())
+        self.constant = 0.0
+        if self.everywhere:
+            self.constant = float((w * (problem.region_totals - y[:, -1]).astype(float) ** 2).sum())
+        elif self.held:
+            self.constant = float(w[0]) * float(problem.root_total - int(y[0, -1])) ** 2
         self._last: Point | None = None
 
-    @abstractmethod
     def fit(self, prices: np.ndarray) -> tuple[float, float]:
         """Minimise over leaves and nodes at these prices; return both costs. Sets the arrays above and `change`."""
+        from pgsr.algorithms.m_c import squares_kernel as kernels
 
-    def take_apart(self) -> None:
-        """Make every cell of a leaf a block, for fits and preconditioners that begin so."""
-        self.blocks.edges[:] = np.arange(self.n + 1)
-        self.blocks.inside[:] = 0, self.n, self.n
+        cost, spent = np.zeros(len(self.tree.chunk_node)), np.zeros(self.shape[0])
+        fit_leaves = kernels.fit_leaves if self.bounds is None else kernels.fit_bounded_leaves
+        share(fit_leaves, *self.chunk_rows, self.leaves, self.tree, prices, self.blocks, self.change, cost)
+        share(kernels.fit_nodes, *self.node_rows, self.rate, self.parent, self.held, prices, self.own, spent)
+        return float(cost.sum()), float(spent.sum()) + self.constant
 
     def at(self, prices: np.ndarray) -> Point:
         """Evaluate the dual at these prices."""
@@ -248,70 +254,6 @@ class TreeDual(ABC):
         prices[0, : self.first_free] = 0.0  # as at every root without weight
         return prices
 
-
-class _System:
-    """The system of Newton's directions at the blocks that a dual has now: its Hessian, and the preconditioner."""
-
-    def __init__(self, dual: TreeDual) -> None:
-        self.dual, self.inverse, self.dots = dual, dual.preconditioner(dual), np.empty(dual.shape[0])
-
-    def multiply(self, p: np.ndarray, product: np.ndarray) -> float:
-        from pgsr.algorithms.m_c import tree_kernel as kernels
-
-        dual = self.dual
-        diagonal = Diagonal(dual.rate, self.inverse.ridge, dual.least)
-        share(kernels.multiply, *dual.node_rows, dual.tree, dual.blocks, diagonal, p, product, self.dots)
-        return added_up(self.dots)
-
-    def advance(self, step: float, p: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray) -> float:
-        return self.inverse.advance(step, p, product, x, rest)
-
-
-class SquaresDual(TreeDual):
-    """The dual for costs sum over cells of w (x - y)^2: isotonic regressions, and c = y + (p[parent] - p) / 2w.
-
-    Args:
-        problem: says tree, y, totals, and weights per region.
-        cells: weights per cell instead, shape (regions, K + 1), positive where the problem's weights are.
-    """
-
-    def __init__(self, problem: Problem, cells: np.ndarray | None = None) -> None:
-        super().__init__(problem)
-        if cells is None:
-            self.preconditioner = TwoLevel
-        else:
-            self.take_apart()
-        tree, y = problem.hierarchy, problem.target
-        self.cells = cells
-        weights = np.broadcast_to(problem.w[:, None], y.shape) if cells is None else cells
-        shown = np.zeros(self.shape)
-        if tree.n_levels > 1:
-            shown[:] = weights[self.kept, : self.n]
-        self.node_weight = shown
-        self.rate = np.divide(0.5, shown, out=np.zeros(self.shape), where=shown > 0)
-        self.leaf_cells = None if cells is None else np.ascontiguousarray(cells[tree.leaves], float)
-        last = self.leaf_weight if self.leaf_cells is None else self.leaf_cells[:, -1]
-        self.largest = 0.5 * float((1.0 / last).sum())
-        self.constant = 0.0
-        if self.everywhere:
-            self.constant = float((weights[:, -1] * (problem.region_totals - y[:, -1]).astype(float) ** 2).sum())
-        elif self.held:
-            self.constant = float(weights[0, -1]) * float(problem.root_total - int(y[0, -1])) ** 2
-
-    def fit(self, prices: np.ndarray) -> tuple[float, float]:
-        from pgsr.algorithms.m_c import squares_kernel as kernels
-
-        cost, spent = np.zeros(len(self.tree.chunk_node)), np.zeros(self.shape[0])
-        leaves, fitted = self.leaves, (self.tree, prices, self.blocks, self.change, cost)
-        if self.bounds is not None:
-            share(kernels.fit_bounded_leaves, *self.chunk_rows, leaves, *fitted)
-        elif self.leaf_cells is None:
-            share(kernels.fit_leaves, *self.chunk_rows, leaves, *fitted)
-        else:
-            share(kernels.fit_weighted_leaves, *self.chunk_rows, leaves._replace(weight=self.leaf_cells), *fitted)
-        share(kernels.fit_nodes, *self.node_rows, self.rate, self.parent, self.held, prices, self.own, spent)
-        return float(cost.sum()), float(spent.sum()) + self.constant
-
     def estimated_gap(self, point: Point) -> float:
         """Estimate the relative gap of `feasible` without forming it; only the step to the public total is ignored."""
         from pgsr.algorithms.m_c import squares_kernel as kernels
@@ -324,12 +266,10 @@ class SquaresDual(TreeDual):
         return gap / max(1.0, point.value)
 
     def objective(self, x: np.ndarray) -> float:
-        if self.cells is None:
-            return float(objective(self.problem, Estimate(self.problem.hierarchy, View.CUMULATIVE, x)))
-        return float((self.cells * (x - self.problem.target) ** 2).sum())
+        return float(objective(self.problem, Estimate(self.problem.hierarchy, View.CUMULATIVE, x)))
 
     def objective_at(self, point: Point) -> float:
-        """Compute the objective of `feasible` with no more than one family of leaves in memory; weights per region."""
+        """Compute the objective of `feasible` with no more than one family of leaves in memory."""
         if point is not self._last:
             self.at(point.prices)
         tree, terms, last = self.problem.hierarchy, [], self._last_cells()
@@ -351,6 +291,24 @@ class SquaresDual(TreeDual):
         for rows in row_blocks(slice(0, len(x)), x.shape[1]):
             terms += list(w[rows] * np.sum((x[rows] - y[rows]) ** 2, axis=1))
         return terms
+
+
+class _System:
+    """The system of Newton's directions at the blocks that a dual has now: its Hessian, and the preconditioner."""
+
+    def __init__(self, dual: SquaresDual) -> None:
+        self.dual, self.inverse, self.dots = dual, dual.preconditioner(dual), np.empty(dual.shape[0])
+
+    def multiply(self, p: np.ndarray, product: np.ndarray) -> float:
+        from pgsr.algorithms.m_c import tree_kernel as kernels
+
+        dual = self.dual
+        diagonal = Diagonal(dual.rate, self.inverse.ridge)
+        share(kernels.multiply, *dual.node_rows, dual.tree, dual.blocks, diagonal, p, product, self.dots)
+        return added_up(self.dots)
+
+    def advance(self, step: float, p: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray) -> float:
+        return self.inverse.advance(step, p, product, x, rest)
 
 
 def refused_bounds_above(problem: Problem) -> str | None:

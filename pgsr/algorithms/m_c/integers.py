@@ -12,12 +12,11 @@ from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import Point, SquaresDual, cumulative_counts_exceed, refused_bounds_above
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
-from pgsr.algorithms.m_c.ranked import RANKED_BYTES, integer_candidates, refused_beside_ranks
 from pgsr.certificates import Multipliers, certify, lagrangian_bound, objective
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import MethodError
-from pgsr.methods.gate import Besides, Deadline, GatedMethod, Taken
+from pgsr.methods.gate import Deadline, GatedMethod, Taken
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
 
@@ -58,15 +57,13 @@ class CumulativeIntegers(GatedMethod):
     **Integers.** At the prices so found `RoundedDual.integers` lets leaves settle one after the other, exactly and in
     integers, first near what their parents would take at these prices, then at the true costs of all.
 
-    **Leaves right below the root.** That is a flow, and so it is where levels between were not measured. Up to 100,000
-    cells, what is left is closed by cycles (`pgsr.algorithms.m_c.cycles`): the optimum, and prices whose bound is its
-    objective, whatever gap was asked for.
+    **Families.** The leaves below one node are a flow, which negative cycles close exactly while all other leaves stay
+    (`pgsr.algorithms.m_c.cycles`); families take turns. That is done up to 100,000 cells, whatever gap was asked for,
+    and beyond where it was not reached. Where leaves lie right below the root, or levels between were not measured,
+    there is one family: the optimum, and prices whose bound is its objective.
 
     Bounds of single cells that `Problem.where` states of the lowest regions are kept throughout, as in
     `CumulativeProjection`; leaves then exchange no runs of cells at the end, so the gap may be a little wider.
-
-    With ranks of a split measurement the relaxed optimum is that of proximal points, and integers near it settle at the
-    true costs of all (`pgsr.algorithms.m_c.ranked`).
 
     Args:
         gap: relative gap (objective - bound) / max(1, bound) at which to stop.
@@ -91,7 +88,6 @@ class CumulativeIntegers(GatedMethod):
     """
 
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS
-    takes_besides: ClassVar[frozenset[Besides]] = frozenset({Besides.RANKS})
 
     gap: float = _GAP
 
@@ -108,20 +104,16 @@ class CumulativeIntegers(GatedMethod):
             return f"CumulativeIntegers minimises squares, {problem.label} absolute values"
         if not problem.monotone or not problem.consistent or not problem.nonnegative:
             return f"CumulativeIntegers needs consistency, order and signs, which {problem.label} does not all state"
-        return refused_beside_ranks(problem) or refused_bounds_above(problem)
+        return refused_bounds_above(problem)
 
     def exceeds(self, problem: Problem) -> str | None:
         return cumulative_counts_exceed(problem)
 
     def bytes_needed(self, problem: Problem) -> int:
         n_inner = problem.hierarchy.n_inner * problem.target.shape[1]
-        if problem.ranks is not None:
-            return RANKED_BYTES * problem.n_unknowns + 600 * n_inner
         return 600 * n_inner + 60 * (problem.n_unknowns - n_inner)
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        if problem.ranks is not None:
-            return self._with_ranks(problem, deadline)
         dual = SquaresDual(problem.relaxed())
         prices = maximise(dual, _RELAXED_GAP, deadline).point.prices
         best = _Best(problem, _multipliers(dual, prices))
@@ -137,18 +129,8 @@ class CumulativeIntegers(GatedMethod):
                 best.offer(rounded.integers(prices, softness), _multipliers(dual, prices))
                 if best.gap <= self.gap or deadline.passed:
                     break
-        if not best.proved and cycles.is_flow(dual):
+        if not best.proved and (dual.y.size <= cycles.LARGEST or best.gap > self.gap):
             best.close(dual, rounded, deadline)
-        return best.judged(deadline)
-
-    def _with_ranks(self, problem: Problem, deadline: Deadline) -> Result:
-        best = None
-        for x, prices in integer_candidates(problem, self.gap, deadline):
-            best = best or _Best(problem, prices)
-            best.offer(x, prices)
-            if best.gap <= self.gap or deadline.passed:
-                break
-        assert best is not None, "there is one candidate at least"
         return best.judged(deadline)
 
     def __repr__(self) -> str:
@@ -174,13 +156,12 @@ class _Best:
             self.bound, self.prices = bound, prices
 
     def close(self, dual: SquaresDual, rounded: RoundedDual, deadline: Deadline) -> None:
-        """Offer the optimum where it is a flow's, with the prices that prove it."""
+        """Offer what leaves below every node are at best: the optimum, with its proof, where there is one node."""
         assert self.estimate is not None
         leaves = self.estimate.values[self.problem.hierarchy.leaves]
         prices = dual.prices_of(self.prices)
-        found = cycles.cheapest(dual, leaves, np.zeros((1, dual.n)) if prices is None else prices, deadline)
-        if found is not None:
-            self.offer(rounded.with_sums(found[0]), _multipliers(dual, found[1]))
+        found, proof = cycles.cheapest(dual, leaves, np.zeros(dual.shape) if prices is None else prices, deadline)
+        self.offer(rounded.with_sums(found), self.prices if proof is None else _multipliers(dual, proof))
 
     @property
     def proved(self) -> bool:

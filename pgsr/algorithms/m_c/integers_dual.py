@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgsr.algorithms.m_c import cycles
 from pgsr.algorithms.m_c.arrays import PrefixSums, Tails, Takings, Wishes
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.machine.parallel import share
@@ -163,12 +164,7 @@ class RoundedDual:
 
     def _off(self, x: np.ndarray) -> np.ndarray:
         """Compute what the leaves below every node add up to, less its y; shape (nodes, cells)."""
-        dual = self.dual
-        off = np.zeros(dual.shape, np.int64)
-        np.add.at(off, dual.leaf_node, x[:, : dual.n])
-        for r in range(dual.shape[0] - 1, 0, -1):
-            off[dual.parent[r]] += off[r]
-        return off - dual.node_y
+        return cycles.sums_of(self.dual, x) - self.dual.node_y
 
     def with_sums(self, leaves: np.ndarray) -> np.ndarray:
         """Add the leaves' cumulative counts up to those of all regions."""

@@ -19,7 +19,6 @@ class Hessian(Protocol):
         blocks: of the leaves, and by how much the value of each rises with the price.
         rate: by how much a node's own value rises with the price above it, shape (nodes, cells).
         largest: what the leaves' gains at one cell add up to if every cell is a block.
-        least: added to the diagonal.
     """
 
     shape: tuple[int, int]
@@ -28,7 +27,6 @@ class Hessian(Protocol):
     blocks: Blocks
     rate: np.ndarray
     largest: float
-    least: float
 
 
 class Preconditioner(Protocol):
@@ -64,7 +62,7 @@ class TreeDiagonal:
         from pgsr.algorithms.m_c import tree_kernel
 
         pivot = np.empty(dual.shape)
-        share(tree_kernel.diagonal, *_rows(dual), dual.tree, dual.blocks, dual.least, pivot)
+        share(tree_kernel.diagonal, *_rows(dual), dual.tree, dual.blocks, pivot)
         self.cells = _Cells(dual, pivot)
         self.ridge = self.cells.ridge
 
@@ -108,10 +106,10 @@ class TwoLevel:
         self.ties = np.add.reduceat(dual.rate, self.starts[:-1], axis=1)
         self.coarse, pivot = np.empty((m, len(sizes), len(sizes))), np.empty(dual.shape)
         share(two_level_kernel.coarse_leaves, *_rows(dual), dual.tree, dual.blocks, *cells, self.coarse)
-        matrices = (self.ties, *self.children, sizes, dual.least, self.coarse)
+        matrices = (self.ties, *self.children, self.coarse)
         share_levels(two_level_kernel.coarse_inverses, dual.levels[::-1], len(sizes) ** 2, *matrices)
         self.ridge = self._close_root(dual)
-        share(two_level_kernel.fine_leaves, *_rows(dual), dual.tree, dual.blocks, *cells, dual.least, pivot)
+        share(two_level_kernel.fine_leaves, *_rows(dual), dual.tree, dual.blocks, *cells, pivot)
         self.cells = _Cells(dual, pivot)
 
     def advance(

@@ -11,18 +11,17 @@ from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed, refu
 from pgsr.algorithms.m_c.folded import together
 from pgsr.algorithms.m_c.folded_dual import Targets
 from pgsr.algorithms.m_c.preconditioner import aggregates
-from pgsr.algorithms.m_c.ranked import RANKED_BYTES, refused_beside_ranks, relaxed_optimum
 from pgsr.certificates import Multipliers, certify
 from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
 from pgsr.errors import MethodError
 from pgsr.machine import memory
-from pgsr.methods.gate import Besides, Deadline, GatedMethod, Stopped, Taken
+from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
-from pgsr.problems.tolerances import ACCEPTED_GAP, PROVED_GAP
+from pgsr.problems.tolerances import PROVED_GAP
 
 _MISSING = 1e-8
 """Groups by which sums may be off at the end where levels have sizes of their own."""
@@ -57,12 +56,10 @@ class CumulativeProjection(GatedMethod):
     by means that are clipped to them. Structural zeros, minima and maxima of cumulative counts, and fixed totals of
     lowest regions are such bounds. Those of regions above are refused unless they follow from the ones below.
 
-    Levels may have sizes of their own where every region's total is public (`pgsr.algorithms.m_c.folded`). Ranks of a
-    split measurement are costs besides, which proximal points smooth (`pgsr.algorithms.m_c.ranked`).
+    Levels may have sizes of their own where every region's total is public (`pgsr.algorithms.m_c.folded`).
 
     Args:
-        gap: relative gap (objective - bound) / max(1, bound) at which an answer counts as optimal; with ranks 1e-6 at
-            least.
+        gap: relative gap (objective - bound) / max(1, bound) at which an answer counts as optimal.
 
     Returns for an integer problem the relaxed optimum with every cumulative count rounded to the nearest integer, as
     the paper does for M_c^r; regions may then not add up.
@@ -89,7 +86,6 @@ class CumulativeProjection(GatedMethod):
     """
 
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS
-    takes_besides: ClassVar[frozenset[Besides]] = frozenset({Besides.RANKS})
     sizes_per_level: ClassVar[bool] = True
     rounds_relaxation: ClassVar[bool] = True
 
@@ -111,7 +107,7 @@ class CumulativeProjection(GatedMethod):
                 "CumulativeProjection needs every region's public total where levels have sizes of their own; state "
                 "the problem with totals='regions', or take a solver model from pgsr.models"
             )
-        return refused_beside_ranks(problem) or refused_bounds_above(problem)
+        return refused_bounds_above(problem)
 
     def exceeds(self, problem: Problem) -> str | None:
         return cumulative_counts_exceed(problem)
@@ -119,26 +115,19 @@ class CumulativeProjection(GatedMethod):
     def bytes_needed(self, problem: Problem) -> int:
         if not problem.sizes.equal:
             return 140 * problem.n_unknowns
-        if problem.ranks is not None:
-            return RANKED_BYTES * problem.n_unknowns
         n_inner = problem.hierarchy.n_inner * problem.target.shape[1]
         n_dense = problem.hierarchy.n_inner * (len(aggregates(problem.target.shape[1])) - 1) ** 2
         per_leaf = 24 if problem.conditions is None else 40
         return 140 * n_inner + per_leaf * (problem.n_unknowns - n_inner) + 8 * n_dense
 
     def no_start(self, problem: Problem) -> str | None:
-        if problem.sizes.equal and problem.ranks is None:
+        if problem.sizes.equal:
             return None
-        where = "of ranks" if problem.sizes.equal else "where levels have sizes of their own"
-        return f"{self!r} takes no start {where}; leave warm_start= out"
+        return f"{self!r} takes no start where levels have sizes of their own; leave warm_start= out"
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         if not problem.sizes.equal:
             return self._judged(problem, *_folded(problem, deadline), deadline)
-        if problem.ranks is not None:
-            found = relaxed_optimum(problem.relaxed(), self._enough(problem) / 2, deadline)
-            late = f"{deadline.limit:g} s and {found.rounds} proximal steps" if deadline.passed else ""
-            return self._judged(problem, found.multipliers, found.x, deadline, late)
         return self._ascended(problem, SquaresDual(problem), None, deadline)
 
     def answer_from(self, problem: Problem, deadline: Deadline, start: Result) -> Result:
@@ -157,9 +146,6 @@ class CumulativeProjection(GatedMethod):
         late = f"{deadline.limit:g} s and {answer.steps} steps" if answer.timed_out else ""
         return self._judged(problem, dual.multipliers(answer.point), answer.x, deadline, late)
 
-    def _enough(self, problem: Problem) -> float:
-        return self.gap if problem.ranks is None else max(self.gap, ACCEPTED_GAP)
-
     def _judged(self, problem: Problem, prices: Multipliers, values: Any, deadline: Deadline, late: str = "") -> Result:
         """Judge a relaxed answer by its prices, and round it for an integer problem; `late` says when it stopped."""
         solved = deadline.spent
@@ -169,12 +155,11 @@ class CumulativeProjection(GatedMethod):
         reached = f"relative gap {certificate.gap:.1e}" if certificate.gap is not None else repr(certificate)
         if certificate.gap is None:
             return Result(Status.FAILED, f"the answer misses our tolerances: {reached}", None, certificate, seconds)
-        enough = self._enough(problem)
-        if certificate.gap > enough and late:
-            reason = f"{reached} after {late}, {enough:g} was asked for"
+        if certificate.gap > self.gap and late:
+            reason = f"{reached} after {late}, {self.gap:g} was asked for"
             return Result(Status.TIMED_OUT, reason, None, certificate, seconds)
         if not problem.integer:
-            if certificate.gap <= enough:
+            if certificate.gap <= self.gap:
                 return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=prices)
             return Result(Status.FEASIBLE, f"the ascent stopped at a {reached}", estimate, certificate, seconds)
         certified = deadline.spent
@@ -196,10 +181,7 @@ class CumulativeProjection(GatedMethod):
             MemoryNeededError: it does not fit.
         """
         for status, reason in (
-            (
-                Status.UNSUPPORTED,
-                self.supports(problem) or (problem.ranks and "costs of ranks are not solved in place"),
-            ),
+            (Status.UNSUPPORTED, self.supports(problem)),
             (Status.INFEASIBLE, problem.contradiction),
             (Status.TOO_LARGE, self.exceeds(problem)),
         ):

@@ -64,8 +64,8 @@ def sums_beyond(start, stop, child_from, child, grad, out):
 
 
 @compiled
-def diagonal(start, stop, tree, blocks, least, pivot):
-    """pivot[r] = the diagonal of the leaves' part of the Hessian of node r, plus `least`."""
+def diagonal(start, stop, tree, blocks, pivot):
+    """pivot[r] = the diagonal of the leaves' part of the Hessian of node r."""
     n = pivot.shape[1]
     edges, inside, gain = blocks.edges, blocks.inside, blocks.gain
     chunk_from, chunk_start, chunk_stop = tree.chunk_from, tree.chunk_start, tree.chunk_stop
@@ -84,7 +84,7 @@ def diagonal(start, stop, tree, blocks, least, pivot):
         total = 0.0
         for i in range(n):
             total += steps[i]
-            pivot[r, i] = max(total, 0.0) + least
+            pivot[r, i] = max(total, 0.0)
 
 
 @compiled
@@ -138,11 +138,10 @@ def carry_down(start, stop, inverse, share, parent, rest, out, dots):
 
 @compiled
 def multiply(start, stop, tree, blocks, diagonal, v, out, dots):
-    """out = (H + least) v, see the top of this file; dots[r] = v[r] . out[r]. A leaf costs its number of blocks."""
+    """out = H v, see the top of this file; dots[r] = v[r] . out[r]. A leaf costs its number of blocks."""
     n = v.shape[1]
     edges, inside, gain = blocks.edges, blocks.inside, blocks.gain
-    rate, least = diagonal.rate, diagonal.least
-    parent, child_from, child = tree.parent, tree.child_from, tree.child
+    rate, parent, child_from, child = diagonal.rate, tree.parent, tree.child_from, tree.child
     chunk_from, chunk_start, chunk_stop = tree.chunk_from, tree.chunk_start, tree.chunk_stop
     sums, steps = np.empty(n + 1), np.empty(n + 1)
     for r in range(start, stop):
@@ -159,12 +158,12 @@ def multiply(start, stop, tree, blocks, diagonal, v, out, dots):
                     rise = gain[l, b] * (sums[last] - sums[first])
                     steps[first] += rise
                     steps[last] -= rise
-        # The running sum of the steps, the node's own part rate (v[r] - v[parent]), and the diagonal.
+        # The running sum of the steps, and the node's own part rate (v[r] - v[parent]).
         level = 0.0
         for i in range(n):
             level += steps[i]
             above = v[parent[r], i] if r > 0 else 0.0
-            out[r, i] = level + rate[r, i] * (v[r, i] - above) + least * v[r, i]
+            out[r, i] = level + rate[r, i] * (v[r, i] - above)
         # The held cell is a constant: no curvature of its own, but what makes the matrix regular.
         if r == 0 and tree.held:
             out[0, n - 1] += (diagonal.ridge - rate[0, n - 1]) * v[0, n - 1]

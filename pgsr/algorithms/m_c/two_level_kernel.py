@@ -61,7 +61,7 @@ def add_block(start, stop, gain, starts, aggregate_of, squares):
 
 
 @compiled
-def coarse_inverses(start, stop, ties, child_from, child, sizes, least, matrix):
+def coarse_inverses(start, stop, ties, child_from, child, matrix):
     """Upwards: eliminate the tree. matrix[r], on entry the leaves' part A[r], becomes the inverse of its pivot
 
         pivot[r] = A[r] + R[r] + sum over child nodes j of (R[j] - R[j] pivot[j]^-1 R[j]),    R[r] = diag(ties[r]),
@@ -78,8 +78,6 @@ def coarse_inverses(start, stop, ties, child_from, child, sizes, least, matrix):
                 a[p, p] += ties[j, p]
                 for q in range(n_parts):
                     a[p, q] -= ties[j, p] * matrix[j, p, q] * ties[j, q]
-        for p in range(n_parts):
-            a[p, p] += least * sizes[p]
         if r > 0:
             for p in range(n_parts):
                 a[p, p] += ties[r, p]
@@ -111,8 +109,8 @@ def invert(a, fixed):
 
 
 @compiled
-def fine_leaves(start, stop, tree, blocks, starts, aggregate_of, least, pivot):
-    """pivot[r] = the diagonal of the leaves' part of the Hessian of node r that aggregates miss, plus `least`.
+def fine_leaves(start, stop, tree, blocks, starts, aggregate_of, pivot):
+    """pivot[r] = the diagonal of the leaves' part of the Hessian of node r that aggregates miss.
 
     Only aggregates that a block enters or leaves miss anything of it. If it covers a share f of one, what is missed
     there is (1 - f)^2 on the cells inside and f^2 on those outside. Scaled so that single cells are missed as a whole.
@@ -135,7 +133,7 @@ def fine_leaves(start, stop, tree, blocks, starts, aggregate_of, least, pivot):
         total = 0.0
         for i in range(n):
             total += steps[i]
-            pivot[r, i] = max(total, 0.0) + least
+            pivot[r, i] = max(total, 0.0)
 
 
 @inlined

@@ -26,10 +26,6 @@ exchange of units pays (`pgsr.engines.nearest_tree.exchange`); until it is, wind
 **Bounds of cells**, of leaves or of regions above them, clip what regions take;
 `pgsr.engines.nearest_tree.bounded_trees`.
 
-**Streams.** A block of sizes needs the root's price alone, and gives back gains, offsets, windows and the ends of its
-exchange test: a few numbers per size. So M_H can be solved block by block, in bounded memory or on a cluster
-(`pgsr.nation.size_blocks`).
-
 **Where more couples the sizes**, every region's total, or levels whose sizes fold into each other, M_H is a flow of
 quadratic cost (`flow`).
 

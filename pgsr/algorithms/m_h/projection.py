@@ -56,7 +56,7 @@ class TreeProjection(GatedMethod):
     proof is the exchange test again, in which a unit beyond a bound costs infinitely much. Fixed totals of regions are
     for `RegionTotalsProjection`; everything else that `where` states is refused.
 
-    Shapes: any depth, any number of sizes; `StreamedTreeProjection` does it in bounded memory. Complexity: O(regions x
+    Shapes: any depth, any number of sizes; `StreamedLevelTreeProjection` works in parts. Complexity: O(regions x
     sizes) per Newton step, 3 to 5 of the root's with a few of the trees' each, and as much for the integers. Memory: 8
     bytes per unknown for the answer, 56 more where the region has children, 32 more at sizes with bounds, and the
     certificate's blocks.

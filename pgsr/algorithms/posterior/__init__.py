@@ -53,14 +53,12 @@ what loops are given, `prior` the prior means and shapes of all regions, `window
 `learned` those that are learned from the evidence, between `knots`, by `learned_kernel` and `elementary_kernel`,
 `dispersion` and `dispersion_kernel` the shapes that are learned with them, `misfit` where they contradict a region's
 own counts, `propagation` how errors pass through the joint stage, and `uncertainty` the intervals of a release.
-`tree_posterior` is the reference: the joint posterior of a whole tree under a known prior, by a Markov chain. Where
-levels have sizes of their own, `rows` and `rows_kernel` do a level at a time, with the prior means of `folded_prior`
-and the errors of `folded_errors`.
+Where levels have sizes of their own, `rows` and `rows_kernel` do a level at a time, with the prior means of
+`folded_prior` and the errors of `folded_errors`.
 """
 
 from pgsr.algorithms.posterior.evidence import Evidence, Marginals
 from pgsr.algorithms.posterior.method import Posterior
 from pgsr.algorithms.posterior.prior import PooledPrior
-from pgsr.algorithms.posterior.tree_posterior import TreePosterior, tree_posterior
 
-__all__ = ["Evidence", "Marginals", "PooledPrior", "Posterior", "TreePosterior", "tree_posterior"]
+__all__ = ["Evidence", "Marginals", "PooledPrior", "Posterior"]

@@ -24,7 +24,7 @@ from pgsr import (
     metrics,
 )
 from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, TreeProjection
-from pgsr.algorithms.choosing import (
+from pgsr.experiments.kuo2018.choosing import (
     Branch,
     ChosenByNoise,
     ChosenByScore,
@@ -33,7 +33,7 @@ from pgsr.algorithms.choosing import (
     distinct_sizes,
     score,
 )
-from pgsr.algorithms.choosing.mechanisms import by_public_totals
+from pgsr.experiments.kuo2018.choosing.mechanisms import by_public_totals
 from pgsr.noise import Noise
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric

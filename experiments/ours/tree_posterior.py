@@ -96,7 +96,7 @@ def tree_posterior(
         >>> found.median[:, -1]
         array([24, 10, 14])
 
-    Source: Metropolis and others 1953. Shown by `tests/test_posterior_tree.py`.
+    Source: Metropolis and others 1953. Shown by `tests/test_ours_tree_posterior.py`.
     """
     require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
     if isinstance(sweeps, bool) or not isinstance(sweeps, int) or sweeps < BURN_IN:
@@ -270,7 +270,7 @@ def _chain(
     tree: Tree, digits: np.ndarray, counts: np.ndarray, sweeps: int, generator: np.random.Generator
 ) -> np.ndarray:
     """Run a chain from these counts of the leaves; give how often every c[s] was c, in the places of `weights`."""
-    from pgsr.algorithms.posterior.tree_posterior_kernel import run
+    from pgsr.experiments.ours.tree_posterior_kernel import run
 
     cumulative = np.zeros((len(tree.parent), counts.shape[1]), np.int64)
     cumulative[tree.first_leaf :] = np.cumsum(counts, axis=1)

@@ -1,6 +1,6 @@
 """Metropolis moves of groups between two sizes of a leaf, with all the regions that the leaf lies in.
 
-Names are those of `pgsr.algorithms.posterior.tree_posterior`.
+Names are those of `pgsr.experiments.ours.tree_posterior`.
 """
 
 from pgsr.machine.compilation import compiled

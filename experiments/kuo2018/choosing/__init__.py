@@ -19,9 +19,9 @@ Files: `mechanisms` are the three values, `statistic` integers of the truth with
 and its noise, `checks` what is refused before anything is spent.
 """
 
-from pgsr.algorithms.choosing.mechanisms import ChosenByNoise, ChosenByScore, ChosenByStatistic
-from pgsr.algorithms.choosing.score import Branch, score
-from pgsr.algorithms.choosing.statistic import DISTINCT_SIZES, Statistic, distinct_sizes
+from pgsr.experiments.kuo2018.choosing.mechanisms import ChosenByNoise, ChosenByScore, ChosenByStatistic
+from pgsr.experiments.kuo2018.choosing.score import Branch, score
+from pgsr.experiments.kuo2018.choosing.statistic import DISTINCT_SIZES, Statistic, distinct_sizes
 
 __all__ = [
     "DISTINCT_SIZES",

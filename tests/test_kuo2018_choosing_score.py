@@ -16,7 +16,7 @@ from pgsr import (
     View,
     metrics,
 )
-from pgsr.algorithms.choosing import (
+from pgsr.experiments.kuo2018.choosing import (
     DISTINCT_SIZES,
     distinct_sizes,
     score,

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Rho, Seeded, View
-from pgsr.algorithms.posterior import tree_posterior
-from pgsr.algorithms.posterior.tree_posterior import Moves, State, _model, _moves, log_masses, log_weights
-from pgsr.algorithms.posterior.tree_posterior_kernel import run
 from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import cumulative, ranked
 from pgsr.errors import ArgumentError, ProblemError
+from pgsr.experiments.ours.tree_posterior import Moves, State, _model, _moves, log_masses, log_weights, tree_posterior
+from pgsr.experiments.ours.tree_posterior_kernel import run
 from pgsr.noise import Noise
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 

@@ -6,14 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr.algorithms.choosing.checks import checked_candidates, label, refuse_early
-from pgsr.algorithms.choosing.score import Branch, draw, score
-from pgsr.algorithms.choosing.statistic import DISTINCT_SIZES, Statistic
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
 from pgsr.algorithms.matching import Matching
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.views import View
 from pgsr.errors import MethodError, PgsrError, ProblemError
+from pgsr.experiments.kuo2018.choosing.checks import checked_candidates, label, refuse_early
+from pgsr.experiments.kuo2018.choosing.score import Branch, draw, score
+from pgsr.experiments.kuo2018.choosing.statistic import DISTINCT_SIZES, Statistic
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import ANSWERED, PostProcess, Result, Status
 from pgsr.noise.measurement import Measurement, Totals
@@ -185,7 +185,7 @@ class ChosenByScore:
     **Why not eps + eps2**, as the paper says: that needs each candidate to run on data of its own. Let two candidates
     each answer well or badly from the same bit, badly with probability q under D and q / e^eps under D'. The release is
     bad only if both are: probability q^2 against q^2 / e^(2 eps), a loss of 2 eps however small eps2 is. Shown in
-    fractions by `tests/test_choosing_score.py::test_counter_example_to_the_published_accounting`.
+    fractions by `tests/test_kuo2018_choosing_score.py::test_counter_example_to_the_published_accounting`.
 
     Fractional answers are scored as rounded to the nearest integers, and released as they are. The reason names the
     chosen candidate; scores, noisy ones too, are not released.
@@ -212,7 +212,8 @@ class ChosenByScore:
 
     Source: Kuo et al. 2018, algorithm selection, after Chaudhuri et al. 2011, whose theorem uses disjoint parts of the
     data; report-noisy-max: Dwork and Roth 2014, section 3.3. The steps are shown by
-    `tests/test_choosing_score.py::test_sensitivity_of_scores` and `test_noisy_choice_loses_at_most_its_epsilon`.
+    `tests/test_kuo2018_choosing_score.py::test_sensitivity_of_scores` and
+    `test_noisy_choice_loses_at_most_its_epsilon`.
     """
 
     candidates: Sequence[Mechanism]
