@@ -200,10 +200,10 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
         nhts2001(tmp_path)
     homes, people = small_survey(tmp_path)
     for table, file, message in (
-        (homes.drop(columns="Urban"), HOUSEHOLDS, "column Urban is needed"),
+        (homes.drop(columns="Urban"), HOUSEHOLDS, "column 'Urban' is needed"),
         (homes.assign(Hometype="castle"), HOUSEHOLDS, "has values outside its domain"),
-        (people.assign(R_sex=3), PERSONS, "column sex has values outside its domain"),
-        (homes.assign(n_person_records=1), HOUSEHOLDS, f"column {COUNT} says"),
+        (people.assign(R_sex=3), PERSONS, "column '?sex'? has values outside its domain"),
+        (homes.assign(n_person_records=1), HOUSEHOLDS, f"column '?{COUNT}'? says"),
     ):
         small_survey(tmp_path)
         table.to_parquet(tmp_path / file.file)

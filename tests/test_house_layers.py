@@ -89,7 +89,7 @@ def test_compare_end_to_end(tmp_path):
     done = run("-m", "pgsr.experiments", *arguments)
     assert done.returncode == 0, done.stderr
     assert "OPTIMAL" in done.stdout
-    assert "TOO_LARGE" in done.stdout, "Gurobi's licence"
+    assert "exchange test" in done.stdout or "bound" in done.stdout, "what proves it"
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".html", ".parquet", ".png"]
 
 

@@ -183,7 +183,7 @@ def test_names_of_sizes_are_those_of_the_columns_of_levels(tmp_path: Path) -> No
 def test_branches_of_different_depth_are_refused_before_the_charge(tmp_path: Path) -> None:
     write_tables(tmp_path, leaves=[("US", "GA"), ("US", "MI", "MI0")])
     tables = TABLES + "pad_ragged = true\n"
-    with pytest.raises(PgsrError, match="give every branch the same depth"):
+    with pytest.raises(PgsrError, match="every branch has the same depth"):
         publish(config(tmp_path, max_size=SIZES, tables=tables))
     assert left(tmp_path) == 100
 
