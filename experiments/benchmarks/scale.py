@@ -17,10 +17,7 @@ from pgsr.algorithms import (
 )
 from pgsr.datasets import census_like
 from pgsr.machine.isolation import run_isolated
-from pgsr.models import Cvxpy, Flow, MathOpt, TwoStage
-
-PEER_LIMIT = 60.0
-"""Seconds a general solver may take; where it takes longer a smaller size is tried."""
+from pgsr.models import Flow, TwoStage
 
 
 @dataclass(frozen=True)
@@ -31,14 +28,14 @@ class Question:
         name: of the benchmark row.
         view: what is measured.
         state: the problem, from the measurement and, where entities are public, the truth; None for a post-process.
-        method: ours; None where pgsr leaves the problem to solvers.
-        peers: general solvers on the same problem, of its relaxation where `relaxed`.
+        method: ours.
+        peers: general solvers on the same problem, for `pgsr.experiments.benchmarks.peers`.
     """
 
     name: str
     view: View
     state: Callable[[Measurement, CountOfCounts], Problem] | None
-    method: Method | PostProcess | None
+    method: Method | PostProcess
     peers: tuple[Method, ...] = ()
 
 
@@ -70,13 +67,11 @@ def m_c_regions_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
     return Problem.m_c(noisy, totals="regions").relaxed()
 
 
-GENERAL = (Cvxpy("CLARABEL"), MathOpt("PDLP"), Cvxpy("HIGHS"))
-
 QUESTIONS = (
-    Question("m_h_relaxed", View.COUNTS, m_h_relaxed, TreeProjection(), GENERAL[1:]),  # Clarabel at full size: `speed`
-    Question("m_h_region_totals_relaxed", View.COUNTS, m_h_regions_relaxed, RegionTotalsProjection(), GENERAL),
+    Question("m_h_relaxed", View.COUNTS, m_h_relaxed, TreeProjection()),
+    Question("m_h_region_totals_relaxed", View.COUNTS, m_h_regions_relaxed, RegionTotalsProjection()),
     Question("m_h_region_totals", View.COUNTS, m_h_regions, Flow(around=RegionTotalsProjection())),
-    Question("m_c_relaxed gap 1e-6", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-6), GENERAL),
+    Question("m_c_relaxed gap 1e-6", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-6)),
     Question("m_c_relaxed gap 1e-10", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-10)),
     Question("m_c_region_totals_relaxed", View.CUMULATIVE, m_c_regions_relaxed, CumulativeProjection()),
     Question("m_c", View.CUMULATIVE, m_c, CumulativeIntegers()),
@@ -112,17 +107,6 @@ def timing(
         return Timing(0, float("nan"), outcome.peak_bytes / 1e6, text, False)
     unknowns, seconds, text, solved = outcome.value
     return Timing(unknowns, seconds, outcome.peak_bytes / 1e6, text, solved)
-
-
-def largest_solved(question: Question, peer: Method, epsilon: str, sizes: Sequence[int]) -> tuple[int, Timing] | None:
-    """Find the largest of these rising numbers of sizes that a general solver answers before it first fails."""
-    best = None
-    for max_size in sizes:
-        found = timing(question, peer, epsilon, "counties", max_size, repeats=1, time_limit=PEER_LIMIT)
-        if not found.solved:
-            break
-        best = max_size, found
-    return best
 
 
 def exponent(unknowns: Sequence[float], seconds: Sequence[float]) -> float:
@@ -180,9 +164,6 @@ GROWTH = {
     "regions": tuple((regions, 1_000) for regions in ("divisions", "counties", "tracts")),
 }
 """Regions and K: 3,195 regions throughout, then 61, 3,195 and 63,195 regions."""
-
-PEER_SIZES = (10, 30, 100, 300)
-"""K at which general solvers are tried, up to the first where they take too long."""
 
 GROWING = (
     Question("m_h growth", View.COUNTS, m_h, TreeProjection()),

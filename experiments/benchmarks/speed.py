@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import partial
 from importlib import import_module
 from itertools import product
-from math import nan
 from pathlib import Path
 from statistics import median
 from typing import cast
@@ -40,7 +39,6 @@ from pgsr.datasets import census_like
 from pgsr.experiments.benchmarks import scale
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.machine.isolation import run_isolated
-from pgsr.models import Cvxpy
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.privacy.random import ByteStream, Source, StreamId
 
@@ -75,7 +73,7 @@ def main(console: Console, out: Path, quick: bool) -> None:
 
 def _benchmarks(quick: bool) -> list[Callable[[list[BenchRow]], list[BenchRow]]]:
     always = [draws, m_h, growth_quick if quick else growth, certificate, isotonic, nation, hierarchical]
-    return always if quick else [*always, growth_regions, root_ranked, relaxation, peers]
+    return always if quick else [*always, growth_regions, root_ranked]
 
 
 def draws(_: list[BenchRow]) -> list[BenchRow]:
@@ -200,49 +198,9 @@ def growth_regions(_: list[BenchRow]) -> list[BenchRow]:
     return rows
 
 
-def peers(_: list[BenchRow]) -> list[BenchRow]:
-    """Measure general solvers on the same relaxations, each at the largest number of sizes it solves in a minute."""
-    rows = []
-    for question in scale.QUESTIONS:
-        for peer in question.peers:
-            found = scale.largest_solved(question, peer, "1", scale.PEER_SIZES)
-            if found is None:
-                text = f"no answer within {scale.PEER_LIMIT:g} s at {scale.PEER_SIZES[0] + 1} sizes"
-                rows.append(BenchRow(f"{question.name}: {peer!r}", f"{scale.PEER_SIZES[0] + 1} sizes", nan, 0.0, text))
-                continue
-            max_size, theirs = found
-            ours = scale.timing(question, question.method, "1", "counties", max_size)
-            row = _row(f"{question.name} by {question.method!r}", "1", ours)
-            peer_text = f"{peer!r}: {theirs.seconds:,.1f} s, {theirs.peak_mb:,.0f} MB, {theirs.text}"
-            rows.append(replace(row, peer=peer_text, ratio=theirs.seconds / ours.seconds))
-    return rows
-
-
 def root_ranked(_: list[BenchRow]) -> list[BenchRow]:
     """Measure h_g_root: noise and isotonic regression of 240,000,000 ranked groups."""
     return [_once("h_g_root", "240,000,000 groups", _ranked_root)]
-
-
-def relaxation(rows: list[BenchRow]) -> list[BenchRow]:
-    """Measure m_h_relaxed: the continuous relaxation by CVXPY and Clarabel (minutes)."""
-    ours = _measured("m_h_relaxed eps=1", TreeProjection(), True, "1", 1000)
-    theirs = _measured("m_h_relaxed eps=1", Cvxpy("CLARABEL"), True, "1", 1000, repeats=1)
-    integer = next(row for row in rows if row.name == "m_h eps=1")
-    peer = f"Cvxpy('CLARABEL') on the relaxation: {theirs.seconds:,.0f} s, {theirs.peak_mb:,.0f} MB, {theirs.result}"
-    return [
-        BenchRow(
-            "m_h_relaxed", ours.size, ours.seconds, ours.peak_mb, ours.result, peer, theirs.seconds / ours.seconds
-        ),
-        BenchRow(
-            "m_h",
-            integer.size,
-            integer.seconds,
-            integer.peak_mb,
-            integer.result,
-            peer,
-            theirs.seconds / integer.seconds,
-        ),
-    ]
 
 
 def _row(name: str, epsilon: str, found: scale.Timing) -> BenchRow:

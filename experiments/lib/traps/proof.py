@@ -1,5 +1,6 @@
 """The file of a trap: its program by names, its optimum, and a proof by cases and prices, checked as it is made."""
 
+import itertools
 import json
 import shutil
 from collections.abc import Mapping
@@ -205,13 +206,15 @@ def _program(program: NamedProgram) -> dict[str, Any]:
 
 def _rows_of(program: SolverProgram, names: tuple[str, ...]) -> dict[str, Any]:
     """The rows `terms <= right` of a bare program, from below: minus the terms are at least minus the right."""
+    matrix, rights = program.rows.matrix, program.rows.upper
+    parts = [slice(int(start), int(stop)) for start, stop in itertools.pairwise(matrix.indptr)]
     return {
         f"row {i + 1}": {
-            "terms": {names[j]: _text(-v) for j, v in zip(columns, values, strict=True)},
+            "terms": {names[j]: _text(-v) for j, v in zip(matrix.indices[part], matrix.data[part], strict=True)},
             "least": _text(-right),
             "most": None,
         }
-        for i, (columns, values, right, _) in enumerate(program.rows())
+        for i, (part, right) in enumerate(zip(parts, rights, strict=True))
     }
 
 
