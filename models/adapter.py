@@ -307,7 +307,7 @@ class SolverModel(GatedMethod):
         before, limit = deadline.spent, deadline.limit
         if program.integer and self.tolerance is not None and answer.claim is Claim.OPTIMAL:
             answer, limit = replace(answer, claim=Claim.STOPPED), None  # as near as it was asked to, no optimum
-        result = judged(self.name, problem, program, answer, limit)
+        result = judged(self.name, problem, program, answer, limit, deadline.left)
         return replace(result, seconds=replace(clock.seconds, round=deadline.spent - before), form=clock.form)
 
     def _once(self, program: SolverProgram, clock: "Clock", exact: bool = False) -> Answer:

@@ -70,7 +70,14 @@ class Answer:
     bound: float | None = None
 
 
-def judged(solver: str, problem: Problem, program: Program, answer: Answer, time_limit: float | None = None) -> Result:
+def judged(
+    solver: str,
+    problem: Problem,
+    program: Program,
+    answer: Answer,
+    time_limit: float | None = None,
+    left: float | None = None,
+) -> Result:
     """Judge a solver's answer to `problem`, where it solved `program`.
 
     Args:
@@ -79,7 +86,9 @@ def judged(solver: str, problem: Problem, program: Program, answer: Answer, time
         program: what was solved: that of `problem`, or of its relaxation, which is then rounded.
         answer: in cells.
         time_limit: for the reason, where it was reached.
+        left: the seconds that are left for proofs, or None.
     """
+    seconds = SEARCHING_SECONDS if left is None else min(SEARCHING_SECONDS, left)
     limit = "its limit" if time_limit is None else f"the time limit of {time_limit:g} s"
     if answer.claim is Claim.INFEASIBLE:
         return _judged_infeasible(solver, problem, program)
@@ -92,7 +101,7 @@ def judged(solver: str, problem: Problem, program: Program, answer: Answer, time
     if (np.abs(answer.values) >= LARGEST_NUMBER).any():
         return Result(Status.FAILED, f"{solver} returned numbers of 2^53 or more, which floats do not hold exactly")
     if program.integer:
-        return _judged_integer(solver, problem, program, answer, limit)
+        return _judged_integer(solver, problem, program, answer, limit, seconds)
     result = _judged_continuous(solver, problem, program, answer)
     if result.status is Status.FAILED and answer.claim is Claim.STOPPED:
         return replace(result, status=Status.TIMED_OUT, reason=f"{solver} reached {limit}; {result.reason}")
@@ -221,7 +230,9 @@ def _with_row_prices(result: Result, problem: Problem, program: Program, answer:
     return replace(result, problem=problem, row_prices=prices)
 
 
-def _judged_integer(solver: str, problem: Problem, program: Program, answer: Answer, limit: str) -> Result:
+def _judged_integer(
+    solver: str, problem: Problem, program: Program, answer: Answer, limit: str, seconds: float
+) -> Result:
     """Accept an integer answer if it is one and satisfies every condition; OPTIMAL where our own proof says so.
 
     Proofs are the exact tests of `pgsr.certificates`, and a bound that the objective meets in integers: by the solver's
@@ -251,14 +262,14 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
     certificate, claimed = _with_own_bound(program, answer, certificate), _claimed(solver, answer)
     choosing = problem.conditions is not None and problem.conditions.choices is not None
     if choosing and not certificate.optimal:
-        known = choices_bound(problem, upto=certificate.objective, time_limit=SEARCHING_SECONDS)
+        known = choices_bound(problem, upto=certificate.objective, time_limit=seconds)
         certificate = certificate if known is None else _raised(certificate, known.value, ALTERNATIVES)
         if claims and known is not None and known.complete and known.value < (certificate.objective or 0):
             reason = f"{claimed}, at {certificate.objective:,}; but a point of objective {known.value:,} is feasible"
             return Result(Status.FAILED, reason, None, certificate, refused=estimate, claimed=claimed)
     if not certificate.optimal and program.n <= LARGEST_CHECKED:
         assert certificate.objective is not None
-        found = search(program, whole, int(certificate.objective), SEARCHING_SECONDS, MOST_NODES if claims else 1)
+        found = search(program, whole, int(certificate.objective), seconds, MOST_NODES if claims else 1)
         certificate = _raised(certificate, found.bound)
         if claims and found.better is not None:
             better = certify(problem, _estimate(problem, program, found.better))
