@@ -58,6 +58,10 @@ class Squares(Enum):
     QUADRATIC = "squares as they stand"
     WINDOW = "squares as steps of a window"
 
+    def __repr__(self) -> str:
+        """The name as it is written in Python, for the labels of methods."""
+        return f"{type(self).__name__}.{self.name}"
+
 
 class Route(Enum):
     """The way in which a solver solves a problem; the value says it in words."""

@@ -246,20 +246,22 @@ def _judged_integer(
     fractional = int((np.abs(whole - z) > 1e-4).sum())
     estimate = _estimate(problem, program, whole)
     certificate = certify(problem, estimate, _prices(problem, program, answer))
+    claimed = _claimed(solver, answer)
     if fractional and answer.duals is None:
         reason = f"{solver} returned {fractional:,} counts that are not whole numbers"
-        return Result(Status.FAILED, reason, refused=_estimate(problem, program, z))
+        return Result(Status.FAILED, reason, refused=_estimate(problem, program, z), claimed=claimed)
     if fractional:
         reason = f"the linear program has {fractional:,} fractional cells, rounded to the nearest integer"
         return Result(Status.RELAXED, reason, estimate, certificate)
     if problem.view is View.RANKED:
         certificate = _with_order(program, whole, certificate)
     if not certificate.feasible:
-        return Result(Status.FAILED, f"{solver} returned an infeasible answer", None, certificate, refused=estimate)
+        reason = f"{solver} returned an infeasible answer"
+        return Result(Status.FAILED, reason, None, certificate, refused=estimate, claimed=claimed)
     if claims and is_decided(problem) and not certificate.optimal:
         reason = f"{solver} claims an optimum that our exact test refutes"
-        return Result(Status.FAILED, reason, None, certificate, refused=estimate)
-    certificate, claimed = _with_own_bound(program, answer, certificate), _claimed(solver, answer)
+        return Result(Status.FAILED, reason, None, certificate, refused=estimate, claimed=claimed)
+    certificate = _with_own_bound(program, answer, certificate)
     choosing = problem.conditions is not None and problem.conditions.choices is not None
     if choosing and not certificate.optimal:
         known = choices_bound(problem, upto=certificate.objective, time_limit=seconds)

@@ -133,12 +133,14 @@ def test_answers_that_are_wrong_are_refused():
     assert judgement(best).status is Status.OPTIMAL
     assert judgement(best + 0.3).status is Status.FAILED
     assert judgement(best + 1).status is Status.FAILED
+    assert judgement(best + 1).claimed == judgement(best + 0.3).claimed == "optimal, by X"
     worse = best.reshape(problem.target.shape).copy()
     worse[:, 3] += problem.hierarchy.sum_up(np.eye(51, dtype=int)[0])
     worse[:, 5] -= problem.hierarchy.sum_up(np.eye(51, dtype=int)[0])
     refuted = judgement(worse.ravel())
     assert refuted.status is Status.FAILED
     assert "refutes" in refuted.reason
+    assert refuted.claimed == judgement(best).claimed != ""
     assert judgement(worse.ravel(), Claim.STOPPED, 1.0).status is Status.FEASIBLE
     assert judgement(best, Claim.STOPPED).status is Status.OPTIMAL, "our own test proves it"
     assert judgement(None, Claim.STOPPED).status is Status.TIMED_OUT

@@ -13,7 +13,7 @@ from waiting import MINUTES
 from pgsr import Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, compare
 from pgsr.algorithms import TreeProjection
 from pgsr.datasets import census_like
-from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy, Squares
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.program import Kind
@@ -226,6 +226,8 @@ def test_every_adapter_has_the_same_options_and_tolerance(method):
             == repr(method)[:-1] + (", " if "'" in repr(method) else "") + "options={'a': 1}, tolerance=1e-06)"
         )
         assert eval(repr(again)) == again != method
+        chosen = replace(method, squares=Squares.WINDOW)
+        assert eval(repr(chosen)) == chosen != method
     for wrong in ({"options": None}, {"options": {1: 2}}, {"tolerance": 0}, {"tolerance": True}, {"tolerance": "x"}):
         with pytest.raises(PgsrError, match="give"):
             replace(method, **wrong)

@@ -1,7 +1,9 @@
 """The solvers of this machine: which are there, what they solve, and what a missing package or licence means."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import naive
 import numpy as np
@@ -31,6 +33,20 @@ def test_gurobi_beyond_its_bundled_licence(monkeypatch, tmp_path):
     assert result.status is Status.TOO_LARGE
     assert "200" in result.reason
     assert "GRB_LICENSE_FILE" in result.reason
+
+
+def test_the_page_has_licences_and_sizes_of_all_solvers(monkeypatch, tmp_path):
+    """The table of the page says what the list of solvers says where no licence file is."""
+    for name in ("GRB_LICENSE_FILE", "MOSEKLM_LICENSE_FILE", "COPT_LICENSE_DIR", "XPAUTH_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    page = (Path(__file__).parent.parent / "docs" / "swap_a_solver.md").read_text("utf-8")
+    lines = page.split("| names | licence | largest problem |")[1].split("\n\n")[0].splitlines()[2:]
+    told = {}
+    for line in lines:
+        names, licence, largest = (part.strip() for part in line.strip("|").split("|"))
+        told |= {name.replace('"', "'"): (licence, largest) for name in re.findall(r"`([^`]+)`", names)}
+    assert told == {repr(info.method): (info.licence, info.limit) for info in solvers()}
 
 
 def test_a_licence_file_that_is_none_is_a_sentence(monkeypatch, tmp_path):

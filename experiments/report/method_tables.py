@@ -65,7 +65,7 @@ def _problems(method: object, asked: Sequence[Problem] | None = None) -> tuple[s
     assert isinstance(method, Method)
     how = capabilities(ASKED if asked is None else asked, [method])[repr(method)]
     stated, rounded = (
-        [name for name, way in how.items() if way in ways] for ways in (("exact", "steps"), ("rounded",))
+        [name for name, way in how.items() if way in ways] for ways in (("exact", "window"), ("rounded",))
     )
     return _in_words(stated), _in_words(rounded)
 
