@@ -33,6 +33,9 @@ CHECKING_SECONDS = 10.0
 SEARCHING_SECONDS = 2.0
 """The time that the search for something better than an integer answer may take, beyond the solver's own."""
 
+NO_OBJECTIVE = 2**61
+"""An objective above all, to ask a search whether there is any point."""
+
 DUALS_GAP = 1e-5
 """Largest relative gap that duals may leave by themselves to be handed on as prices of rows."""
 
@@ -112,14 +115,14 @@ def _judged_infeasible(solver: str, problem: Problem, program: Program) -> Resul
     """Judge the claim that no point satisfies the conditions.
 
     `Problem.contradiction`, asked before the solve, decides it without stated conditions, and with bounds of cells in
-    M_H. Otherwise the claim is proved by a weighted sum of the conditions that contradicts itself, refuted by a point
-    that HiGHS finds, and else the solver's word.
+    M_H. Otherwise the claim is proved by a weighted sum of the conditions that contradicts itself, in integers also by
+    such sums in all cases of a search; it is refuted by a point, and else it is a claim: FAILED.
     """
     says = f"{solver} says that no point satisfies the conditions"
     if problem.contradiction_is_complete:
         return Result(Status.FAILED, f"{says}, which is not so")
     if program.n > LARGEST_CHECKED:
-        return Result(Status.INFEASIBLE, f"{says}; beyond {LARGEST_CHECKED:,} unknowns we do not check it")
+        return Result(Status.FAILED, f"{says}; beyond {LARGEST_CHECKED:,} unknowns we do not look for a proof")
     found = contradicting_sum(program, CHECKING_SECONDS)
     if found is not None:
         named = found.stated(problem.conditions) if problem.conditions is not None else []
@@ -127,10 +130,17 @@ def _judged_infeasible(solver: str, problem: Problem, program: Program) -> Resul
         weighs = f"; of the stated ones it weighs {'; '.join(named[:MOST_NAMED])}{more}" if named else ""
         reason = f"{says}, and a weighted sum of them that we recomputed contradicts itself{weighs}"
         return Result(Status.INFEASIBLE, reason)
+    if program.integer:
+        start = np.rint(np.clip(0.0, program.lower, program.upper))
+        cases = search(program, start, NO_OBJECTIVE, CHECKING_SECONDS)
+        if cases.better is not None:
+            return Result(Status.FAILED, f"{says}, but there is one")
+        if cases.bound == NO_OBJECTIVE:
+            return Result(Status.INFEASIBLE, f"{says}, and a search of ours finds a contradiction in every case")
     try:
         some_point(program, CHECKING_SECONDS)
     except Stopped:
-        return Result(Status.INFEASIBLE, f"{says}; we have no proof of our own")
+        return Result(Status.FAILED, f"{says}, of which we have no proof")
     return Result(Status.FAILED, f"{says}, but HiGHS finds one")
 
 
