@@ -1,6 +1,7 @@
 """The benchmark of general solvers beside pgsr, each at its best formulation, from 10^4 to 3.2 million unknowns."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -115,7 +116,7 @@ def quoted(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         >>> rows = [{**common, "method": "X()", "ours": False, "seconds": 3.0}]
         >>> rows += [{**common, "method": "Y()", "ours": True, "seconds": 0.5}]
         >>> found = quoted(rows)
-        >>> found["peers.M_H.best"], found["peers.M_H.ratio"], found["peers.M_H.time"]
+        >>> found["peers.m_h.best"], found["peers.m_h.ratio"], found["peers.m_h.time"]
         ('X(), 3.0 s', '6', '0.50 s')
     """
     rows, found, lines = list(rows), {}, []
@@ -127,18 +128,19 @@ def quoted(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         methods = dict.fromkeys(row["method"] for row in sorted(here, key=lambda row: not row["ours"]))
         for method in methods:
             cells = [_cell(next((r for r in here if (r["method"], r["unknowns"]) == (method, n)), None)) for n in sizes]
-            name = problem if method == next(iter(methods)) else ""
-            lines.append(f"| {name} | `{method}` | {' | '.join(cells)} |")
+            first = problem if method == next(iter(methods)) else ""
+            lines.append(f"| {first} | `{method}` | {' | '.join(cells)} |")
         ratios = [_best(here, n) for n in sizes]
         if any(row["ours"] for row in here):
             cells = ["" if best is None else f"**{best[2]:,.0f}**" for best in ratios]
             lines.append(f"| | *best of the others by ours* | {' | '.join(cells)} |")
         last = next((best for best in reversed(ratios) if best is not None), None)
         if last is not None:
-            found[f"peers.{problem}.best"] = f"{last[0]}, {_seconds(last[1])}"
-            found[f"peers.{problem}.ratio"] = f"{last[2]:,.0f}"
+            name = re.sub(r"\W+", "_", problem).strip("_").lower()
+            found[f"peers.{name}.best"] = f"{last[0]}, {_seconds(last[1])}"
+            found[f"peers.{name}.ratio"] = f"{last[2]:,.0f}"
             own = [row for row in here if row["ours"] and row["solved"]]
-            found[f"peers.{problem}.time"] = _seconds(own[-1]["seconds"])
+            found[f"peers.{name}.time"] = _seconds(own[-1]["seconds"])
     head = f"| problem | method | {' | '.join(f'{n:,}' for n in sizes)} |"
     found["peers"] = "\n".join([head, "|---|---|" + "--:|" * len(sizes), *lines])
     return found
@@ -169,7 +171,8 @@ def _cell(row: Mapping[str, Any] | None) -> str:
         return "licence" if word == "TOO_LARGE" and "licence" in row["text"] else word.lower().replace("_", " ")
     word = row["text"].partition(",")[0]
     kind = "" if word == "OPTIMAL" else f" {word.lower()}"
-    return f"{_seconds(row['seconds'])}, {row['peak_mb'] / 1_000:.1f} GB{kind}"
+    memory = f", {row['peak_mb'] / 1_000:.1f} GB" if row["peak_mb"] else ""
+    return f"{_seconds(row['seconds'])}{memory}{kind}"
 
 
 def _seconds(value: float) -> str:
