@@ -11,6 +11,7 @@ from privacy_checks import check_replay
 from pgsr import Geometric, Measurement, Mechanism, Problem, Split, View, algorithms, models
 from pgsr.algorithms import (
     BottomUp,
+    ChoiceTree,
     CostTables,
     CumulativeIntegers,
     CumulativeProjection,
@@ -31,6 +32,7 @@ from pgsr.algorithms import (
 from pgsr.algorithms.matching import SortedMatching
 from pgsr.experiments.kuo2018.choosing import ChosenByNoise
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.problems.conditions import cells, zero_or_at_least
 
 pytestmark = pytest.mark.slow
 
@@ -39,6 +41,10 @@ COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 
 def region_totals(measurement: Measurement) -> Problem:
     return Problem.m_h(measurement, totals="regions")
+
+
+def with_choice(measurement: Measurement) -> Problem:
+    return Problem.m_h(measurement).where(zero_or_at_least(cells(level=0, size=0), 2))
 
 
 def of(view, post, problem=None, totals="regions") -> Mechanism:
@@ -51,6 +57,7 @@ OURS = [
     of(COUNTS, TreeProjection(), totals="root"),
     of(COUNTS, TreeProjection(), totals="noisy"),
     of(COUNTS, TreeProjection(), lambda m: Problem.m_h(m).relaxed(), totals="root"),
+    of(COUNTS, ChoiceTree(), with_choice, totals="root"),
     of(COUNTS, CostTables(), totals="root"),
     of(COUNTS, CostTables(step=SlopeGreedy()), totals="root"),
     of(COUNTS, RegionTotalsProjection(), region_totals),

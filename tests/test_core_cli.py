@@ -124,7 +124,7 @@ def test_the_example_is_printed_as_it_is():
             ("release", "release.toml", "--mechanism", "best"),
             '"m_h", "m_c_dp", "kuo", "bottom_up", "posterior", "two_stage"',
         ),
-        (("release", "release.toml", "--mechanism", "m_c"), "exact integer program"),
+        (("release", "release.toml", "--mechanism", "m_c"), 'is "m_c"; write one of'),
         (("validate",), "--schema"),
         (("validate", "absent.toml"), "cannot be read"),
         (("release", "release.toml", "--max-size", "0"), "from 1 up"),

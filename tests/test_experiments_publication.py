@@ -9,7 +9,7 @@ from smoke_cells import smoke_cells
 from typer.testing import CliRunner
 
 from pgsr.experiments.__main__ import app
-from pgsr.experiments.benchmarks import scale, speed
+from pgsr.experiments.benchmarks import peers, scale, speed
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import ExperimentError, Profile
 from pgsr.experiments.engine.store import Entry, State, Store, to_frame
@@ -182,6 +182,6 @@ def test_the_page_in_docs_is_of_today(tmp_path):
     """After a change of verdicts or titles: python -m pgsr.experiments publish."""
     page = markdown.render(results_blocks(EXPERIMENTS, DOCS / "results"), tmp_path)
     assert (DOCS / "results.md").read_text("utf-8") == page
-    files = [path for path in (DOCS / "results").iterdir() if path.name != benchmark_record.FILE]
+    files = [path for path in (DOCS / "results").iterdir() if path.name not in (benchmark_record.FILE, peers.FILE)]
     assert len(files) == 2 * len({e.owner.id for e, _, _ in published(EXPERIMENTS, DOCS / "results")})
     assert sum(path.stat().st_size for path in files) < 2e6

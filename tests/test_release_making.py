@@ -12,6 +12,7 @@ from made_tables import TABLES, config, contents, left, release, write_config, w
 
 from pgsr import Geometric, PgsrError
 from pgsr.errors import BudgetError, HierarchyError, MemoryNeededError, TableError
+from pgsr.publishing.errors import ConfigError
 from pgsr.release import LedgerError, ReleaseError
 
 
@@ -111,7 +112,7 @@ def orphan(place):
         ({"ledger": '"nowhere/ledger.jsonl"'}, LedgerError, "nothing was charged"),
         ({"ledger": '"absent.jsonl"'}, LedgerError, "pgsr ledger init absent.jsonl"),
         ({"output": '"nowhere/release"'}, ReleaseError, "does not exist"),
-        ({"output": '"release.toml"'}, ReleaseError, "no folder"),
+        ({"output": '"release.toml"'}, ConfigError, "which it would spoil"),
         ({"log": '"nowhere/log"'}, ReleaseError, "private log"),
         ({"tables": TABLES.replace("groups.parquet", "absent.parquet")}, TableError, "absent.parquet"),
         ({"tables": TABLES.replace('"regions.csv"', '"regions.csv"\nparent = "above"')}, TableError, "above"),

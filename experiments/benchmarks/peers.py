@@ -116,8 +116,8 @@ def quoted(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         >>> rows = [{**common, "method": "X()", "ours": False, "seconds": 3.0}]
         >>> rows += [{**common, "method": "Y()", "ours": True, "seconds": 0.5}]
         >>> found = quoted(rows)
-        >>> found["peers.m_h.best"], found["peers.m_h.ratio"], found["peers.m_h.time"]
-        ('X(), 3.0 s', '6', '0.50 s')
+        >>> found["peers.m_h.best"]
+        'X(), 3.0 s'
     """
     rows, found, lines = list(rows), {}, []
     sizes = sorted({row["unknowns"] for row in rows})
@@ -138,9 +138,6 @@ def quoted(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         if last is not None:
             name = re.sub(r"\W+", "_", problem).strip("_").lower()
             found[f"peers.{name}.best"] = f"{last[0]}, {_seconds(last[1])}"
-            found[f"peers.{name}.ratio"] = f"{last[2]:,.0f}"
-            own = [row for row in here if row["ours"] and row["solved"]]
-            found[f"peers.{name}.time"] = _seconds(own[-1]["seconds"])
     head = f"| problem | method | {' | '.join(f'{n:,}' for n in sizes)} |"
     found["peers"] = "\n".join([head, "|---|---|" + "--:|" * len(sizes), *lines])
     return found

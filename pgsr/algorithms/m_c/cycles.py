@@ -38,7 +38,7 @@ _PASSES = 20
 
 
 class Families:
-    """The leaves below every node, as flows of their own; `visits` is what may still be looked at."""
+    """The leaves below every node, as flows of their own; `visits` counts the nodes that may still be looked at."""
 
     def __init__(self, dual: SquaresDual, deadline: Deadline) -> None:
         self.dual, self.deadline, self.visits = dual, deadline, VISITS
