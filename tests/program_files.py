@@ -9,7 +9,7 @@ from pgsr.models import Cvxpy, Gurobi
 from pgsr.problems.programs import read_program
 from pgsr.problems.ranks import SCALE
 
-ADDED = ("choices", "Huber", "largest deviation")
+ADDED = ("choices", "Huber", "largest deviation", "sums")
 """Problems whose programs have unknowns that follow from the cells, which random points do not keep; their programs are
 compared in tests/test_models_wider_objectives.py and tests/test_conditions_choices.py."""
 

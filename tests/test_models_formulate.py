@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from instances import scale
-from program_files import NAMES as NAMED
+from program_files import NAMES
 
 from pgsr import Estimate, Geometric, Problem, Seeded, Status, View
 from pgsr.algorithms import CumulativeProjection, TreeProjection
@@ -15,9 +15,6 @@ from pgsr.models.formulate import formulate, multipliers
 from pgsr.models.latex import latex
 from pgsr.models.program import Kind, quadratic
 from pgsr.models.window import magnitudes
-
-NAMES = [name for name in NAMED if not name.endswith("sums")]
-"""Problems whose programs have no unknowns but cells, those of ranks apart."""
 
 
 def random_problems(count, seed=0):

@@ -53,7 +53,6 @@ class Untouchable:
         (1, Fraction(1)),
         ("0.1", Fraction(1, 10)),
         ("1/3", Fraction(1, 3)),
-        (" 2 ", Fraction(2)),
         ("1e-3", Fraction(1, 1000)),
         (Decimal("0.1"), Fraction(1, 10)),
         (Fraction(3, 7), Fraction(3, 7)),

@@ -102,7 +102,7 @@ def fraction_of(value: Number) -> Fraction:
     """
     if isinstance(value, int | Fraction):
         return Fraction(value)
-    text = repr(float(value)) if isinstance(value, float) else str(value).strip(" ")
+    text = repr(float(value)) if isinstance(value, float) else str(value)
     if isinstance(value, str) and _AMOUNT.fullmatch(text) is None:
         raise ValueError("no amount in plain digits")
     if "/" in text:
