@@ -14,13 +14,14 @@ import numpy as np
 from pgsr.errors import MethodError
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Result, Status
-from pgsr.models.adapter import SolverModel
+from pgsr.models.adapter import Route, SolverModel
 from pgsr.models.built import Built, ContradictingSubset, NotSolved
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.labels import Block
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Bends, Kind, SolverProgram
 from pgsr.models.window import Pieces
+from pgsr.problems.problem import Problem
 
 BUNDLED_QUADRATIC_LIMIT = 200
 """Most variables with a quadratic objective under the licence that comes with the PyPI package."""
@@ -55,6 +56,16 @@ class Gurobi(SolverModel):
     @property
     def starts(self) -> frozenset[Kind]:
         return frozenset({Kind.MILP, Kind.MIQP})
+
+    def route(self, problem: Problem) -> Route | None:
+        fits = license_file() is not None or problem.n_unknowns <= BUNDLED_QUADRATIC_LIMIT
+        if problem.integer and problem.norm == 2 and self.squares is None and fits:
+            return Route.DIRECT
+        return super().route(problem)
+
+    @property
+    def takes_indicators(self) -> bool:
+        return True
 
     def in_pieces(self, pieces: Pieces, integers: bool, start: np.ndarray | None) -> SolverProgram:
         return pieces.bends(integers, start)

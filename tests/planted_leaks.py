@@ -87,25 +87,6 @@ def views_by_true_sizes(patch: MonkeyPatch) -> None:
     around(patch, Geometric, "measure", looking)
 
 
-def views_by_exact_totals(patch: MonkeyPatch) -> None:
-    """Let the true numbers of groups choose the view, also where totals are noisy."""
-
-    def looking(measure: Callable) -> Callable:
-        def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Any:
-            with MonkeyPatch.context() as inner:
-                around(
-                    inner,
-                    Geometric,
-                    "views_on",
-                    lambda f: lambda n, t, k, _, *r: f(n, t, k, truth.totals, *r),
-                )
-                return measure(noise, truth, *rest)
-
-        return measured
-
-    around(patch, Geometric, "measure", looking)
-
-
 def nothing_for_empty_cells(patch: MonkeyPatch) -> None:
     """A tempting shortcut for sparse tables."""
 
