@@ -13,6 +13,7 @@ ALLOWED = {
         *("reconcile(fixed=)", "entities(region=)", "Nearest(method=)", "explore(post=)", "fit(n_persons=)"),
         *("sample_to_sizes(region_attribute=)", "ChosenByNoise(choose=)", "Assignment(solver=)", "Isotonic(optimum=)"),
         *("choose_shares(targets=)", "choose_shares(finest=)", "CumulativeIntegers(gap=)"),
+        *("SolverModel(tolerance=)", "Frame(cast=)", "Query(cast=)"),
     ),
     "how much of the machine, and of somebody's patience, is used": (
         *("Threads(number=)", "Engine(attempts=)", "CpSat(threads=)", "Gurobi(threads=)", "warm_up(methods=)"),
