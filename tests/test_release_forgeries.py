@@ -173,7 +173,7 @@ def relabelled(stated: str, drawn: str, target: Target) -> None:
     """Noise of one epsilon, and another one in the manifest, README, metadata, data package and summary alike."""
     terms, _, _, _ = target.known()
     truth = target.config.count()
-    real = Geometric(terms.view.rule, drawn, totals=terms.totals).measure(truth, Seeded("forger"))
+    real = Geometric(terms.view.plain, drawn, totals=terms.totals).measure(truth, Seeded("forger"))
     stated_terms = replace(terms, epsilon=Fraction(stated), shares=None)
     target.remake(stated_terms.measured(real.hierarchy, real.matrix, real.totals, True), stated_terms)
 
