@@ -3,9 +3,10 @@
 What is not installed or has no licence stays in it, and in the lists: a solve then says what is missing.
 """
 
-from pgsr import algorithms
-from pgsr.algorithms import CostTables, Matching, RegionTotalsProjection, TreeProjection
+from pgsr import own_methods
+from pgsr.algorithms import CostTables, RegionTotalsProjection, TreeProjection
 from pgsr.data.views import View
+from pgsr.estimators import Matching
 from pgsr.methods.catalogue import Entry, Use
 from pgsr.models.copt_ import Copt
 from pgsr.models.cpsat_ import CpSat
@@ -74,5 +75,5 @@ SOLVERS: tuple[Entry, ...] = (
 
 
 def all_entries() -> tuple[Entry, ...]:
-    """List our own methods (`pgsr.algorithms.METHODS`), then those that need a solver."""
-    return (*algorithms.METHODS, *SOLVERS)
+    """List our own methods (`pgsr.own_methods.METHODS`), then those that need a solver."""
+    return (*own_methods.METHODS, *SOLVERS)

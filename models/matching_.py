@@ -27,8 +27,8 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.algorithms.groups import Groups
-from pgsr.algorithms.matching import Match, NoMatchError, runs_below
 from pgsr.errors import MethodError
+from pgsr.estimators.matching import Match, NoMatchError, runs_below
 from pgsr.methods.method import Status
 from pgsr.models.optional import load, not_installed
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pgsr import algorithms
+from pgsr import estimators, own_methods
 from pgsr.bounds import lower_bound
 from pgsr.certificates import Multipliers, lagrangian_bound
 from pgsr.data.views import View
@@ -25,7 +25,7 @@ Warmed = tuple[str, float]
 
 def warmed() -> list[Method | PostProcess]:
     """List the methods of this package that may compile something."""
-    return [entry.method for entry in algorithms.METHODS if Use.WARM_UP in entry.uses]
+    return [entry.method for entry in own_methods.METHODS if Use.WARM_UP in entry.uses]
 
 
 def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[Warmed]:
@@ -49,7 +49,7 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
     if methods is None:
         yield _timed("certificates", _bound_toys)
         yield _timed("draws of the posterior", _draw)
-        yield _timed("learned priors", lambda: _solve_toys(algorithms.Posterior(learning=1)))
+        yield _timed("learned priors", lambda: _solve_toys(estimators.Posterior(learning=1)))
         yield _timed("lower bounds", lambda: lower_bound([1, 1], 1))
         yield _timed("sizes per level", solve_levels)
         yield _timed("flows of many units", _send_many_units)
@@ -96,8 +96,8 @@ def _bound_toys() -> None:
 def _draw() -> None:
     """Draw from the posterior of a toy."""
     for measurement in toys.measurements():
-        if algorithms.Posterior().supports(measurement) is None:
-            list(algorithms.Posterior().draws(measurement, 1))
+        if estimators.Posterior().supports(measurement) is None:
+            list(estimators.Posterior().draws(measurement, 1))
 
 
 def solve_levels() -> None:
@@ -117,7 +117,7 @@ def solve_levels() -> None:
         totals = regions.sum_up(np.array([2, 7]))
         noise = (GeometricNoise(Fraction(1)),) * n
         noisy = Measurement(regions, View.CUMULATIVE, tables[:n], 3, noise, Totals.REGIONS, totals, False)
-        for method in (algorithms.TwoStage(), algorithms.Posterior(), algorithms.Matching()):
+        for method in (estimators.TwoStage(), estimators.Posterior(), estimators.Matching()):
             method.apply(noisy)
 
 

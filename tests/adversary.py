@@ -7,11 +7,11 @@ from plain_problems import Plain, nearly, optimum, real_optimum
 from transformations import Moved
 
 from pgsr import Problem, Result, Status
-from pgsr.algorithms import METHODS
 from pgsr.errors import TooLargeError
 from pgsr.methods.catalogue import Answer, Entry
 from pgsr.methods.method import Method
 from pgsr.models import SOLVERS
+from pgsr.own_methods import METHODS
 
 SECONDS = 20.0
 """Time limit of every solve."""

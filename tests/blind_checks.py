@@ -14,7 +14,8 @@ from privacy_checks import frozen, published
 from test_house_streams import DEEP, RAGGED
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, Totals, View
-from pgsr.algorithms import Matching, NoConsistency, TreeProjection
+from pgsr.algorithms import TreeProjection
+from pgsr.estimators import Matching, NoConsistency
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream
 from pgsr.release import Kind, Terms

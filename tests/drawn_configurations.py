@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from pgsr.release import ReleaseConfig, Terms
-from pgsr.release.facts import Fact
-from pgsr.release.kinds import Kind
-from pgsr.release.publication import Publication
+from pgsr.release.stated.facts import Fact
+from pgsr.release.stated.kinds import Kind
+from pgsr.release.stated.publication import Publication
 from pgsr.tables import Entities, Groups, Levels, Limits, Quantities, region_id
 
 NAMES = ("North", "a,b", 'the "Old" Town', "Ü ber", "-5", "x/y", "01", "it's", "[new]", "*", "?", "NULL", "nan")

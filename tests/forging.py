@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, View
-from pgsr.publishing import digests
 from pgsr.release import ReleaseConfig, Terms
+from pgsr.release.checks.judging import post_processed
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.wide_tables import wide_tables
-from pgsr.release.judging import post_processed
-from pgsr.release.making import UNFINISHED, _write, _write_measurement
+from pgsr.release.make.making import UNFINISHED, _write, _write_measurement
+from pgsr.release.publishing import digests
 
 Forgery = Callable[["Target"], None]
 LEAVES = [("US", f"s{i}", f"s{i}c{j}") for i in range(6) for j in range(3)]

@@ -26,15 +26,16 @@ from release_traces import FixedNoise, require_same, run_release
 import pgsr.machine.blocks
 import pgsr.noise.tables
 import pgsr.release.folder.released_tables
-import pgsr.release.terms
+import pgsr.release.stated.terms
 import pgsr.tables.group_counts
 import pgsr.tables.long
 from pgsr import Hierarchy, Totals
-from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release import Kind, Terms, new_key, preflight
-from pgsr.release.publication import Publication
+from pgsr.release import Kind, Terms, new_key
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.stated import preflight
+from pgsr.release.stated.publication import Publication
 
 K = 5
 GROUPS = 60
@@ -207,7 +208,7 @@ def _as_if_large(small: bool) -> Iterator[None]:
     """Let tables and blocks of a few cells count as large, so that all ways of large data are taken."""
     with pytest.MonkeyPatch.context() as patch:
         if small:
-            patch.setattr(pgsr.release.terms, "MOST_ROWS", 20)
+            patch.setattr(pgsr.release.stated.terms, "MOST_ROWS", 20)
             patch.setattr(pgsr.noise.tables, "BLOCK_CELLS", 4)
             patch.setattr(pgsr.machine.blocks, "BLOCK_CELLS", 8)
             patch.setattr(pgsr.release.folder.released_tables, "_BLOCK_ROWS", 12)

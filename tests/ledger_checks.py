@@ -3,8 +3,8 @@
 from fractions import Fraction
 from pathlib import Path
 
-from pgsr.ledger import Charge, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
+from pgsr.release.ledger import Charge, LedgerFile
 
 
 def new(folder: Path, total: str = "1") -> LedgerFile:

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, publish
+from pgsr.release.ledger import LedgerFile
 
 
 def config(folder: Path, mechanism: str = "m_h", name: str = "release", **keys: str) -> ReleaseConfig:

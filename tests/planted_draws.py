@@ -27,7 +27,7 @@ from pgsr import (
     Totals,
     View,
 )
-from pgsr.algorithms import Matching
+from pgsr.estimators import Matching
 from pgsr.experiments.kuo2018.choosing import ChosenByScore
 from pgsr.experiments.kuo2018.choosing import mechanisms as selection
 from pgsr.experiments.kuo2018.choosing.score import Branch

@@ -8,7 +8,8 @@ import synthesis_fits
 from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
-from pgsr.synthesis import Curator, Measured, Population, RhoLedger, adaptive, curator
+from pgsr.synthesis import Curator, Measured, Population, RhoLedger
+from pgsr.synthesis.queries import adaptive, curator
 
 
 def stopped_by_the_truth(patch: MonkeyPatch) -> None:

@@ -12,7 +12,8 @@ import pgsr.noise.step
 import pgsr.noise.vectors
 import pgsr.privacy.sensitivity
 from pgsr import CountOfCounts, Estimate, Geometric, Mechanism, Method, Totals, View
-from pgsr.algorithms import IsotonicFit, Matching, TreeProjection
+from pgsr.algorithms import IsotonicFit, TreeProjection
+from pgsr.estimators import Matching
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream

@@ -13,15 +13,16 @@ from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr import CountOfCounts, Geometric, Secure, Seeded, View
-from pgsr.ledger import Charge, LedgerFile
 from pgsr.noise import step
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
-from pgsr.publishing import digests
-from pgsr.release import ReleaseConfig, checking
-from pgsr.release import making as publishing
-from pgsr.release import terms as release_terms
+from pgsr.release import ReleaseConfig
+from pgsr.release.checks import checking
 from pgsr.release.folder import artefact, manifest
+from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.make import making as publishing
+from pgsr.release.publishing import digests
+from pgsr.release.stated import terms as release_terms
 from pgsr.tables import PrivateLog
 
 # Fields that tell of the data

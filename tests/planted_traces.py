@@ -19,16 +19,18 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.release
 from pgsr import CountOfCounts, Hierarchy, Mechanism, PgsrError
-from pgsr.ledger import Charge, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import exact
-from pgsr.publishing import digests, parquet_pages
-from pgsr.publishing.errors import ConfigError
-from pgsr.release import ReleaseConfig, Terms, checking, preflight
-from pgsr.release import making as publishing
-from pgsr.release import terms as release_terms
+from pgsr.release import ReleaseConfig, Terms
+from pgsr.release.checks import checking
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.datapackage import package_text
+from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.make import making as publishing
+from pgsr.release.publishing import digests, parquet_pages
+from pgsr.release.publishing.errors import ConfigError
+from pgsr.release.stated import preflight
+from pgsr.release.stated import terms as release_terms
 
 # What is said
 

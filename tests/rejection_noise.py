@@ -10,7 +10,7 @@ from math import isqrt
 from typing import Protocol
 
 from pgsr.errors import BudgetError
-from pgsr.synthesis import coins
+from pgsr.synthesis.queries import coins
 
 
 class Chance(Protocol):

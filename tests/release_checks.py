@@ -21,13 +21,13 @@ from made_tables import contents, left, release, write_config, write_tables
 from parquet_footers import HIDING
 
 from pgsr import PgsrError, Secure
-from pgsr.ledger import Charge, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig, check
 from pgsr.release.folder import artefact
 from pgsr.release.folder.datapackage import package_text
+from pgsr.release.ledger import Charge, LedgerFile
 
 N_REGIONS = 7
 WIDE = {f"counts_wide_{level}.csv" for level in range(3)}

@@ -28,9 +28,10 @@ from pgsr import (
     Split,
     View,
 )
-from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
+from pgsr.algorithms import TreeProjection
 from pgsr.data.views import cumulative
 from pgsr.errors import BudgetError
+from pgsr.estimators import IsotonicTreeProjection, Matching
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, inversion

@@ -16,8 +16,9 @@ from privacy_checks import frozen
 from test_laws_double_geometric import independent_thresholds
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Problem, Secure, Seeded, View
-from pgsr.algorithms import Matching, SimplexProjection
+from pgsr.algorithms import SimplexProjection
 from pgsr.data.views import cumulative, ranked
+from pgsr.estimators import Matching
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
 from pgsr.noise.group_totals import noisy_numbers
 from pgsr.privacy.laws import DoubleGeometric

@@ -62,7 +62,8 @@ def steps(epsilon, levels):
 
 def releases() -> tuple[Arm, Arm]:
     """Make the arms of two releases."""
-    from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
+    from pgsr.algorithms import TreeProjection
+    from pgsr.estimators import IsotonicTreeProjection
 
     return Arm("M_H", noise, TreeProjection(), Problem.m_h), Arm("M_c^dp", steps, IsotonicTreeProjection())
 

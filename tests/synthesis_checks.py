@@ -11,7 +11,8 @@ import test_synthesis_curator
 
 from pgsr import Seeded
 from pgsr.errors import PgsrError
-from pgsr.synthesis import Curator, Neighbours, NoiseScale, Population, RhoLedger, adaptive, curator
+from pgsr.synthesis import Curator, Neighbours, NoiseScale, Population, RhoLedger
+from pgsr.synthesis.queries import adaptive, curator
 
 N_GROUPS = 12
 

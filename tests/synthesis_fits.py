@@ -19,7 +19,7 @@ from pgsr.synthesis import (
     Workload,
     fit,
 )
-from pgsr.synthesis.config import SynthesisConfig
+from pgsr.synthesis.publish.config import SynthesisConfig
 
 DOMAIN = Domain.plain(
     [Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m")), Attribute("age", (0, 1, 2))], 3

@@ -10,17 +10,10 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View, metrics
-from pgsr.algorithms import (
-    BottomUp,
-    CumulativeProjection,
-    Matching,
-    MidpointBottomUp,
-    Optimum,
-    TwoStage,
-    isotonic_l1,
-)
+from pgsr.algorithms import CumulativeProjection, Optimum, isotonic_l1
 from pgsr.datasets import census_like
 from pgsr.errors import ProblemError
+from pgsr.estimators import BottomUp, Matching, MidpointBottomUp, TwoStage
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 

@@ -8,9 +8,11 @@ import pytest
 from instances import scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Noise, Result, Rho, Seeded, Split, View
-from pgsr.algorithms import METHODS, NoConsistency, TreeProjection
+from pgsr.algorithms import TreeProjection
+from pgsr.estimators import NoConsistency
 from pgsr.methods.method import ANSWERED, PostProcess
 from pgsr.models import SOLVERS
+from pgsr.own_methods import METHODS
 
 PATHS = [("US", "A", "1"), ("US", "A", "2"), ("US", "B", "1")]
 LEAVES = np.array([[0, 6, 3, 1], [1, 4, 2, 0], [0, 9, 4, 2]])

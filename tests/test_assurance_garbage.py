@@ -27,10 +27,11 @@ from pgsr import (
     Seeded,
     Split,
     View,
-    algorithms,
     certify,
+    own_methods,
 )
-from pgsr.algorithms import IsotonicFit, Matching, TreeProjection
+from pgsr.algorithms import IsotonicFit, TreeProjection
+from pgsr.estimators import Matching
 from pgsr.methods.method import Method
 from pgsr.privacy.budget import exact
 
@@ -130,8 +131,8 @@ GARBAGE: list[Any] = [
     Estimate(PAIR, View.COUNTS, np.zeros((3, 4))),
     Estimate(PAIR, View.CUMULATIVE, np.zeros((3, 4), np.int64)),
 ]
-METHODS = [entry.method for entry in algorithms.METHODS if isinstance(entry.method, Method)]
-POSTS = [entry.method for entry in algorithms.METHODS if not isinstance(entry.method, Method)]
+METHODS = [entry.method for entry in own_methods.METHODS if isinstance(entry.method, Method)]
+POSTS = [entry.method for entry in own_methods.METHODS if not isinstance(entry.method, Method)]
 
 
 class Draw:

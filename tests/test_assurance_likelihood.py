@@ -15,18 +15,15 @@ from privacy_checks import check_likelihood, frozen
 
 from pgsr import Geometric, Hierarchy, Mechanism, Problem, Split, View
 from pgsr.algorithms import (
-    BottomUp,
     CostTables,
     Isotonic,
     IsotonicFit,
-    IsotonicTreeProjection,
-    Matching,
     MeanConsistency,
-    NoConsistency,
     RegionTotalsProjection,
     SimplexProjection,
     TreeProjection,
 )
+from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, NoConsistency
 
 pytestmark = pytest.mark.slow
 

@@ -8,28 +8,30 @@ from instances import random_tree, random_truth, scale
 from neighbours import random_pair
 from privacy_checks import check_replay
 
-from pgsr import Geometric, Measurement, Mechanism, Problem, Split, View, algorithms, models
+from pgsr import Geometric, Measurement, Mechanism, Problem, Split, View, algorithms, estimators, models
 from pgsr.algorithms import (
-    BottomUp,
     ChoiceTree,
     CostTables,
     CumulativeIntegers,
     CumulativeProjection,
     Isotonic,
     IsotonicFit,
-    IsotonicTreeProjection,
-    Matching,
     MeanConsistency,
-    MidpointBottomUp,
-    NoConsistency,
-    Posterior,
     RegionTotalsProjection,
     SimplexProjection,
     SlopeGreedy,
     TreeProjection,
+)
+from pgsr.estimators import (
+    BottomUp,
+    IsotonicTreeProjection,
+    Matching,
+    MidpointBottomUp,
+    NoConsistency,
+    Posterior,
     TwoStage,
 )
-from pgsr.algorithms.matching import SortedMatching
+from pgsr.estimators.matching import SortedMatching
 from pgsr.experiments.kuo2018.choosing import ChosenByNoise
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.problems.conditions import cells, zero_or_at_least
@@ -155,8 +157,8 @@ def test_replay_with_a_solver(mechanism: Mechanism, counted: Callable[[int, str]
 
 
 def test_every_method_is_replayed() -> None:
-    """Whatever `pgsr.algorithms` exports that solves or applies is in the list above."""
+    """Whatever `pgsr.algorithms` and `pgsr.estimators` export that solves or applies is in the list above."""
     covered = {type(m.post) for m in OURS}
-    exported = {getattr(algorithms, name) for name in algorithms.__all__ if name != "METHODS"}
+    exported = {getattr(room, name) for room in (algorithms, estimators) for name in room.__all__}
     methods = {item for item in exported if hasattr(item, "solve") or hasattr(item, "apply")}
     assert methods - covered == set()

@@ -32,10 +32,11 @@ from pgsr import (
     certify,
     compare,
 )
-from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
+from pgsr.algorithms import TreeProjection
 from pgsr.bounds import lower_bound
 from pgsr.comparison.comparing import label_of, template_of_arms
 from pgsr.comparison.row import Row
+from pgsr.estimators import IsotonicTreeProjection, Matching
 from pgsr.machine.isolation import run_isolated
 from pgsr.methods.method import Seconds
 from pgsr.models import Cvxpy, Flow, Gurobi

@@ -11,7 +11,7 @@ from instances import scale
 from program_files import by_gurobi
 
 from pgsr import Estimate, Geometric, Hierarchy, Huber, Problem, Seeded, Status, Totals, View, certify
-from pgsr.algorithms import METHODS, TreeProjection
+from pgsr.algorithms import TreeProjection
 from pgsr.certificates import IGNORING, Multipliers
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, PgsrError
@@ -21,6 +21,7 @@ from pgsr.models.choices import with_indicators
 from pgsr.models.formulate import formulate
 from pgsr.models.program import quadratic
 from pgsr.models.window import window
+from pgsr.own_methods import METHODS
 from pgsr.problems.conditions import cells, either, groups, total, zero_or_at_least
 
 INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Cvxpy("HIGHS"))

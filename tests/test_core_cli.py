@@ -19,11 +19,11 @@ from typer.testing import CliRunner
 
 from pgsr import PgsrError, __version__, cli
 from pgsr.commands.options import MECHANISMS
-from pgsr.ledger import LedgerFile
 from pgsr.noise.measurement import pure_epsilons
-from pgsr.publishing.progress import DRAWING, Stages
 from pgsr.release import EXAMPLE, Kind, ReleaseConfig, forecast, publish
 from pgsr.release.configuration.schema import stored_schema
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.publishing.progress import DRAWING, Stages
 from pgsr.tables.session import Session
 
 ROOT = Path(__file__).parent.parent
@@ -374,12 +374,20 @@ def fail(*_arguments, **_names):
     ("target", "arguments", "words"),
     [
         (
-            "pgsr.release.making.post_processed",
+            "pgsr.release.make.making.post_processed",
             ("release", "release.toml"),
             ("epsilon 1 is spent", "--rehearse --debug"),
         ),
-        ("pgsr.release.making.post_processed", ("release", "release.toml", "--rehearse"), ("nothing was charged",)),
-        ("pgsr.release.making._publish", ("release", "release.toml"), ("epsilon 1 is spent", "lie in", "--finish")),
+        (
+            "pgsr.release.make.making.post_processed",
+            ("release", "release.toml", "--rehearse"),
+            ("nothing was charged",),
+        ),
+        (
+            "pgsr.release.make.making._publish",
+            ("release", "release.toml"),
+            ("epsilon 1 is spent", "lie in", "--finish"),
+        ),
         ("pgsr.release.check", ("check", "release"), ("no command should raise", "--debug")),
     ],
 )
@@ -406,7 +414,7 @@ def test_what_nobody_expects_is_a_sentence_too(place, monkeypatch, capsys, targe
 def test_debug_shows_where(place, monkeypatch, place_of_flag):
     write_config(place)
     monkeypatch.chdir(place)
-    monkeypatch.setattr("pgsr.release.making.post_processed", fail)
+    monkeypatch.setattr("pgsr.release.make.making.post_processed", fail)
     arguments = ["pgsr", "release", "release.toml"]
     arguments.insert(place_of_flag, "--debug")
     monkeypatch.setattr("sys.argv", arguments)
@@ -421,7 +429,7 @@ def test_an_interrupt_says_what_it_cost(place, monkeypatch, capsys):
 
     write_config(place)
     monkeypatch.chdir(place)
-    monkeypatch.setattr("pgsr.release.making.post_processed", interrupt)
+    monkeypatch.setattr("pgsr.release.make.making.post_processed", interrupt)
     monkeypatch.setattr("sys.argv", ["pgsr", "release", "release.toml"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

@@ -11,8 +11,8 @@ import sweeps
 from instances import scale
 
 from pgsr import CountOfCounts, Hierarchy
-from pgsr.algorithms import Matching
 from pgsr.errors import MemoryNeededError
+from pgsr.estimators import Matching
 from pgsr.experiments.engine.experiment import Arm, DataSet, Profile
 from pgsr.experiments.engine.memory_gate import MemoryGate
 from pgsr.experiments.engine.runner import run

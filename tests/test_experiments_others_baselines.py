@@ -15,15 +15,22 @@ from pgsr.experiments.others.random_households import RandomHouseholds
 from pgsr.privacy.laws import DiscreteGaussian
 from pgsr.privacy.random import Secure, Seeded, StreamId
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Role, SynthesisError, Universe, Workload
-from pgsr.synthesis.adaptive import fit
-from pgsr.synthesis.answers import answers
-from pgsr.synthesis.independent_marginals import IndependentMarginals
-from pgsr.synthesis.mixture import Mixture
-from pgsr.synthesis.mwem import MWEM
-from pgsr.synthesis.noisy_histograms import Histogram, nearest_shares, noisy_shares, of_groups, of_persons, of_sizes
-from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.sensitivity import Neighbours
-from pgsr.synthesis.transcript import Privacy
+from pgsr.synthesis.queries.adaptive import fit
+from pgsr.synthesis.queries.answers import answers
+from pgsr.synthesis.queries.independent_marginals import IndependentMarginals
+from pgsr.synthesis.queries.mixture import Mixture
+from pgsr.synthesis.queries.mwem import MWEM
+from pgsr.synthesis.queries.noisy_histograms import (
+    Histogram,
+    nearest_shares,
+    noisy_shares,
+    of_groups,
+    of_persons,
+    of_sizes,
+)
+from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
+from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import Privacy
 
 AREA, RENT = Attribute("area", ("urban", "rural")), Attribute("rent", (0, 1, 2))
 SEX, AGE = Attribute("sex", ("f", "m")), Attribute("age", (0, 1, 2))

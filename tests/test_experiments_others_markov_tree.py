@@ -12,8 +12,8 @@ from pgsr.experiments.others import markov_tree
 from pgsr.experiments.others.markov_tree import MarkovTree
 from pgsr.experiments.others.single_table import Rows
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, RhoLedger, Workload, answers
-from pgsr.synthesis.marginal_curator import MarginalCurator
-from pgsr.synthesis.sensitivity import Neighbours
+from pgsr.synthesis.marginals.marginal_curator import MarginalCurator
+from pgsr.synthesis.queries.sensitivity import Neighbours
 
 
 def test_the_tree_joins_the_columns_that_go_together() -> None:

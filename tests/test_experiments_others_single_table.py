@@ -22,7 +22,7 @@ from pgsr.experiments.others.single_table import (
     table_of_households,
 )
 from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, Level, Marginal, Population, RhoLedger, SynthesisError
-from pgsr.synthesis.marginal_curator import MeasuredMarginal
+from pgsr.synthesis.marginals.marginal_curator import MeasuredMarginal
 
 DOMAIN = Domain.plain([Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m"))], max_size=3)
 BUDGET = AdaptiveBudget(50, "1e-6", rounds=1)

@@ -11,7 +11,7 @@ from pgsr.methods.declared import first_sentence
 
 ROOT = Path(__file__).parent.parent
 
-ROOMS = ("pgsr/methods", "pgsr/algorithms", "pgsr/comparison", "models")
+ROOMS = ("pgsr/methods", "pgsr/algorithms", "pgsr/estimators", "pgsr/comparison", "models")
 """The rooms whose docstrings are held to this; other rooms have some left."""
 
 SINGULAR, PLURAL = {"it"}, {"they", "them", "those", "ones"}

@@ -56,7 +56,7 @@ def test_the_light_dependencies_are_those_of_the_project():
 
 @pytest.mark.slow
 def test_importing_pgsr_needs_the_light_dependencies_and_little_time():
-    code = "import time, pgsr, pgsr.algorithms, pgsr.models, pgsr.datasets, pgsr.bounds, pgsr.nation, pgsr.intervals"
+    code = "import time, pgsr, pgsr.algorithms, pgsr.estimators, pgsr.models, pgsr.datasets, pgsr.bounds, pgsr.nation, pgsr.intervals"
     done = alone(code)
     assert done.returncode == 0, done.stderr
     seconds = []

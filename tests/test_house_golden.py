@@ -23,7 +23,7 @@ from pgsr.release import Kind, check
 HERE = Path(__file__).parent / "golden"
 GOLDEN = json.loads((HERE / "golden.json").read_text("utf-8")) if (HERE / "golden.json").exists() else {}
 FOLDERS = ("m_h", "kuo_with_sizes_per_level", "posterior_with_intervals")
-METHODS = [method for method in proving() if type(method).__module__.startswith("pgsr.algorithms")]
+METHODS = [method for method in proving() if type(method).__module__.startswith(("pgsr.algorithms", "pgsr.estimators"))]
 SIZES = {"equal sizes": "4", "sizes per level": "{nation = 6, state = 4, county = 3}"}
 SEEDS = (1, 2, 3)
 

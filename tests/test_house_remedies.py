@@ -12,8 +12,8 @@ from pgsr.algorithms import TreeProjection
 from pgsr.data.rounding import largest_remainder
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Neighbours, Population, Role, WholeMarginals, Workload
-from pgsr.synthesis.public_households import PublicHouseholds
-from pgsr.synthesis.rho_budget import AdaptiveBudget
+from pgsr.synthesis.marginals.public_households import PublicHouseholds
+from pgsr.synthesis.queries.rho_budget import AdaptiveBudget
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 TRUTH = CountOfCounts(TREE, [[0, 2, 1], [0, 1, 1]])

@@ -92,9 +92,9 @@ def test_nothing_is_loaded_from_elsewhere(site):
 def test_every_export_is_explained(site):
     """What a package of the reference exports has an entry, and the doctests in it are blocks of code."""
     import pgsr
-    from pgsr import algorithms, certificates, datasets, intervals, models, release
+    from pgsr import algorithms, certificates, datasets, estimators, intervals, models, release
 
-    for package in (pgsr, algorithms, models, intervals, release, datasets, certificates):
+    for package in (pgsr, algorithms, estimators, models, intervals, release, datasets, certificates):
         text = (site / "reference" / f"{package.__name__}.html").read_text("utf-8")
         for name in package.__all__:
             if not name.startswith("__"):

@@ -16,8 +16,8 @@ from neighbours import ALONE, CHAIN, PAIR
 
 import pgsr
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrError, Secure, Seeded, Totals, View
-from pgsr.algorithms import Matching, NoConsistency
 from pgsr.datasets.census_blocks import CensusBlocks
+from pgsr.estimators import Matching, NoConsistency
 from pgsr.experiments.kuo2018.choosing import ChosenByNoise, ChosenByScore, ChosenByStatistic
 from pgsr.experiments.others.persons_alone import PersonsAlone
 from pgsr.machine.partitions import ParquetFolder
@@ -27,7 +27,7 @@ from pgsr.noise.measurement import measured_regions
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.release import Kind, ReleaseConfig, Terms
-from pgsr.release.planning import expected_errors
+from pgsr.release.plan.planning import expected_errors
 from pgsr.synthesis import (
     MWEM,
     AdaptiveBudget,
@@ -44,7 +44,7 @@ from pgsr.synthesis import (
     Workload,
     fit,
 )
-from pgsr.synthesis.noisy_histograms import Histogram, noisy_shares
+from pgsr.synthesis.queries.noisy_histograms import Histogram, noisy_shares
 
 DEEP = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b", "y")])
 RAGGED = Hierarchy.from_paths(
@@ -326,11 +326,11 @@ def test_nothing_else_asks_for_streams() -> None:
         "noise/tables.py",
         "noise/step.py",
         "noise/group_totals.py",
-        "synthesis/curator.py",
-        "synthesis/marginal_curator.py",
-        "synthesis/noisy_histograms.py",
+        "synthesis/queries/curator.py",
+        "synthesis/marginals/marginal_curator.py",
+        "synthesis/queries/noisy_histograms.py",
     }
-    without_data = {"release/rehearsals.py", "release/selftest.py", "warming.py"}
+    without_data = {"release/checks/rehearsals.py", "release/make/selftest.py", "warming.py"}
     root = Path(pgsr.__file__).parent
     asking = set()
     for path in root.rglob("*.py"):

@@ -44,28 +44,28 @@ TWINS = {
         "keep_large": ("a sort", "test_m_h_flow_network::test_rows_keep_what_is_above_their_threshold"),
         "offer": ("cell by cell", "test_m_h_flow_network::test_cells_are_added_where_one_unit_pays"),
     },
-    "algorithms.matching.kernel": {
+    "estimators.matching.kernel": {
         "match_runs": ("naive.matched_runs", "test_matching::test_runs_equal_fractions_group_size_by_group_size"),
     },
-    "algorithms.posterior.chain_kernel": {
+    "estimators.posterior.chain_kernel": {
         "forward_backward": ("all vectors of counts; dictionaries", "test_posterior_chain::test_equals_brute_force"),
         "draw": ("all vectors of counts", "test_posterior_chain::test_draws_have_the_posterior_law"),
     },
-    "algorithms.posterior.dispersion_kernel": {
+    "estimators.posterior.dispersion_kernel": {
         "derivatives": ("all vectors of counts", "test_posterior_dispersion::test_the_slope_is_that_of_the_evidence"),
     },
-    "algorithms.posterior.elementary_kernel": {
+    "estimators.posterior.elementary_kernel": {
         "exp": ("numpy.exp", "test_posterior_learned::test_elementary_functions"),
         "log": ("numpy.log", "test_posterior_learned::test_elementary_functions"),
         "log_mass": ("math.lgamma", "test_posterior_learned::test_elementary_functions"),
     },
-    "algorithms.posterior.learned_kernel": {
+    "estimators.posterior.learned_kernel": {
         "derivatives": ("naive.covariances_of_counts", LEARNED + "test_derivatives_are_those_of_the_definition"),
         "eliminated": ("a solution of the whole system", LEARNED + "test_elimination_solves_the_whole_system"),
         "inverted": ("numpy.linalg.inv", LEARNED + "test_elimination_solves_the_whole_system"),
         "prior_means": ("numpy.interp", LEARNED + "test_derivatives_are_those_of_the_definition"),
     },
-    "algorithms.posterior.rows_kernel": {
+    "estimators.posterior.rows_kernel": {
         "posterior_rows": ("Evidence.marginals", "test_posterior_levels::test_every_region_is_a_chain_of_its_own"),
     },
     "algorithms.tree_rounding.kernel": {

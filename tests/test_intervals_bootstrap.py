@@ -12,7 +12,8 @@ from made_tables import config, release, write_tables
 from test_core_cli import invoke
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
-from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, TreeProjection
+from pgsr.algorithms import TreeProjection
+from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching
 from pgsr.intervals import (
     FORMS,
     Count,

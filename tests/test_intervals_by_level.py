@@ -8,7 +8,8 @@ import pytest
 from instances import scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
-from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
+from pgsr.algorithms import TreeProjection
+from pgsr.estimators import IsotonicTreeProjection
 from pgsr.intervals import cell_intervals
 from pgsr.methods.mechanism import Mechanism
 from pgsr.noise.measurement import Totals

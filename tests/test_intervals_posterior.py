@@ -8,8 +8,8 @@ from made_tables import config, release, write_tables
 from test_core_cli import invoke
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
-from pgsr.algorithms import Matching, Posterior
 from pgsr.data.region_ids import region_id
+from pgsr.estimators import Matching, Posterior
 from pgsr.intervals import (
     Counts,
     CumulativeCounts,

@@ -21,8 +21,9 @@ from pgsr import (
     View,
     certify,
 )
-from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
+from pgsr.algorithms import TreeProjection
 from pgsr.errors import ProblemError
+from pgsr.estimators import IsotonicTreeProjection
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 

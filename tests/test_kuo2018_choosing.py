@@ -23,7 +23,8 @@ from pgsr import (
     View,
     metrics,
 )
-from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, TreeProjection
+from pgsr.algorithms import TreeProjection
+from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching
 from pgsr.experiments.kuo2018.choosing import (
     Branch,
     ChosenByNoise,

@@ -6,10 +6,10 @@ from math import comb, exp, log
 
 import pytest
 
-from pgsr.ledger import Charge, LedgerError, LedgerFile, Relation, Unit, counted, fits, spent, steps
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho, epsilon_delta
 from pgsr.privacy.accounting.zcdp import epsilon_of, rho_of
 from pgsr.privacy.enclosure import log_bounds
+from pgsr.release.ledger import Charge, LedgerError, LedgerFile, Relation, Unit, counted, fits, spent, steps
 
 Law = dict[object, Fraction]
 

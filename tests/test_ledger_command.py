@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from pgsr import cli
 from pgsr.errors import BudgetError
-from pgsr.ledger import Charge, LedgerFile, Relation, Unit
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.release.ledger import Charge, LedgerFile, Relation, Unit
 
 
 def invoke(*arguments: object):

@@ -9,8 +9,8 @@ from instances import scale
 from ledger_checks import files, left, new, small, spend
 
 from pgsr.errors import BudgetError
-from pgsr.ledger import BrokenLedgerError, Charge, LedgerFile, Relation, Unit
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.release.ledger import BrokenLedgerError, Charge, LedgerFile, Relation, Unit
 
 
 def test_every_flipped_bit_is_refused(tmp_path):

@@ -14,14 +14,14 @@ from instances import scale
 from ledger_checks import files, left, new, small, spend
 from waiting import MINUTES
 
-from pgsr.ledger import BrokenLedgerError, Charge, LedgerError, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
+from pgsr.release.ledger import BrokenLedgerError, Charge, LedgerError, LedgerFile
 
 CHARGES = """
 import sys
 from fractions import Fraction
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.ledger import Charge, LedgerError, LedgerFile
+from pgsr.release.ledger import Charge, LedgerError, LedgerFile
 print("ready", flush=True)
 for line in sys.stdin:
     try:
@@ -120,7 +120,7 @@ def test_two_kills_in_a_row_leave_a_ledger_that_can_be_used(tmp_path):
     code = f"""
 import os, signal, unittest.mock
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.ledger import Charge, LedgerFile
+from pgsr.release.ledger import Charge, LedgerFile
 append = LedgerFile._append
 def killed(*about):
     with unittest.mock.patch.object(LedgerFile, "_note", lambda *_: os.kill(os.getpid(), signal.SIGKILL)):
@@ -245,7 +245,7 @@ def test_a_killed_holder_lets_go(tmp_path):
     ledger = new(tmp_path)
     code = f"""
 import time
-from pgsr.ledger import LedgerFile
+from pgsr.release.ledger import LedgerFile
 with LedgerFile({str(ledger.path)!r})._locked():
     print("held", flush=True)
     time.sleep(1000)
@@ -327,7 +327,7 @@ def test_a_full_disk_charges_nothing(tmp_path):
     code = f"""
 import resource, signal
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.ledger import Charge, LedgerError, LedgerFile
+from pgsr.release.ledger import Charge, LedgerError, LedgerFile
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
 try:
@@ -349,7 +349,7 @@ def test_killed_while_charging(tmp_path, moment):
     code = f"""
 import os, signal, unittest.mock
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.ledger import Charge, LedgerFile
+from pgsr.release.ledger import Charge, LedgerFile
 with unittest.mock.patch.object(LedgerFile, {moment!r}, lambda *_: os.kill(os.getpid(), signal.SIGKILL)):
     LedgerFile({str(ledger.path)!r}).charge(Charge(PureEpsilon("1/4"), "killed"), "demo")
 """
@@ -366,7 +366,7 @@ def test_killed_at_any_time(tmp_path):
     code = """
 import sys
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.ledger import Charge, LedgerFile
+from pgsr.release.ledger import Charge, LedgerFile
 ledger = LedgerFile(sys.argv[1])
 while True:
     ledger.charge(Charge(PureEpsilon("1/1000000"), "a release"), "demo")
@@ -389,7 +389,7 @@ while True:
 def test_no_call_that_windows_lacks(tmp_path, monkeypatch):
     """There `fcntl` is absent, folders cannot be opened, and `os` lacks flags; filelock has its own way to lock."""
     opened = os.open
-    monkeypatch.setattr("pgsr.ledger.file._FOLDERS_OPEN", False)
+    monkeypatch.setattr("pgsr.release.ledger.file._FOLDERS_OPEN", False)
 
     def no_folders(path, *rest, **options):
         assert not Path(path).is_dir(), "Windows opens no folders"

@@ -9,7 +9,7 @@ import pytest
 from level_points import SHAPES
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, Totals, View
-from pgsr.algorithms import CumulativeProjection, MidpointBottomUp, TwoStage
+from pgsr.algorithms import CumulativeProjection
 from pgsr.algorithms.m_c.folded import together
 from pgsr.algorithms.m_c.folded_dual import FoldedDual, Targets, _TreeDiagonal
 from pgsr.algorithms.m_c.joint import laws_of, precisions
@@ -17,6 +17,7 @@ from pgsr.algorithms.tree_rounding import integers_by_level, integers_near
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import cumulative
 from pgsr.errors import CountError, ProblemError
+from pgsr.estimators import MidpointBottomUp, TwoStage
 from pgsr.models import Cvxpy
 from pgsr.privacy.laws.per_level import GeometricNoise
 
@@ -260,7 +261,7 @@ def test_two_stage_adds_up_on_small_trees(monkeypatch):
             noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
             noisy = Measurement(tree, View.CUMULATIVE, values, 0, noise, Totals.REGIONS, groups, False)
             for projection in (CumulativeProjection(), Cvxpy("CLARABEL"))[: 1 + (trial < 2)]:
-                monkeypatch.setattr("pgsr.algorithms.two_stage._PROJECTION", projection)
+                monkeypatch.setattr("pgsr.estimators.two_stage._PROJECTION", projection)
                 found = TwoStage().apply(noisy)
                 assert found.status is Status.FEASIBLE
                 assert not any(found.certificate.violations.values())
@@ -278,7 +279,7 @@ def test_a_solvers_projection_of_the_stated_problem_is_the_same(monkeypatch):
     truth = CountOfCounts(Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), [[0, 9, 4, 2, 1], [0, 5, 3, 0, 2]], "d")
     noisy = Geometric(View.CUMULATIVE, 2, max_sizes=(4, 2)).measure(truth, Seeded("a"))
     ours = TwoStage(integer=False).apply(noisy).estimate.tables
-    monkeypatch.setattr("pgsr.algorithms.two_stage._PROJECTION", Cvxpy("CLARABEL"))
+    monkeypatch.setattr("pgsr.estimators.two_stage._PROJECTION", Cvxpy("CLARABEL"))
     theirs = TwoStage(integer=False).apply(noisy).estimate.tables
     for a, b in zip(ours, theirs, strict=True):
         assert np.allclose(a, b, atol=0.02)

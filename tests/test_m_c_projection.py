@@ -10,9 +10,10 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, Totals, View, certify
-from pgsr.algorithms import CumulativeProjection, Isotonic, IsotonicTreeProjection
+from pgsr.algorithms import CumulativeProjection, Isotonic
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.errors import MethodError
+from pgsr.estimators import IsotonicTreeProjection
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.privacy.laws.per_level import GeometricNoise
 from pgsr.problems.conditions import cells

@@ -8,15 +8,10 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View
-from pgsr.algorithms import (
-    Isotonic,
-    IsotonicTreeProjection,
-    RegionTotalsProjection,
-    SimplexProjection,
-    TreeProjection,
-)
+from pgsr.algorithms import Isotonic, RegionTotalsProjection, SimplexProjection, TreeProjection
 from pgsr.certificates import certify
 from pgsr.errors import ProblemError
+from pgsr.estimators import IsotonicTreeProjection
 from pgsr.models import Flow
 from pgsr.problems.conditions import cells, groups, total
 

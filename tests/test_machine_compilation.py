@@ -28,7 +28,8 @@ ROOT = Path(__file__).parent.parent
 SOLVE = """
 import json, sys
 from pgsr.methods import toys
-from pgsr.algorithms import CumulativeIntegers, Matching
+from pgsr.algorithms import CumulativeIntegers
+from pgsr.estimators import Matching
 if sys.argv[1] == "problem":
     problem = next(p for p in toys.problems() if CumulativeIntegers().supports(p) is None)
     answer = lambda: CumulativeIntegers().solve(problem, time_limit=0.5)

@@ -9,14 +9,15 @@ from instances import random_tree, random_truth, scale
 from scipy.optimize import linear_sum_assignment
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, PgsrError, Seeded, Totals, View, metrics
-from pgsr.algorithms import BottomUp, IsotonicFit, Matching, Merge, NoConsistency, match_groups
+from pgsr.algorithms import IsotonicFit
 from pgsr.algorithms.groups import Groups
-from pgsr.algorithms.matching.alone import level_alone, precision_of
-from pgsr.algorithms.matching.kernel import match_runs
-from pgsr.algorithms.matching.merging import merged
-from pgsr.algorithms.matching.precisions import GivenPrecisions
-from pgsr.algorithms.matching.runs import Runs
 from pgsr.data.views import ranked
+from pgsr.estimators import BottomUp, Matching, Merge, NoConsistency, match_groups
+from pgsr.estimators.matching.alone import level_alone, precision_of
+from pgsr.estimators.matching.kernel import match_runs
+from pgsr.estimators.matching.merging import merged
+from pgsr.estimators.matching.precisions import GivenPrecisions
+from pgsr.estimators.matching.runs import Runs
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 

@@ -8,10 +8,11 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import Geometric, Hierarchy, Measurement, Noise, Rho, Seeded, Totals, View
-from pgsr.algorithms import IsotonicFit, Matching, Merge
+from pgsr.algorithms import IsotonicFit
 from pgsr.algorithms.groups import Groups
-from pgsr.algorithms.matching.precisions import GivenPrecisions
-from pgsr.algorithms.matching.runs import Runs
+from pgsr.estimators import Matching, Merge
+from pgsr.estimators.matching.precisions import GivenPrecisions
+from pgsr.estimators.matching.runs import Runs
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 TENTH = GeometricNoise(Fraction(1, 10))

@@ -9,13 +9,14 @@ from instances import scale
 from test_m_c_folded import adds_up
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, Status, View
-from pgsr.algorithms import BottomUp, IsotonicFit, Matching, Merge, NoConsistency
+from pgsr.algorithms import IsotonicFit
 from pgsr.algorithms.isotonic import isotonic_l1
-from pgsr.algorithms.matching.merging import merged
-from pgsr.algorithms.matching.precisions import GivenPrecisions
-from pgsr.algorithms.matching.runs import Runs
 from pgsr.data.views import cumulative
 from pgsr.errors import ProblemError
+from pgsr.estimators import BottomUp, Matching, Merge, NoConsistency
+from pgsr.estimators.matching.merging import merged
+from pgsr.estimators.matching.precisions import GivenPrecisions
+from pgsr.estimators.matching.runs import Runs
 from pgsr.models import TransportFlow
 
 MIDDLE = Matching(IsotonicFit(optimum="midpoint"))

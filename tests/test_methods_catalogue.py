@@ -6,8 +6,21 @@ from functools import partial
 
 import pytest
 
-from pgsr import CountOfCounts, Hierarchy, Measurement, Method, PostProcess, Result, Seeded, Status, algorithms
-from pgsr.algorithms import TreeProjection, TwoStage
+from pgsr import (
+    CountOfCounts,
+    Hierarchy,
+    Measurement,
+    Method,
+    PostProcess,
+    Result,
+    Seeded,
+    Status,
+    algorithms,
+    estimators,
+    own_methods,
+)
+from pgsr.algorithms import TreeProjection
+from pgsr.estimators import TwoStage
 from pgsr.experiments.benchmarks.agreement import agreement, proving
 from pgsr.experiments.benchmarks.variants import Noisy, Size, chosen
 from pgsr.experiments.lib.run import all_methods
@@ -17,12 +30,12 @@ from pgsr.methods.catalogue import Answer, Entry, Use
 from pgsr.models import SOLVERS, all_entries
 from pgsr.models.availability import solvers
 from pgsr.release import Terms
-from pgsr.release.kinds import Kind
+from pgsr.release.stated.kinds import Kind
 from pgsr.warming import warm_up, warmed
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 9, 4, 1], [0, 8, 5, 2]], "tiny")
-OWN = [pytest.param(entry, id=repr(entry.method)) for entry in algorithms.METHODS]
+OWN = [pytest.param(entry, id=repr(entry.method)) for entry in own_methods.METHODS]
 
 
 @dataclass(frozen=True)
@@ -46,7 +59,7 @@ class ToyRelease:
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(algorithms, "METHODS", (*algorithms.METHODS, Entry(ToyMethod()), Entry(ToyRelease())))
+    monkeypatch.setattr(own_methods, "METHODS", (*own_methods.METHODS, Entry(ToyMethod()), Entry(ToyRelease())))
 
 
 def labels(key: str, size: Size = Size.STATES) -> list[str]:
@@ -100,9 +113,9 @@ def test_a_use_that_is_left_out_is_a_list_without_the_method(monkeypatch: pytest
         Use.LIBRARY: lambda: map(repr, all_methods()),
         Use.WARM_UP: lambda: map(repr, warmed()),
     }.items():
-        monkeypatch.setattr(algorithms, "METHODS", (Entry(ToyMethod(), uses=Use.EVERYWHERE & ~use),))
+        monkeypatch.setattr(own_methods, "METHODS", (Entry(ToyMethod(), uses=Use.EVERYWHERE & ~use),))
         assert "ToyMethod()" not in list(listed()), use
-    monkeypatch.setattr(algorithms, "METHODS", (Entry(ToyMethod(), Answer.GAP, small=True),))
+    monkeypatch.setattr(own_methods, "METHODS", (Entry(ToyMethod(), Answer.GAP, small=True),))
     assert ToyMethod() not in proving(), "a gap that is proved is no optimum"
     assert ToyMethod() not in all_methods(), "instances are large"
     assert labels("m_h", Size.SMALL)[-3:].count("ToyMethod()") == 1, "the section of methods for small hierarchies"
@@ -134,8 +147,8 @@ def test_an_entry_says_what_is_so(entry: Entry) -> None:
 
 def test_every_method_that_is_exported_is_in_the_catalogue() -> None:
     """Whatever is exported that solves or applies is in it."""
-    listed = {type(entry.method) for entry in algorithms.METHODS}
-    exported = [getattr(algorithms, name) for name in algorithms.__all__]
+    listed = {type(entry.method) for entry in own_methods.METHODS}
+    exported = [getattr(room, name) for room in (algorithms, estimators) for name in room.__all__]
     methods = {
         each for each in exported if isinstance(each, type) and (hasattr(each, "solve") or hasattr(each, "apply"))
     }

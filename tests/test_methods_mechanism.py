@@ -8,15 +8,8 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import Geometric, Ledger, Mechanism, PgsrError, Problem, Secure, Seeded, Status, View, certify
-from pgsr.algorithms import (
-    BottomUp,
-    IsotonicFit,
-    IsotonicTreeProjection,
-    Matching,
-    NoConsistency,
-    TreeProjection,
-    isotonic_l2,
-)
+from pgsr.algorithms import IsotonicFit, TreeProjection, isotonic_l2
+from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, NoConsistency
 from pgsr.models import Cvxpy
 
 

@@ -20,10 +20,10 @@ from pgsr import (
     compare,
     metrics,
 )
-from pgsr.algorithms import Matching, Merge, match_groups
 from pgsr.algorithms.groups import Groups
-from pgsr.algorithms.matching import Matcher, NoMatchError, SortedMatching
 from pgsr.errors import ArgumentError, MethodError, ProblemError
+from pgsr.estimators import Matching, Merge, match_groups
+from pgsr.estimators.matching import Matcher, NoMatchError, SortedMatching
 from pgsr.models import Assignment, TransportFlow, TransportLp
 
 MODELS = [Assignment(), Assignment(solver="ortools"), TransportFlow(), TransportLp()]

@@ -10,7 +10,6 @@ from instances import scale
 from program_files import by_gurobi, by_our_reader
 
 from pgsr import Estimate, Geometric, Hierarchy, Huber, Problem, Seeded, Status, Totals, View, certify
-from pgsr.algorithms import METHODS
 from pgsr.certificates import EXCHANGE_TEST, MULTIPLIERS, Multipliers, lagrangian_bound
 from pgsr.certificates.largest_deviation import least_with_largest
 from pgsr.datasets import census_like
@@ -19,6 +18,7 @@ from pgsr.errors import PgsrError
 from pgsr.methods.gate import Besides, GatedMethod
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
 from pgsr.models.formulate import formulate
+from pgsr.own_methods import METHODS
 from pgsr.problems.conditions import cells, entities, groups, total
 from pgsr.problems.sums import MeasuredSums
 

@@ -7,10 +7,10 @@ from test_nation_m_h import HERE, joined, nation
 from test_nation_matching import NOISE, SIZES, whole_of
 
 from pgsr import Geometric, Seeded, View
-from pgsr.algorithms import Posterior, TwoStage
 from pgsr.algorithms.m_c.folded import together
 from pgsr.algorithms.m_c.folded_dual import Targets
 from pgsr.errors import ArgumentError, ProblemError
+from pgsr.estimators import Posterior, TwoStage
 from pgsr.machine.partitions import Engine, ParquetFolder
 from pgsr.nation import StreamedLevelRelease, measure
 from pgsr.nation.joint import condensed

@@ -13,11 +13,11 @@ import pytest
 from instances import FULL
 
 from pgsr import Estimate, Geometric, Measurement, Secure, Seeded, Totals, View
-from pgsr.algorithms import IsotonicTreeProjection
 from pgsr.algorithms.m_h.flow import Part, solve
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, BudgetError, MethodError, ProblemError, TableError
+from pgsr.estimators import IsotonicTreeProjection
 from pgsr.machine.parallel import DaskMap
 from pgsr.machine.partitions import Engine, ParquetFolder
 from pgsr.nation import StreamedLevelTreeProjection, measure

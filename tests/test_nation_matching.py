@@ -5,8 +5,9 @@ import pytest
 from test_nation_m_h import HERE, joined, nation
 
 from pgsr import Geometric, Measurement, Seeded, Totals, View
-from pgsr.algorithms import IsotonicFit, Matching
+from pgsr.algorithms import IsotonicFit
 from pgsr.errors import ArgumentError, ProblemError
+from pgsr.estimators import Matching
 from pgsr.machine.partitions import Engine, ParquetFolder
 from pgsr.nation import StreamedLevelMatching, measure
 

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Ledger, Seeded, View
-from pgsr.algorithms import Matching, TreeProjection
-from pgsr.algorithms.posterior import Posterior
+from pgsr.algorithms import TreeProjection
 from pgsr.data.views import cumulative, ranked
 from pgsr.errors import PgsrError
+from pgsr.estimators import Matching
+from pgsr.estimators.posterior import Posterior
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Status
 from pgsr.noise import Noise

@@ -20,14 +20,9 @@ from pgsr import (
     View,
     overlay,
 )
-from pgsr.algorithms import (
-    BottomUp,
-    IsotonicFit,
-    Matching,
-    Merge,
-    NoConsistency,
-)
-from pgsr.algorithms.matching.alone import precision_of
+from pgsr.algorithms import IsotonicFit
+from pgsr.estimators import BottomUp, Matching, Merge, NoConsistency
+from pgsr.estimators.matching.alone import precision_of
 from pgsr.experiments.kuo2018.choosing import ChosenByNoise, ChosenByScore
 from pgsr.methods.toys import toy_of
 

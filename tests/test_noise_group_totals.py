@@ -7,7 +7,8 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Ledger, Mechanism, PgsrError, Problem, Seeded, Totals, View
-from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
+from pgsr.algorithms import TreeProjection
+from pgsr.estimators import IsotonicTreeProjection, Matching
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.vectors import vector
 from pgsr.privacy.laws import DoubleGeometric

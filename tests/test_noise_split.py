@@ -32,24 +32,14 @@ from pgsr import (
     View,
     overlay,
 )
-from pgsr.algorithms import (
-    METHODS,
-    BottomUp,
-    IsotonicFit,
-    Matching,
-    MidpointBottomUp,
-    NoConsistency,
-    Optimum,
-    Posterior,
-    TwoStage,
-    isotonic_l1,
-    isotonic_l2,
-)
+from pgsr.algorithms import IsotonicFit, Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.groups import Groups
 from pgsr.algorithms.isotonic.meeting import groups_below
-from pgsr.algorithms.matching.alone import precision_of
+from pgsr.estimators import BottomUp, Matching, MidpointBottomUp, NoConsistency, Posterior, TwoStage
+from pgsr.estimators.matching.alone import precision_of
 from pgsr.methods.method import Method, PostProcess
 from pgsr.methods.toys import toy_of
+from pgsr.own_methods import METHODS
 from pgsr.privacy.random import StreamId
 
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y")])

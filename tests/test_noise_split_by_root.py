@@ -23,8 +23,8 @@ from pgsr import (
     View,
     metrics,
 )
-from pgsr.algorithms import BottomUp, Matching, Posterior, TwoStage
 from pgsr.errors import ProblemError
+from pgsr.estimators import BottomUp, Matching, Posterior, TwoStage
 from pgsr.noise import SplitByRoot
 from pgsr.noise.falling_shape import columns_worth, falling_shape, shape_of_noisy
 from pgsr.privacy.random import StreamId

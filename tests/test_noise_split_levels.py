@@ -26,13 +26,14 @@ from pgsr import (
     View,
     metrics,
 )
-from pgsr.algorithms import METHODS, Matching, PooledPrior, Posterior, TwoStage
-from pgsr.algorithms.posterior.folded_prior import Levels
-from pgsr.algorithms.posterior.rows import marginal_tables
+from pgsr.estimators import Matching, PooledPrior, Posterior, TwoStage
+from pgsr.estimators.posterior.folded_prior import Levels
+from pgsr.estimators.posterior.rows import marginal_tables
 from pgsr.intervals import band
 from pgsr.methods.method import Method, PostProcess
 from pgsr.noise import SplitByRoot
 from pgsr.noise.falling_shape import shape_of_noisy
+from pgsr.own_methods import METHODS
 
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y")])
 TRUTH = CountOfCounts(TREE, [np.bincount(np.arange(n) ** 2 % 11 % 9, minlength=10) for n in (3, 9, 40, 0)], "levels")

@@ -10,12 +10,12 @@ import pytest
 from scipy.stats import chi2
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded
-from pgsr.algorithms import Posterior
-from pgsr.algorithms.posterior import Evidence
-from pgsr.algorithms.posterior.likelihood import Likelihood
-from pgsr.algorithms.posterior.misfit import WIDE_SHAPE
 from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View, cumulative, ranked
+from pgsr.estimators import Posterior
+from pgsr.estimators.posterior import Evidence
+from pgsr.estimators.posterior.likelihood import Likelihood
+from pgsr.estimators.posterior.misfit import WIDE_SHAPE
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 
 SHAPE = 7.0

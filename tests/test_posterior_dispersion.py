@@ -11,12 +11,12 @@ from scipy.special import polygamma
 from test_posterior_chain import likelihood, made, negative_binomial
 
 from pgsr import Geometric, Hierarchy, Seeded, View, metrics
-from pgsr.algorithms import Posterior
-from pgsr.algorithms.posterior import Evidence
-from pgsr.algorithms.posterior.dispersion import Dispersion
-from pgsr.algorithms.posterior.dispersion_kernel import derivatives, digamma, tetragamma
-from pgsr.algorithms.posterior.knots import Knots
 from pgsr.datasets.worlds import world
+from pgsr.estimators import Posterior
+from pgsr.estimators.posterior import Evidence
+from pgsr.estimators.posterior.dispersion import Dispersion
+from pgsr.estimators.posterior.dispersion_kernel import derivatives, digamma, tetragamma
+from pgsr.estimators.posterior.knots import Knots
 from pgsr.privacy.laws import DoubleGeometric
 
 MEANS = np.array([2.0, 9.0, 4.0, 3.0])

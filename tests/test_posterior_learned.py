@@ -11,13 +11,13 @@ from scipy.optimize import minimize
 from test_posterior_chain import CASES, LAWS, SHAPE, likelihood, made, negative_binomial
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, Status, View
-from pgsr.algorithms import PooledPrior, Posterior
-from pgsr.algorithms.posterior import Evidence, Marginals
-from pgsr.algorithms.posterior import elementary_kernel as elementary
-from pgsr.algorithms.posterior.dispersion import Dispersion
-from pgsr.algorithms.posterior.knots import Knots
-from pgsr.algorithms.posterior.learned import Given, LearnedPrior
-from pgsr.algorithms.posterior.learned_kernel import derivatives, eliminated, inverted, prior_means
+from pgsr.estimators import PooledPrior, Posterior
+from pgsr.estimators.posterior import Evidence, Marginals
+from pgsr.estimators.posterior import elementary_kernel as elementary
+from pgsr.estimators.posterior.dispersion import Dispersion
+from pgsr.estimators.posterior.knots import Knots
+from pgsr.estimators.posterior.learned import Given, LearnedPrior
+from pgsr.estimators.posterior.learned_kernel import derivatives, eliminated, inverted, prior_means
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.privacy.laws import DoubleGeometric
 

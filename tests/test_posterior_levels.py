@@ -5,15 +5,16 @@ import pytest
 from test_m_c_folded import adds_up
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Noise, Problem, Seeded, Status, View
-from pgsr.algorithms import PooledPrior, Posterior, TreeProjection, TwoStage
+from pgsr.algorithms import TreeProjection
 from pgsr.algorithms.m_c.joint import laws_of
-from pgsr.algorithms.posterior.evidence import BORDER, Evidence
-from pgsr.algorithms.posterior.folded_prior import Levels, prior_means
-from pgsr.algorithms.posterior.rows import marginal_tables
-from pgsr.algorithms.posterior.windows import smoothed, window_sums
 from pgsr.data.views import cumulative
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ProblemError
+from pgsr.estimators import PooledPrior, Posterior, TwoStage
+from pgsr.estimators.posterior.evidence import BORDER, Evidence
+from pgsr.estimators.posterior.folded_prior import Levels, prior_means
+from pgsr.estimators.posterior.rows import marginal_tables
+from pgsr.estimators.posterior.windows import smoothed, window_sums
 from pgsr.models import Cvxpy
 from pgsr.privacy.accounting import Rho
 
@@ -113,7 +114,7 @@ def test_large_families_come_in_parts(monkeypatch):
     truth = CensusBlocks(blocks=3_200, groups=100_000, max_sizes=(20,) * 6 + (20, 7)).part("Delaware")
     noisy = general(Geometric(View.CUMULATIVE, 4), truth, "s")
     whole = Posterior().alone(noisy)
-    monkeypatch.setattr("pgsr.algorithms.posterior.folded_prior.CELLS_AT_ONCE", 8)
+    monkeypatch.setattr("pgsr.estimators.posterior.folded_prior.CELLS_AT_ONCE", 8)
     for a, b in zip(Posterior().alone(noisy), whole, strict=True):
         assert np.array_equal(a, b)
 

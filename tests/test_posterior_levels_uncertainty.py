@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
-from pgsr.algorithms import Posterior, TwoStage
 from pgsr.algorithms.m_c.joint import laws_of, precisions
-from pgsr.algorithms.posterior.folded_errors import FoldedErrors
-from pgsr.algorithms.posterior.propagation import Propagation
-from pgsr.algorithms.posterior.rows import marginal_tables
-from pgsr.algorithms.posterior.uncertainty import with_estimated_prior
 from pgsr.errors import ArgumentError, NoEstimateError
+from pgsr.estimators import Posterior, TwoStage
+from pgsr.estimators.posterior.folded_errors import FoldedErrors
+from pgsr.estimators.posterior.propagation import Propagation
+from pgsr.estimators.posterior.rows import marginal_tables
+from pgsr.estimators.posterior.uncertainty import with_estimated_prior
 
 TREE = Hierarchy.from_paths([("r", a, b, c) for a, b, c in product("AB", "CD", "EFG")] + [("r", "A", "D", "H")])
 

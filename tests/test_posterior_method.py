@@ -9,10 +9,11 @@ import pytest
 from instances import scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Noise, Rho, Seeded, Status, View, metrics
-from pgsr.algorithms import BottomUp, Matching, MidpointBottomUp, PooledPrior, Posterior, TreeProjection, TwoStage
+from pgsr.algorithms import TreeProjection
 from pgsr.certificates import broken_conditions
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, NoEstimateError, ProblemError
+from pgsr.estimators import BottomUp, Matching, MidpointBottomUp, PooledPrior, Posterior, TwoStage
 from pgsr.privacy.laws import DoubleGeometric
 
 
@@ -176,7 +177,7 @@ def test_without_intervals_the_release_is_the_same(
     assert lean.status is Status.FEASIBLE
     assert np.array_equal(full.estimate.values, lean.estimate.values)
     monkeypatch.setattr("pgsr.machine.blocks.BLOCK_CELLS", 50)
-    monkeypatch.setattr("pgsr.algorithms.posterior.prior.CELLS_AT_ONCE", 60)
+    monkeypatch.setattr("pgsr.estimators.posterior.prior.CELLS_AT_ONCE", 60)
     assert np.array_equal(full.estimate.values, LEAN.apply(noisy).estimate.values)
     assert np.array_equal(noisy.matrix, before)
     with pytest.raises(NoEstimateError, match="take Posterior\\(\\) with its intervals"):
@@ -189,7 +190,7 @@ def test_families_in_parts_have_the_same_prior_means(monkeypatch: pytest.MonkeyP
     truth = small(np.random.default_rng(28), 30)
     noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("parts"))
     whole = Posterior().marginals(noisy)
-    monkeypatch.setattr("pgsr.algorithms.posterior.prior.CELLS_AT_ONCE", 60)
+    monkeypatch.setattr("pgsr.estimators.posterior.prior.CELLS_AT_ONCE", 60)
     parts = Posterior().marginals(noisy)
     for name in vars(whole):
         assert np.array_equal(getattr(whole, name), getattr(parts, name)), name
@@ -198,7 +199,7 @@ def test_families_in_parts_have_the_same_prior_means(monkeypatch: pytest.MonkeyP
 @pytest.mark.drawn(1, pool="the memory of a release")
 def test_memory_without_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Less than half of what intervals take, blocks apart: `test_few_blocks_take_little_memory` is about those."""
-    monkeypatch.setattr("pgsr.algorithms.posterior.prior.CELLS_AT_ONCE", 20_000)
+    monkeypatch.setattr("pgsr.estimators.posterior.prior.CELLS_AT_ONCE", 20_000)
     truth = census_like("counties", 100, 3_000_000, seed=29)
     noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("memory"))
     peaks = []

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Split, View, metrics
-from pgsr.algorithms import Matching, PooledPrior, Posterior
-from pgsr.algorithms.posterior.misfit import FAR, FAR_SUM, STRETCH, TURNS, misfits, standing_out
-from pgsr.algorithms.posterior.prior import _Known
-from pgsr.algorithms.posterior.windows import averages, smoothed, window_sums
+from pgsr.estimators import Matching, PooledPrior, Posterior
+from pgsr.estimators.posterior.misfit import FAR, FAR_SUM, STRETCH, TURNS, misfits, standing_out
+from pgsr.estimators.posterior.prior import _Known
+from pgsr.estimators.posterior.windows import averages, smoothed, window_sums
 
 
 def test_windows_leave_out_what_stands_apart():

@@ -8,11 +8,11 @@ from scipy.stats import nbinom
 from test_posterior_uncertainty import tree_of
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
-from pgsr.algorithms import Posterior
-from pgsr.algorithms.posterior.own_tail import OWN, tail_sums, tail_variances
-from pgsr.algorithms.posterior.propagation import Propagation
-from pgsr.algorithms.posterior.shared_error import Cells, CommonFactors, _Sums
-from pgsr.algorithms.posterior.uncertainty import Reach, Uncertainty
+from pgsr.estimators import Posterior
+from pgsr.estimators.posterior.own_tail import OWN, tail_sums, tail_variances
+from pgsr.estimators.posterior.propagation import Propagation
+from pgsr.estimators.posterior.shared_error import Cells, CommonFactors, _Sums
+from pgsr.estimators.posterior.uncertainty import Reach, Uncertainty
 from pgsr.privacy.accounting import starting_shares
 from pgsr.privacy.laws import GeometricNoise
 from pgsr.privacy.sensitivity import Sensitivity
@@ -218,7 +218,7 @@ def test_blocks_of_sizes_change_nothing(monkeypatch) -> None:
         whole = reach_of(noisy, view)
         for cells in (61, 3 * 61):
             with monkeypatch.context() as patch:
-                patch.setattr("pgsr.algorithms.posterior.uncertainty.BLOCK_CELLS", cells)
+                patch.setattr("pgsr.estimators.posterior.uncertainty.BLOCK_CELLS", cells)
                 parts = reach_of(noisy, view)
             for name, values in vars(whole).items():
                 assert np.allclose(getattr(parts, name), values, rtol=1e-6), (view, cells, name)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Split, View
-from pgsr.algorithms import Posterior, TreeProjection
-from pgsr.algorithms.posterior.propagation import Propagation
-from pgsr.algorithms.posterior.uncertainty import Uncertainty
+from pgsr.algorithms import TreeProjection
 from pgsr.data.split_view import AnyView
 from pgsr.errors import ArgumentError, NoEstimateError
+from pgsr.estimators import Posterior
+from pgsr.estimators.posterior.propagation import Propagation
+from pgsr.estimators.posterior.uncertainty import Uncertainty
 from pgsr.problems.precisions import precision_weights
 from pgsr.problems.problem import Problem
 

@@ -13,10 +13,10 @@ from instances import scale
 from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError, MemoryNeededError, ProblemError
-from pgsr.ledger import Charge, LedgerError, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
+from pgsr.release.ledger import Charge, LedgerError, LedgerFile
 
 LEAVES = 2
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, PgsrError, Problem, Seeded, Status, Totals, View
-from pgsr.algorithms import CostTables, IsotonicTreeProjection
+from pgsr.algorithms import CostTables
 from pgsr.errors import CountError
+from pgsr.estimators import IsotonicTreeProjection
 from pgsr.privacy.laws.per_level import GeometricNoise
 from pgsr.problems.precisions import precision_weights
 

@@ -23,18 +23,12 @@ from pgsr import (
     certify,
     metrics,
 )
-from pgsr.algorithms import (
-    CostTables,
-    CumulativeProjection,
-    Isotonic,
-    IsotonicTreeProjection,
-    SimplexProjection,
-    TreeProjection,
-)
+from pgsr.algorithms import CostTables, CumulativeProjection, Isotonic, SimplexProjection, TreeProjection
 from pgsr.certificates import MULTIPLIERS, POTENTIALS, Multipliers, lagrangian_bound, violations
 from pgsr.certificates.potentials_by_level import is_flow_optimal
 from pgsr.data.sizes import Sizes
 from pgsr.errors import CountError, MethodError, ProblemError
+from pgsr.estimators import IsotonicTreeProjection
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.problems.conditions import cells
 from pgsr.problems.programs import named, program_of, read_program

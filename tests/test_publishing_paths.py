@@ -10,9 +10,9 @@ from test_synthesis_command import configured, invoke
 from test_synthesis_command import place as place_of_synthesis
 
 from pgsr import PgsrError
-from pgsr.publishing.errors import ReleaseError
 from pgsr.release import ReleaseConfig, check, finish, publish, read_release
-from pgsr.synthesis.check import check_synthesis
+from pgsr.release.publishing.errors import ReleaseError
+from pgsr.synthesis.publish.check import check_synthesis
 from pgsr.tables import Csv, Entities, Parquet, read_long
 from pgsr.tables.source import files
 
@@ -62,7 +62,7 @@ def test_a_release_is_made_checked_copied_and_read(odd):
 
 def test_a_release_is_finished(odd, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.making.check", lambda *_, **__: 1 / 0)
+        patch.setattr("pgsr.release.make.making.check", lambda *_, **__: 1 / 0)
         with pytest.raises(ReleaseError, match="--finish"):
             release(in_csv(odd))
     [kept] = [path for path in odd.iterdir() if path.name.startswith(".out")]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from made_tables import config, write_tables
 
-from pgsr.publishing.errors import ReleaseError
-from pgsr.publishing.places import only_one
 from pgsr.release import publish
+from pgsr.release.publishing.errors import ReleaseError
+from pgsr.release.publishing.places import only_one
 
 
 @pytest.fixture

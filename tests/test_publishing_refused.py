@@ -17,14 +17,14 @@ from typer.testing import CliRunner
 
 from pgsr import PgsrError, cli
 from pgsr.errors import ArgumentError, BudgetError, TableError
-from pgsr.ledger import LedgerError, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon, Rho
 from pgsr.privacy.accounting.zcdp import exact_delta
 from pgsr.privacy.budget import exact
 from pgsr.privacy.neighbours import Unit
-from pgsr.publishing.errors import ConfigError
 from pgsr.release import Kind, Terms, check, outline, publish
 from pgsr.release.folder import artefact
+from pgsr.release.ledger import LedgerError, LedgerFile
+from pgsr.release.publishing.errors import ConfigError
 
 synthetic = place_of_synthesis
 

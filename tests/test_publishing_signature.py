@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from made_tables import write_config, write_tables
 
-from pgsr.publishing import digests
-from pgsr.publishing.places import only_one
-from pgsr.publishing.signature import load_private, sign
 from pgsr.release import ReleaseConfig, ReleaseError, SignatureError, check, fingerprint, finish, new_key, publish
 from pgsr.release.folder import artefact
-from pgsr.release.making import UNFINISHED
+from pgsr.release.make.making import UNFINISHED
+from pgsr.release.publishing import digests
+from pgsr.release.publishing.places import only_one
+from pgsr.release.publishing.signature import load_private, sign
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_what_was_paid_for_is_finished(place, monkeypatch, moment, mechanism):
         raise OSError(28, "No space left on device", "counts.parquet")
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"pgsr.release.making.{moment}", fail)
+        patch.setattr(f"pgsr.release.make.making.{moment}", fail)
         with pytest.raises(ReleaseError, match="the disk is full") as caught:
             publish(config(place, mechanism=mechanism))
     assert "--finish" in str(caught.value)
@@ -128,7 +128,7 @@ def test_what_was_paid_for_is_finished(place, monkeypatch, moment, mechanism):
 @pytest.mark.parametrize("moment", ["check", "rename"])
 def test_a_kill_loses_nothing_that_was_paid_for(place, moment):
     """While the folder is checked, and when only its name is missing."""
-    target = "pgsr.release.making.check" if moment == "check" else "pathlib.Path.rename"
+    target = "pgsr.release.make.making.check" if moment == "check" else "pathlib.Path.rename"
     path = write_config(place, sign='"publisher.key"')
     code = f"""
 import os, unittest.mock, pathlib
@@ -166,8 +166,8 @@ def test_a_stopped_rehearsal_is_not_finished(place, monkeypatch):
     def stop(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pgsr.release.making.shutil.rmtree", lambda *_a, **_k: None)
-    monkeypatch.setattr("pgsr.release.making.post_processed", stop)
+    monkeypatch.setattr("pgsr.release.make.making.shutil.rmtree", lambda *_a, **_k: None)
+    monkeypatch.setattr("pgsr.release.make.making.post_processed", stop)
     with pytest.raises(KeyboardInterrupt):
         publish(config(place), rehearse=True)
     [hidden] = [path for path in place.iterdir() if path.name.startswith(".release-rehearsal.")]
@@ -204,7 +204,7 @@ def test_what_cannot_be_finished(place, monkeypatch):
 
 def test_an_output_is_locked_before_the_charge(place, monkeypatch):
     """A second process that wants the same folder is refused before it pays."""
-    from pgsr.release import making
+    from pgsr.release.make import making
 
     reached = []
 

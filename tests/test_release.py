@@ -14,10 +14,10 @@ from made_tables import TABLES, config, contents, left, release, write_config, w
 
 from pgsr import Totals
 from pgsr.privacy.laws import DoubleGeometric
-from pgsr.publishing.errors import ConfigError
 from pgsr.release import Kind, check, publish
 from pgsr.release.folder.artefact import files
 from pgsr.release.folder.manifest import FIELDS
+from pgsr.release.publishing.errors import ConfigError
 from pgsr.tables import read_long
 
 RAGGED = [("US", "GA", "GA0"), ("US", "DC"), ("US", "MI", "MI0"), ("US", "MI", "MI1")]
@@ -136,7 +136,7 @@ def test_a_rehearsal_charges_nothing_and_says_what_it_is(place):
 @pytest.mark.drawn(1)
 def test_neighbours_with_the_same_noisy_values_are_published_byte_for_byte(place, mechanism, monkeypatch):
     """The truth changes by one entity, the noisy arrays are replayed: no file may differ. There are no time stamps."""
-    monkeypatch.setattr("pgsr.release.making.Secure", lambda: __import__("pgsr").Seeded("frozen"))
+    monkeypatch.setattr("pgsr.release.make.making.Secure", lambda: __import__("pgsr").Seeded("frozen"))
     drawn: list[np.ndarray] = []
     add_to = DoubleGeometric.add_to
 

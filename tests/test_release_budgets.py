@@ -11,14 +11,14 @@ from forging import LEAVES, Target
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr import Seeded
-from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.publishing import digests
 from pgsr.release import ReleaseConfig, check, forecast, outline, publish
 from pgsr.release.folder import artefact, manifest
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.publishing import digests
 
 PRIVATE_GROUPS = TABLES.replace("[regions]", "private = true\n[regions]")
 

@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Relation, Rho, Seeded, Unit
 from pgsr.cli import app
-from pgsr.ledger import LedgerFile
 from pgsr.machine.isolation import run_isolated
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import (
@@ -33,11 +32,12 @@ from pgsr.release import (
     read_release,
 )
 from pgsr.release.folder import manifest
-from pgsr.release.planning import stand_in_of
-from pgsr.release.preflight import level_peak_bytes, require_arithmetic
-from pgsr.release.publication import MOST_ROWS
-from pgsr.release.stand_ins import geometric_law
-from pgsr.synthesis.given_sizes import read_sizes
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.plan.planning import stand_in_of
+from pgsr.release.plan.stand_ins import geometric_law
+from pgsr.release.stated.preflight import level_peak_bytes, require_arithmetic
+from pgsr.release.stated.publication import MOST_ROWS
+from pgsr.synthesis.publish.given_sizes import read_sizes
 
 SIZES = "{nation = 6, state = 3, county = 2}"
 OTHERS = ("m_c_dp", "kuo", "two_stage", "posterior")
@@ -262,7 +262,7 @@ def test_gaussian_noise_of_hidden_groups(tmp_path: Path, kind: str) -> None:
 def test_failed_releases_are_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     write_tables(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.making.check", Mock(side_effect=OSError(28, "No space left on device")))
+        patch.setattr("pgsr.release.make.making.check", Mock(side_effect=OSError(28, "No space left on device")))
         with pytest.raises(PgsrError, match="--finish"):
             publish(config(tmp_path, kind, max_size=SIZES))
     assert left(tmp_path) == 99

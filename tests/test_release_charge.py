@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from instances import scale
 
 from pgsr import PgsrError
-from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.release import ReleaseConfig, Terms, check, publish
+from pgsr.release.ledger import LedgerFile
 from pgsr.tables import Entities, Groups, Levels, Quantities
 
 KINDS = ("m_h", "m_c_dp", "kuo", "bottom_up", "posterior", "two_stage")

@@ -21,13 +21,13 @@ from made_tables import release, write_config, write_tables
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, Secure, Seeded, View
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
-from pgsr.publishing import digests
 from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, check, digest_of
+from pgsr.release.checks.rehearsals import _log_cdf, is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
-from pgsr.release.rehearsals import _log_cdf, is_rehearsal
+from pgsr.release.publishing import digests
 from pgsr.tables import read_long
 
 Tamper = Callable[[Path, np.random.Generator], None]

@@ -18,10 +18,8 @@ from release_checks import assert_files_follow_from_noisy_values
 from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, ProblemError, Seeded, View
 from pgsr.data.region_ids import region_id
 from pgsr.intervals import band, statistic_of
-from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.publishing import digests
 from pgsr.release import (
     ConfigError,
     Kind,
@@ -34,13 +32,15 @@ from pgsr.release import (
     publish,
     read_release,
 )
-from pgsr.release.count_intervals import SD_ERROR, CountIntervals
+from pgsr.release.checks.judging import post_processed
 from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder.count_intervals import SD_ERROR, CountIntervals
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.released_tables import Ends
-from pgsr.release.judging import post_processed
-from pgsr.release.own_intervals import own_intervals, own_result
-from pgsr.release.preflight import peak_bytes, require_arithmetic
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.publishing import digests
+from pgsr.release.read.own_intervals import own_intervals, own_result
+from pgsr.release.stated.preflight import peak_bytes, require_arithmetic
 
 LEVEL = {"intervals": '"9/10"', "max_size": "6", "publication": "{zeros = false}"}
 
@@ -159,7 +159,7 @@ def test_they_follow_from_the_noisy_values_alone():
 def test_noisy_values_that_were_paid_for_get_them_when_they_are_finished(tmp_path, monkeypatch):
     write_tables(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
+        patch.setattr("pgsr.release.make.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
         with pytest.raises(ReleaseError, match="epsilon 1 is spent"):
             publish(config(tmp_path, "posterior", **LEVEL))
     [hidden] = [path for path in tmp_path.iterdir() if path.name.startswith(".release.")]

@@ -9,9 +9,9 @@ from drawn_configurations import drawn_configuration
 from instances import FULL
 
 from pgsr import PgsrError, View
-from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ConfigError, Kind, ReleaseConfig, Terms, check, outline, publish, read_release
+from pgsr.release.ledger import LedgerFile
 from pgsr.tables import Entities, Groups, Parents
 
 AFTER = "after the noise was drawn"

@@ -12,13 +12,13 @@ import pytest
 from instances import scale
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded
-from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ConfigError, Kind, ReleaseConfig, ReleaseError, Terms, check, forecast, outline, publish
-from pgsr.release.fact_tests import chance_of, comparisons, judge_facts
-from pgsr.release.facts import Fact
+from pgsr.release.checks.fact_tests import chance_of, comparisons, judge_facts
 from pgsr.release.folder import artefact, released_tables
-from pgsr.release.making import UNFINISHED
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.make.making import UNFINISHED
+from pgsr.release.stated.facts import Fact
 from pgsr.tables import Entities, Groups, Parents
 
 REGIONS = pd.DataFrame({"region": ["Town", "North", "South", "East"], "parent": [None, "Town", "Town", "Town"]})
@@ -187,7 +187,7 @@ def test_right_facts_raise_no_alarm_and_wrong_ones_do(terms):
 
 
 def measured(terms: Terms, truth: CountOfCounts, seed: int):
-    from pgsr.release.excess import excess_counts
+    from pgsr.release.stated.excess import excess_counts
 
     return terms.mechanism(2).measure(excess_counts(truth, terms.min_size), Seeded("demo", seed))
 

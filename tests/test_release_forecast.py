@@ -12,17 +12,17 @@ import pytest
 from made_tables import TABLES, left, write_config, write_tables
 
 from pgsr import Geometric, PgsrError, Seeded, View, metrics
-from pgsr.algorithms import Matching, Posterior
 from pgsr.bounds import lower_bound
 from pgsr.errors import ArgumentError
+from pgsr.estimators import Matching, Posterior
 from pgsr.intervals import band
 from pgsr.methods.mechanism import Mechanism
 from pgsr.release import ConfigError, Kind, ReleaseConfig, Terms, epsilon_for, forecast
-from pgsr.release.epsilon_for import _LAST, _next_readable, _search, readable, shown
-from pgsr.release.forecast import Choice, Forecast, splits_for
-from pgsr.release.planning import usual_splits
-from pgsr.release.split_reasons import split_reasons
-from pgsr.release.stand_ins import geometric_law, stand_in_for
+from pgsr.release.plan.epsilon_for import _LAST, _next_readable, _search, readable, shown
+from pgsr.release.plan.forecast import Choice, Forecast, splits_for
+from pgsr.release.plan.planning import usual_splits
+from pgsr.release.plan.split_reasons import split_reasons
+from pgsr.release.plan.stand_ins import geometric_law, stand_in_for
 
 NAMES = {"level_names": '["nation", "state", "county"]'}
 PRIVATE = {"totals": '"noisy"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")}

@@ -17,18 +17,18 @@ from test_release_count_intervals import CHANGES, failed, forge
 from typer.testing import CliRunner, Result
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded, View
-from pgsr.algorithms import Posterior
-from pgsr.algorithms.posterior.folded_errors import cells_of
 from pgsr.cli import app
+from pgsr.estimators import Posterior
+from pgsr.estimators.posterior.folded_errors import cells_of
 from pgsr.intervals import cell_intervals
 from pgsr.methods.mechanism import Mechanism
 from pgsr.release import Kind, ReleaseError, Terms, check, finish, outline, publish, read_release
-from pgsr.release.cell_intervals import posterior_cells
-from pgsr.release.count_intervals import CountIntervals
+from pgsr.release.checks.judging import answer_of, post_processed
 from pgsr.release.folder import artefact
+from pgsr.release.folder.count_intervals import CountIntervals
 from pgsr.release.folder.released_tables import Ends
-from pgsr.release.judging import answer_of, post_processed
-from pgsr.release.preflight import level_peak_bytes
+from pgsr.release.read.cell_intervals import posterior_cells
+from pgsr.release.stated.preflight import level_peak_bytes
 
 KEYS = {"max_size": "{nation = 6, state = 3, county = 2}", "intervals": '"9/10"', "publication": "{zeros = false}"}
 
@@ -91,7 +91,7 @@ def test_noisy_values_that_were_paid_for_get_them_when_they_are_finished(
 ) -> None:
     write_tables(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
+        patch.setattr("pgsr.release.make.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
         with pytest.raises(ReleaseError, match="epsilon 1 is spent"):
             publish(config(tmp_path, "posterior", **KEYS))
     [hidden] = tmp_path.glob(".release.*")

@@ -10,7 +10,8 @@ from made_tables import TABLES, config, write_tables
 
 from pgsr import metrics
 from pgsr.bounds import lower_bound
-from pgsr.release import check, least_error, publish, read_release
+from pgsr.release import check, publish, read_release
+from pgsr.release.stated import least_error
 from pgsr.tables import read_long
 
 HEADED = "How near any release can be"

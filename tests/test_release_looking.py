@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgsr.ledger import Charge, LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import (
     Release,
@@ -18,6 +17,7 @@ from pgsr.release import (
     publish,
     read_release,
 )
+from pgsr.release.ledger import Charge, LedgerFile
 from pgsr.tables import Entities, Groups
 
 HOSTILE = "<b>town</b> & co"

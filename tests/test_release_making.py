@@ -12,8 +12,8 @@ from made_tables import TABLES, config, contents, left, release, write_config, w
 
 from pgsr import Geometric, PgsrError
 from pgsr.errors import BudgetError, HierarchyError, MemoryNeededError, TableError
-from pgsr.publishing.errors import ConfigError
 from pgsr.release import LedgerError, ReleaseError
+from pgsr.release.publishing.errors import ConfigError
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
 @pytest.mark.drawn(1)
 def test_killed_after_the_charge(place, moment):
     """The budget stays spent, and there is no folder that could be taken for a release."""
-    target = "pgsr.noise.NoiseStep.measure" if moment == "measure" else f"pgsr.release.making.{moment}"
+    target = "pgsr.noise.NoiseStep.measure" if moment == "measure" else f"pgsr.release.make.making.{moment}"
     path = write_config(place)
     code = f"""
 import os, signal, unittest.mock
@@ -60,7 +60,7 @@ def test_a_failure_after_the_charge_says_so_and_keeps_what_was_bought(place, mon
     def fail(_hidden, _folder, _key):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pgsr.release.making._publish", fail)
+    monkeypatch.setattr("pgsr.release.make.making._publish", fail)
     with pytest.raises(ReleaseError, match="epsilon 1 is spent; the noisy values lie in"):
         release(config(place))
     assert left(place) == 99
@@ -82,7 +82,7 @@ def test_noisy_values_outlive_a_failing_post_process(place, monkeypatch, error, 
     def fail(_terms, _measurement):
         raise error
 
-    monkeypatch.setattr("pgsr.release.making.post_processed", fail)
+    monkeypatch.setattr("pgsr.release.make.making.post_processed", fail)
     with pytest.raises(raised, match=said):
         release(config(place))
     [kept] = [path for path in place.iterdir() if path.name.startswith(".release.")]

@@ -16,10 +16,10 @@ from made_tables import write_config, write_tables
 
 from pgsr import Estimate, Measurement, View
 from pgsr.release import ReleaseConfig, Terms, check, new_key, publish
+from pgsr.release.checks.judging import certificate_of, post_processed
 from pgsr.release.folder import artefact, released_tables
 from pgsr.release.folder.datapackage import package_text
-from pgsr.release.judging import certificate_of, post_processed
-from pgsr.release.making import _write
+from pgsr.release.make.making import _write
 
 COUNTS = artefact.COUNTS
 

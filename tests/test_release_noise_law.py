@@ -12,7 +12,7 @@ from pgsr.data.views import cumulative
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.privacy.laws.shapes import GaussianShape, GeometricShape, Shape
 from pgsr.privacy.random import StreamId
-from pgsr.release.noise_law import (
+from pgsr.release.checks.noise_law import (
     FACTORS,
     FALSE_ALARM,
     Sum,
@@ -22,8 +22,8 @@ from pgsr.release.noise_law import (
     judge,
     probability_beyond,
 )
-from pgsr.release.noise_residuals import measured_below
-from pgsr.release.residuals import Family
+from pgsr.release.checks.noise_residuals import measured_below
+from pgsr.release.checks.residuals import Family
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(2 + i)])
 TRUTH = CountOfCounts(TREE, np.random.default_rng(7).poisson(4, (TREE.leaves.stop - TREE.leaves.start, 31)), "d")
@@ -43,7 +43,7 @@ def every_law_once(monkeypatch: pytest.MonkeyPatch) -> None:
             known[asked] = probability_beyond(sizes, parts)
         return known[asked].copy()
 
-    monkeypatch.setattr("pgsr.release.noise_law.probability_beyond", once)
+    monkeypatch.setattr("pgsr.release.checks.noise_law.probability_beyond", once)
 
 
 def stated(*scales: float) -> tuple[Law | None, ...]:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from pgsr import Geometric, Hierarchy, Mechanism, PgsrError, View
-from pgsr.algorithms import BottomUp, Matching, TreeProjection
+from pgsr.algorithms import TreeProjection
 from pgsr.datasets import census_like
-from pgsr.release.planning import Plan, expected_errors, level_shares, stand_in_of, usual_splits
+from pgsr.estimators import BottomUp, Matching
+from pgsr.release.plan.planning import Plan, expected_errors, level_shares, stand_in_of, usual_splits
 
 TREE = Hierarchy.from_paths([("US", state) for state in "abcdefgh"])
 

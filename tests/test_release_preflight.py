@@ -15,7 +15,7 @@ from pgsr import CountOfCounts, Hierarchy, Totals
 from pgsr.errors import MemoryNeededError
 from pgsr.machine.isolation import run_isolated
 from pgsr.release import Kind, ReleaseConfig, ReleaseError
-from pgsr.release.preflight import most_filled, peak_bytes
+from pgsr.release.stated.preflight import most_filled, peak_bytes
 
 # States, counties of each, sizes, and how many of the sizes occur.
 SHAPES = [

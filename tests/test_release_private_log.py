@@ -9,7 +9,7 @@ from made_tables import config, left, write_tables
 
 from pgsr.errors import TableError
 from pgsr.release import publish
-from pgsr.release.private_log import OperatorLog
+from pgsr.release.make.private_log import OperatorLog
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ from forging import Target
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.errors import PgsrError
-from pgsr.publishing import digests
 from pgsr.release import ConfigError, ReleaseConfig, Terms, check, publish, read_release
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.wide_tables import MOST_CELLS, MOST_SIZES, wide_files
-from pgsr.release.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS, Publication
+from pgsr.release.publishing import digests
+from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS, Publication
 from pgsr.tables import read_long
 
 WORDS = {

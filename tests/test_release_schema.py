@@ -12,15 +12,15 @@ import pytest
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.errors import PgsrError
-from pgsr.publishing.configuration import forms, sources
-from pgsr.publishing.configuration.declared import REQUIRED, Key, Table, complete
-from pgsr.publishing.configuration.sources import SOURCE
 from pgsr.release import EXAMPLE, Kind, ReleaseConfig
 from pgsr.release.configuration import values
 from pgsr.release.configuration.schema import CONFIGURATION, schema_text, stored_schema
-from pgsr.synthesis import config as synthesis
-from pgsr.synthesis.keys import keys
-from pgsr.synthesis.sensitivity import Neighbours
+from pgsr.release.publishing.configuration import forms, sources
+from pgsr.release.publishing.configuration.declared import REQUIRED, Key, Table, complete
+from pgsr.release.publishing.configuration.sources import SOURCE
+from pgsr.synthesis.publish import config as synthesis
+from pgsr.synthesis.publish.keys import keys
+from pgsr.synthesis.queries.sensitivity import Neighbours
 
 
 @cache

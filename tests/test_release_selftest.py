@@ -12,9 +12,9 @@ from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.privacy.laws.gaussian_sums import GaussianSizes
 from pgsr.privacy.laws.inversion import Table, table_of, thresholds
 from pgsr.release import Outcome, selftest
-from pgsr.release.selftest import REJECT, expected_thresholds, sign_p_value, size_p_value
+from pgsr.release.make.selftest import REJECT, expected_thresholds, sign_p_value, size_p_value
 
-MODULE = import_module("pgsr.release.selftest")  # its name in the package is that of the function
+MODULE = import_module("pgsr.release.make.selftest")  # its name in the package is that of the function
 SIX = DoubleGeometric(Fraction(6))
 SCALES = [Fraction(*pair) for pair in ((1, 10), (1, 3), (1, 1), (2, 1), (6, 1), (60, 1), (1000, 7), (3000, 1))]
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, View
-from pgsr.algorithms import Matching, TwoStage
 from pgsr.datasets import census_like
 from pgsr.errors import ArgumentError
+from pgsr.estimators import Matching, TwoStage
 from pgsr.methods.mechanism import Mechanism
-from pgsr.release import choose_shares, share_search
-from pgsr.release.planning import expected_errors, level_shares, stand_in_of, usual_splits
-from pgsr.release.share_search import Shares, _neighbours
+from pgsr.release import choose_shares
+from pgsr.release.plan import share_search
+from pgsr.release.plan.planning import expected_errors, level_shares, stand_in_of, usual_splits
+from pgsr.release.plan.share_search import Shares, _neighbours
 
 SMALL = census_like("divisions", max_size=12, groups=20_000)
 TREE = Hierarchy.from_paths([("US", f"{i // 4}", f"{i}") for i in range(8)])

@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, Split, SplitByRoot, View, cli
 from pgsr.data.views import cumulative
 from pgsr.intervals import Tail, posterior_draws
-from pgsr.ledger import LedgerFile
 from pgsr.noise import step
 from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
@@ -33,10 +32,11 @@ from pgsr.release import (
     publish,
     read_release,
 )
+from pgsr.release.checks.noise_law import judge
 from pgsr.release.folder import artefact, manifest
-from pgsr.release.making import finish
-from pgsr.release.noise_law import judge
-from pgsr.release.own_intervals import own_result
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.make.making import finish
+from pgsr.release.read.own_intervals import own_result
 
 SHARES = ("1/5", "2/5", "2/5")
 ABOUT: dict[str, Any] = {"by_root": "1/2", "shares": SHARES, "times": 3}
@@ -159,7 +159,7 @@ def test_no_band_of_noise_that_chose_what_is_measured(made):
 def test_noisy_values_that_were_paid_for_can_be_finished(tmp_path, monkeypatch):
     wanted = config(tmp_path, **ABOUT)
     with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
+        patch.setattr("pgsr.release.make.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
         with pytest.raises(ReleaseError, match="epsilon 2 is spent"):
             publish(wanted)
     hidden = next(path for path in tmp_path.iterdir() if path.name.startswith(".release."))

@@ -12,7 +12,6 @@ from test_release_split_noise import TREE, TRUTH
 from test_release_split_views import config, known
 
 from pgsr import CountOfCounts, Hierarchy, Seeded
-from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import (
     ConfigError,
@@ -28,7 +27,8 @@ from pgsr.release import (
     publish,
 )
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.preflight import bytes_needed, n_ranks, rank_bytes, require_arithmetic
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.stated.preflight import bytes_needed, n_ranks, rank_bytes, require_arithmetic
 
 
 def test_the_keys_of_a_configuration(tmp_path):

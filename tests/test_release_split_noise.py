@@ -21,11 +21,11 @@ from pgsr.release import (
     check,
     publish,
 )
-from pgsr.release.fact_tests import judge_facts
-from pgsr.release.facts import Fact
+from pgsr.release.checks.fact_tests import judge_facts
+from pgsr.release.checks.noise_law import families, judge
+from pgsr.release.checks.split_residuals import DOUBT
 from pgsr.release.folder import artefact
-from pgsr.release.noise_law import families, judge
-from pgsr.release.split_residuals import DOUBT
+from pgsr.release.stated.facts import Fact
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(10)])
 TRUTH = CountOfCounts(

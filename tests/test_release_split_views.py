@@ -15,9 +15,7 @@ import pytest
 from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import Geometric, Measurement, Seeded, Split, View
-from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.publishing import digests
 from pgsr.release import (
     Kind,
     Measured,
@@ -29,9 +27,11 @@ from pgsr.release import (
     publish,
     read_release,
 )
+from pgsr.release.checks.rehearsals import is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.making import finish
-from pgsr.release.rehearsals import is_rehearsal
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.make.making import finish
+from pgsr.release.publishing import digests
 from pgsr.tables import Entities, Groups, Levels
 
 GROUPS = {
@@ -223,7 +223,7 @@ def test_intervals(tmp_path, kind):
 def test_noisy_values_that_were_paid_for_can_be_finished(tmp_path, monkeypatch):
     wanted = config(tmp_path, threshold=(6, 4, 3))
     with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
+        patch.setattr("pgsr.release.make.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
         with pytest.raises(Exception, match="epsilon 2 is spent"):
             publish(wanted)
     hidden = next(path for path in tmp_path.iterdir() if path.name.startswith(".release."))

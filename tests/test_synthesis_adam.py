@@ -9,7 +9,7 @@ from synthesis_fits import WORKLOAD, population
 
 from pgsr import Seeded
 from pgsr.synthesis import AdaptiveBudget, Device, HPDFixed, WholeMarginals, fit
-from pgsr.synthesis.adam import Adam
+from pgsr.synthesis.queries.adam import Adam
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from test_synthesis_filled_households import CASES, random_model
 
-from pgsr.synthesis import FilledHouseholds, Neighbours, Population, exchange
-from pgsr.synthesis import balanced_draws as draws
-from pgsr.synthesis.balanced_kernel import draw_values
+from pgsr.synthesis import FilledHouseholds, Neighbours, Population
+from pgsr.synthesis.marginals import balanced_draws as draws
+from pgsr.synthesis.marginals import exchange
+from pgsr.synthesis.marginals.balanced_kernel import draw_values
 
 
 def inverted(chance: list[float], u: float) -> int:

@@ -15,13 +15,13 @@ from instances import scale
 from synthesis_fits import fewer_steps
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError
-from pgsr.ledger import LedgerFile, Relation, Unit
 from pgsr.privacy.accounting import Approximate
-from pgsr.publishing.configuration.toml import shown
-from pgsr.synthesis.check import check_synthesis
-from pgsr.synthesis.config import SynthesisConfig
-from pgsr.synthesis.outline import outline
-from pgsr.synthesis.publish import synthesize
+from pgsr.release.ledger import LedgerFile, Relation, Unit
+from pgsr.release.publishing.configuration.toml import shown
+from pgsr.synthesis.publish.check import check_synthesis
+from pgsr.synthesis.publish.config import SynthesisConfig
+from pgsr.synthesis.publish.making import synthesize
+from pgsr.synthesis.publish.outline import outline
 from pgsr.tables import write_long
 
 __all__ = ["fewer_steps"]

@@ -17,12 +17,12 @@ from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Seeded, cli
 from pgsr.errors import MissingPackageError
-from pgsr.publishing.digests import sums_text
 from pgsr.release import Outcome, digest_of
+from pgsr.release.publishing.digests import sums_text
 from pgsr.synthesis import SynthesisError
-from pgsr.synthesis.check import check_synthesis
-from pgsr.synthesis.folder import FIELDS, FILES
-from pgsr.synthesis.given_sizes import require_source
+from pgsr.synthesis.publish.check import check_synthesis
+from pgsr.synthesis.publish.folder import FIELDS, FILES
+from pgsr.synthesis.publish.given_sizes import require_source
 from pgsr.tables import write_long
 
 __all__ = ["fewer_steps"]
@@ -40,7 +40,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("once")
     place.__wrapped__(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pgsr.synthesis.publish.Secure", lambda: Fixed("check"))
+        patch.setattr("pgsr.synthesis.publish.making.Secure", lambda: Fixed("check"))
         assert invoke(configured(folder)).exit_code == 0
     return folder / "synthetic"
 
@@ -311,7 +311,7 @@ def test_columns_are_those_of_a_synthesis(made):
 
 
 def test_a_model_of_other_answers_is_found(made, place, monkeypatch):
-    monkeypatch.setattr("pgsr.synthesis.publish.Secure", lambda: Fixed("other"))
+    monkeypatch.setattr("pgsr.synthesis.publish.making.Secure", lambda: Fixed("other"))
     assert invoke(configured(place), "--output", place / "again").exit_code == 0
     shutil.copy(place / "again" / "model.npz", made / "model.npz")
     assert set(failed(signed(made))) == {"replay", "sample"}
@@ -325,7 +325,7 @@ def test_without_torch_a_mixture_is_not_looked_at_and_does_not_pass(place, monke
     def missing(*_):
         raise MissingPackageError('torch is missing; pip install ".[synthesis]"')
 
-    monkeypatch.setattr("pgsr.synthesis.whole_marginals.replay", missing)
+    monkeypatch.setattr("pgsr.synthesis.marginals.whole_marginals.replay", missing)
     report = check_synthesis(place / "synthetic")
     [finding] = [f for f in report.findings if not f.passed]
     assert (finding.name, finding.outcome) == ("replay", Outcome.SKIPPED)

@@ -16,7 +16,7 @@ from pgsr import Seeded
 from pgsr.errors import BudgetError
 from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.synthesis import SynthesisError
-from pgsr.synthesis.selection import exponential_mechanism, thresholds
+from pgsr.synthesis.queries.selection import exponential_mechanism, thresholds
 
 pytestmark = pytest.mark.usefixtures("precise")
 

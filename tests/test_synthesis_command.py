@@ -16,18 +16,18 @@ from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Secure, cli
 from pgsr.experiments.others.simulators import households
-from pgsr.ledger import Charge, LedgerError, LedgerFile, Relation, Unit
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
-from pgsr.publishing.digests import digest
-from pgsr.publishing.errors import ConfigError, ReleaseError
 from pgsr.release import ReleaseConfig, digest_of, publish
 from pgsr.release.folder.manifest import written
+from pgsr.release.ledger import Charge, LedgerError, LedgerFile, Relation, Unit
+from pgsr.release.publishing.digests import digest
+from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.synthesis import SynthesisError, read_population
-from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig
-from pgsr.synthesis.given_sizes import read_sizes
-from pgsr.synthesis.publish import synthesize
-from pgsr.synthesis.sampling import load_model
-from pgsr.synthesis.sensitivity import Neighbours
+from pgsr.synthesis.publish.config import SYNTHESIS_EXAMPLE, SynthesisConfig
+from pgsr.synthesis.publish.given_sizes import read_sizes
+from pgsr.synthesis.publish.making import synthesize
+from pgsr.synthesis.publish.sampling import load_model
+from pgsr.synthesis.queries.sensitivity import Neighbours
 from pgsr.tables import write_long
 from pgsr.tables.session import Session
 
@@ -198,7 +198,7 @@ def test_an_interrupt_between_the_reading_and_the_charge_spends_nothing(place, m
 
     said: list[str] = []
     asked = SynthesisConfig.read(configured(place))
-    monkeypatch.setattr(f"pgsr.synthesis.publish.{stopped}", stop)
+    monkeypatch.setattr(f"pgsr.synthesis.publish.making.{stopped}", stop)
     with pytest.raises(KeyboardInterrupt):
         synthesize(asked, say=said.append)
     assert said[-1] == "stopped, nothing spent"
@@ -379,7 +379,7 @@ def test_a_failing_fit_says_what_is_spent(place, monkeypatch):
     def fail(*_):
         raise KeyError("secret")
 
-    monkeypatch.setattr("pgsr.synthesis.filling_fit.FillingFit.fit", fail)
+    monkeypatch.setattr("pgsr.synthesis.marginals.filling_fit.FillingFit.fit", fail)
     with pytest.raises(SynthesisError, match=r"epsilon 1 is spent; the fit was not complete.*: KeyError") as caught:
         invoke(configured(place))
     assert "secret" not in str(caught.value)

@@ -31,10 +31,10 @@ from pgsr.synthesis import (
     Workload,
     answers,
     counts,
-    curator,
     sensitivity,
 )
-from pgsr.synthesis.noise import noise_of, with_noise
+from pgsr.synthesis.queries import curator
+from pgsr.synthesis.queries.noise import noise_of, with_noise
 
 pytestmark = pytest.mark.usefixtures("precise")
 

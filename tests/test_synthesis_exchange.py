@@ -8,10 +8,10 @@ from test_synthesis_balanced_draws import inverted
 from test_synthesis_filled_households import CASES, PLAIN, random_model
 
 from pgsr.synthesis import FilledHouseholds, Level, Marginal, Neighbours, Population, Workload, answers, counts
-from pgsr.synthesis import exchange as exchanges
-from pgsr.synthesis.balanced_draws import spread
-from pgsr.synthesis.impossible import violations
-from pgsr.synthesis.linked_tables import to_tables
+from pgsr.synthesis.data.impossible import violations
+from pgsr.synthesis.data.linked_tables import to_tables
+from pgsr.synthesis.marginals import exchange as exchanges
+from pgsr.synthesis.marginals.balanced_draws import spread
 
 
 def all_tables(model: FilledHouseholds) -> Workload:

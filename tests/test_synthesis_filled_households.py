@@ -24,10 +24,10 @@ from pgsr.synthesis import (
     Workload,
     answers,
 )
-from pgsr.synthesis.balanced_draws import spread
-from pgsr.synthesis.filled_households import logit_shapes
-from pgsr.synthesis.filling import Filling
-from pgsr.synthesis.impossible import blocks_of, implied, violations
+from pgsr.synthesis.data.impossible import blocks_of, implied, violations
+from pgsr.synthesis.marginals.balanced_draws import spread
+from pgsr.synthesis.marginals.filled_households import logit_shapes
+from pgsr.synthesis.marginals.filling import Filling
 
 AREA, SEX = Attribute("area", ("urban", "rural")), Attribute("sex", ("female", "male"))
 AGE, DRIVER = Attribute("age", (0, 15, 65)), Attribute("driver", ("yes", "no"))

@@ -11,14 +11,14 @@ from synthesis_fits import fewer_steps
 from test_synthesis_command import configured, invoke, place, tables
 
 from pgsr import CountOfCounts, Hierarchy
-from pgsr.ledger import LedgerFile
-from pgsr.publishing.digests import SIGNATURE
-from pgsr.publishing.errors import ConfigError, SignatureError
-from pgsr.publishing.signature import new_key
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.publishing.digests import SIGNATURE
+from pgsr.release.publishing.errors import ConfigError, SignatureError
+from pgsr.release.publishing.signature import new_key
 from pgsr.synthesis import SynthesisError, TableError
-from pgsr.synthesis.check import check_synthesis
-from pgsr.synthesis.publish import finish
-from pgsr.synthesis.sampling import load_model
+from pgsr.synthesis.publish.check import check_synthesis
+from pgsr.synthesis.publish.making import finish
+from pgsr.synthesis.publish.sampling import load_model
 from pgsr.tables import write_long
 
 __all__ = ["fewer_steps", "place"]
@@ -50,7 +50,7 @@ def command_of(message: str) -> list[str]:
 def test_the_command_of_the_message_finishes_what_was_paid_for(place, monkeypatch, at):
     """The same folder as without the failure, but for the signature's bytes, which depend on nothing else."""
     new_key(place / "publisher")
-    message = failed(place, monkeypatch, f"pgsr.synthesis.publish.{at}", "--sign", place / "publisher.key")
+    message = failed(place, monkeypatch, f"pgsr.synthesis.publish.making.{at}", "--sign", place / "publisher.key")
     assert "epsilon 1 is spent" in message
     assert "the disk is full" in message
     arguments = command_of(message)
@@ -78,7 +78,7 @@ def test_what_failed_twice_is_finished_without_its_first_signature(place, monkey
 
 
 def test_a_fit_that_was_not_complete_is_lost(place, monkeypatch):
-    message = failed(place, monkeypatch, "pgsr.synthesis.filling_fit.FillingFit.fit")
+    message = failed(place, monkeypatch, "pgsr.synthesis.marginals.filling_fit.FillingFit.fit")
     assert "epsilon 1 is spent; the fit was not complete, and its noisy answers are lost" in message
     assert "--finish" not in message
     assert not [p for p in place.iterdir() if p.name.startswith(".")]

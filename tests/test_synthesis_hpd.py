@@ -21,11 +21,11 @@ from pgsr.synthesis import (
     Workload,
     answers,
 )
-from pgsr.synthesis.batch_answers import answers_of, batches
-from pgsr.synthesis.hpd import _active
-from pgsr.synthesis.logits import FixedLogits, Network
-from pgsr.synthesis.mixture import Mixture
-from pgsr.synthesis.mixture_answers import all_answers
+from pgsr.synthesis.queries.batch_answers import answers_of, batches
+from pgsr.synthesis.queries.hpd import _active
+from pgsr.synthesis.queries.logits import FixedLogits, Network
+from pgsr.synthesis.queries.mixture import Mixture
+from pgsr.synthesis.queries.mixture_answers import all_answers
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,9 @@ from instances import scale
 from pgsr.errors import PgsrError
 from pgsr.experiments.others.simulators import households, referrals, related_households
 from pgsr.synthesis import Attribute, Domain, Population, SynthesisError
-from pgsr.synthesis.binning import Binning
-from pgsr.synthesis.ipums import Misfit, read_ipums
-from pgsr.synthesis.linked_tables import TableError, read_population, to_tables, write_population
+from pgsr.synthesis.data.binning import Binning
+from pgsr.synthesis.data.ipums import Misfit, read_ipums
+from pgsr.synthesis.data.linked_tables import TableError, read_population, to_tables, write_population
 
 AREA, SEX, ROOMS = Attribute("area", ("urban", "rural")), Attribute("sex", ("f", "m")), Attribute("rooms", (1, 2, 3))
 PLAIN = Domain.plain([AREA, ROOMS], [SEX], max_size=2)

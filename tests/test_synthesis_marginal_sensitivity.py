@@ -8,7 +8,7 @@ from test_synthesis_sensitivity import HOUSEHOLD, PLAIN, answer, groups, margina
 
 from pgsr.privacy.neighbours import Unit
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Neighbours, Relation, SynthesisError, Workload
-from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity
+from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity
 
 SMALL = [d for d in (*PLAIN, *HOUSEHOLD) if len(groups(d)) <= 140]
 

@@ -20,9 +20,9 @@ from pgsr.synthesis import (
     Workload,
     answers,
 )
-from pgsr.synthesis import mixture_answers as by_marginals
-from pgsr.synthesis.batch_answers import answers_of, batches
-from pgsr.synthesis.queries import PAIRS
+from pgsr.synthesis.queries import mixture_answers as by_marginals
+from pgsr.synthesis.queries.batch_answers import answers_of, batches
+from pgsr.synthesis.queries.workload import PAIRS
 
 AREA = Attribute("area", ("urban", "rural"))
 SEX = Attribute("sex", ("female", "male"))

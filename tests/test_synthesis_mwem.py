@@ -11,13 +11,13 @@ from instances import scale
 
 from pgsr.errors import MemoryNeededError
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Relation, Role, SynthesisError, Workload
-from pgsr.synthesis.answers import answers, counts
-from pgsr.synthesis.mwem import MWEM, MWEMEstimator, Output, Update, group_step, individual_step
-from pgsr.synthesis.predicates import matches
-from pgsr.synthesis.queries import PAIRS
-from pgsr.synthesis.transcript import Measured
-from pgsr.synthesis.type_distribution import TypeDistribution
-from pgsr.synthesis.universe import Universe, n_types
+from pgsr.synthesis.queries.answers import answers, counts
+from pgsr.synthesis.queries.mwem import MWEM, MWEMEstimator, Output, Update, group_step, individual_step
+from pgsr.synthesis.queries.predicates import matches
+from pgsr.synthesis.queries.transcript import Measured
+from pgsr.synthesis.queries.type_distribution import TypeDistribution
+from pgsr.synthesis.queries.universe import Universe, n_types
+from pgsr.synthesis.queries.workload import PAIRS
 
 AREA, SEX, AGE = Attribute("area", ("urban", "rural")), Attribute("sex", ("f", "m")), Attribute("age", (0, 1, 2))
 

@@ -33,11 +33,11 @@ from pgsr.synthesis import (
     Population,
     RhoLedger,
     Workload,
-    adaptive,
     answers,
     errors,
     replay,
 )
+from pgsr.synthesis.queries import adaptive
 
 
 def test_golden_transcript() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from pgsr import ledger
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Relation, SynthesisError, Workload, counts
-from pgsr.synthesis.sensitivity import Neighbours, sensitivities, sensitivity
+from pgsr.synthesis.queries.sensitivity import Neighbours, sensitivities, sensitivity
 
 Row = tuple[int, ...]
 """Role and attribute codes of a person."""

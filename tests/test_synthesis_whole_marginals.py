@@ -26,12 +26,12 @@ from pgsr.synthesis import (
     WholeMarginals,
     Workload,
     answers,
-    marginal_curator,
 )
-from pgsr.synthesis.filling_fit import FillingFit
-from pgsr.synthesis.marginal_curator import GROUPS_WEIGH, MarginalCurator, MeasuredMarginal
-from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity
-from pgsr.synthesis.whole_marginals import replay
+from pgsr.synthesis.marginals import marginal_curator
+from pgsr.synthesis.marginals.filling_fit import FillingFit
+from pgsr.synthesis.marginals.marginal_curator import GROUPS_WEIGH, MarginalCurator, MeasuredMarginal
+from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity
+from pgsr.synthesis.marginals.whole_marginals import replay
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")]
 

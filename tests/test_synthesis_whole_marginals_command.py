@@ -11,15 +11,15 @@ from synthesis_fits import METHOD
 from test_synthesis_command import CONFIG, invoke, place, tables
 
 from pgsr import CountOfCounts, Hierarchy
-from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import Rho
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.publishing.digests import sums_text
-from pgsr.publishing.errors import ConfigError
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.publishing.digests import sums_text
+from pgsr.release.publishing.errors import ConfigError
 from pgsr.synthesis import FilledHouseholds, SynthesisError
-from pgsr.synthesis.check import check_synthesis
-from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig
-from pgsr.synthesis.folder import FILES
+from pgsr.synthesis.publish.check import check_synthesis
+from pgsr.synthesis.publish.config import SYNTHESIS_EXAMPLE, SynthesisConfig
+from pgsr.synthesis.publish.folder import FILES
 from pgsr.tables import write_long
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")]

@@ -281,7 +281,7 @@ def test_sizes_above_the_largest_are_clipped_and_the_number_stays_private() -> N
 
 
 def test_a_refused_table_is_not_counted_in_the_private_log(tmp_path) -> None:
-    from pgsr.release.private_log import OperatorLog
+    from pgsr.release.make.private_log import OperatorLog
 
     log = OperatorLog()
     log.keep(tmp_path / "refused.log", pytest.fail)

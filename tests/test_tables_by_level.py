@@ -8,7 +8,7 @@ import pytest
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import ArgumentError, CountError, HierarchyError, TableError
-from pgsr.release.planning import stand_in_of
+from pgsr.release.plan.planning import stand_in_of
 from pgsr.tables import (
     Entities,
     Groups,

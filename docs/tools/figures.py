@@ -16,19 +16,12 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, PostProcess, Problem, Seeded, View, metrics
-from pgsr.algorithms import (
-    BottomUp,
-    CumulativeIntegers,
-    CumulativeProjection,
-    IsotonicTreeProjection,
-    Matching,
-    Posterior,
-    TreeProjection,
-)
+from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, TreeProjection
 from pgsr.bounds import lower_bound
 from pgsr.comparison.explore import explored
 from pgsr.data.views import cumulative, ranked
 from pgsr.datasets import census_like
+from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, Posterior
 from pgsr.experiments.report.svg import write_svg
 from pgsr.figures.drawing import (
     BLACK,

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
     "pgsr",
     "pgsr.algorithms",
+    "pgsr.estimators",
     "pgsr.models",
     "pgsr.intervals",
     "pgsr.release",
@@ -48,16 +49,15 @@ def reference_page(package: str) -> str:
 
 
 def rooms_page() -> str:
-    """Write the page of what the rooms of the algorithms derive at their top."""
+    """Write the page of what the rooms of the algorithms and estimators derive at their top."""
     parts = [
         "# Derivations beside the code",
-        "Every room of the algorithms states its problem and derives what it computes.",
+        "Every room of the algorithms and estimators states its problem and derives what it computes.",
     ]
-    for path in sorted((ROOT / "pgsr" / "algorithms").glob("*/__init__.py")):
-        parts += [
-            f"## {path.parent.name} {{ #pgsr.algorithms.{path.parent.name} }}",
-            _own_words(_parsed(f"pgsr.algorithms.{path.parent.name}")),
-        ]
+    for wing in ("algorithms", "estimators"):
+        for path in sorted((ROOT / "pgsr" / wing).glob("*/__init__.py")):
+            room = f"pgsr.{wing}.{path.parent.name}"
+            parts += [f"## {path.parent.name} {{ #{room} }}", _own_words(_parsed(room))]
     return "\n\n".join(parts) + "\n"
 
 

@@ -22,8 +22,8 @@ import pandas as pd
 
 import pgsr
 from pgsr import cli
-from pgsr.ledger import LedgerFile
 from pgsr.privacy.accounting import PureEpsilon
+from pgsr.release.ledger import LedgerFile
 
 HERE = Path(pgsr.__file__).parent
 CARRIERS = {"ReleaseConfig", "Terms"}

@@ -14,11 +14,11 @@ import pandas as pd
 from rich.console import Console
 
 from pgsr import Geometric, Seeded, View
-from pgsr.algorithms import TwoStage
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, DataError
+from pgsr.estimators import TwoStage
 from pgsr.experiments.benchmarks.scale import exponent
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.machine.isolation import START_LIMIT, run_isolated

@@ -27,9 +27,9 @@ from pgsr.data.rounding import largest_remainder
 from pgsr.datasets import census2000, census_like
 from pgsr.errors import DataError
 from pgsr.experiments.engine.tables import print_frame
-from pgsr.ledger import LedgerFile
 from pgsr.machine.isolation import run_isolated
 from pgsr.privacy.accounting import PureEpsilon
+from pgsr.release.ledger import LedgerFile
 
 MECHANISMS = ("m_c_dp", "kuo")
 DATA_SET = "census 2000, made rows"

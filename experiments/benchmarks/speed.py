@@ -33,9 +33,10 @@ from pgsr import (
     certify,
     metrics,
 )
-from pgsr.algorithms import Matching, NoConsistency, TreeProjection, isotonic_l1
+from pgsr.algorithms import TreeProjection, isotonic_l1
 from pgsr.algorithms.isotonic import isotonic_l2_runs
 from pgsr.datasets import census_like
+from pgsr.estimators import Matching, NoConsistency
 from pgsr.experiments.benchmarks import scale
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.machine.isolation import run_isolated

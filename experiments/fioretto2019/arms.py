@@ -10,10 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from pgsr import Estimate, Geometric, Hierarchy, Method, Problem, Result, Status, View, metrics
-from pgsr.algorithms import CumulativeProjection, IsotonicTreeProjection, TreeProjection
+from pgsr.algorithms import CumulativeProjection, TreeProjection
 from pgsr.certificates import certify
 from pgsr.comparison.comparing import ANSWERED, errors_by_level
 from pgsr.data.rounding import nearest
+from pgsr.estimators import IsotonicTreeProjection
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.experiments.engine.release_record import Record, released, result_record
 from pgsr.models.adapter import SolverModel

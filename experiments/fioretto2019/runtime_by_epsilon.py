@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr import CountOfCounts, Problem, Result, Status
-from pgsr.algorithms import CostTables, IsotonicTreeProjection
+from pgsr.algorithms import CostTables
 from pgsr.comparison.comparing import ANSWERED
+from pgsr.estimators import IsotonicTreeProjection
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
 from pgsr.experiments.engine.figures import epsilon_axis, error_axis

@@ -13,7 +13,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from pgsr import Geometric, Seeded, View
-from pgsr.algorithms import BottomUp, Matching
+from pgsr.estimators import BottomUp, Matching
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import error_axis, wrapped

@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from pgsr import CountOfCounts, Estimate, Problem
-from pgsr.algorithms import BottomUp, Matching, MeanConsistency, Merge, NoConsistency
+from pgsr.algorithms import MeanConsistency
+from pgsr.estimators import BottomUp, Matching, Merge, NoConsistency
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.looks import CONDITIONS as CONDITION_LOOKS

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr import CountOfCounts, Estimate, Measurement, Problem, Result, View
-from pgsr.algorithms import NoConsistency, SimplexProjection
+from pgsr.algorithms import SimplexProjection
+from pgsr.estimators import NoConsistency
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import error_axis, wrapped

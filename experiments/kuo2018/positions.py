@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr.algorithms import NoConsistency
 from pgsr.data.views import ranked
+from pgsr.estimators import NoConsistency
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.looks import arm_looks

@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pgsr import Geometric, Mechanism, View, metrics
-from pgsr.algorithms import IsotonicFit, Matching
+from pgsr.algorithms import IsotonicFit
+from pgsr.estimators import Matching
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
 from pgsr.experiments.engine.figures import wrapped

@@ -7,7 +7,7 @@ yardstick, not a bound; its constant is restored, not read off the paper.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pgsr.algorithms import Matching
+from pgsr.estimators import Matching
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.summary import level_errors

@@ -45,8 +45,8 @@ from pgsr.synthesis import (
     Workload,
     fit,
 )
-from pgsr.synthesis.logits import FixedLogits, Network
-from pgsr.synthesis.universe import n_types
+from pgsr.synthesis.queries.logits import FixedLogits, Network
+from pgsr.synthesis.queries.universe import n_types
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from pgsr.synthesis.mixture import by_inversion
+from pgsr.synthesis.queries.mixture import by_inversion
 
 
 @dataclass(frozen=True, eq=False)

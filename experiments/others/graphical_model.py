@@ -8,7 +8,7 @@ import numpy as np
 
 from pgsr.experiments.others.bayesian_network import BayesianNetwork
 from pgsr.machine.extras import extra
-from pgsr.synthesis.marginal_curator import MeasuredMarginal
+from pgsr.synthesis.marginals.marginal_curator import MeasuredMarginal
 
 Columns = tuple[int, ...]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pgsr.experiments.others.graphical_model import Columns, GraphicalModel
 from pgsr.experiments.others.single_table import TableMechanism, single_shares
-from pgsr.synthesis.marginal_curator import MarginalCurator, MeasuredMarginal
+from pgsr.synthesis.marginals.marginal_curator import MarginalCurator, MeasuredMarginal
 
 
 @dataclass(frozen=True, kw_only=True)

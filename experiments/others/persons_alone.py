@@ -14,14 +14,14 @@ from pgsr.experiments.others.random_households import RandomHouseholds
 from pgsr.machine import memory
 from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.random import Source
-from pgsr.synthesis.adaptive import Family, fit
-from pgsr.synthesis.domain import Domain, SynthesisError
-from pgsr.synthesis.independent_marginals import checked, tables_of_sizes
-from pgsr.synthesis.noisy_histograms import noisy_shares, of_sizes
-from pgsr.synthesis.population import Population
-from pgsr.synthesis.queries import Level, Marginal, Workload
-from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.sensitivity import Neighbours
+from pgsr.synthesis.data.domain import Domain, SynthesisError
+from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.queries.adaptive import Family, fit
+from pgsr.synthesis.queries.independent_marginals import checked, tables_of_sizes
+from pgsr.synthesis.queries.noisy_histograms import noisy_shares, of_sizes
+from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
+from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.workload import Level, Marginal, Workload
 
 
 @dataclass(frozen=True)

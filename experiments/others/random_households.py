@@ -7,10 +7,10 @@ from math import prod
 
 import numpy as np
 
-from pgsr.synthesis.checks import require_whole
-from pgsr.synthesis.domain import Attribute, Domain, SynthesisError
-from pgsr.synthesis.population import Population
-from pgsr.synthesis.queries import PAIRS, Level, Marginal, Workload
+from pgsr.synthesis.data.checks import require_whole
+from pgsr.synthesis.data.domain import Attribute, Domain, SynthesisError
+from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal, Workload
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,8 @@ from fractions import Fraction
 from functools import partial
 
 from pgsr import Geometric, Problem, SplitByRoot, View
-from pgsr.algorithms import CumulativeIntegers, Matching
+from pgsr.algorithms import CumulativeIntegers
+from pgsr.estimators import Matching
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.models import TwoStage
 from pgsr.noise.view_rules import ViewRule

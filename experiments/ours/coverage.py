@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr import CountOfCounts, Result, Seeded, View
-from pgsr.algorithms import Posterior, TreeProjection
-from pgsr.algorithms.posterior.uncertainty import Uncertainty
+from pgsr.algorithms import TreeProjection
 from pgsr.comparison.comparing import ANSWERED
 from pgsr.datasets.worlds import World, WorldKind
 from pgsr.errors import TooLargeError
+from pgsr.estimators import Posterior
+from pgsr.estimators.posterior.uncertainty import Uncertainty
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import panels_in_rows, wrapped
 from pgsr.experiments.engine.release_record import Record, released, result_record

@@ -15,7 +15,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from pgsr import Problem, Totals, View
-from pgsr.algorithms import BottomUp, CumulativeIntegers, IsotonicTreeProjection, RegionTotalsProjection
+from pgsr.algorithms import CumulativeIntegers, RegionTotalsProjection
+from pgsr.estimators import BottomUp, IsotonicTreeProjection
 from pgsr.experiments.engine.experiment import Arm, Experiment, Scale
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.summary import LevelErrors, level_errors

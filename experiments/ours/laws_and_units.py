@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pgsr import View
-from pgsr.algorithms import Matching, Posterior
+from pgsr.estimators import Matching, Posterior
 from pgsr.experiments.engine.experiment import Arm, Experiment, Scale
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.summary import level_errors

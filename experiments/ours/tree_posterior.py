@@ -3,7 +3,7 @@
 **Model.** A priori the numbers of groups x[j, s] of the leaves j are independent and negative binomial with known means
 and shapes, conditioned on every leaf's public number of groups. Regions above are sums of their children, and all
 noisy values of all levels are seen at once. In every view but `View.COUNTS` the likelihood of a region is a product of
-weights of its cumulative counts c[s] alone (`pgsr.algorithms.posterior`).
+weights of its cumulative counts c[s] alone (`pgsr.estimators.posterior`).
 
 **Estimate.** The earth mover's distance of a region is the sum over sizes s < K of |c'[s] - c[s]|. So of all
 estimates the posterior median of every c[s], region by region and size by size, has the least expected distance: the

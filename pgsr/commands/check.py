@@ -35,10 +35,10 @@ def check(
 
         raise ReleaseError(f"{str(folder)!r} is no folder; name the folder of a release or synthesis")
     if (folder / "transcript.json").exists() and not (folder / "manifest.json").exists():
-        from pgsr.synthesis.check import check_synthesis as verify
+        from pgsr.synthesis.publish.check import check_synthesis as verify
     else:
         from pgsr.release import check as verify
-    from pgsr.publishing.progress import Stages
+    from pgsr.release.publishing.progress import Stages
 
     with Stages(console_of(quiet=as_json)) as stages:
         stages("checking")

@@ -102,7 +102,7 @@ def intervals(
 def _kind_of_intervals(published: "Published", kind: str | None) -> str:
     """Choose the kind of intervals of a release, or check the one that was asked for."""
     from pgsr.release import ConfigError
-    from pgsr.release.kinds import Construction, Measured
+    from pgsr.release.stated.kinds import Construction, Measured
 
     terms = published.terms
     own = terms.possible_construction is Construction.POSTERIOR and terms.view is not Measured.COUNTS
@@ -133,10 +133,10 @@ def _intervals(
     import pandas as pd
 
     from pgsr.intervals import Intervals, MeanSize, band, posterior_draws, replicate
-    from pgsr.publishing.progress import DRAWING, Stages
-    from pgsr.release.forecast import SIMULATING
-    from pgsr.release.own_intervals import own_intervals, own_result
-    from pgsr.release.sizes_of_excess import OfSizes
+    from pgsr.release.plan.forecast import SIMULATING
+    from pgsr.release.publishing.progress import DRAWING, Stages
+    from pgsr.release.read.own_intervals import own_intervals, own_result
+    from pgsr.release.read.sizes_of_excess import OfSizes
 
     asked, least = asked or [MeanSize()], published.terms.min_size
     own: list[Intervals | None] = [None] * len(asked)
@@ -171,9 +171,9 @@ def _intervals_of_cells(
     import pandas as pd
 
     from pgsr.intervals import Counts
-    from pgsr.publishing.progress import Stages
-    from pgsr.release.cell_intervals import bootstrapped_cells, posterior_cells, statistic_frame, view_of_statistic
-    from pgsr.release.forecast import SIMULATING
+    from pgsr.release.plan.forecast import SIMULATING
+    from pgsr.release.publishing.progress import Stages
+    from pgsr.release.read.cell_intervals import bootstrapped_cells, posterior_cells, statistic_frame, view_of_statistic
 
     views = [view_of_statistic(each) for each in asked or [Counts()]]
     if kind == "posterior":

@@ -17,7 +17,7 @@ def new(
     name: Annotated[Path, typer.Argument(metavar="NAME", help="The pair is written to NAME.key and NAME.pub.")],
 ) -> None:
     """Make a key pair: NAME.key signs (keep it secret), NAME.pub is announced to readers."""
-    from pgsr.publishing.signature import fingerprint, new_key
+    from pgsr.release.publishing.signature import fingerprint, new_key
 
     private, public = new_key(name)
     _print(f"private key  {private}  (keep it secret: whoever has it can sign in your name)")
@@ -29,7 +29,7 @@ def show(
     key: Annotated[Path, typer.Argument(metavar="KEY.pub", help="A public key.", dir_okay=False)],
 ) -> None:
     """Print the fingerprint of a public key, to be compared with the one that the publisher announced."""
-    from pgsr.publishing.signature import fingerprint
+    from pgsr.release.publishing.signature import fingerprint
 
     _print(fingerprint(key))
 

@@ -1,18 +1,18 @@
 """The commands `pgsr ledger init | show | verify`; `pgsr.cli` registers them."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from pgsr.commands.options import console_of
-from pgsr.ledger.contents import Contents
-from pgsr.ledger.errors import BrokenLedgerError, LedgerError
-from pgsr.ledger.file import LedgerFile
 from pgsr.privacy.accounting import Approximate, Odometer, Rho, epsilon_delta
 from pgsr.privacy.neighbours import IN_WORDS, Relation, Unit
+
+if TYPE_CHECKING:
+    from pgsr.release.ledger.contents import Contents
 
 app = typer.Typer(
     help="Make, show and verify the ledger of a data set: what may be spent on it in all, and every charge.",
@@ -44,6 +44,8 @@ def init(
     ] = "entity",
 ) -> None:
     """Make the ledger of a new data set. One data set has one ledger: a second one would be a second budget."""
+    from pgsr.release.ledger import LedgerError, LedgerFile
+
     if (total is None) == (rho is None) or (delta is not None and total is None):
         raise LedgerError("say what may be spent: --total EPSILON, --total EPSILON --delta DELTA, or --rho RHO")
     amount = Rho(rho) if rho is not None else epsilon_delta(total or "", delta or 0)
@@ -62,6 +64,8 @@ def show(
 
     The last charge that fits is decided by the ledger's own currency; the others are for reading.
     """
+    from pgsr.release.ledger import LedgerFile
+
     file = LedgerFile(ledger)
     contents = file.read()
     if contents.entries:
@@ -81,6 +85,8 @@ def verify(
     A ledger that was put back as a whole to an earlier state, with its .head file, looks fine; a head that was noted
     after a later charge tells.
     """
+    from pgsr.release.ledger import BrokenLedgerError, LedgerFile
+
     file = LedgerFile(ledger)
     try:
         contents = file.read()
@@ -97,8 +103,10 @@ def verify(
     )
 
 
-def _where(contents: Contents, head: str | None, name: str) -> str:
+def _where(contents: "Contents", head: str | None, name: str) -> str:
     """Find the number of the line that a noted head belongs to."""
+    from pgsr.release.ledger import BrokenLedgerError
+
     if head is None:
         return ""
     noted = head.strip().lower()
@@ -111,7 +119,7 @@ def _where(contents: Contents, head: str | None, name: str) -> str:
     return f"; {after} came after the noted head" if after else "; the noted head is the last"
 
 
-def _show(name: str, contents: Contents, delta: str | None = None) -> None:
+def _show(name: str, contents: "Contents", delta: str | None = None) -> None:
     table = Table(title=escape(f"Ledger {name}"), show_header=False)
     for key, value in {
         "data set": contents.data_set,
@@ -127,7 +135,7 @@ def _show(name: str, contents: Contents, delta: str | None = None) -> None:
     console_of().print(table)
 
 
-def _in_every_currency(contents: Contents, delta: str | None) -> dict[str, object]:
+def _in_every_currency(contents: "Contents", delta: str | None) -> dict[str, object]:
     """Say what all charges come to; epsilon with delta at the delta that is asked for, or else the ledger's."""
     if not contents.entries:
         return {}
@@ -142,7 +150,7 @@ def _in_every_currency(contents: Contents, delta: str | None) -> dict[str, objec
     return told
 
 
-def _charges(contents: Contents) -> Table:
+def _charges(contents: "Contents") -> Table:
     table = Table(title="Charges")
     for column in ("time (UTC)", "what", "charged", "relation", "counted as"):
         table.add_column(column, overflow="fold")

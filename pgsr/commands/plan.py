@@ -77,10 +77,10 @@ def plan(
     ] = None,
 ) -> None:
     """Recommend mechanism and split, or epsilon, before any is spent. On made-up sizes; opens no private table."""
-    from pgsr.publishing.progress import Stages
-    from pgsr.publishing.saying import told_if_stopped
     from pgsr.release import ConfigError, ReleaseConfig, epsilon_for, forecast
-    from pgsr.release.planning import WORST
+    from pgsr.release.plan.planning import WORST
+    from pgsr.release.publishing.progress import Stages
+    from pgsr.release.publishing.saying import told_if_stopped
 
     console, asked = console_of(), ReleaseConfig.read(config)
     weights, targets = _by_level(weight, "--weight", 0), _by_level(target_error, "--target-error")

@@ -46,9 +46,9 @@ def release(
     ] = None,
 ) -> None:
     """Charge the ledger, draw secure noise, and write a folder that anybody can check."""
-    from pgsr.publishing.progress import Stages
     from pgsr.release import EXAMPLE, ConfigError, ReleaseConfig, publish
     from pgsr.release import finish as complete
+    from pgsr.release.publishing.progress import Stages
 
     if example:
         print(EXAMPLE, end="")

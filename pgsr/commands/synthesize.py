@@ -57,12 +57,12 @@ def synthesize(
     Beside the tables lie the model, the transcript of all that was measured, a report of expected errors and a data
     dictionary.
     """
-    from pgsr.publishing.errors import ConfigError
-    from pgsr.publishing.places import REHEARSAL
-    from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig
-    from pgsr.synthesis.publish import finish as complete
-    from pgsr.synthesis.publish import synthesize as make
-    from pgsr.synthesis.sampling import resample
+    from pgsr.release.publishing.errors import ConfigError
+    from pgsr.release.publishing.places import REHEARSAL
+    from pgsr.synthesis.publish.config import SYNTHESIS_EXAMPLE, SynthesisConfig
+    from pgsr.synthesis.publish.making import finish as complete
+    from pgsr.synthesis.publish.making import synthesize as make
+    from pgsr.synthesis.publish.sampling import resample
 
     if example:
         print(SYNTHESIS_EXAMPLE, end="")
@@ -106,7 +106,7 @@ def synthesize(
 
 
 def _show(console: Console, folder: Path) -> None:
-    from pgsr.synthesis.publish import digest_of
+    from pgsr.synthesis.publish.making import digest_of
 
     console.print(
         f"synthetic population  {folder}\ndigest                {digest_of(folder)}", highlight=False, soft_wrap=True
@@ -115,7 +115,7 @@ def _show(console: Console, folder: Path) -> None:
 
 def _require_only(given: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
     """Raise `ConfigError` if an option is given that would change nothing."""
-    from pgsr.publishing.errors import ConfigError
+    from pgsr.release.publishing.errors import ConfigError
 
     unused = [name for name in given if name not in allowed]
     if unused:

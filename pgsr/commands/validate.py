@@ -30,12 +30,12 @@ def validate(
 
     A configuration with a table [households] or [persons] is one of `pgsr synthesize`. Nothing is charged.
     """
-    from pgsr.publishing.configuration.toml import read_toml
-    from pgsr.publishing.saying import told_if_stopped
     from pgsr.release import ConfigError, outline
     from pgsr.release.configuration.schema import schema_text
-    from pgsr.synthesis.config import SynthesisConfig, is_synthesis
-    from pgsr.synthesis.outline import outline as outline_of_synthesis
+    from pgsr.release.publishing.configuration.toml import read_toml
+    from pgsr.release.publishing.saying import told_if_stopped
+    from pgsr.synthesis.publish.config import SynthesisConfig, is_synthesis
+    from pgsr.synthesis.publish.outline import outline as outline_of_synthesis
 
     if schema:
         print(schema_text(), end="")

@@ -7,12 +7,12 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from pgsr.algorithms import Posterior
 from pgsr.checks import require_kind
 from pgsr.comparison.overlay import overlay
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError
+from pgsr.estimators import Posterior
 from pgsr.machine.extras import extra
 from pgsr.methods import metrics
 from pgsr.methods.mechanism import Mechanism

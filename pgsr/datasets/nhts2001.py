@@ -10,10 +10,10 @@ import numpy as np
 from pgsr.datasets.files import DataFile, Total
 from pgsr.errors import DataError
 from pgsr.machine.extras import extra
-from pgsr.synthesis.binning import Binning
-from pgsr.synthesis.domain import COUNT, Attribute, Domain, SynthesisError
-from pgsr.synthesis.linked_tables import load, read_population
-from pgsr.synthesis.population import Population
+from pgsr.synthesis.data.binning import Binning
+from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, SynthesisError
+from pgsr.synthesis.data.linked_tables import load, read_population
+from pgsr.synthesis.data.population import Population
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,7 @@ so it is the default. It falls short for tails, means and Gini coefficients of M
 groups are estimated: their post-processing smooths away what the truth had, and a replicate cannot lose what the
 release has lost already. Experiment X3 measures how often intervals hold the truth.
 
-**Draws of the posterior** (`posterior_draws`) are for releases by `pgsr.algorithms.Posterior`, any statistic, each
+**Draws of the posterior** (`posterior_draws`) are for releases by `pgsr.estimators.Posterior`, any statistic, each
 interval by itself, without a second release. The truth is drawn many times from what the noisy values leave possible,
 and the interval is made of the quantiles of the draws, widened to hold the release. Draws hold no error of the
 estimated prior, which regions share: above the leaves, at a small epsilon, fewer hold the truth than asked.
@@ -31,7 +31,7 @@ Files: `statistics` what intervals are of, `spelling` the same as text; `band`, 
 intervals themselves, `figure` how they are drawn.
 
     >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
-    >>> from pgsr.algorithms import Matching
+    >>> from pgsr.estimators import Matching
     >>> from pgsr.methods.mechanism import Mechanism
     >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
     >>> mechanism = Mechanism(Geometric(View.CUMULATIVE, epsilon=1), Matching())

@@ -135,7 +135,7 @@ def intervals(
 
     Example:
         >>> from pgsr import Geometric, Hierarchy, View
-        >>> from pgsr.algorithms import Matching
+        >>> from pgsr.estimators import Matching
         >>> from pgsr.intervals import Tail
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
         >>> mechanism = Mechanism(Geometric(View.CUMULATIVE, epsilon=1), Matching())

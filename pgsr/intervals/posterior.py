@@ -18,7 +18,7 @@ from pgsr.noise.measurement import Measurement, Totals
 
 @runtime_checkable
 class Drawing(Protocol):
-    """The interface of a post-process that draws what the truth may be, such as `pgsr.algorithms.Posterior`."""
+    """The interface of a post-process that draws what the truth may be, such as `pgsr.estimators.Posterior`."""
 
     def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[np.ndarray]:
         """Yield cumulative counts of all regions, real, shape (regions, K + 1)."""
@@ -41,7 +41,7 @@ def posterior_draws(
     what was released is used, so it costs no privacy.
 
     Args:
-        mechanism: that made the release; its post-processing draws, as `pgsr.algorithms.Posterior` does.
+        mechanism: that made the release; its post-processing draws, as `pgsr.estimators.Posterior` does.
         released: what it released.
         statistics: of every region.
         draws: how many, 20 at least.
@@ -58,7 +58,7 @@ def posterior_draws(
 
     Example:
         >>> from pgsr import Geometric, Hierarchy, Seeded, View
-        >>> from pgsr.algorithms import Posterior
+        >>> from pgsr.estimators import Posterior
         >>> from pgsr.intervals import MeanSize, Tail
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
         >>> mechanism = Mechanism(Geometric(View.CUMULATIVE, epsilon=1, totals="regions"), Posterior())

@@ -194,7 +194,7 @@ class Result:
 
         Example:
             >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
-            >>> from pgsr.algorithms import Posterior
+            >>> from pgsr.estimators import Posterior
             >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
             >>> noisy = Geometric(View.CUMULATIVE, 1).measure(CountOfCounts(tree, [[9, 1], [5, 14]]), Seeded("demo"))
             >>> found = Posterior().apply(noisy).intervals(0.9)

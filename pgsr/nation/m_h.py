@@ -6,13 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.algorithms.isotonic_tree_projection import repaired_table
 from pgsr.algorithms.m_h.flow import UNKNOWN, Part, Prices
 from pgsr.algorithms.m_h.flow.asking import Reply, begin
 from pgsr.algorithms.m_h.flow.joined import Upper
 from pgsr.algorithms.m_h.flow.solving import Solved, solve_parts
 from pgsr.data.views import View
 from pgsr.errors import MethodError, ProblemError
+from pgsr.estimators.isotonic_tree_projection import repaired_table
 from pgsr.machine.isolation import peak_memory
 from pgsr.machine.parallel import Mapper
 from pgsr.machine.partitions import Engine, Partitions

@@ -7,11 +7,11 @@ import numpy as np
 
 from pgsr.algorithms.isotonic import IsotonicFit, Optimum
 from pgsr.algorithms.m_h.flow import Part
-from pgsr.algorithms.matching import Matching
-from pgsr.algorithms.matching.runs import Runs
-from pgsr.algorithms.matching.top_down import all_levels, counted
 from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
+from pgsr.estimators.matching import Matching
+from pgsr.estimators.matching.runs import Runs
+from pgsr.estimators.matching.top_down import all_levels, counted
 from pgsr.machine.isolation import peak_memory
 from pgsr.machine.parallel import Mapper
 from pgsr.machine.partitions import Engine, Partitions

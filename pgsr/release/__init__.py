@@ -24,7 +24,7 @@
 | `selftest`                                       | whether the sampler is right                                   |
 
 The first two know nothing of each other. What releases and populations have in common, a folder that is published and
-checked, is in `pgsr.publishing`. The layers in `pyproject.toml` say which file may import which.
+checked, is in `pgsr.release.publishing`. The layers in `pyproject.toml` say which file may import which.
 
 All of it at once, from three data frames to a folder that anybody can check; in a terminal, the same are
 `pgsr validate`, `pgsr plan`, `pgsr release` and `pgsr check`:
@@ -33,7 +33,7 @@ All of it at once, from three data frames to a folder that anybody can check; in
     >>> from pathlib import Path
     >>> import pandas as pd
     >>> from pgsr.privacy.accounting import PureEpsilon
-    >>> from pgsr.ledger import LedgerFile
+    >>> from pgsr.release.ledger import LedgerFile
     >>> from pgsr.release import ReleaseConfig, Terms, check, forecast, outline, publish
     >>> from pgsr.tables import Entities, Groups, Parents
 
@@ -79,24 +79,24 @@ file (`EXAMPLE` is one) in place of the configuration:
 from pgsr.machine.extras import extra
 
 with extra("release"):
-    from pgsr.ledger import LedgerError, LedgerFile
-    from pgsr.publishing.digests import digest_of
-    from pgsr.publishing.errors import ConfigError, ManifestError, ReleaseError, SignatureError
-    from pgsr.publishing.findings import Finding, Outcome, Report
-    from pgsr.publishing.signature import fingerprint, new_key
-    from pgsr.release.checking import check
+    from pgsr.release.checks.checking import check
     from pgsr.release.configuration.example import EXAMPLE
     from pgsr.release.configuration.release_config import ReleaseConfig
-    from pgsr.release.epsilon_for import EpsilonFound, epsilon_for
-    from pgsr.release.forecast import Forecast, forecast
-    from pgsr.release.kinds import Kind, Measured
-    from pgsr.release.making import Release, finish, publish
-    from pgsr.release.outline import Outline, outline
-    from pgsr.release.publication import Publication
-    from pgsr.release.reading import Published, read_release
-    from pgsr.release.selftest import selftest
-    from pgsr.release.share_search import ChosenShares, choose_shares
-    from pgsr.release.terms import Terms
+    from pgsr.release.ledger import LedgerError, LedgerFile
+    from pgsr.release.make.making import Release, finish, publish
+    from pgsr.release.make.outline import Outline, outline
+    from pgsr.release.make.selftest import selftest
+    from pgsr.release.plan.epsilon_for import EpsilonFound, epsilon_for
+    from pgsr.release.plan.forecast import Forecast, forecast
+    from pgsr.release.plan.share_search import ChosenShares, choose_shares
+    from pgsr.release.publishing.digests import digest_of
+    from pgsr.release.publishing.errors import ConfigError, ManifestError, ReleaseError, SignatureError
+    from pgsr.release.publishing.findings import Finding, Outcome, Report
+    from pgsr.release.publishing.signature import fingerprint, new_key
+    from pgsr.release.read.reading import Published, read_release
+    from pgsr.release.stated.kinds import Kind, Measured
+    from pgsr.release.stated.publication import Publication
+    from pgsr.release.stated.terms import Terms
 
 __all__ = [
     "EXAMPLE",

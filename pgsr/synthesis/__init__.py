@@ -26,34 +26,34 @@ from pgsr.machine.extras import extra
 
 with extra("release"):
     from pgsr.privacy.accounting.zcdp import Conversion, epsilon_of, rho_of
-    from pgsr.synthesis.adaptive import Distribution, Estimator, Family, Fitted, Round, fit, replay
-    from pgsr.synthesis.answers import answers, counts
-    from pgsr.synthesis.binning import Binning
-    from pgsr.synthesis.curator import Curator
-    from pgsr.synthesis.domain import COUNT, Attribute, Domain, Role, SynthesisError
-    from pgsr.synthesis.evaluation import Errors, errors
-    from pgsr.synthesis.filled_households import FilledHouseholds
-    from pgsr.synthesis.hpd import HPDFixed, HPDGen
-    from pgsr.synthesis.impossible import Impossible, implied
-    from pgsr.synthesis.independent_marginals import IndependentMarginals
-    from pgsr.synthesis.ipums import Extract, Misfit, read_ipums
-    from pgsr.synthesis.linked_tables import TableError, read_population, to_tables, write_population
-    from pgsr.synthesis.marginal_curator import MeasuredMarginal
-    from pgsr.synthesis.marginal_sensitivity import MarginalSensitivity, marginal_sensitivity
-    from pgsr.synthesis.marginal_transcript import MarginalTranscript
-    from pgsr.synthesis.mixture import Mixture
-    from pgsr.synthesis.mwem import MWEM, Output, Update
-    from pgsr.synthesis.population import Population
-    from pgsr.synthesis.public_households import PublicHouseholds
-    from pgsr.synthesis.queries import Level, Marginal, Relation, Workload
-    from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
-    from pgsr.synthesis.sensitivity import Neighbours, NoiseScale, sensitivities, sensitivity
-    from pgsr.synthesis.sizes import RegionalPopulation, sample_to_sizes
-    from pgsr.synthesis.torch_runs import Device
-    from pgsr.synthesis.transcript import Measured, Privacy, Transcript
-    from pgsr.synthesis.type_distribution import TypeDistribution
-    from pgsr.synthesis.universe import Universe
-    from pgsr.synthesis.whole_marginals import FittedMarginals, MarginalRound, WholeMarginals
+    from pgsr.synthesis.data.binning import Binning
+    from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, Role, SynthesisError
+    from pgsr.synthesis.data.impossible import Impossible, implied
+    from pgsr.synthesis.data.ipums import Extract, Misfit, read_ipums
+    from pgsr.synthesis.data.linked_tables import TableError, read_population, to_tables, write_population
+    from pgsr.synthesis.data.population import Population
+    from pgsr.synthesis.marginals.filled_households import FilledHouseholds
+    from pgsr.synthesis.marginals.marginal_curator import MeasuredMarginal
+    from pgsr.synthesis.marginals.marginal_sensitivity import MarginalSensitivity, marginal_sensitivity
+    from pgsr.synthesis.marginals.marginal_transcript import MarginalTranscript
+    from pgsr.synthesis.marginals.public_households import PublicHouseholds
+    from pgsr.synthesis.marginals.sizes import RegionalPopulation, sample_to_sizes
+    from pgsr.synthesis.marginals.whole_marginals import FittedMarginals, MarginalRound, WholeMarginals
+    from pgsr.synthesis.queries.adaptive import Distribution, Estimator, Family, Fitted, Round, fit, replay
+    from pgsr.synthesis.queries.answers import answers, counts
+    from pgsr.synthesis.queries.curator import Curator
+    from pgsr.synthesis.queries.evaluation import Errors, errors
+    from pgsr.synthesis.queries.hpd import HPDFixed, HPDGen
+    from pgsr.synthesis.queries.independent_marginals import IndependentMarginals
+    from pgsr.synthesis.queries.mixture import Mixture
+    from pgsr.synthesis.queries.mwem import MWEM, Output, Update
+    from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
+    from pgsr.synthesis.queries.sensitivity import Neighbours, NoiseScale, sensitivities, sensitivity
+    from pgsr.synthesis.queries.torch_runs import Device
+    from pgsr.synthesis.queries.transcript import Measured, Privacy, Transcript
+    from pgsr.synthesis.queries.type_distribution import TypeDistribution
+    from pgsr.synthesis.queries.universe import Universe
+    from pgsr.synthesis.queries.workload import Level, Marginal, Relation, Workload
 
 __all__ = [
     "COUNT",

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
-from pgsr.algorithms.matching import Matching
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.views import View
 from pgsr.errors import MethodError, PgsrError, ProblemError
+from pgsr.estimators.isotonic_tree_projection import IsotonicTreeProjection
+from pgsr.estimators.matching import Matching
 from pgsr.experiments.kuo2018.choosing.checks import checked_candidates, label, refuse_early
 from pgsr.experiments.kuo2018.choosing.score import Branch, draw, score
 from pgsr.experiments.kuo2018.choosing.statistic import DISTINCT_SIZES, Statistic

@@ -7,8 +7,8 @@ from fractions import Fraction
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from pgsr.algorithms import Posterior
 from pgsr.comparison.comparing import errors_by_level
+from pgsr.estimators import Posterior
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.release_record import Record, result_record
 from pgsr.experiments.engine.summary import LevelErrors, level_errors

@@ -11,7 +11,7 @@ threads, and those digits would decide who gets a group. So values are first rou
 then a tie, and goes to the even integer or to the first child. Means over 2, 4, 8, ... cells may lie exactly in the
 middle between two multiples, so the border is moved a little aside, to 0.486 of the way, where no fraction with a
 denominator below 512,000 lies. Only a value that happens to lie within an error of a border still changes, by 1/1024.
-`pgsr.release.near_replay` says what was measured.
+`pgsr.release.checks.near_replay` says what was measured.
 
 **Root.** c[root, s] is v[root, s] rounded to the nearest integer, which keeps it non-decreasing.
 

@@ -42,7 +42,7 @@ def starting_shares(
     have several leaves is worth a share. With geometric noise the gain is of order s^2 and the loss of order s: a
     little share never pays, and a large one pays where regions have many leaves.
 
-    This is no optimum for non-linear estimates, nor for the measure of a user; `pgsr.release.planning` compares by
+    This is no optimum for non-linear estimates, nor for the measure of a user; `pgsr.release.plan.planning` compares by
     simulation.
 
     Raises:

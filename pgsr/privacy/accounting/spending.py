@@ -19,7 +19,7 @@ class Ledger:
 
     Args:
         total: of pure epsilon, as a number or `PureEpsilon`; or of `Rho`, into which pure epsilon counts as
-            epsilon tanh(epsilon / 2). For epsilon with delta keep a file, `pgsr.ledger.LedgerFile`.
+            epsilon tanh(epsilon / 2). For epsilon with delta keep a file, `pgsr.release.ledger.LedgerFile`.
 
     Raises:
         BudgetError: the total is malformed, or epsilon with delta.
@@ -43,7 +43,7 @@ class Ledger:
         if isinstance(self.total, Approximate):
             raise BudgetError(
                 f"a ledger of {self.total} does not fit into memory's plain sums; keep a file, "
-                "pgsr.ledger.LedgerFile.create(...)"
+                "pgsr.release.ledger.LedgerFile.create(...)"
             )
         if not isinstance(self.total, Loss):
             self.total = PureEpsilon(exact(self.total))
@@ -94,7 +94,7 @@ class Ledger:
                 return rho_of_pure(loss.epsilon)
         raise BudgetError(
             f"{loss} cannot be counted in a ledger of {self.total}; give Ledger(...) a total in the currency of what "
-            "is charged, or keep a file, pgsr.ledger.LedgerFile"
+            "is charged, or keep a file, pgsr.release.ledger.LedgerFile"
         )
 
 

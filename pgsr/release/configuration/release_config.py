@@ -9,16 +9,16 @@ import pyarrow as pa
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.figures.html import facts_table
-from pgsr.ledger import LedgerFile
 from pgsr.noise.measurement import Totals
-from pgsr.publishing.configuration.sources import require_unread
-from pgsr.publishing.configuration.toml import read_toml
-from pgsr.publishing.errors import ConfigError
-from pgsr.publishing.places import require_outside, require_path
 from pgsr.release.configuration.values import fields_of
-from pgsr.release.excess import excess_counts
-from pgsr.release.terms import Terms
-from pgsr.release.terms_facts import terms_facts
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.publishing.configuration.sources import require_unread
+from pgsr.release.publishing.configuration.toml import read_toml
+from pgsr.release.publishing.errors import ConfigError
+from pgsr.release.publishing.places import require_outside, require_path
+from pgsr.release.stated.excess import excess_counts
+from pgsr.release.stated.terms import Terms
+from pgsr.release.stated.terms_facts import terms_facts
 from pgsr.tables import (
     Entities,
     Groups,
@@ -168,7 +168,7 @@ class ReleaseConfig:
         return tree
 
     def count(self, log: PrivateLog | None = None) -> CountOfCounts:
-        """Read the tables and count groups by size, or by `pgsr.release.excess` where a `min_size` is public.
+        """Read the tables and count groups by size, or by `pgsr.release.stated.excess` where a `min_size` is public.
 
         What is returned is private.
         """

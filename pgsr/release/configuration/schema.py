@@ -6,17 +6,17 @@
 import json
 from importlib.resources import files
 
-from pgsr.algorithms import Merge
+from pgsr.estimators import Merge
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.neighbours import Relation
-from pgsr.publishing.configuration import forms
-from pgsr.publishing.configuration.declared import Key, Table, json_schema
-from pgsr.publishing.configuration.forms import Form, choice
-from pgsr.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
-from pgsr.release.kinds import Kind, Measured
-from pgsr.release.levels import RESERVED_NAMES
-from pgsr.release.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS
+from pgsr.release.publishing.configuration import forms
+from pgsr.release.publishing.configuration.declared import Key, Table, json_schema
+from pgsr.release.publishing.configuration.forms import Form, choice
+from pgsr.release.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
+from pgsr.release.stated.kinds import Kind, Measured
+from pgsr.release.stated.levels import RESERVED_NAMES
+from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS
 
 SCHEMA_FILE = "configuration.schema.json"
 

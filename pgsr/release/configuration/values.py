@@ -5,15 +5,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from pgsr.publishing.configuration.declared import Table, complete, require
-from pgsr.publishing.configuration.sources import read_source
-from pgsr.publishing.errors import ConfigError
 from pgsr.release.configuration.schema import BY_ROOT, CONFIGURATION
-from pgsr.release.facts import Fact
-from pgsr.release.kinds import Kind
-from pgsr.release.publication import USUAL, Publication
-from pgsr.release.terms import Terms
-from pgsr.release.thresholds import FACTOR_BY_ROOT
+from pgsr.release.publishing.configuration.declared import Table, complete, require
+from pgsr.release.publishing.configuration.sources import read_source
+from pgsr.release.publishing.errors import ConfigError
+from pgsr.release.stated.facts import Fact
+from pgsr.release.stated.kinds import Kind
+from pgsr.release.stated.publication import USUAL, Publication
+from pgsr.release.stated.terms import Terms
+from pgsr.release.stated.thresholds import FACTOR_BY_ROOT
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities
 
 TABLES = ("entities", "tuples", "groups", "regions")

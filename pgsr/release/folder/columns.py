@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pgsr.release.kinds import Construction, Measured
-from pgsr.release.terms import Terms
+from pgsr.release.stated.kinds import Construction, Measured
+from pgsr.release.stated.terms import Terms
 
 _HELD = {
     Construction.POSTERIOR: (

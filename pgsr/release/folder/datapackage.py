@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pgsr.publishing import digests
 from pgsr.release.folder import artefact
 from pgsr.release.folder.columns import (
     Column,
@@ -20,7 +19,8 @@ from pgsr.release.folder.columns import (
 from pgsr.release.folder.manifest import regions_of, terms_of
 from pgsr.release.folder.wide_tables import wide_files
 from pgsr.release.folder.words import title
-from pgsr.release.publication import Publication
+from pgsr.release.publishing import digests
+from pgsr.release.stated.publication import Publication
 
 
 def package_text(folder: Path, manifest: dict[str, Any]) -> str:

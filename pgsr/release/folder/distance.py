@@ -9,7 +9,7 @@ from pgsr.data.split_view import Split, columns, rows
 from pgsr.data.views import View, cumulative, ranked
 from pgsr.machine.blocks import row_blocks
 from pgsr.noise.measurement import Measurement, are_tables
-from pgsr.publishing.errors import ManifestError
+from pgsr.release.publishing.errors import ManifestError
 
 
 def distance(measurement: Measurement, counts: Estimate, norm: int) -> int:

@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.algorithms import Merge
 from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
 from pgsr.errors import PgsrError
+from pgsr.estimators import Merge
 from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
 from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.neighbours import Relation
-from pgsr.publishing.errors import ManifestError
-from pgsr.release.facts import Fact
 from pgsr.release.folder.distance import distance, exact_sum
-from pgsr.release.kinds import Kind, Measured
-from pgsr.release.publication import USUAL, Publication
-from pgsr.release.terms import Terms
+from pgsr.release.publishing.errors import ManifestError
+from pgsr.release.stated.facts import Fact
+from pgsr.release.stated.kinds import Kind, Measured
+from pgsr.release.stated.publication import USUAL, Publication
+from pgsr.release.stated.terms import Terms
 
 FORMAT = "pgsr release 1"
 PRIVATE = "epsilon-differentially private (secure noise)"

@@ -3,11 +3,11 @@
 import textwrap
 from typing import Any
 
-from pgsr.publishing import digests
 from pgsr.release.folder import artefact, words
 from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
 from pgsr.release.folder.manifest import regions_of, terms_of
 from pgsr.release.folder.wide_tables import MOST_CELLS, MOST_SIZES, wide_files
+from pgsr.release.publishing import digests
 
 
 def readme(manifest: dict[str, Any]) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.release.excess import with_sizes_below
 from pgsr.release.folder.released_tables import Ends
+from pgsr.release.stated.excess import with_sizes_below
 
 MOST_BARS = 60
 """The largest number of bars; more sizes than that are put together in ranges."""

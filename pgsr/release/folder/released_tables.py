@@ -24,12 +24,12 @@ from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.machine import memory
 from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
-from pgsr.publishing.errors import ReleaseError
-from pgsr.release.excess import counts_by_size, with_sizes_below
 from pgsr.release.folder.artefact import REGIONS
 from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
-from pgsr.release.kinds import Measured
-from pgsr.release.terms import Terms
+from pgsr.release.publishing.errors import ReleaseError
+from pgsr.release.stated.excess import counts_by_size, with_sizes_below
+from pgsr.release.stated.kinds import Measured
+from pgsr.release.stated.terms import Terms
 from pgsr.tables import path_of_id, read_long, region_id, to_long
 from pgsr.tables.long import SIZE_CLASS, region_columns
 

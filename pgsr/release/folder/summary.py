@@ -10,12 +10,12 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import CountError
 from pgsr.privacy.budget import exact
-from pgsr.publishing.charts import bars, rows
 from pgsr.release.folder import artefact, words
 from pgsr.release.folder.columns import percent
 from pgsr.release.folder.region_views import RegionView, large_size, level_tables, region_views
 from pgsr.release.folder.released_tables import Ends
-from pgsr.release.least_error import LEAST_EPSILON, least_error_sentence, least_errors
+from pgsr.release.publishing.charts import bars, rows
+from pgsr.release.stated.least_error import LEAST_EPSILON, least_error_sentence, least_errors
 
 MOST_NAMES = 60
 """The largest number of regions in a chart by region."""
@@ -219,7 +219,7 @@ class _Page:
             yield from self._least_error()
 
     def _least_error(self) -> Iterator[str]:
-        """Say below which errors no release of this epsilon is, where that is known; see `pgsr.release.least_error`.
+        """Say below which errors no release of this epsilon is, where it is known (`pgsr.release.stated.least_error`).
 
         It is known of a pure epsilon of entities, and where no facts are known beforehand, which cost no epsilon. A
         forger's table may hold what are no counts of groups, which the check says elsewhere.

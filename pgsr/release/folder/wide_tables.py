@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from pgsr.data.estimate import Estimate
-from pgsr.release.excess import with_sizes_below
 from pgsr.release.folder.artefact import WIDE
 from pgsr.release.folder.columns import wide_columns
 from pgsr.release.folder.released_tables import csv_bytes
-from pgsr.release.terms import Terms
+from pgsr.release.stated.excess import with_sizes_below
+from pgsr.release.stated.terms import Terms
 from pgsr.tables.long import region_columns
 
 MOST_SIZES, MOST_CELLS = 1_000, 10_000_000

@@ -6,8 +6,8 @@ from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.privacy.budget import exact
 from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.manifest import SEEDED
-from pgsr.release.kinds import Construction
-from pgsr.release.publication import USUAL
+from pgsr.release.stated.kinds import Construction
+from pgsr.release.stated.publication import USUAL
 
 REHEARSAL_WARNING = (
     "THIS IS A REHEARSAL AND NOT PRIVATE. Its noise can be drawn again by anyone and taken off: keep it as secret as "

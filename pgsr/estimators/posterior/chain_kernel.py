@@ -1,0 +1,387 @@
+"""Forward-backward over the cumulative counts of one region, in floating point with basic operations alone.
+
+Only +, -, *, / and comparisons appear, in a fixed order: the result has the same bits on every machine with IEEE 754
+arithmetic. Names are those of `pgsr.estimators.posterior`.
+"""
+
+import numpy as np
+
+from pgsr.estimators.posterior.elementary_kernel import log, log_mass
+from pgsr.machine.compilation import compiled
+
+CUT = 1e-12
+"""Steps whose prior mass is below this part of the largest are left out."""
+
+LEAST = 1e-290
+"""No likelihood of a noisy count is a smaller part of that of the next one."""
+
+NEGLIGIBLE = 1e-280
+"""States at the ends of a window with less than this part of the mass so far are dropped."""
+
+
+@compiled
+def forward_backward(noisy, prior, window, forward, moments):
+    """Compute the posterior of every cumulative count c[s] of one region, given its noisy values.
+
+    Args:
+        noisy, prior, window: of the region, see `pgsr.estimators.posterior.arrays`.
+        forward: room for (K + 1) x (largest width of a window).
+        moments: filled in.
+
+    Returns:
+        The largest mass of a state at the edge of its window, edges at 0 and at `most` apart, and those of a window of
+        one state; 1 if the values contradict the windows altogether. And the logarithm of the evidence, as
+        `forward_pass` gives it.
+    """
+    low, high, most = window.low, window.high, window.most
+    mu, shape = prior.mu, prior.shape
+    mean, variance, median, step_variance = moments.mean, moments.variance, moments.median, moments.step_variance
+    n = len(mu)
+    bottom = np.empty(n, np.int64)
+    top = np.empty(n, np.int64)
+    log_evidence = forward_pass(noisy, prior, window, forward, bottom, top)
+    if log_evidence == -np.inf:
+        return 1.0, log_evidence
+    width = forward.shape[1]
+    steps = np.empty(2 * width + 1)
+    weight = np.empty(width)
+    edge = 0.0
+    # From c[K] down: after[c - bottom[s]] = b[s](c), relative to the largest; before becomes b[s - 1].
+    after = np.ones(width)
+    before = np.empty(width)
+    for s in range(n - 1, -1, -1):
+        # P(c[s] = c | y) = f[s](c) b[s](c) / total, and its moments, measured from bottom[s] so that nothing cancels.
+        here = forward[s]
+        n_states = top[s] - bottom[s] + 1
+        total = 0.0
+        for c in range(n_states):
+            total += here[c] * after[c]
+        if not total > 0.0:
+            return 1.0, log_evidence
+        sum_1 = 0.0
+        sum_2 = 0.0
+        so_far = 0.0
+        middle = n_states - 1
+        for c in range(n_states):
+            mass = here[c] * after[c] / total
+            sum_1 += c * mass
+            sum_2 += c * c * mass
+            if so_far < 0.5 and so_far + mass >= 0.5:
+                middle = c
+            so_far += mass
+        mean[s] = bottom[s] + sum_1
+        variance[s] = max(0.0, sum_2 - sum_1 * sum_1)
+        median[s] = bottom[s] + middle
+        if low[s] < high[s]:
+            if bottom[s] == low[s] and low[s] > 0:
+                edge = max(edge, here[0] * after[0] / total)
+            if top[s] == high[s] and high[s] < most:
+                edge = max(edge, here[n_states - 1] * after[n_states - 1] / total)
+        if s == 0:
+            step_variance[0] = variance[0]
+        else:
+            # b[s - 1](c) = sum over x of q[s](x) w[s](c + x) b[s](c + x): q in `steps`, w b in `after`.
+            least = max(0, low[s] - top[s - 1])
+            first, last, _ = step_masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
+            state_weights(noisy, s, bottom[s], top[s], weight)
+            for c in range(n_states):
+                after[c] *= weight[c]
+            # P(c[s - 1] = c, x[s] = x | y) ~ f[s - 1](c) q[s](x) w[s](c + x) b[s](c + x): the sums over both of 1, x
+            # and x^2, with x from `least` on, give the variance of x[s].
+            there = forward[s - 1]
+            largest = 0.0
+            total = 0.0
+            sum_1 = 0.0
+            sum_2 = 0.0
+            for c in range(bottom[s - 1], top[s - 1] + 1):
+                value = 0.0
+                value_1 = 0.0
+                value_2 = 0.0
+                for x in range(max(first, bottom[s] - c), min(last, top[s] - c) + 1):
+                    mass = steps[x - least] * after[c + x - bottom[s]]
+                    from_least = x - least
+                    value += mass
+                    value_1 += from_least * mass
+                    value_2 += from_least * from_least * mass
+                before[c - bottom[s - 1]] = value
+                largest = max(largest, value)
+                mass = there[c - bottom[s - 1]]
+                total += mass * value
+                sum_1 += mass * value_1
+                sum_2 += mass * value_2
+            step_variance[s] = max(0.0, sum_2 / total - (sum_1 / total) ** 2) if total > 0.0 else 0.0
+            for c in range(top[s - 1] - bottom[s - 1] + 1):
+                after[c] = before[c] / largest if largest > 0.0 else 0.0
+    return edge, log_evidence
+
+
+@compiled
+def draw(noisy, prior, window, forward, uniforms, out):
+    """Draw whole vectors of cumulative counts from the posterior, by going back through the chain.
+
+    c[K] is drawn from f[K], then c[s-1] given c[s] with P(c[s-1] = c) ~ f[s-1](c) q[s](c[s] - c): exact draws.
+
+    Args:
+        uniforms: from [0, 1), shape (draws, K + 1).
+        out: filled in, int64, shape (draws, K + 1).
+        others: as in `forward_backward`.
+
+    Returns:
+        Whether the windows allow the values at all.
+    """
+    low, high, mu, shape = window.low, window.high, prior.mu, prior.shape
+    n = len(mu)
+    bottom = np.empty(n, np.int64)
+    top = np.empty(n, np.int64)
+    if forward_pass(noisy, prior, window, forward, bottom, top) == -np.inf:
+        return False
+    steps = np.empty(2 * forward.shape[1] + 1)
+    # c[K] is where the running sum of f[K], whose sum is 1, passes the uniform number.
+    for d in range(len(out)):
+        target = uniforms[d, n - 1]
+        c = bottom[n - 1]
+        while c < top[n - 1] and target >= forward[n - 1, c - bottom[n - 1]]:
+            target -= forward[n - 1, c - bottom[n - 1]]
+            c += 1
+        out[d, n - 1] = c
+    for s in range(n - 1, 0, -1):
+        least = max(0, low[s] - top[s - 1])
+        first, last, _ = step_masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
+        there = forward[s - 1]
+        for d in range(len(out)):
+            # Of all x with mass for which c[s] - x is a state, the one where the running sum of
+            # f[s - 1](c[s] - x) q[s](x) passes the uniform number's part of their total.
+            c = out[d, s]
+            start = max(first, c - top[s - 1])
+            stop = min(last, c - bottom[s - 1])
+            total = 0.0
+            for x in range(start, stop + 1):
+                total += steps[x - least] * there[c - x - bottom[s - 1]]
+            target = uniforms[d, s - 1] * total
+            x = start
+            while x < stop:
+                target -= steps[x - least] * there[c - x - bottom[s - 1]]
+                if target < 0.0:
+                    break
+                x += 1
+            out[d, s - 1] = c - x
+    return True
+
+
+@compiled
+def forward_pass(noisy, prior, window, forward, bottom, top):
+    """Fill forward[s, c - bottom[s]] = f[s](c), of sum 1, for c = bottom[s]..top[s] within the window.
+
+    The sums before they are made 1 multiply up to the evidence, the chance of the noisy values (and of a public total)
+    under the prior: all factors that masses and weights are relative to are counted in, but for one that no prior
+    changes.
+
+    Returns:
+        The logarithm of the evidence, minus infinity where at some s no state is possible.
+    """
+    low, high, mu, shape = window.low, window.high, prior.mu, prior.shape
+    width = forward.shape[1]
+    steps = np.empty(2 * width + 1)
+    weight = np.empty(width)
+    log_evidence = 0.0
+    exponents = 0
+    for s in range(len(mu)):
+        # The states that a step with mass leads to from those of s - 1, and their weights w[s].
+        below = bottom[s - 1] if s > 0 else 0
+        above = top[s - 1] if s > 0 else 0
+        least = max(0, low[s] - above)
+        first, last, peak = step_masses(noisy, s, least, high[s] - below, mu[s], shape[s], steps)
+        start = max(low[s], below + first)
+        stop = min(high[s], above + last)
+        exponents += state_weights(noisy, s, start, stop, weight)
+        # f[s](c) ~ w[s](c) sum over x of q[s](x) f[s - 1](c - x), with f[-1] all at 0.
+        here = forward[s]
+        for c in range(stop - start + 1):
+            here[c] = 0.0
+        if s == 0:
+            for x in range(first, last + 1):
+                here[x - start] = steps[x - least]
+        else:
+            there = forward[s - 1]
+            for c in range(below, above + 1):
+                mass = there[c - below]
+                for x in range(max(first, start - c), min(last, stop - c) + 1):
+                    here[c + x - start] += mass * steps[x - least]
+        total = 0.0
+        for c in range(stop - start + 1):
+            here[c] *= weight[c]
+            total += here[c]
+        if not total > 0.0:
+            return -np.inf
+        if len(noisy.anchor):
+            log_evidence += log(total) + log_mass(peak, mu[s], shape[s])
+            if noisy.kind == 1 and s < noisy.up_to:
+                exponents += loss(noisy.law, noisy.y[s] - peak)
+            else:
+                exponents += exponent_at(noisy, s, start)
+        # States that are all but impossible are dropped at both ends; what is left moves to the front.
+        left = 0
+        while here[left] < NEGLIGIBLE * total:
+            left += 1
+        right = stop - start
+        while here[right] < NEGLIGIBLE * total:
+            right -= 1
+        for c in range(left, right + 1):
+            here[c - left] = here[c] / total
+        bottom[s] = start + left
+        top[s] = start + right
+    return log_evidence + noisy.log_base * exponents
+
+
+@compiled
+def step_masses(noisy, s, least, most, mu, shape, out):
+    """Compute the masses of steps x in least..most, and give the range that is not negligible, and the peak.
+
+    out[x - least] is the mass of x, relative to the largest.
+
+    The masses of a negative binomial distribution follow from each other,
+
+        P(x + 1) / P(x) = (shape + x) / (x + 1) * mu / (shape + mu),
+
+    times the ratio of the likelihoods of a noisy count y (see `weighed`). The product falls with x (for shape
+    at least 1), so the masses have one peak, are computed outwards from it, and are cut off where they are negligible.
+    """
+    y, law, coarse, fine = noisy.y, noisy.law, noisy.coarse, noisy.fine
+    counts = noisy.kind == 1 and s < noisy.up_to
+    p = mu / (shape + mu)
+    # Without a likelihood P(x + 1) / P(x) is at least 1 where x + 1 <= (shape - 1) mu / shape, whose whole part is the
+    # peak therefore; a likelihood moves it on, step by step.
+    peak = min(max(np.int64((shape - 1.0) * mu / shape), least), most)
+    if counts:
+        while peak < most and weighed((shape + peak) / (peak + 1.0) * p, law, coarse, fine, y[s] - peak) > 1.0:
+            peak += 1
+        while peak > least and weighed((shape + peak - 1.0) / peak * p, law, coarse, fine, y[s] - peak + 1) < 1.0:
+            peak -= 1
+    out[peak - least] = 1.0
+    # Upwards by P(x + 1) / P(x), then downwards by one over it.
+    last = peak
+    mass = 1.0
+    while last < most:
+        ratio = (shape + last) / (last + 1.0) * p
+        if counts:
+            ratio = weighed(ratio, law, coarse, fine, y[s] - last)
+        mass *= ratio
+        if mass < CUT:
+            break
+        last += 1
+        out[last - least] = mass
+    first = peak
+    mass = 1.0
+    while first > least:
+        ratio = (shape + first - 1.0) / first * p
+        if counts:
+            ratio = weighed(ratio, law, coarse, fine, y[s] - first + 1)
+        mass /= ratio
+        if mass < CUT:
+            break
+        first -= 1
+        out[first - least] = mass
+    return first, last, peak
+
+
+@compiled
+def state_weights(noisy, s, low, high, out):
+    """Compute out[c - low], the likelihood of c[s] = c relative to the largest in the window low..high.
+
+    With the noise z = y - (true value), P(z) ~ base^loss(z) for whole numbers loss(z): |z| and base exp(-1 / scale) for
+    double geometric noise, z^2 and base exp(-1 / (2 sigma^2)) for discrete Gaussian noise. Both losses are convex.
+
+    A noisy cumulative count, s below the threshold T, weighs base^loss(y[s] - c), and the noisy sum of n of them around
+    s weighs base^loss(y[s] - n c), as if it were n times the middle one (`Evidence` takes the difference off first).
+    What the group of rank i has beyond T is e[i] = max(h[i] - T, 0). It is above s if and only if i >= c[s], so that
+    the loss of its noise is a sum over sizes from T on,
+
+        loss(z[i] - e[i]) = loss(z[i]) + sum over t >= 0 with i >= c[T + t] of (loss(z[i] - t - 1) - loss(z[i] - t)),
+
+    and c[s] weighs base to the power of the sum over measured ranks i >= c[s].
+
+    Returns:
+        The exponent of the largest likelihood, that of c = low being 0; 0 or less.
+    """
+    coarse, fine = noisy.coarse, noisy.fine
+    n_states = high - low + 1
+    if noisy.kind == 1 or (s >= noisy.up_to and high <= noisy.first):
+        for c in range(n_states):
+            out[c] = 1.0
+        return 0
+    # The exponents begin at 0 for c = low; the smallest, whose power is the largest, is taken off in a second pass.
+    exponent = 0
+    smallest = 0
+    for c in range(n_states - 1):
+        exponent += change_of_exponent(noisy, s, low + c)
+        smallest = min(smallest, exponent)
+    exponent = -smallest
+    out[0] = power(coarse, fine, exponent)
+    for c in range(n_states - 1):
+        exponent += change_of_exponent(noisy, s, low + c)
+        out[c + 1] = power(coarse, fine, exponent)
+    return smallest
+
+
+@compiled
+def exponent_at(noisy, s, c):
+    """Compute the exponent of `state_weights` at c; that of ranks up to a constant, being 0 at the anchor."""
+    if noisy.kind == 1:
+        return 0
+    if s < noisy.up_to:
+        return loss(noisy.law, noisy.y[s] - c)
+    anchor = noisy.anchor[s]
+    change = 0
+    for between in range(min(c, anchor), max(c, anchor)):
+        change += change_of_exponent(noisy, s, between)
+    return change if anchor < c else -change
+
+
+@compiled
+def loss(law, d):
+    """Compute |d| or d^2, see `state_weights`."""
+    return abs(d) if law == 0 else d * d
+
+
+@compiled
+def change_of_exponent(noisy, s, c):
+    """Compute by how much the exponent changes from c to c + 1: `change_of_loss` at a distance d.
+
+    Below the threshold T, d = y[s] - c. From T on the rank i = c no longer counts, and d = s + 1 - T - z[i], because
+    the losses are even; a rank that was not measured changes nothing.
+    """
+    y, up_to = noisy.y, noisy.up_to
+    if s < up_to:
+        return change_of_loss(noisy.law, y[s] - c)
+    place = up_to + c - noisy.first
+    return change_of_loss(noisy.law, s + 1 - up_to - y[place]) if up_to <= place < len(y) else 0
+
+
+@compiled
+def change_of_loss(law, d):
+    """Compute loss(d - 1) - loss(d): of |d| minus or plus one, of d^2 it is 1 - 2 d."""
+    if law == 0:
+        return -1 if d > 0 else 1
+    return 1 - 2 * d
+
+
+@compiled
+def weighed(ratio, law, coarse, fine, d):
+    """Multiply `ratio` by P(z = d - 1) / P(z = d) = base^(loss(d - 1) - loss(d)), a power of `LEAST` at least.
+
+    Where there is hardly any noise the power is 0 in floating point, by which nothing can be divided.
+    """
+    change = change_of_loss(law, d)
+    factor = max(LEAST, power(coarse, fine, abs(change)))
+    return ratio * factor if change > 0 else ratio / factor
+
+
+@compiled
+def power(coarse, fine, exponent):
+    """Compute base^exponent from fine[i] = base^i and coarse[j] = base^(j len(fine)); the last one if there is none."""
+    if exponent < len(fine):
+        return fine[exponent]
+    whole = exponent // len(fine)
+    if whole >= len(coarse):
+        return coarse[-1] * fine[-1]
+    return coarse[whole] * fine[exponent - whole * len(fine)]

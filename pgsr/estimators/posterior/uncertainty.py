@@ -1,0 +1,406 @@
+"""Intervals that say how far a posterior release may be from the truth, cell by cell.
+
+**Errors of regions alone** are those of their posteriors, as if they were independent, carried through the joint
+projection (`propagation`). **The prior means are estimates**, which adds three things. A region's own deviation from
+its family is found from n cells: with prior variance P = mu + mu^2 / shape and posterior variance V of a count, a
+normal approximation has E x = k y + (1 - k) mu with 1 - k = V / P and noise of variance P V / (P - V). If mu is a mean
+over n cells, its variance is (P + P V / (P - V)) / n = P^2 / (P - V) / n, which adds
+
+    (V / P)^2 P^2 / (P - V) / n = V (V / P) / (1 - V / P) / n
+
+to the error's variance; no more than V is added. A region's tail as a whole may be heavier or lighter than its
+family's, which adds to the errors of cumulative counts, `own_tail`. What regions have in common adds up over them,
+`shared_error`.
+
+**The inequalities of the joint projection** move its answer where they bind: many leaves with a little posterior mean
+each keep it, though their parent says that there is less. So an interval reaches around both x, the answer with the
+inequalities, and the answer without them.
+
+**Where little is gained, the noise alone speaks.** The noisy values, carried through the same projection, have no
+prior, no bias, and a variance that is known. Let R be the standard deviation of the errors above by that of this noise.
+Up to R = 0.7 an interval is the one above. From R = 0.9 on it is that of the noisy values alone. In between the ends
+move from one to the other, so that the last digits of R change nothing much. Ranked sizes have no such values; of
+measurements that hold some, intervals stay the ones above, and of split views those from the smallest threshold on.
+
+**Rounding to integers is no error of the posterior.** Where a region is expected to have 0.03 groups of each of many
+sizes, integers put one group at one size. So intervals lie around real answers, not around the released integers, and
+are widened to hold the integer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtri
+
+from pgsr.data.cell_intervals import CellIntervals
+from pgsr.data.estimate import Estimate
+from pgsr.data.sizes import Sizes
+from pgsr.data.split_view import AnyView, Split
+from pgsr.data.views import View
+from pgsr.errors import ArgumentError, NoEstimateError
+from pgsr.estimators.posterior.evidence import Marginals
+from pgsr.estimators.posterior.folded_errors import FoldedErrors, cells_of
+from pgsr.estimators.posterior.own_tail import tail_sums, tail_variances
+from pgsr.estimators.posterior.prior import PooledPrior
+from pgsr.estimators.posterior.propagation import Propagation
+from pgsr.estimators.posterior.shared_error import Cells, CommonFactors
+from pgsr.noise.measurement import Measurement, Totals
+
+GAIN = (0.7, 0.9)
+"""The ratio R up to which intervals are those of the posterior, and the one from which on the noise alone is used."""
+
+BLOCK_CELLS = 4_000_000
+"""Cells whose errors are computed at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """The reach of the intervals of one view, from low - z sd to high + z sd; shape (regions, K + 1) each.
+
+    Where levels have sizes of their own, one number per cell; shape (cells,).
+
+    Attributes:
+        low, high: real values, float64.
+        sd: standard deviations, float32; float64 with sizes per level.
+        moved: how far an end lies from that of the other kind of interval where both have a part in it, float32; an
+            error of R by d changes the end by about 5 d times this.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    sd: np.ndarray
+    moved: np.ndarray
+
+    @classmethod
+    def empty(cls, shape: tuple[int, ...]) -> "Reach":
+        real, single = (lambda: np.empty(shape)), (lambda: np.empty(shape, np.float32))
+        return cls(real(), real(), single(), single())
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """The errors that a release may have, given the noisy values, as the module says.
+
+    Attributes:
+        counts, cumulative: of the counts, and of the cumulative counts; the latter None where counts were measured. A
+            sum of many of them depends on the prior more than on their own noise: 25 to 50 % of 8 releases held the
+            nation's numbers of households with at most 7 and 8 members (the states of `shared_error`, epsilon 1).
+        most: no cumulative count is larger, shape (regions,).
+        fixed: whether the last cumulative count is public.
+        sizes: of every level.
+        errors: of the regions, where levels have sizes of their own; else None.
+
+    Shown by `tests/test_posterior_uncertainty.py`, `tests/test_posterior_shared_error.py` and, with sizes per level,
+    `tests/test_posterior_levels_uncertainty.py`.
+    """
+
+    counts: Reach
+    cumulative: Reach | None
+    most: np.ndarray
+    fixed: bool
+    sizes: Sizes
+    errors: FoldedErrors | None = None
+
+    @staticmethod
+    def is_known(measurement: Measurement) -> bool:
+        """Tell whether intervals may be made: of cumulative counts, also beside ranks, or of counts alone.
+
+        With sizes per level they are known of cumulative counts only: what a posterior of counts says of sums rests on
+        the estimated prior, whose errors no variance of a region alone tells. Beside ranks nobody has checked them.
+        """
+        views = _views(measurement)
+        if not measurement.sizes.equal:
+            return views == {View.CUMULATIVE}
+        return _with_columns(views) or views == {View.COUNTS}
+
+    @classmethod
+    def of(cls, measurement: Measurement, found: Marginals, prior: PooledPrior, centre: np.ndarray) -> "Uncertainty":
+        """Carry the posterior variances of all regions through the joint projection, whose answer is `centre`.
+
+        Complexity: O(levels x regions x sizes), in blocks of sizes.
+        """
+        tree, shape = measurement.hierarchy, centre.shape
+        made = Reach.empty(shape), Reach.empty(shape)  # of counts, of cumulative counts
+        step = max(1, BLOCK_CELLS // len(centre))
+        blocks = [slice(start, min(start + step, shape[1])) for start in range(0, shape[1], step)]
+        errors = _Errors(measurement, found, prior, centre, Propagation.of(measurement), blocks)
+        for sizes in blocks:
+            for reach, part in zip(made, errors.reaches(sizes), strict=True):
+                for name, values in vars(part).items():
+                    getattr(reach, name)[:, sizes] = values
+        root_alone = measurement.public is Totals.ROOT
+        most = np.full(tree.n_regions, measurement.root_total) if root_alone else measurement.region_totals
+        of_cumulative = made[1] if _with_columns(_views(measurement)) else None
+        return cls(made[0], of_cumulative, most, not root_alone, measurement.sizes)
+
+    @classmethod
+    def by_level(cls, measurement: Measurement, errors: FoldedErrors, centre: Sequence[np.ndarray]) -> "Uncertainty":
+        """Make the intervals that lie around the joint answer where levels have sizes of their own.
+
+        Args:
+            measurement: of cumulative counts, with every region's public total.
+            errors: of the regions.
+            centre: the answer of the joint projection before it was rounded, in multiples of 1/1024; cumulative counts,
+                one table per level, shape (regions of the level, K + 1).
+        """
+        made = []
+        for view in (View.COUNTS, View.CUMULATIVE):
+            tables = [np.diff(table, prepend=0.0, axis=1) if view is View.COUNTS else table for table in centre]
+            around, sd = cells_of(tables), cells_of(errors.deviations(view))
+            made.append(Reach(around, around, sd, np.zeros(len(sd), np.float32)))
+        return cls(made[0], made[1], measurement.region_totals, True, measurement.sizes, errors)
+
+    def reach(self, view: View) -> Reach:
+        """Give where the intervals of `View.COUNTS` or `View.CUMULATIVE` lie.
+
+        Raises:
+            ArgumentError: another view.
+            NoEstimateError: of cumulative counts, where counts were measured.
+        """
+        if view not in (View.COUNTS, View.CUMULATIVE):
+            raise ArgumentError(f"intervals of {view!r}; give View.COUNTS or View.CUMULATIVE")
+        if view is View.COUNTS:
+            return self.counts
+        if self.cumulative is None:
+            raise NoEstimateError(
+                "a posterior of noisy counts knows intervals of the counts, and none of sums of many of them; give "
+                "View.COUNTS, or ask pgsr.intervals for a band"
+            )
+        return self.cumulative
+
+    def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals:
+        """The intervals of all cells: low - z sd to high + z sd, z the (1 + level) / 2 quantile of the normal law.
+
+        They are widened to hold the estimate. Ends are rounded to the nearest integers, which widens an interval by
+        half a group at each end on average. So intervals cover more than `level` where the standard deviation is of the
+        order of 1, and are one integer where the posterior has no doubt. Integers within the real ends would cover
+        `level` on average over cells, but below it where the prior means, which are estimates, matter (84 % instead of
+        90 % on the made data of the tests).
+
+        Args:
+            estimate: the release.
+            level: of each interval by itself, between 0 and 1.
+            view: `View.COUNTS` or `View.CUMULATIVE`.
+
+        Raises:
+            ArgumentError: another view, or a level that is no chance.
+            NoEstimateError: as `reach`.
+        """
+        reach, sizes = self.reach(view), self.sizes
+        if sizes.equal:
+            counts = np.asarray(estimate.as_counts)
+            values = counts if view is View.COUNTS else np.cumsum(counts, axis=1)
+            most = self.most[:, None]
+        else:
+            tables = [table if view is View.COUNTS else np.cumsum(table, axis=1) for table in estimate.as_counts]
+            values = cells_of(tables).astype(np.int64)
+            most = self.most[sizes.region_of_cell]
+        lower, upper = ends(values, (reach.low, reach.high), reach.sd, level, most)
+        if view is View.CUMULATIVE and self.fixed:
+            last = sizes.last_cell
+            lower.ravel()[last] = upper.ravel()[last] = values.ravel()[last]
+        if sizes.equal:
+            return CellIntervals(estimate.hierarchy, view, level, values, lower, upper)
+        return CellIntervals(estimate.hierarchy, view, level, *map(sizes.tables, (values, lower, upper)))
+
+
+def ends(
+    values: np.ndarray,
+    between: tuple[np.ndarray, np.ndarray],
+    deviations: np.ndarray,
+    level: float,
+    most: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the ends of intervals around real values, widened to hold the released ones.
+
+    Args:
+        values: the released values, int64.
+        between: the smaller and the larger real value that an interval lies around, of the same shape.
+        deviations: the standard deviations of their errors, of the same shape.
+        level: of each interval by itself.
+        most: the largest values, of a shape that goes with `values`.
+
+    Raises:
+        ArgumentError: the level is no chance.
+    """
+    if not isinstance(level, int | float) or not 0 < level < 1:
+        raise ArgumentError(f"level={level!r}; give the chance that an interval is to hold, such as 0.9")
+    half = float(ndtri((1 + level) / 2)) * deviations
+    sides = zip(between, (-half, half), strict=True)
+    lower, upper = (np.clip(np.rint(real + side), 0, most).astype(np.int64) for real, side in sides)
+    return np.minimum(lower, values), np.maximum(upper, values)
+
+
+@dataclass(frozen=True, eq=False)
+class _Errors:
+    """The errors of all regions, some sizes at a time; attributes as the arguments of `Uncertainty.of`."""
+
+    measurement: Measurement
+    found: Marginals
+    prior: PooledPrior
+    centre: np.ndarray
+    propagation: Propagation
+    blocks: Sequence[slice]
+
+    @cached_property
+    def factors(self) -> CommonFactors:
+        return CommonFactors.of(self.propagation, self.cells, self.blocks, self.prior.own_width)
+
+    @cached_property
+    def beyond(self) -> dict[int, np.ndarray]:
+        """Sums over all sizes after every block of sizes, by the first size of the block; see `tail_sums`."""
+        sums, found = np.zeros((2, len(self.centre))), {}
+        for sizes in reversed(self.blocks):
+            found[sizes.start] = sums
+            sums = sums + tail_sums(self.cells(sizes))
+        return found
+
+    def cells(self, sizes: slice) -> Cells:
+        """Collect what the posteriors of regions alone say of these sizes."""
+        found = self.found
+        about = (
+            found.prior_mean[:, sizes],
+            found.shape[:, sizes],
+            found.step_variance[:, sizes],
+            found.variance[:, sizes],
+        )
+        return Cells(_steps(found.mean, sizes), *about)
+
+    def reaches(self, sizes: slice) -> tuple[Reach, Reach]:
+        """Compute where the intervals of counts and of cumulative counts of these sizes lie."""
+        n_sizes = self.centre.shape[1]
+        wide = slice(max(sizes.start - 1, 0), min(sizes.stop + 1, n_sizes))  # with the neighbours of every size
+        here = slice(sizes.start - wide.start, sizes.stop - wide.start)
+        cells = self.cells(wide)
+        of_counts, of_cumulative = self.factors.variances(cells, wide)
+        own = with_estimated_prior(cells.step_variance, cells.prior_mean, cells.shapes, self.prior.cells(n_sizes)[wide])
+        known = np.arange(sizes.start, sizes.stop) < self._columns
+        counts = _steps(self.centre, wide), cells.mean, own, of_counts, self._noisy_counts(wide), known
+        beyond = self.beyond[sizes.start] - tail_sums(self.cells(slice(sizes.stop, wide.stop)))
+        own = cells.variance + tail_variances(cells, beyond)
+        means = self.centre[:, wide], self.found.mean[:, wide]
+        cumulative = *means, own, of_cumulative, self._noisy_cumulative(wide), known
+        return self._reach(here, *counts), self._reach(here, *cumulative)
+
+    def _reach(
+        self,
+        here: slice,
+        answer: np.ndarray,
+        means: np.ndarray,
+        own: np.ndarray,
+        shared: np.ndarray,
+        noisy: tuple[np.ndarray, np.ndarray] | None,
+        known: np.ndarray,
+    ) -> Reach:
+        """Compute where intervals lie, of values `here` among those given; shape (regions, sizes) each.
+
+        Args:
+            here: which sizes.
+            answer: of the joint projection.
+            means, own: posterior means of regions alone and the variances of their errors.
+            shared: variances of errors in common, carried through the projection already.
+            noisy: noisy values and the variances of their noise, None where ranked sizes were measured.
+            known: which of the sizes have noisy values; shape (sizes `here`,).
+        """
+        carried, plain = self.propagation.variances(own[:, here]), self.propagation.errors(means[:, here])
+        low, high = np.minimum(answer[:, here], plain), np.maximum(answer[:, here], plain)
+        sd, moved = np.sqrt(carried + shared[:, here]), np.zeros(low.shape)
+        if noisy is not None:
+            bare, noise = (values[:, here] for values in noisy)
+            bare, noise = self.propagation.errors(bare), np.sqrt(self.propagation.variances(noise))
+            ratio = np.divide(sd, noise, out=np.ones(sd.shape), where=noise > 0)
+            part = np.where(known, np.clip((ratio - GAIN[0]) / (GAIN[1] - GAIN[0]), 0, 1), 0)
+            between = (part > 0) & (part < 1)
+            moved = np.where(between, np.abs(bare - low) + np.abs(bare - high) + 3 * np.abs(noise - sd), 0)
+            low, high, sd = (start + part * (end - start) for start, end in ((low, bare), (high, bare), (sd, noise)))
+        return Reach(low, high, sd.astype(np.float32), moved.astype(np.float32))
+
+    def _noisy_cumulative(self, sizes: slice) -> tuple[np.ndarray, np.ndarray] | None:
+        """Give the noisy cumulative counts of these sizes, and the variances of their noise; None without such."""
+        if self.measurement.view is View.COUNTS or sizes.start >= self._columns:
+            return None
+        values, variances = self._measured(sizes)
+        known = slice(0, 1) if self.measurement.public is Totals.ROOT else slice(None)
+        if sizes.stop == self._columns == self.centre.shape[1]:  # public numbers of groups have no noise
+            values[known, -1], variances[known, -1] = self.found.mean[known, -1], 0.0
+        return values, variances
+
+    def _noisy_counts(self, sizes: slice) -> tuple[np.ndarray, np.ndarray] | None:
+        """Give the noisy counts of these sizes, or differences of cumulative counts, and their noise's variances."""
+        if self.measurement.view is View.COUNTS:
+            return self._measured(sizes)
+        before = slice(max(sizes.start - 1, 0), sizes.stop)
+        found = self._noisy_cumulative(before)
+        if found is None:
+            return None
+        values, variances = found
+        values, variances = np.diff(values, prepend=0.0, axis=1), variances + _shifted(variances)
+        return values[:, sizes.start - before.start :], variances[:, sizes.start - before.start :]
+
+    def _measured(self, sizes: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Give the noisy values of these sizes, and the variances of their noise; 0 where nothing was measured."""
+        measured, here = self.measurement.measured, slice(sizes.start, min(sizes.stop, self._columns))
+        if isinstance(self.measurement.values, np.ndarray):
+            values = np.where(measured[:, None], self.measurement.matrix[:, sizes], 0.0)
+        else:
+            values = np.zeros((len(measured), sizes.stop - sizes.start))
+            for region in np.flatnonzero(measured).tolist():
+                values[region, : here.stop - here.start] = self.measurement.row(region)[here]
+        return values, np.repeat(self._noise[:, None], values.shape[1], axis=1)
+
+    @cached_property
+    def _columns(self) -> int:
+        """The number of sizes, from 0 on, that have a noisy value of their own in every measured region."""
+        views, n_sizes = _views(self.measurement), self.centre.shape[1]
+        if not isinstance(self.measurement.view, tuple) and not isinstance(self.measurement.view, Split):
+            return n_sizes if self.measurement.view in (View.COUNTS, View.CUMULATIVE) else 0
+        if not any(isinstance(view, Split) for view in views) or views & {View.COUNTS, View.RANKED}:
+            return 0
+        return min(view.threshold if isinstance(view, Split) else n_sizes for view in views)
+
+    @property
+    def _noise(self) -> np.ndarray:
+        """The variance of the noise in every value of a region, 0 of regions that were not measured."""
+        laws = [
+            self.measurement.law(r) if is_measured else None for r, is_measured in enumerate(self.measurement.measured)
+        ]
+        return np.array([0.0 if law is None else float(law.variance_bound) for law in laws])
+
+
+def _views(measurement: Measurement) -> set[AnyView]:
+    return set(measurement.view) if isinstance(measurement.view, tuple) else {measurement.view}
+
+
+def _with_columns(views: set[AnyView]) -> bool:
+    """Tell whether cumulative counts were measured, if only of some sizes."""
+    return View.CUMULATIVE in views or any(isinstance(view, Split) for view in views)
+
+
+def _steps(cumulative: np.ndarray, sizes: slice) -> np.ndarray:
+    """Give the counts of some sizes from cumulative counts of all."""
+    if sizes.start:
+        return np.diff(cumulative[:, sizes.start - 1 : sizes.stop], axis=1)
+    return np.diff(cumulative[:, sizes], prepend=0.0, axis=1)
+
+
+def _shifted(values: np.ndarray) -> np.ndarray:
+    out = np.zeros(values.shape)
+    out[:, 1:] = values[:, :-1]
+    return out
+
+
+def with_estimated_prior(
+    step_variance: np.ndarray, prior_mean: np.ndarray, shapes: np.ndarray, cells: np.ndarray
+) -> np.ndarray:
+    """Add to the variances of counts that of their prior means, which are estimates; see `Uncertainty`.
+
+    Args:
+        step_variance, prior_mean, shapes: V, and mu and the shapes of the prior, shape (regions, K + 1).
+        cells: n, shape (K + 1,).
+    """
+    before = prior_mean * (1 + prior_mean / shapes)
+    part = np.divide(step_variance, before, out=np.zeros_like(before), where=before > 0)
+    odds = np.divide(part, 1 - part, out=np.full_like(part, np.inf), where=part < 1)
+    return step_variance * (1 + np.minimum(1.0, odds / cells))

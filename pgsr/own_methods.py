@@ -1,0 +1,78 @@
+"""The catalogue of our own methods: the exact algorithms and the estimators, each with what it is used for."""
+
+from pgsr.algorithms import (
+    ChoiceTree,
+    CostTables,
+    CumulativeIntegers,
+    CumulativeProjection,
+    Isotonic,
+    MeanConsistency,
+    RegionTotalsProjection,
+    SimplexProjection,
+    SlopeGreedy,
+    TreeProjection,
+)
+from pgsr.data.views import View
+from pgsr.estimators import (
+    BottomUp,
+    IsotonicTreeProjection,
+    Matching,
+    MidpointBottomUp,
+    NoConsistency,
+    Posterior,
+    TwoStage,
+)
+from pgsr.methods.catalogue import Answer, Entry, Use
+from pgsr.noise import SplitByRoot
+
+CUMULATIVE, RANKED, SPLIT = View.CUMULATIVE, View.RANKED, SplitByRoot()
+
+METHODS: tuple[Entry, ...] = (
+    Entry(TreeProjection(), release="m_h", page="tree_projection.md"),
+    Entry(RegionTotalsProjection()),
+    Entry(CumulativeIntegers(), Answer.GAP, page="cumulative_dual.md#integers-and-further"),
+    Entry(CumulativeProjection(), page="cumulative_dual.md"),
+    Entry(Isotonic()),
+    Entry(SimplexProjection()),
+    Entry(ChoiceTree(), page="conditions.md#choices"),
+    Entry(MeanConsistency()),
+    Entry(CostTables(), small=True),
+    Entry(CostTables(step=SlopeGreedy()), uses=Use.COMPARE, small=True),  # the step as the paper prints it
+    Entry(
+        IsotonicTreeProjection(),
+        measured={CUMULATIVE: "IsotonicTreeProjection()  [M_c^dp]"},
+        release="m_c_dp",
+        page="choose_a_mechanism.md#experiment-x1-optima-beside-heuristics",
+    ),
+    Entry(
+        Matching(),
+        measured={
+            CUMULATIVE: "Matching()  [H_c, sorted]",
+            RANKED: "Matching()  [H_g, sorted]",
+            SPLIT: "Matching()  [split]",
+        },
+        release="kuo",
+        page="../notebooks/06_matching.ipynb",
+    ),
+    Entry(
+        BottomUp(),
+        measured={CUMULATIVE: "BottomUp()  [H_c]", RANKED: "BottomUp()  [H_g]", SPLIT: "BottomUp()  [split]"},
+        release="bottom_up",
+        page="choose_a_mechanism.md#experiment-x2-what-the-exact-law-of-the-noise-is-worth",
+    ),
+    Entry(NoConsistency(), uses=Use.PAGE | Use.WARM_UP),  # a baseline whose regions do not add up is no release
+    Entry(
+        TwoStage(),
+        release="two_stage",
+        page="choose_a_mechanism.md#experiment-x1-optima-beside-heuristics",
+    ),
+    Entry(MidpointBottomUp(), uses=Use.PAGE | Use.WARM_UP),  # worth a look beside BottomUp() in its experiment alone
+    Entry(
+        Posterior(),
+        measured={CUMULATIVE: "Posterior()", RANKED: "Posterior()  [ranked]", SPLIT: "Posterior()  [split]"},
+        release="posterior",
+        page="intervals.md",
+    ),
+)
+"""The catalogue of our own methods, from which comparisons, pages, checks, warm-up and releases have their lists; the
+models of solvers continue it (`pgsr.models.catalogue`)."""

@@ -1,0 +1,379 @@
+"""Check a release from its folder alone."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from pgsr.data.estimate import Estimate
+from pgsr.data.region_ids import region_id
+from pgsr.data.views import View
+from pgsr.errors import PgsrError
+from pgsr.methods.method import Result
+from pgsr.noise.measurement import Totals
+from pgsr.privacy.accounting.composing import composed
+from pgsr.release.checks import noise_law
+from pgsr.release.checks.fact_tests import judge_facts
+from pgsr.release.checks.judging import answer_of, broken, certificate_of, post_processed
+from pgsr.release.checks.near_replay import Differences
+from pgsr.release.checks.rehearsals import is_rehearsal
+from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder.columns import percent
+from pgsr.release.folder.count_intervals import CountIntervals
+from pgsr.release.folder.datapackage import package_text
+from pgsr.release.folder.readme import readme
+from pgsr.release.folder.summary import summary
+from pgsr.release.folder.wide_tables import wide_files, wide_tables
+from pgsr.release.publishing import digests
+from pgsr.release.publishing.check_base import FolderCheck, OpenError
+from pgsr.release.publishing.errors import ReleaseError
+from pgsr.release.publishing.findings import Report
+from pgsr.release.publishing.parquet_pages import require_plain
+from pgsr.release.stated.kinds import Measured
+from pgsr.release.stated.preflight import require_publishable
+from pgsr.release.stated.terms import Terms
+
+
+def check(
+    folder: str | Path,
+    digest: str | None = None,
+    key: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    ignore: tuple[str, ...] = (),
+) -> Report:
+    """Verify everything that can be verified of a release without the data.
+
+    Files and digests; the signature; the manifest's fields; regions and totals; the budget's arithmetic; the noisy
+    values' form; the privacy claim; the scale of the noise, wherever something was measured twice; the four conditions
+    of a release; the certificate, computed again; the post-processing, computed again from the noisy values, number by
+    number (for posterior and two_stage up to a few roundings, see `pgsr.release.checks.near_replay`; for m_h and m_c_dp
+    with sizes per level other counts pass that are proved to be as near); published intervals, computed again, too; and
+    the descriptions (README.txt, datapackage.json, summary.html), written again.
+
+    What it cannot find without `digest` or `key`: a release made up as a whole from invented noisy values of the stated
+    law, or one number of a noisy table changed together with everything that follows from it. What it cannot find at
+    all: noise that the publisher did not draw independently, but made up to fit.
+
+    Args:
+        folder: of a release.
+        digest: what the publisher announced, in hexadecimal; None if it is not known.
+        key: file of the publisher's public key; None if it is not known. A release that is not signed fails then.
+        progress: is told how many of how many checks are done.
+        ignore: names of files that do not count, for a folder that is still being made.
+
+    Returns:
+        the findings; `report.passed` says whether nothing speaks against the folder.
+
+    Complexity: that of reading, and of the post-processing.
+
+    Example:
+        >>> report = check("no such folder")
+        >>> report.passed, report.findings[0].sentence
+        (False, "'no such folder' is no folder; name the folder of a release")
+
+    Shown by `tests/test_release_checking.py`: every change of one number, field or file is found.
+    """
+    return ReleaseCheck(Path(folder), digest, key, ignore).report(progress)
+
+
+class ReleaseCheck(FolderCheck):
+    """The check of a release; each step adds to what is known of the folder, or raises what is wrong."""
+
+    kind: ClassVar[str] = "release"
+
+    def names(self) -> tuple[str, ...]:
+        """The files that belong to it, as its manifest's terms say; where these cannot be read, all that may."""
+        try:
+            fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
+            terms, _ = manifest.terms_of(fields)
+            return artefact.files(wide_files(terms, manifest.regions_of(fields)))
+        except (PgsrError, OSError, UnicodeDecodeError):
+            return artefact.files(path.name for path in self.path.glob(artefact.WIDE.format("*")))
+
+    def steps(self) -> list[tuple[str, Callable[[], str]]]:
+        return [
+            ("files", self.files),
+            ("digests", self.digests),
+            ("signature", self.signature),
+            ("manifest", self.manifest),
+            ("regions", self.regions),
+            ("budget", self.budget),
+            ("measurement", self.measurement),
+            ("privacy claim", self.privacy_claim),
+            ("noise", self.noise),
+            ("counts", self.counts),
+            ("integrality", lambda: self.condition("integrality", "every count is a whole number")),
+            ("sign", lambda: self.condition("sign", "no count is negative")),
+            ("consistency", lambda: self.condition("consistency", "regions add up to those above them")),
+            ("totals", lambda: self.condition("totals", self._totals_kept())),
+            ("facts", self.facts),
+            ("certificate", self.certificate),
+            ("replay", self.replay),
+            ("intervals", self.intervals),
+            ("descriptions", self.descriptions),
+        ]
+
+    def manifest(self) -> str:
+        fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
+        terms, secure = manifest.terms_of(fields)
+        self.known |= {"fields": fields, "terms": terms, "secure": secure}
+        wide = wide_files(terms, manifest.regions_of(fields))
+        _compare("files", fields["files"], {n: digests.digest(self.path / n) for n in artefact.digested(wide)})
+        return "exactly the fields that may be published, and the digests of the other files"
+
+    def regions(self) -> str:
+        terms = self.need("terms")
+        tree, totals = released_tables.read_regions(self.path / artefact.REGIONS, terms)
+        if (
+            terms.totals is not Totals.ROOT
+            and (totals[: tree.n_inner] != tree.sum_up(totals[tree.leaves])[: tree.n_inner]).any()
+        ):
+            raise ReleaseError("the numbers of groups of regions do not add up to those above them")
+        wanted = tree.n_levels if terms.by_root is None else tree.n_regions
+        if isinstance(terms.threshold, tuple) and len(terms.threshold) != wanted:
+            of = "levels" if terms.by_root is None else "regions"
+            raise ReleaseError(f"{len(terms.threshold):,} thresholds are stated for {wanted:,} {of}")
+        require_publishable(terms, tree)
+        self.known |= {"tree": tree, "totals": totals}
+        return f"{tree.n_regions:,} regions on {tree.n_levels} levels, {int(totals[0]):,} groups"
+
+    def budget(self) -> str:
+        terms, tree, fields = self.need("terms"), self.need("tree"), self.need("fields")
+        self.known["derived"] = manifest.terms_fields(terms, self.need("secure"), tree.regions_per_level)
+        step = terms.noise(tree.n_levels)
+        noises = [*terms.levels(tree.n_levels)]
+        noises += [step.totals_noise(tree.n_levels, terms.max_excess)] * tree.n_levels
+        sensitivities = [*terms.sensitivities(tree.n_levels)] + [terms.totals_sensitivity] * tree.n_levels
+        if not composed(noises, sensitivities).within(terms.total):
+            raise ReleaseError(f"the levels together spend more than {terms.total}")
+        for name, value in self.known["derived"].items():
+            if name != "privacy_claim":
+                _compare(name, fields[name], value)
+        return f"shares, budgets, sensitivities and laws of noise agree; {terms.total} in all, exactly"
+
+    def measurement(self) -> str:
+        terms, tree, secure = self.need("terms"), self.need("tree"), self.need("secure")
+        facts = manifest.facts(terms, secure, "measurement")
+        totals = self.need("totals")
+        values = released_tables.read_measurement(self.path / artefact.MEASUREMENT, tree, totals, terms, facts)
+        measurement = terms.measured(tree, values, totals, secure)
+        if terms.by_root is not None:
+            if measurement.view_of(0) is not View.CUMULATIVE:
+                raise ReleaseError("thresholds follow from the root, and it is not measured in cumulative counts")
+            _require_follow(terms, terms.thresholds_by_root(tree, totals, measurement.row(0)))
+        self.known["measurement"] = measurement
+        split = terms.view is Measured.SPLIT
+        ranked = " below its threshold, and of every rank beyond it" if split else ""
+        return f"noisy values of every measured region and {self._sizes}{ranked}"
+
+    def privacy_claim(self) -> str:
+        if not self.need("secure"):
+            if (self.path / digests.SIGNATURE).exists() or self.key is not None:
+                raise ReleaseError("this is a rehearsal and not private; no publisher signs one, and none is published")
+            return "none, as it says itself: THIS IS A REHEARSAL AND NOT PRIVATE, keep it as secret as the data"
+        if is_rehearsal(self.need("terms"), self.need("measurement")):
+            raise ReleaseError("the noise is that of a rehearsal, so that anybody can take it off: this is not private")
+        return f"{manifest.claim(self.need('terms'), True)}, in the manifest and in every table"
+
+    def noise(self) -> str:
+        terms, measurement = self.need("terms"), self.need("measurement")
+        laws = terms.noise_laws(measurement.hierarchy.n_levels)
+        verdict = noise_law.judge(measurement, laws, terms.by_root is not None)
+        if verdict.refuted:
+            raise ReleaseError(
+                f"the noise does not have the stated laws: {verdict.n_values:,} numbers are known twice, and they "
+                "differ by noise of another epsilon, or by none; a true statement would look so once in 10^9 releases"
+            )
+        if not verdict.can_tell:
+            raise OpenError(
+                f"epsilon cannot be checked from this folder: {verdict.n_values:,} numbers are known twice (a region "
+                "and the regions below it, or a public total), too few to tell one scale of noise from another"
+            )
+        bounds = [f"{verdict.most:,.3g} times as large or larger" if verdict.most else ""]
+        bounds += [f"{verdict.least:,.3g} times as large or smaller" if verdict.least else ""]
+        return (
+            f"{verdict.n_values:,} numbers that are known twice differ by noise of the stated scales; an epsilon "
+            f"{', or '.join(filter(None, bounds))} would be found (independent noise; false alarm below 10^-9)"
+        )
+
+    def counts(self) -> str:
+        terms, tree = self.need("terms"), self.need("tree")
+        facts = manifest.facts(terms, self.need("secure"), "counts")
+        found = released_tables.read_counts(self.path / artefact.COUNTS, tree, terms, facts)
+        self.known["counts"] = found
+        self.known["broken"] = broken(terms, self.need("measurement"), found)
+        table = pq.read_table(self.path / artefact.COUNTS)
+        if terms.intervals is not None:
+            self.known["ends"] = released_tables.read_ends(self.path / artefact.COUNTS, tree, terms)
+        as_csv = {artefact.COUNTS_CSV: released_tables.csv_bytes(table, terms.publication.bom)}
+        for name, data in (as_csv | dict(wide_tables(found, terms))).items():
+            if (self.path / name).read_bytes() != data:
+                raise ReleaseError(f"{name} is not what {artefact.COUNTS} is as CSV")
+        for name in (artefact.COUNTS, artefact.MEASUREMENT):
+            require_plain(self.path / name)
+        return f"counts of every region and {self._sizes}, the same in all files"
+
+    def condition(self, kind: str, sentence: str) -> str:
+        n = self.need("broken")[kind]
+        if n:
+            raise ReleaseError(f"violated {n:,} times: {sentence}")
+        return sentence
+
+    def facts(self) -> str:
+        terms, measurement, tree = self.need("terms"), self.need("measurement"), self.need("tree")
+        if not terms.facts:
+            return "none are stated"
+        terms.require_possible_facts(tree, self.need("totals"))
+        what = f"{len(terms.facts):,} public fact{'' if len(terms.facts) == 1 else 's'}"
+        broken = self.need("broken")["conditions"]
+        if broken:
+            raise ReleaseError(f"{broken:,} counts contradict {what}")
+        verdict = judge_facts(terms, measurement)
+        if verdict.worst is None:
+            raise OpenError(f"the counts keep {what}; no noisy value tells whether these are true")
+        if verdict.refuted:
+            name, worst = region_id(tree.paths[verdict.worst.region]), verdict.worst.fact
+            raise ReleaseError(
+                f"the noisy values of {name!r} contradict a fact that is said to be public, {str(worst)!r}: were all "
+                f"facts true, values would be as far from them once in {1 / max(verdict.chance, 1e-99):,.0e} releases "
+                "at most; correct the fact or leave it out"
+            )
+        return (
+            f"the counts keep {what}, and {verdict.n_comparisons:,} comparisons with noisy values do not contradict "
+            f"{'it' if len(terms.facts) == 1 else 'them'} (false alarm below 10^-6)"
+        )
+
+    def certificate(self) -> str:
+        terms, measurement, counts = self.need("terms"), self.need("measurement"), self.need("counts")
+        fields = self.need("fields")
+        found = certificate_of(terms, measurement, counts, self._replayed())
+        status = self._replayed().status.name
+        for name, value in manifest.answer_fields(measurement, status, found, counts).items():
+            _compare(name, fields[name], value)
+        if found.objective is None:
+            return "no problem was stated, so there is no bound; the distance to the noisy values is right"
+        optimal = f"proved optimal by {found.bound_by}" if found.optimal else "feasible, with no proof of optimality"
+        return f"{found.problem}: objective {found.objective:,}, {optimal}"
+
+    def replay(self) -> str:
+        terms, method, versions = (
+            self.need("terms"),
+            self.need("fields")["method"],
+            self.need("fields")["versions"],
+        )
+        released, found = self.need("counts"), answer_of(self._replayed())
+        if self._is_table_of(found):
+            return f"{method} gives the same counts from the noisy values, every one"
+        differ = {name: v for name, v in manifest.versions().items() if versions[name] != v}
+        hint = f"; here other versions run, {differ}" if differ else ""
+        if terms.max_sizes is not None and not terms.kind.is_joint:
+            return self._as_good(released, found, hint)
+        if not terms.kind.is_joint:
+            raise ReleaseError(f"{method} gives other counts from the noisy values{hint}")
+        apart = Differences.between(_tables(released), _tables(found))
+        if not (apart.tolerable and self._is_table_of(released)):
+            raise ReleaseError(f"{method} gives other counts from the noisy values: {apart}{hint}")
+        return f"{method} gives the same counts from the noisy values up to rounding: {apart}"
+
+    def _as_good(self, released: Estimate, found: Estimate, hint: str) -> str:
+        """Say that other counts than the replay's are optimal, too; prices in floating point may decide between them.
+
+        Raises:
+            ReleaseError: they are not, or their table is not what a release writes.
+        """
+        method = self.need("fields")["method"]
+        certificate = certificate_of(self.need("terms"), self.need("measurement"), released, self._replayed())
+        differ = sum(int(np.count_nonzero(x != y)) for x, y in zip(released.tables, found.tables, strict=True))
+        if not differ:
+            raise ReleaseError("the rows of the counts are not those that a release writes")
+        if not (certificate.optimal and self._is_table_of(released)):
+            raise ReleaseError(f"{method} gives other counts from the noisy values in {differ:,} cells{hint}")
+        return f"{method} gives other counts in {differ:,} cells, and both are proved optimal, so equally near"
+
+    def intervals(self) -> str:
+        terms, released = self.need("terms"), self.need("counts")
+        if terms.intervals is None:
+            return "none are published"
+        published = self.need("ends")
+        if not self._is_table_of(released):
+            raise ReleaseError("the rows of the counts and their intervals are not those that a release writes")
+        found = CountIntervals.of(terms, self.need("measurement"), self._replayed(), released)
+        sizes = released.sizes
+        cells = np.flatnonzero(~sizes.hierarchy.padded[sizes.region_of_cell])  # of copies the table has one
+        refuted, differ = found.refuted(published, cells), found.differ(published, cells)
+        if refuted.any():
+            raise ReleaseError(
+                f"{int(refuted.sum()):,} of {refuted.size:,} intervals do not follow from the noisy values"
+            )
+        what = f"the {percent(terms.intervals)} intervals ({terms.construction}) follow from the noisy values"
+        if differ:
+            return f"{what} up to rounding: {differ:,} ends differ by 1, as standard deviations in floating point may"
+        return f"{what}, every one"
+
+    def descriptions(self) -> str:
+        fields, counts = self.need("fields"), self.need("counts")
+        about = fields, self.need("tree"), counts, self.known.get("ends")
+        wanted = {
+            artefact.README: (readme(fields),),
+            artefact.PACKAGE: (package_text(self.path, fields),),
+            artefact.SUMMARY: (summary(*about), summary(*about, with_least_error=False)),
+        }
+        for name, texts in wanted.items():
+            if (self.path / name).read_bytes().decode() not in texts:
+                raise ReleaseError(f"{name} does not say what the manifest and the tables say")
+        return f"{', '.join(wanted)} say what the manifest and the tables say"
+
+    @property
+    def _sizes(self) -> str:
+        """The sizes in words."""
+        terms = self.need("terms")
+        least = terms.min_size
+        if terms.max_sizes is None:
+            return f"size {least:,}..{terms.max_size:,}"
+        return f"size of its level, {least:,}..K with K = {' / '.join(f'{k:,}' for k in terms.max_sizes)}"
+
+    def _replayed(self) -> Result:
+        if "replayed" not in self.known:
+            self.known["replayed"] = post_processed(self.need("terms"), self.need("measurement"))
+        return self.known["replayed"]
+
+    def _is_table_of(self, counts: Estimate) -> bool:
+        """Tell whether the table of counts is, with its facts and order, what a release writes of these counts."""
+        terms = self.need("terms")
+        facts = manifest.facts(terms, self.need("secure"), "counts")
+        expected = released_tables.counts_table(counts.counts(), terms, facts, self.known.get("ends"))
+        return pq.read_table(self.path / artefact.COUNTS).equals(expected, check_metadata=True)
+
+    def _totals_kept(self) -> str:
+        terms: Terms | None = self.known.get("terms")
+        whose = "the root has" if terms is not None and terms.kept is Totals.ROOT else "every region has"
+        return f"{whose} its public number of groups"
+
+
+def _require_follow(terms: Terms, follow: tuple[int, ...]) -> None:
+    """Raise `ReleaseError` unless the stated thresholds, one per region, are those that follow from the noisy root."""
+    assert isinstance(terms.threshold, tuple), "of a folder, whose regions were looked at"
+    wrong = sum(ours != theirs for ours, theirs in zip(terms.threshold, follow, strict=True))
+    if wrong:
+        raise ReleaseError(
+            f"the thresholds of {wrong:,} regions do not follow from the noisy root and the public numbers of groups"
+        )
+
+
+def _tables(counts: Estimate) -> list[np.ndarray]:
+    tree = counts.hierarchy
+    return [counts.rows(here.start, here.stop) for here in map(tree.level, range(tree.n_levels))]
+
+
+def _compare(name: str, have: object, want: object) -> None:
+    """Raise a `ReleaseError` that names the first entry of a field of the manifest that is not what it should be."""
+    if isinstance(have, dict) and isinstance(want, dict) and have.keys() == want.keys():
+        for key in want:
+            _compare(f"{name}.{key}", have[key], want[key])
+    elif isinstance(have, list) and isinstance(want, list) and len(have) == len(want):
+        for place, (ours, theirs) in enumerate(zip(have, want, strict=True)):
+            _compare(f"{name}[{place}]", ours, theirs)
+    elif type(have) is not type(want) or have != want:
+        raise ReleaseError(f"{name} of the manifest is {have!r}; from the files it is {want!r}")

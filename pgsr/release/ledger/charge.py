@@ -1,0 +1,39 @@
+"""The charge for one thing that costs privacy."""
+
+from dataclasses import dataclass
+
+from pgsr.privacy.accounting import Loss
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.release.ledger.errors import LedgerError
+
+
+@dataclass(frozen=True)
+class Charge:
+    """The cost of a release or a synthesis, and the relation that it protects.
+
+    Args:
+        loss: the amount, above 0.
+        what: it is spent on; any text.
+        relation: between which data sets the loss bounds what can be told.
+        unit: of privacy.
+
+    Raises:
+        LedgerError: nothing is spent.
+
+    Example:
+        >>> from pgsr.privacy.accounting import PureEpsilon
+        >>> Charge(PureEpsilon("1/2"), "kuo into release")
+        Charge(loss=PureEpsilon(epsilon 1/2), what='kuo into release', relation=<Relation.ADD_REMOVE: 'add_remove'>,
+               unit=Unit.ENTITY)
+    """
+
+    loss: Loss
+    what: str
+    relation: Relation = Relation.ADD_REMOVE
+    unit: Unit = Unit.ENTITY
+
+    def __post_init__(self) -> None:
+        if not self.loss.positive:
+            raise LedgerError(f"the charge for {self.what} is 0; a charge is greater than 0")
+        object.__setattr__(self, "relation", Relation(self.relation))
+        object.__setattr__(self, "unit", Unit.parse(self.unit))

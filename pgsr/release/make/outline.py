@@ -1,0 +1,191 @@
+"""Tell what a configuration would release, before a private table is opened and without a charge."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.noise.measurement import Totals
+from pgsr.privacy.laws import DoubleGeometric, law_of
+from pgsr.release.configuration.release_config import ReleaseConfig
+from pgsr.release.folder import artefact, manifest
+from pgsr.release.folder.columns import held, percent
+from pgsr.release.folder.wide_tables import wide_files
+from pgsr.release.folder.words import noise_phrase
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.make.making import charges_for
+from pgsr.release.publishing import signature
+from pgsr.release.publishing.configuration.sources import is_there, name_of
+from pgsr.release.publishing.errors import ConfigError, Faults
+from pgsr.release.publishing.places import require_place
+from pgsr.release.stated.preflight import require_publishable, require_room
+from pgsr.release.stated.terms import Terms
+from pgsr.release.stated.terms_facts import terms_facts
+from pgsr.tables.checks import GROUPS, REGIONS
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The outline of a release: pairs of a thing and what there is to say of it, in order.
+
+    Attributes:
+        config: the configuration.
+        tree: the public regions.
+        facts: what to say.
+    """
+
+    config: ReleaseConfig
+    tree: Hierarchy
+    facts: tuple[tuple[str, str], ...]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<18} {said}" for name, said in self.facts)
+
+
+def outline(config: ReleaseConfig | str | Path) -> Outline:
+    """Outline what would be released. Public tables are read, private ones are not opened.
+
+    All is refused that `publish` refuses before it opens a private table, and all of it in one error: the output's
+    place, the ledger's rest, the key, public tables that are not there, and what is wrong with those that are. A
+    private table or a ledger that is not there is said and not refused, so that whoever plans a release needs neither.
+    Nothing is charged or written.
+
+    Args:
+        config: the configuration, or the name of its TOML file.
+
+    Raises:
+        PgsrError: the configuration, the key or a public table is wrong or absent, the output's place is taken or
+            cannot be written to, too little epsilon, memory or disk space is left. Several of these are a
+            `ConfigError` that lists them.
+
+    Example:
+        >>> import pandas as pd
+        >>> from pgsr.release import Terms
+        >>> from pgsr.tables import Entities, Groups
+        >>> homes = pd.DataFrame({"group": [1, 2, 3], "nation": "US", "state": ["GA", "MI", "MI"]})
+        >>> people = pd.DataFrame({"group": [1, 1, 2]})
+        >>> config = ReleaseConfig(
+        ...     terms=Terms("demo", max_size=3, epsilon="1", kind="m_h"),
+        ...     entities=Entities(people, entity=None),
+        ...     groups=Groups(homes, region=("nation", "state")),
+        ...     output="release",
+        ...     ledger="ledger.jsonl",
+        ... )
+        >>> dict(outline(config).facts)["state"]
+        '2 regions, epsilon 1/2, sensitivity 2, noise of scale 4 (standard deviation 5.6)'
+    """
+    config = ReleaseConfig.of(config)
+    terms, faults = config.terms, Faults()
+    faults.tried(lambda: require_place(config.output))
+    left = faults.tried(lambda: _ledger(config))
+    if config.sign is not None:
+        faults.tried(lambda key=config.sign: signature.load_private(key))
+    absent = [(what, name_of(table)) for what, table in _public_tables(config) if not is_there(table)]
+    for what, file in absent:
+        faults.keep(ConfigError(f"{what} {file!r} is not there; mend its path, or put the file there"))
+    read = None if absent else faults.tried(lambda: _public(config))
+    faults.raise_all()
+    assert left is not None, "no fault was found"
+    assert read is not None, "no fault was found"
+    tree, counted = read
+    require_publishable(terms, tree)
+    require_room(config.output, terms, tree)
+    groups = f", {int(counted.totals[0]):,} {terms.publication.group_name}" if counted else ""
+    about = terms_facts(terms)
+    about["sizes"] += groups
+    facts = [
+        *about.items(),
+        *_levels(terms, tree),
+        ("intervals", _intervals(terms)),
+        ("neighbours", manifest.neighbours(terms)),
+        ("exact", "published without noise: " + ", ".join(manifest.invariants(terms))),
+        *_reads(config),
+        ("tables", _rows(terms, tree)),
+        ("writes", f"{config.output}: {', '.join(artefact.files(wide_files(terms, tree.regions_per_level)))}"),
+        ("", f"{config.log}, not for publication"),
+        ("ledger", left),
+        ("signed with", str(config.sign) if config.sign else "nothing"),
+    ]
+    return Outline(config, tree, tuple(facts))
+
+
+def _intervals(terms: Terms) -> str:
+    if terms.intervals is None or terms.construction is None:
+        return "none are published; `pgsr intervals FOLDER` computes some"
+    chance = held(terms.construction, terms.max_sizes is not None)
+    return f"columns lower and upper, {percent(terms.intervals)}, at no cost. {chance}"
+
+
+def _rows(terms: Terms, tree: Hierarchy) -> str:
+    """Say whether tables have rows of zeros."""
+    zeros = terms.settled(tree.regions_per_level).publication.zeros
+    every = "rows of all sizes of every region, zeros too"
+    return every if zeros else "rows of sizes that occur in a region; zeros are left out"
+
+
+def _public_tables(config: ReleaseConfig) -> list[tuple[str, object]]:
+    """List the public tables, each after its name."""
+    groups = [] if config.groups is None or config.private_groups else [(GROUPS, config.groups.table)]
+    return groups + ([] if config.regions is None else [(REGIONS, config.regions.table)])
+
+
+def _public(config: ReleaseConfig) -> tuple[Hierarchy, CountOfCounts | None]:
+    """Read the regions, and the numbers of groups where these are public."""
+    if config.private_groups or config.groups is None:
+        return config.tree(), None
+    counted = config.count_public()
+    config.terms.names(counted.hierarchy.n_levels)
+    if config.terms.facts:
+        config.terms.require_possible_facts(counted.hierarchy, counted.totals)
+    return counted.hierarchy, counted
+
+
+def _levels(terms: Terms, tree: Hierarchy) -> list[tuple[str, str]]:
+    """List epsilon, sensitivity and noise of every level, as the manifest of the release will state them."""
+    regions = [level.stop - level.start for level in map(tree.level, range(tree.n_levels))]
+    fields = manifest.terms_fields(terms, True, regions)
+    facts = [
+        (name, f"{_many(level['regions'], 'region')}, {_noise(level)}")
+        for name, level in zip(terms.names(tree.n_levels), fields["levels"], strict=True)
+    ]
+    if terms.totals is Totals.NOISY:
+        facts.append(("numbers of groups", _noise(fields["totals"])))
+    return facts
+
+
+def _noise(level: dict[str, Any]) -> str:
+    phrase = noise_phrase(level)
+    if phrase.endswith("not measured"):
+        return phrase
+    if "noise_scale" in level:
+        sensitivity, law = level["sensitivity"], DoubleGeometric(Fraction(level["noise_scale"]))
+    else:
+        found = level["sensitivity"]
+        sensitivity, law = f"{found['l1']} (L1), {found['l2_squared']} (L2 squared)", law_of(level["noise"])
+    spent, _, noise = phrase.partition(", ")
+    return f"{spent}, sensitivity {sensitivity}, {noise} (standard deviation {law.deviation:,.1f})"
+
+
+def _reads(config: ReleaseConfig) -> list[tuple[str, str]]:
+    tables = [(config.entities.table, "private, not opened here")]
+    if config.groups is not None:
+        tables.append((config.groups.table, "private, not opened here" if config.private_groups else "public"))
+    if config.regions is not None:
+        tables.append((config.regions.table, "public"))
+    said = [f"{name_of(table)} ({what}{'' if is_there(table) else '; NOT THERE'})" for table, what in tables]
+    return [("reads" if place == 0 else "", line) for place, line in enumerate(said)]
+
+
+def _ledger(config: ReleaseConfig) -> str:
+    """Say what is left; an absent ledger is no error here, so that the rest can be read before it is made."""
+    if not config.ledger.exists():
+        return f"{config.ledger}: NOT THERE; `pgsr ledger init` makes one, once per data set"
+    ledger = LedgerFile(config.ledger)
+    ledger.require(charges_for(config.terms, config.output), config.terms.data_set)
+    return f"{config.ledger}: {ledger.left} left, of {ledger.read().total}"
+
+
+def _many(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

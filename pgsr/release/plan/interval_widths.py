@@ -1,0 +1,97 @@
+"""How wide published intervals would be: those of one cell, in a simulated release."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from pgsr.data.counts import CountOfCounts
+from pgsr.errors import ArgumentError, MemoryNeededError, TooLargeError
+from pgsr.machine import memory
+from pgsr.release.checks.judging import answer_of
+from pgsr.release.folder.count_intervals import CountIntervals
+from pgsr.release.stated.preflight import bytes_needed
+from pgsr.release.stated.terms import Terms
+
+USUAL_LEVEL = Fraction(9, 10)
+"""The probability that intervals aim at where a configuration asks for none."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The cells of one size in all regions of a level.
+
+    Attributes:
+        level: of the hierarchy, 0 for the root.
+        name: of this level.
+        size: of the groups that are counted.
+    """
+
+    level: int
+    name: str
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.size}"
+
+
+def cell_of(text: str | None, terms: Terms, n_levels: int, mean_size: float) -> Cell:
+    """Read LEVEL:SIZE; the last level and the size nearest to the mean size if None.
+
+    Raises:
+        ArgumentError: it is no such text, no level has this name, or the level has no such size.
+
+    Example:
+        >>> terms = Terms("demo", 5, "1", "m_h", level_names=("nation", "state"))
+        >>> str(cell_of(None, terms, 2, 2.6)), str(cell_of("nation:5", terms, 2, 2.6))
+        ('state:3', 'nation:5')
+    """
+    names, sizes = terms.names(n_levels), terms.sizes(n_levels)
+    if text is None:
+        return Cell(n_levels - 1, names[-1], min(max(round(mean_size), terms.min_size), sizes[-1]))
+    name, _, number = text.rpartition(":")
+    if not name or not (number.isascii() and number.isdigit()):
+        raise ArgumentError(f"the cell is {text!r}; write LEVEL:SIZE, such as {names[-1]}:2")
+    if name not in names:
+        raise ArgumentError(f"no level is called {name!r}; write one of {', '.join(names)} before the size")
+    level, size = names.index(name), int(number)
+    if not terms.min_size <= size <= sizes[level]:
+        raise ArgumentError(
+            f"level {name} has the sizes {terms.min_size:,} to {sizes[level]:,}, and the cell is {text!r}; give one of "
+            "these"
+        )
+    return Cell(level, name, size)
+
+
+def publishing(terms: Terms, probability: Fraction, stand_in: CountOfCounts) -> Terms | None:
+    """Let a release publish intervals of this probability, too; None if it cannot, or they do not fit into memory."""
+    if terms.possible_construction is None:
+        return None
+    found = replace(terms, intervals=probability)
+    try:
+        memory.require(bytes_needed(found, stand_in.hierarchy, stand_in), "a release with intervals")
+    except MemoryNeededError:
+        return None
+    return found
+
+
+def median_width(terms: Terms, cell: Cell, measurement: Any, result: Any) -> float:
+    """Compute the median over a level's regions of upper - lower, as a release would publish them for a cell.
+
+    Args:
+        terms: with `intervals`.
+        cell: whose intervals.
+        measurement: of the simulated release.
+        result: of a simulated release under these terms.
+
+    Returns:
+        The median, in groups; NaN if the intervals do not fit into memory.
+    """
+    counts = answer_of(result)
+    try:
+        ends = CountIntervals.of(terms, measurement, result, counts).ends
+    except (MemoryNeededError, TooLargeError):
+        return float("nan")
+    place, width = cell.size - terms.min_size, ends.upper - ends.lower
+    return float(np.median(counts.sizes.tables(width)[cell.level][:, place]))

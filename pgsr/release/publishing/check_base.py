@@ -1,0 +1,126 @@
+"""What checks of published folders have in common: steps that find something each, files, digests and signature."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pgsr.errors import PgsrError
+from pgsr.release.publishing import digests, signature
+from pgsr.release.publishing.errors import ReleaseError
+from pgsr.release.publishing.findings import Finding, Outcome, Report
+
+
+class SkippedError(Exception):
+    """The error of a step to which an earlier one left nothing to look at."""
+
+
+class OpenError(Exception):
+    """The error of a step that the folder does not suffice to decide."""
+
+
+@dataclass
+class FolderCheck(ABC):
+    """The check of a folder: each step adds to what is known of it, or raises what is wrong.
+
+    Attributes:
+        path: of the folder.
+        digest: that the publisher announced; None if it is not known.
+        key: file of the publisher's public key; None if it is not known.
+        ignore: names of files that do not count, for a folder that is still being made.
+        known: what earlier steps found, by name.
+        odd: names in the folder that are no plain files, which nothing may open: a pipe or a device never ends.
+        kind: what the folder holds, for the sentences.
+    """
+
+    path: Path
+    digest: str | None
+    key: str | Path | None
+    ignore: tuple[str, ...] = ()
+    known: dict[str, Any] = field(default_factory=dict)
+    odd: tuple[str, ...] = ()
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """Name the files that belong to the folder; a signed one has a signature besides."""
+
+    @abstractmethod
+    def steps(self) -> list[tuple[str, Callable[[], str]]]:
+        """List the steps in order, each with the name of its finding."""
+
+    def report(self, progress: Callable[[int, int], None] | None) -> Report:
+        """Take all steps; `progress` is told how many of how many are done."""
+        findings, steps = [], self.steps()
+        for done, (name, step) in enumerate(steps):
+            if progress is not None:
+                progress(done, len(steps))
+            findings.append(self.find(name, step))
+        return Report(self.path, tuple(findings))
+
+    def find(self, name: str, step: Callable[[], str]) -> Finding:
+        """Take one step, whatever is wrong; none but the first where something is no plain file."""
+        if self.odd:
+            return Finding(name, Outcome.SKIPPED, "not looked at, because not all files above are plain ones")
+        try:
+            return Finding(name, Outcome.PASSED, step())
+        except SkippedError as skipped:
+            return Finding(name, Outcome.SKIPPED, str(skipped))
+        except OpenError as undecided:
+            return Finding(name, Outcome.OPEN, str(undecided))
+        except (PgsrError, OSError) as error:
+            return Finding(name, Outcome.FAILED, " ".join(str(error).split()))
+        except Exception as error:  # a folder may come from anywhere, and a fault in it must not look like one of ours
+            return Finding(name, Outcome.FAILED, f"cannot be read as a part of a {self.kind} ({type(error).__name__})")
+
+    def files(self) -> str:
+        """Find the files that belong to the folder, and no others."""
+        if not self.path.is_dir():
+            raise ReleaseError(f"{str(self.path)!r} is no folder; name the folder of a {self.kind}")
+        inside = sorted(self.path.iterdir())
+        self.odd = tuple(path.name for path in inside if path.is_symlink() or not path.is_file())
+        if self.odd:
+            raise ReleaseError(f"not plain files: {', '.join(self.odd)}; nothing else was looked at")
+        found = {path.name for path in inside} - {digests.SIGNATURE, *self.ignore}
+        names = self.names()
+        missing, more = sorted(set(names) - found), sorted(found - set(names))
+        if missing or more:
+            parts = [f"missing: {', '.join(missing)}"] * bool(missing) + [
+                f"not of a {self.kind}: {', '.join(more)}"
+            ] * bool(more)
+            raise ReleaseError("; ".join(parts))
+        return f"the {len(found)} files of a {self.kind} and no others"
+
+    def digests(self) -> str:
+        """Compare the files with SHA256SUMS, and this with the announced digest."""
+        if (self.path / digests.SUMS).read_bytes().decode() != digests.sums_text(self.path, self.names()):
+            raise ReleaseError(f"{digests.SUMS} does not hold the digests of these files")
+        found = digests.digest_of(self.path)
+        if self.digest is None:
+            return f"files match {digests.SUMS}; compare this digest with the announced one: {found}"
+        if self.digest.strip().lower() != found:
+            raise ReleaseError(
+                f"the {self.kind} has the digest {found}, not the announced one: it is another {self.kind}"
+            )
+        return "the digest is the announced one"
+
+    def signature(self) -> str:
+        """Verify the signature by the publisher's key; without one it cannot be decided."""
+        if not (self.path / digests.SUMS).is_file():
+            raise SkippedError(f"not looked at, because there is no {digests.SUMS}")
+        key = None if self.key is None else signature.load_public(self.key)
+        said = signature.verify(self.path, key, self.kind)
+        if key is None:
+            raise OpenError(said)
+        return said
+
+    def need(self, name: str) -> Any:
+        """Give what an earlier step found.
+
+        Raises:
+            SkippedError: that step failed.
+        """
+        if name not in self.known:
+            raise SkippedError(f"not looked at, because of what is wrong above ({name} unknown)")
+        return self.known[name]

@@ -1,0 +1,1 @@
+"""What reads a published folder as values, with intervals of its counts and statistics."""

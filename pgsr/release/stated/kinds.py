@@ -1,0 +1,91 @@
+"""The mechanisms of a release, what they measure, and how published intervals are made."""
+
+from enum import StrEnum
+
+from pgsr.data.views import View
+from pgsr.noise.measurement import Totals
+from pgsr.release.publishing.errors import ConfigError
+
+
+class Measured(StrEnum):
+    """The view that a release measures: one of all regions, or split views, whose thresholds stand in the terms."""
+
+    COUNTS = "counts"
+    CUMULATIVE = "cumulative"
+    SPLIT = "split"
+
+    @property
+    def plain(self) -> View | None:
+        """The view of the noise step; None of split views, whose views follow from the terms' thresholds."""
+        return {Measured.COUNTS: View.COUNTS, Measured.CUMULATIVE: View.CUMULATIVE}.get(self)
+
+    @property
+    def sensitive(self) -> View:
+        """The view whose sensitivity counts: split views have that of cumulative counts."""
+        return View.COUNTS if self is Measured.COUNTS else View.CUMULATIVE
+
+
+class Construction(StrEnum):
+    """The ways in which published intervals are made, both from the noisy values alone.
+
+    POSTERIOR: each interval by itself, from the posterior of the counts. BAND: all intervals hold at once.
+    """
+
+    POSTERIOR = "posterior"
+    BAND = "band"
+
+
+class Kind(StrEnum):
+    """The mechanisms that give a release and need no solver.
+
+    M_H: noisy counts, nearest consistent ones (`TreeProjection`). M_C_DP: noisy cumulative counts, repaired region by
+    region, then consistent (`IsotonicTreeProjection`). KUO: noisy cumulative counts, matched from the root down
+    (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). POSTERIOR: noisy
+    cumulative counts, every region's posterior means by the exact law of the noise, then consistent (`Posterior`).
+    TWO_STAGE: noisy cumulative counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). These four
+    also work on split views (`Measured.SPLIT`). Mean consistency is none of them: its counts are fractional and
+    negative.
+    """
+
+    M_H = "m_h"
+    M_C_DP = "m_c_dp"
+    KUO = "kuo"
+    BOTTOM_UP = "bottom_up"
+    POSTERIOR = "posterior"
+    TWO_STAGE = "two_stage"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Kind":
+        """Raise `ConfigError`: no mechanism has this name."""
+        raise ConfigError(f"the mechanism {value!r} is unknown; write one of {', '.join(cls)}")
+
+    @property
+    def views(self) -> tuple[Measured, ...]:
+        """The choices of what is measured, the usual one first."""
+        if self is Kind.M_H:
+            return (Measured.COUNTS,)
+        if self is Kind.M_C_DP:
+            return (Measured.CUMULATIVE,)
+        more = (Measured.COUNTS,) if self is Kind.POSTERIOR else ()
+        return Measured.CUMULATIVE, Measured.SPLIT, *more
+
+    @property
+    def totals(self) -> tuple[Totals, ...]:
+        """The choices of whose number of groups is public, the usual one first."""
+        if self.is_joint:
+            return Totals.REGIONS, Totals.ROOT, Totals.NOISY
+        return (Totals.ROOT if self in (Kind.M_H, Kind.M_C_DP) else Totals.REGIONS), Totals.NOISY
+
+    @property
+    def totals_by_level(self) -> Totals | None:
+        """The regions whose number of groups is public where levels have sizes of their own; None if they cannot."""
+        return None if self is Kind.BOTTOM_UP else self.totals[0]
+
+    @property
+    def is_joint(self) -> bool:
+        """Tell whether counts are rounded from a projection of all regions together, which is in floating point."""
+        return self in (Kind.POSTERIOR, Kind.TWO_STAGE)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return {Kind.KUO: ("merge", "norm"), Kind.BOTTOM_UP: ("norm",)}.get(self, ())

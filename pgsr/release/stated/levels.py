@@ -1,0 +1,97 @@
+"""The names and the largest sizes that a user gives to the levels of a release, checked."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from pgsr.data.long_form import OTHER_COLUMNS
+from pgsr.release.publishing.errors import ConfigError
+
+RESERVED_NAMES = OTHER_COLUMNS
+"""The columns of a release's tables beside those of the levels; no level may have such a name."""
+
+Sizes = int | Sequence[int] | Mapping[str, int]
+"""K: one for all levels, one per level from the root down, or one by the name of every level."""
+
+
+def sizes_and_names(
+    given: Sizes, known: tuple[int, ...] | None, names: tuple[str, ...] | None
+) -> tuple[int, tuple[int, ...] | None, tuple[str, ...] | None]:
+    """Separate the largest size of all, the sizes per level, and the names of the levels.
+
+    Args:
+        given: what stands for `max_size`.
+        known: sizes per level that terms have already, whose first one `given` repeats; or None.
+        names: of the levels, if they are given by themselves.
+
+    Returns:
+        the largest size; the sizes by level, root first, or None where all have the same; the names, or None.
+
+    Raises:
+        ConfigError: a size is no whole number from 1 up, sizes rise from a level to the one below it, or there is not
+            one per name.
+
+    Example:
+        >>> sizes_and_names({"nation": 50, "block": 7}, None, None)
+        (50, (50, 7), ('nation', 'block'))
+        >>> sizes_and_names(20, None, None)
+        (20, None, None)
+    """
+    if isinstance(given, Mapping):
+        _require_same_names(tuple(given), names)
+        names, given = tuple(given), tuple(given.values())
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        given, known = (given[0] if given else 0), tuple(given)
+    if type(given) is not int or given < 1:
+        raise ConfigError("max_size and max_quantity are public whole numbers from 1 up")
+    if known is not None:
+        _require_falling(given, known, names)
+    return given, known, names
+
+
+def require_level_names(names: tuple[str, ...]) -> None:
+    """Raise `ConfigError` unless these can be the columns of a table."""
+    remedy = "write other names with level_names = [...]"
+    seen: dict[str, str] = {}
+    for name in names:
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            raise ConfigError(f"a level has a name that is empty or no printable text; {remedy}")
+        folded = name.casefold()
+        if folded in seen:
+            raise ConfigError(f"two levels are called {seen[folded]!r} and {name!r}; {remedy}, not in their case alone")
+        if folded in RESERVED_NAMES or re.fullmatch("size_[0-9]+(_or_more)?", folded):
+            raise ConfigError(f"a level is called {name!r}, as another column of the released tables is; {remedy}")
+        seen[folded] = name
+    if not names:
+        raise ConfigError(f"level_names is empty; {remedy}")
+
+
+def _require_same_names(keys: tuple[str, ...], names: tuple[str, ...] | None) -> None:
+    if names is not None and keys != names:
+        raise ConfigError(
+            f"max_size names the levels {_quoted(keys) or 'of nothing'}, and they are called {_quoted(names)}; "
+            "write these names, root first"
+        )
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def _require_falling(largest: int, sizes: tuple[int, ...], names: tuple[str, ...] | None) -> None:
+    """Raise `ConfigError` unless these are sizes from 1 up that do not rise, the first of them the largest."""
+    if names is not None and len(names) != len(sizes):
+        raise ConfigError(
+            f"there are {len(sizes)} largest sizes and {len(names)} names of levels ({_quoted(names)}); write one "
+            "size per level, root first"
+        )
+    shown = tuple(map(repr, names or (f"level_{level}" for level in range(len(sizes)))))
+    for level, size in enumerate(sizes):
+        if type(size) is not int or size < 1:
+            raise ConfigError(f"max_size of {shown[level]} is {size!r}; write a public whole number from 1 up")
+        if level and size > sizes[level - 1]:
+            raise ConfigError(
+                f"max_size of {shown[level]} is {size:,}, and that of {shown[level - 1]} above it {sizes[level - 1]:,};"
+                " sizes may only be merged from the root down: write sizes that do not rise"
+            )
+    if sizes[0] != largest:
+        raise ConfigError(f"max_size is {largest:,}, and max_sizes start with {sizes[0]:,}; give max_size alone")

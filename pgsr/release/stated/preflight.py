@@ -1,0 +1,213 @@
+"""Refuse, before anything is charged, a release that memory, disk or arithmetic does not allow."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.region_ids import region_id
+from pgsr.errors import MemoryNeededError
+from pgsr.machine import memory
+from pgsr.noise.measurement import Totals, measured_regions
+from pgsr.privacy.laws import DoubleGeometric, Law
+from pgsr.release.publishing.errors import ConfigError, ReleaseError
+from pgsr.release.publishing.formulas import require_no_formula
+from pgsr.release.stated.kinds import Construction, Kind, Measured
+from pgsr.release.stated.terms import Terms
+
+MOST_IN_SUMS = 2**50
+"""The most groups times levels for which prices of sums, added up along a branch, stay within 64 bits."""
+
+
+def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, intervals: bool = False) -> int:
+    """Estimate the most bytes that the process of a release holds after reading: libraries, regions, and tables.
+
+    Fitted to measured peaks of all mechanisms: noisy values, post-processing and the check need so much per
+    region and size, and the rows of the counts table, which leaves out counts of 0, come on top (matching keeps its
+    pairs beside them). A joint projection takes more per region and size, and posteriors a table of states.
+
+    Args:
+        kind: of the mechanism.
+        n_regions, n_sizes: the shape, padded regions included.
+        n_filled: cells that have a row.
+        intervals: whether the table has columns of intervals, and so a row for nearly every cell.
+
+    Shown by `tests/test_release_preflight.py::test_the_estimate_is_near_the_true_peak`.
+    """
+    if intervals:
+        n_filled = n_regions * n_sizes
+    per_filled = 125 if kind is Kind.KUO else 75
+    per_cell = 165 if kind in (Kind.POSTERIOR, Kind.TWO_STAGE) else 110
+    per_cell += 80 if intervals else 0
+    per_size = 28_000 if kind is Kind.POSTERIOR else 0
+    tables = per_cell * n_regions * n_sizes + per_filled * n_filled
+    return 410_000_000 + 2_000 * n_regions + per_size * n_sizes + tables
+
+
+def level_peak_bytes(kind: Kind, n_regions: int, n_cells: int, n_filled: int, intervals: bool = False) -> int:
+    """Estimate the same for a release with sizes per level.
+
+    Args:
+        kind: of the mechanism.
+        n_regions: of all levels.
+        n_cells: of all levels.
+        n_filled: cells that have a row.
+        intervals: whether the table has columns of intervals, and so a row for nearly every cell.
+
+    Fitted to measured peaks, as shown by `tests/test_release_by_level.py::test_the_estimate_is_near_the_true_peak`.
+    """
+    n_filled = n_cells if intervals else n_filled
+    per_cell = {Kind.POSTERIOR: 165, Kind.TWO_STAGE: 130}.get(kind, 110) + (230 if intervals else 0)
+    return 410_000_000 + 2_000 * n_regions + per_cell * n_cells + 125 * n_filled
+
+
+def rank_bytes(n_ranks: int) -> int:
+    """Estimate what the ranks of split views add to the most bytes: the rows of a block of the table, and the values.
+
+    Fitted to measured peaks of releases with 0.5 to 8 million ranks, which were 3 to 18 % below this and `peak_bytes`.
+    """
+    return 150 * min(n_ranks, 3 << 19) + 55 * n_ranks
+
+
+def most_filled(terms: Terms, tree: Hierarchy, totals: np.ndarray) -> int:
+    """Bound the cells of the released counts that are not 0, or have a row all the same, by public numbers alone.
+
+    A region of G groups has at most G sizes of which it has some; all cells, where rows of zeros are kept, or where no
+    number of groups is public.
+
+    Args:
+        terms, tree: of the release.
+        totals: numbers of groups of all regions; those that are not public are not looked at.
+
+    Example:
+        >>> from pgsr.release.stated.publication import Publication
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> terms = Terms("demo", 9, "1", "kuo", publication=Publication(zeros=False))
+        >>> most_filled(terms, tree, np.array([15, 12, 3]))  # of 3 x 10
+        23
+    """
+    if terms.totals is Totals.NOISY or terms.settled(tree.regions_per_level).publication.zeros:
+        return terms.n_cells(tree)
+    n_sizes = np.array(terms.excesses(tree.n_levels)) + 1
+    if terms.totals is Totals.REGIONS:
+        return int(np.minimum(totals, n_sizes[tree.level_of]).sum())
+    return int(np.minimum(totals[0], n_sizes * np.array(tree.regions_per_level)).sum())
+
+
+def n_ranks(terms: Terms, truth: CountOfCounts) -> int:
+    """Count the ranks that a release with split views measures, at most."""
+    if terms.view is not Measured.SPLIT:
+        return 0
+    levels = terms.levels(truth.hierarchy.n_levels)
+    groups = truth.totals[measured_regions(truth.hierarchy, levels)]
+    return int(np.minimum(groups, terms.ranks or LARGEST_TOTAL).sum())
+
+
+def bytes_needed(terms: Terms, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
+    """Estimate the most bytes of a release under these terms; without the truth, of one without groups.
+
+    Of the truth numbers of groups alone are looked at, so that what is refused does not hang on private sizes.
+    """
+    filled = 0 if truth is None else most_filled(terms, tree, truth.totals)
+    if terms.max_sizes is not None and len(set(terms.max_sizes)) > 1:
+        cells, gate = terms.n_cells(tree), 0
+        if terms.kind in (Kind.M_H, Kind.M_C_DP):  # the method asks for this much before it begins
+            gate = 410_000_000 + (200 + 16) * cells
+        needed = level_peak_bytes(terms.kind, tree.n_regions, cells, filled, terms.intervals is not None)
+        return max(needed, gate)
+    ranks = 0 if truth is None else rank_bytes(n_ranks(terms, truth))
+    return ranks + peak_bytes(terms.kind, tree.n_regions, terms.max_excess + 1, filled, terms.intervals is not None)
+
+
+def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
+    """Raise `ReleaseError` if post-processing would leave 64 bits, or the digits of floating point.
+
+    A band adds up bounds of all regions or sizes.
+
+    Means of cumulative counts are compared exactly; joint projections want counts below 2^39 beside their fractions.
+    The noise is taken to stay below 100 scales, or 15 sigma of Gaussian noise; it is larger once in e^100 draws.
+    """
+    squares = terms.kind is Kind.M_C_DP or (terms.norm == 2 and terms.kind in (Kind.KUO, Kind.BOTTOM_UP))
+    noise = max(_reach(law) for law in terms.noise_laws(truth.hierarchy.n_levels) if law)
+    by_level, groups = terms.max_sizes is not None, int(truth.totals[0])
+    in_integers = "mechanism = 'm_h'" if by_level else "mechanism = 'm_h' or 'kuo'"
+    if by_level and (groups + noise) * truth.hierarchy.n_levels > MOST_IN_SUMS:
+        raise ReleaseError(
+            "so many groups, or so much noise, would need more than 64 bits; spend more epsilon, or release parts "
+            "of the hierarchy; nothing was charged"
+        )
+    if terms.view is Measured.SPLIT and terms.kind is not Kind.POSTERIOR:
+        ranks = min(groups + noise, terms.ranks or groups + noise)
+        if (terms.max_excess + noise) * ranks**2 >= 2**62:  # always by squares
+            raise ReleaseError(
+                "ranks of so many groups would need more than 64 bits; write a smaller number with ranks = ..., or "
+                'view = "cumulative"; nothing was charged'
+            )
+    if squares and (groups + noise) * (terms.max_excess + 1) ** 2 >= 2**62:
+        other = in_integers if terms.kind is Kind.M_C_DP else "norm = 1"
+        raise ReleaseError(
+            f"{terms.kind} of so many groups and sizes up to {terms.max_size:,} would need more than 64 bits; lower "
+            f"max_size, or write {other}; nothing was charged"
+        )
+    cells_beside = max(truth.hierarchy.n_regions, terms.max_excess + 2)
+    if terms.construction is Construction.BAND and groups * cells_beside >= LARGEST_TOTAL:
+        raise ReleaseError(
+            "intervals of so many groups in so many regions or sizes would need more than 64 bits; leave out "
+            "intervals, or lower max_size; nothing was charged"
+        )
+    if terms.kind.is_joint and groups + noise >= 2**39:
+        raise ReleaseError(
+            f"{terms.kind} of so many groups would have too few digits for fractions; write {in_integers}; nothing was "
+            "charged"
+        )
+
+
+def require_publishable(terms: Terms, tree: Hierarchy) -> None:
+    """Raise `ConfigError` if no release of these regions can be written."""
+    require_no_formula(terms.names(tree.n_levels), "level")
+    require_no_formula(dict.fromkeys(name for path in tree.paths for name in path), "region")
+    if terms.max_sizes is not None and tree.padded.any():
+        copied = region_id(tree.paths[int(np.argmax(tree.padded))])
+        raise ConfigError(
+            f"region {copied!r} has no regions below it, and others of its level have; with sizes per level every "
+            "branch has the same depth: write one max_size for all levels, or name regions of every level"
+        )
+
+
+def require_room(folder: Path, terms: Terms, tree: Hierarchy, truth: CountOfCounts | None = None) -> None:
+    """Raise unless memory and disk suffice. Before the private rows are read their `truth` is None.
+
+    Raises:
+        MemoryNeededError, ReleaseError: they do not; nothing was charged.
+    """
+    cells, n_sizes = terms.n_cells(tree), terms.max_excess + 1
+    per_level = "" if terms.max_sizes is None else " at most"
+    what = f"a release of {tree.n_regions:,} regions x {n_sizes:,} sizes{per_level}"
+    needed = max(0, bytes_needed(terms, tree, truth) - psutil.Process().memory_info().rss)
+    try:
+        memory.require(needed, what)
+    except MemoryNeededError:
+        if truth is None:
+            raise
+        # Where numbers of groups are noisy, how many ranks there will be is private: no number is told.
+        raise MemoryNeededError(
+            f"{what} needs more memory than is free now that the tables are read; free some, or lower max_size; "
+            "nothing was charged"
+        ) from None
+    free, needed = shutil.disk_usage(folder.parent).free, (64 if terms.intervals is None else 128) * cells + 2**20
+    needed += 0 if truth is None else 8 * n_ranks(terms, truth)
+    if free < needed:
+        raise ReleaseError(
+            f"the release may need {needed / 2**30:,.2f} GiB of disk, and {free / 2**30:,.2f} GiB are free in "
+            f"{str(folder.parent)!r}; make room; nothing was charged"
+        )
+
+
+def _reach(law: Law) -> int:
+    """Give a size that the noise exceeds once in e^100 draws or less."""
+    if isinstance(law, DoubleGeometric):
+        return 100 * int(law.scale + 1)
+    return 15 * int(law.deviation + 1)

@@ -1,0 +1,1 @@
+"""What is known of households with members: their public domain, the linked tables, populations."""

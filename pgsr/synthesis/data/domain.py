@@ -1,0 +1,172 @@
+"""The public description of what groups and members can look like: attributes, roles and the largest size.
+
+The universe of Liu & Wu 2022, section 3, is X_G x (X_I with a blank)^M: one value of every group attribute, and up to M
+members with one value of every individual attribute each. Roles divide the M slots; the plain universe has one role,
+the one with relationships (section 6 of the paper) has a head, a spouse and children.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.synthesis.data.checks import SynthesisError, require_whole
+
+COUNT = "COUNT"
+"""Name of the attribute that every group has: its number of members."""
+
+LARGEST_VALUE = 2**63 - 1
+"""The largest whole number that a column of a table holds."""
+
+Value = str | int
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A named attribute with finitely many public values; codes 0, 1, ... stand for them in the order given.
+
+    Example:
+        >>> Attribute("sex", ("female", "male")).code("male")
+        1
+    """
+
+    name: str
+    values: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name or self.name == COUNT:
+            raise SynthesisError(f"an attribute cannot be called {self.name!r}; {COUNT} is the size of the group")
+        values = () if isinstance(self.values, str) or not isinstance(self.values, Iterable) else tuple(self.values)
+        if not values or not all(isinstance(value, Value | np.integer) for value in values):
+            raise SynthesisError(f"attribute {self.name} has values {self.values!r}; give texts or whole numbers")
+        object.__setattr__(self, "values", values)
+        if any(isinstance(value, int) and not -LARGEST_VALUE <= value <= LARGEST_VALUE for value in values):
+            raise SynthesisError(
+                f"attribute {self.name} has a value of more than 64 bits, which no table holds; write it in quotes"
+            )
+        if len(set(values)) < len(values):
+            raise SynthesisError(f"attribute {self.name} has values {values}; give each once")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def code(self, value: Value) -> int:
+        """Find the code of a value.
+
+        Raises:
+        SynthesisError: the value is not in the domain.
+        """
+        if value not in self.values:
+            raise SynthesisError(f"attribute {self.name} has no value {value!r}; it takes {self.values}")
+        return self.values.index(value)
+
+
+@dataclass(frozen=True)
+class Role:
+    """A kind of member, of which every group has at least `least` and at most `most`.
+
+    Example:
+        >>> Role("child", 0, 3)
+        Role(name='child', least=0, most=3)
+    """
+
+    name: str
+    least: int
+    most: int
+
+    def __post_init__(self) -> None:
+        require_whole(least=0, **{f"least of role {self.name}": self.least, f"most of role {self.name}": self.most})
+        if not self.name or not 0 <= self.least <= self.most or self.most < 1:
+            raise SynthesisError(
+                f"role {self.name!r} takes {self.least} to {self.most} members; give a name and 0 <= least <= most"
+            )
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The attributes of groups and of individuals, and the roles that fill a group.
+
+    Attributes:
+        group: attributes of a group; the size, `COUNT`, comes on its own as number `len(group)`.
+        individual: attributes of a member.
+        roles: in the order of slots; slots of the first role come first.
+
+    Example:
+        >>> domain = Domain.plain([Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m"))], max_size=4)
+        >>> domain.max_size, domain.min_size, domain.universe
+        (4, 1, 60)
+    """
+
+    group: tuple[Attribute, ...]
+    individual: tuple[Attribute, ...]
+    roles: tuple[Role, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("group", "individual", "roles"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if not all(isinstance(attribute, Attribute) for attribute in (*self.group, *self.individual)):
+            raise SynthesisError("a domain is made of attributes; write Attribute(name, values)")
+        names = [attribute.name for attribute in (*self.group, *self.individual)]
+        if len(set(names)) < len(names):
+            raise SynthesisError(f"attributes {names} repeat a name; group and individual attributes share one list")
+        if not self.individual or not self.roles:
+            raise SynthesisError("a domain needs at least one individual attribute and one role")
+        roles = [role.name for role in self.roles]
+        if len(set(roles)) < len(roles):
+            raise SynthesisError(f"roles {roles} repeat a name; rename one")
+
+    @classmethod
+    def plain(cls, group: Sequence[Attribute], individual: Sequence[Attribute], max_size: int) -> "Domain":
+        """Make a domain of groups of 1 to `max_size` members that are all of one kind."""
+        return cls(tuple(group), tuple(individual), (Role("person", 1, max_size),))
+
+    @classmethod
+    def household(cls, group: Sequence[Attribute], individual: Sequence[Attribute], max_children: int) -> "Domain":
+        """Make a domain of one head, at most one spouse, and up to `max_children` children.
+
+        Source: Liu & Wu 2022, section 6.
+        """
+        roles = (Role("head", 1, 1), Role("spouse", 0, 1), Role("child", 0, max_children))
+        return cls(tuple(group), tuple(individual), roles)
+
+    @property
+    def max_size(self) -> int:
+        """The largest number of members of a group, M."""
+        return sum(role.most for role in self.roles)
+
+    @property
+    def min_size(self) -> int:
+        return sum(role.least for role in self.roles)
+
+    @property
+    def sizes(self) -> range:
+        """The sizes that a group can have, which are the values of `COUNT`."""
+        return range(self.min_size, self.max_size + 1)
+
+    @property
+    def count(self) -> int:
+        """The number of the group attribute `COUNT`, which stands for the size and follows all others."""
+        return len(self.group)
+
+    def slots(self, role: int) -> range:
+        """The slots of a role, a range within 0..M-1."""
+        start = sum(other.most for other in self.roles[:role])
+        return range(start, start + self.roles[role].most)
+
+    def group_values(self, attribute: int) -> int:
+        """Count the values of group attribute number `attribute`; `COUNT` included."""
+        return len(self.sizes) if attribute == self.count else len(self.group[attribute])
+
+    @property
+    def universe(self) -> int:
+        """The number of kinds of groups with ordered members, |X_M| = |X_G| prod_roles sum_n |X_I|^n."""
+        of_group = _product(len(attribute) for attribute in self.group)
+        of_person = _product(len(attribute) for attribute in self.individual)
+        return of_group * _product(sum(of_person**n for n in range(r.least, r.most + 1)) for r in self.roles)
+
+
+def _product(factors: Iterable[int]) -> int:
+    product = 1
+    for factor in factors:
+        product *= factor
+    return product

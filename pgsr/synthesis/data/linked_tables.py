@@ -1,0 +1,281 @@
+"""The two linked tables of a population, households and persons: read with every row checked, and written."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pgsr import errors
+from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, SynthesisError
+from pgsr.synthesis.data.population import Population
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pgsr.tables.source import Source
+
+    Table = pd.DataFrame | str | os.PathLike[str] | Source
+
+
+class TableError(SynthesisError, errors.TableError):
+    """An error in a table of households or persons. No message tells a value of the table or counts its rows."""
+
+
+def read_population(
+    households: "Table",
+    persons: "Table",
+    domain: Domain,
+    *,
+    household_key: str = "household",
+    role: str = "role",
+) -> Population:
+    """Read the population of two tables whose columns are named after the attributes of the domain.
+
+    Values are compared as text, so that 1, 1.0 and "1" are one value (in CSV files, which hold text, "1.0" is another).
+    Other columns are left alone, except that a column COUNT of households is compared with the number of members. Every
+    row is taken; what does not fit is refused. How a file is read never depends on its rows.
+
+    Args:
+        households, persons: data frames, paths of Parquet or CSV files, or sources of `pgsr.tables` (`Csv` for another
+            dialect).
+        domain: its attributes name the columns.
+        household_key: the column of both tables that links them.
+        role: the column of persons with the name of the role; not looked at if the domain has one role only.
+
+    Returns:
+        Groups in the order of households, members by role and then in the order of persons.
+
+    Raises:
+        TableError: a file that cannot be read, a missing column; a key that is missing or repeated; a missing value or
+            one outside the domain; an unknown role; a person without household; a household with more or fewer members
+            than the domain allows, of a role or at all, or than its COUNT says.
+
+    Cost: O(N log N) time.
+
+    Example:
+        >>> import pandas as pd
+        >>> domain = Domain.plain([Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m"))], max_size=2)
+        >>> homes = pd.DataFrame({"household": ["a", "b"], "area": ["rural", "urban"]})
+        >>> people = pd.DataFrame({"household": ["b", "a", "b"], "sex": ["f", "m", "m"]})
+        >>> population = read_population(homes, people, domain)
+        >>> population.persons.ravel(), population.group_of
+        (array([1, 0, 1]), array([0, 1, 1]))
+    """
+    roles = Attribute(role, tuple(r.name for r in domain.roles))
+    with_role = [roles] if len(domain.roles) > 1 else []
+    homes = load(households, "households", [household_key, *(a.name for a in domain.group)])
+    people = load(persons, "persons", [household_key, *(a.name for a in (*with_role, *domain.individual))])
+    codes = [codes_of(homes, a, "households") for a in domain.group]
+    own = [codes_of(people, a, "persons") for a in domain.individual]
+    role_of = codes_of(people, roles, "persons") if with_role else np.zeros(len(people), np.int64)
+    group_of = _link(homes, people, household_key)
+    _check_members(domain, group_of, role_of, homes)
+    order = np.lexsort((role_of, group_of))
+    return Population(
+        domain,
+        np.column_stack([np.zeros((len(homes), 0), np.int64), *codes]),
+        np.column_stack(own)[order],
+        group_of[order],
+        role_of[order],
+    )
+
+
+def to_tables(
+    population: Population, *, household_key: str = "household", role: str = "role"
+) -> tuple["pd.DataFrame", "pd.DataFrame"]:
+    """Make the tables of households and persons.
+
+    Households have the columns key, attributes and COUNT; persons have key, number in the household from 1, role and
+    attributes.
+
+    `read_population` reads them back as the same population.
+
+    Raises:
+        TableError: an attribute has the name of one of these columns.
+    """
+    import pandas as pd
+
+    domain = population.domain
+    require_free_names(domain, "rename the column", linking=(household_key, "person", role))
+    keys = np.arange(population.n_groups)
+    homes: dict[str, np.ndarray] = {household_key: keys}
+    for column, attribute in enumerate(domain.group):
+        homes[attribute.name] = _values(attribute)[population.groups[:, column]]
+    homes[COUNT] = population.sizes
+    people: dict[str, np.ndarray] = {household_key: keys[population.group_of]}
+    people["person"] = 1 + np.arange(population.n_persons) - population.first[population.group_of]
+    people[role] = np.array([r.name for r in domain.roles], object)[population.role_of]
+    for column, attribute in enumerate(domain.individual):
+        people[attribute.name] = _values(attribute)[population.persons[:, column]]
+    return pd.DataFrame(homes), pd.DataFrame(people)
+
+
+def require_free_names(
+    domain: Domain, remedy: str, n_levels: int = 0, linking: Sequence[str] = ("household", "person", "role")
+) -> None:
+    """Raise `TableError` if an attribute has the name of a column that is written beside the attributes.
+
+    Args:
+        remedy: what the message advises.
+        n_levels: of regions, which are the columns level_0, level_1, ... of households.
+        linking: the columns that link the tables.
+
+    Example:
+        >>> domain = Domain.plain([], [Attribute("role", ("cook", "guest"))], max_size=3)
+        >>> require_free_names(domain, "rename it")
+        Traceback (most recent call last):
+        pgsr.synthesis.data.linked_tables.TableError: role is an attribute and a column that links the tables; rename it
+    """
+    regions = [f"level_{level}" for level in range(n_levels)]
+    links = [a.name for a in (*domain.group, *domain.individual) if a.name in linking]
+    levels = [a.name for a in domain.group if a.name in regions]
+    for names, what in ((links, "that links the tables"), (levels, "of the regions")):
+        if len(names) > 1:
+            raise TableError(f"{', '.join(names)} are attributes and columns {what}; {remedy}")
+        if names:
+            raise TableError(f"{names[0]} is an attribute and a column {what}; {remedy}")
+
+
+def write_population(
+    population: Population, households: str | os.PathLike[str], persons: str | os.PathLike[str]
+) -> None:
+    """Write the two tables of `to_tables` as Parquet or CSV, by the ending of each path.
+
+    Raises:
+        TableError: another ending, or an attribute has the name of a column that links the tables.
+    """
+    paths = Path(households), Path(persons)
+    for path in paths:
+        _is_parquet(path)
+    for frame, path in zip(to_tables(population), paths, strict=True):
+        if _is_parquet(path):
+            frame.to_parquet(path, index=False)
+        else:
+            frame.to_csv(path, index=False)
+
+
+def load(table: "Table", name: str, columns: Sequence[str]) -> "pd.DataFrame":
+    """Return a data frame as it is, or read these columns (and COUNT, if it is there) from a source.
+
+    Entries of CSV files are text, and only an empty one is missing unless the source says so: "NA" may be a value.
+
+    Raises:
+        TableError: the source cannot be read, or a column is missing.
+    """
+    import pandas as pd
+
+    from pgsr.tables.frames import read_frame
+    from pgsr.tables.source import source
+
+    if not isinstance(table, pd.DataFrame):
+        try:
+            return read_frame(source(table), name, columns, [COUNT])
+        except (errors.TableError, errors.ArgumentError) as fault:
+            raise TableError(str(fault) if str(fault).startswith(name) else f"{name}: {fault}") from None
+    missing = [column for column in columns if list(table.columns).count(column) != 1]
+    if missing:
+        raise TableError(f"{name}: column {missing[0]} is needed once; there are {', '.join(map(str, table.columns))}")
+    return table
+
+
+def codes_of(frame: "pd.DataFrame", attribute: Attribute, name: str) -> np.ndarray:
+    """Find the codes of the column that is named after the attribute.
+
+    Raises:
+        TableError: a missing value, or one outside the domain.
+    """
+    column = f"{name}: column {attribute.name}"
+    lookup = {text_of(value): code for code, value in enumerate(attribute.values)}
+    if len(lookup) < len(attribute):
+        raise TableError(f"{column}: two values of {attribute.values} are the same text; rename one")
+    number, distinct = numbered(frame[attribute.name])
+    if (number < 0).any():
+        raise TableError(
+            f"{column} has rows without a value; give the attribute a value that stands for missing and fill it in"
+        )
+    codes = np.array([lookup.get(value, -1) for value in distinct], np.int64)[number]
+    if (codes < 0).any():
+        raise TableError(
+            f"{column} has values outside its domain; the domain has {', '.join(map(str, attribute.values))}: mend the "
+            "table, or add values"
+        )
+    return codes
+
+
+def numbered(column: Any) -> tuple[np.ndarray, list[str]]:
+    """Number the distinct texts of a column of a data frame: the texts, and the number of every value, -1 if missing.
+
+    The text of a value does not depend on other rows. In a column of objects, pandas would take True, 1 and 1.0 for one
+    value, namely the first of them.
+    """
+    import pandas as pd
+
+    if column.dtype != object:
+        number, distinct = pd.factorize(column)
+        return number, [text_of(value) for value in distinct]
+    missing = pd.isna(column.to_numpy(object))
+    texts = [None if none else text_of(value) for none, value in zip(missing, column, strict=True)]
+    number, distinct = pd.factorize(np.array(texts, object))
+    return number, list(distinct)
+
+
+def text_of(value: object) -> str:
+    """Write a value as text, so that a whole number reads the same from integers, floats and text."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _link(homes: "pd.DataFrame", people: "pd.DataFrame", key: str) -> np.ndarray:
+    """Find, for every person, the row of the household it belongs to."""
+    import pandas as pd
+
+    keys = []
+    for name, frame in (("households", homes), ("persons", people)):
+        number, distinct = numbered(frame[key])
+        if (number < 0).any():
+            raise TableError(f"{name}: key {key} is missing in some rows; give every row its key")
+        keys.append(pd.Series(np.array(distinct, object)[number], dtype=object))
+    if keys[0].duplicated().any():
+        raise TableError(f"households: some rows repeat a key {key}; give every household one row and its own key")
+    group_of = pd.Index(keys[0]).get_indexer(pd.Index(keys[1]))
+    if (group_of < 0).any():
+        raise TableError(
+            f"persons: some rows have a key {key} that no household has; add the households or mend the keys"
+        )
+    return group_of.astype(np.int64)
+
+
+def _check_members(domain: Domain, group_of: np.ndarray, role_of: np.ndarray, homes: "pd.DataFrame") -> None:
+    sizes = np.bincount(group_of, minlength=len(homes))
+    _refuse(sizes == 0 if domain.min_size else sizes < 0, "no members at all")
+    _refuse(sizes > domain.max_size, f"more members than M = {domain.max_size}")
+    for number, role in enumerate(domain.roles):
+        of_role = np.bincount(group_of[role_of == number], minlength=len(homes))
+        _refuse(of_role < role.least, f"fewer than {role.least} members of role {role.name}")
+        _refuse(of_role > role.most, f"more than {role.most} members of role {role.name}")
+    if COUNT in homes.columns:
+        stated = [text_of(value) for value in homes[COUNT]]
+        differ = np.array([text != str(size) for text, size in zip(stated, sizes, strict=True)], bool)
+        _refuse(differ, f"another number of members than its column {COUNT} says")
+
+
+def _refuse(wrong: np.ndarray, what: str) -> None:
+    if wrong.any():
+        raise TableError(f"households: some have {what}; correct the tables or choose another domain")
+
+
+def _values(attribute: Attribute) -> np.ndarray:
+    if all(isinstance(value, int) for value in attribute.values):
+        return np.array(attribute.values, np.int64)
+    return np.array([str(value) for value in attribute.values], object)
+
+
+def _is_parquet(path: Path) -> bool:
+    if path.suffix == ".parquet":
+        return True
+    if path.name.endswith((".csv", ".csv.gz")):
+        return False
+    raise TableError(f"{path} is neither Parquet nor CSV; end its name in .parquet, .csv or .csv.gz")

@@ -1,0 +1,1 @@
+"""Whole marginals: measured within a budget, fitted, and filled with households."""

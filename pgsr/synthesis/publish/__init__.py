@@ -1,0 +1,1 @@
+"""What publishes a synthetic population: its configuration, folder and check."""

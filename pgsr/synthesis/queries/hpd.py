@@ -1,0 +1,202 @@
+"""The methods HPD-Fixed and HPD-Gen: hierarchical product distributions fitted by gradient descent, with torch.
+
+Whoever has fitted one keeps a `Mixture`, which needs no torch.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from pgsr.synthesis.data.checks import chosen, require_whole
+from pgsr.synthesis.data.domain import SynthesisError
+from pgsr.synthesis.queries.adam import Adam
+from pgsr.synthesis.queries.batch_answers import Batch, answers_of, batches
+from pgsr.synthesis.queries.logits import FixedLogits, Model, Network
+from pgsr.synthesis.queries.mixture import Mixture
+from pgsr.synthesis.queries.mixture_answers import all_answers
+from pgsr.synthesis.queries.sensitivity import NoiseScale
+from pgsr.synthesis.queries.torch_runs import Device, chosen_device, quiet_torch
+from pgsr.synthesis.queries.transcript import Measured
+from pgsr.synthesis.queries.workload import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descent:
+    """The settings of the descent by which a round fits the measurements.
+
+    Each step takes the measurements whose error is at least gamma, at most `batch` of them, the worst; Adam lowers
+    their mean absolute error; a round ends when there are none, or after `steps`. With e_t the largest error at the
+    start of round t, gamma = threshold m_t with m_t = (m_{t-1} + e_t) / 2 and m_1 = e_1.
+
+    Args:
+        components: K.
+        learning_rate: of Adam, whose moments last for the whole fit.
+        steps: most steps per round.
+        batch: B.
+        threshold: in [0, 1); the paper's is 1/2. Smaller ones fit measurements more closely and take more steps.
+        noise: what the noise of a measurement is made for; the paper's is COMMON, and OWN measures persons better.
+        device: where to compute; AUTO takes a GPU where there is one.
+
+    Source: Liu & Wu 2022, algorithm 6; thresholds and defaults after GEM and RAP-softmax (Liu et al. 2021).
+    """
+
+    components: int = 1000
+    learning_rate: float = 0.1
+    steps: int = 100
+    batch: int = 100
+    threshold: float = 0.5
+    noise: NoiseScale = NoiseScale.COMMON
+    device: Device = Device.AUTO
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise", chosen(NoiseScale, self.noise, "noise"))
+        object.__setattr__(self, "device", chosen(Device, self.device, "device"))
+        require_whole(components=self.components, steps=self.steps, batch=self.batch)
+        for name in ("learning_rate", "threshold"):
+            if not isinstance(getattr(self, name), int | float):
+                raise SynthesisError(f"{name} is {getattr(self, name)!r}; give a number")
+        if not 0 < self.learning_rate < inf:
+            raise SynthesisError(f"learning_rate is {self.learning_rate}; give a number above 0")
+        if not 0 <= self.threshold < 1:
+            raise SynthesisError(f"threshold is {self.threshold}; give a number in [0, 1)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HPDFixed(Descent):
+    """A method whose parameters are the logits of all tables themselves, drawn from N(0, 1) at first.
+
+    There are K (sum |G_i| + M sum |I_j| + M) of them.
+
+    Args: see `Descent`.
+
+    Raises:
+        SynthesisError: a setting is out of range.
+        MissingPackageError: on `start`, without torch.
+
+    Cost: a step takes O(K M) per measurement and O(parameters); `answers` see `mixture_answers.all_answers`.
+
+    Source: Liu & Wu 2022, HPD-Fixed and algorithm 6.
+    """
+
+    def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "HPDEstimator":
+        """Make the random mixture before any measurement. Answers are shares, so public totals are not used."""
+        del n_groups, n_persons
+        device = chosen_device(self.device)
+        model = FixedLogits(workload.domain, self.components, seed, device)
+        return HPDEstimator(self, workload, model, device)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HPDGen(Descent):
+    """A method whose parameters are the weights of a network that makes the logits.
+
+    The logits of component k are made from noise z_k ~ N(0, I).
+
+    Args:
+        embedding: length of z_k.
+        hidden: units per residual block; see `logits.Network`.
+        learning_rate: smaller than for free logits.
+
+    The rest: see `Descent`. Raises and cost as `HPDFixed`, and a pass of K rows through the network per step.
+
+    Source: Liu & Wu 2022, HPD-Gen and algorithm 6; body after GEM (Liu et al. 2021).
+    """
+
+    learning_rate: float = 1e-4
+    embedding: int = 64
+    hidden: tuple[int, ...] = (256, 256)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.hidden, Iterable):
+            raise SynthesisError(f"hidden is {self.hidden!r}; give the units of every block, (256, 256)")
+        object.__setattr__(self, "hidden", tuple(self.hidden))
+        require_whole(embedding=self.embedding, **{f"hidden[{i}]": units for i, units in enumerate(self.hidden)})
+
+    def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "HPDEstimator":
+        """Make the mixture of an untrained network."""
+        del n_groups, n_persons
+        device = chosen_device(self.device)
+        model = Network(workload.domain, self.components, self.embedding, self.hidden, seed, device)
+        return HPDEstimator(self, workload, model, device)
+
+
+class HPDEstimator:
+    """The state of one fit: the parameters, the moments of Adam, and the running threshold."""
+
+    def __init__(self, settings: Descent, workload: Workload, model: Model, device: str) -> None:
+        self._settings, self._workload, self._model = settings, workload, model
+        self._device = device
+        self._adam = Adam(model.parameters, settings.learning_rate, fused=True)
+        self._error_scale: float | None = None
+
+    def answers(self) -> np.ndarray:
+        """Compute the shares of all queries under the current parameters, shape (queries,)."""
+        with quiet_torch(self._device) as torch, torch.no_grad():
+            return all_answers(self._model.tables(self._model.parameters), self._workload)
+
+    def update(self, measured: Sequence[Measured]) -> None:
+        """Do one round of descent with all measurements so far."""
+        if not measured:
+            return
+        settings, threshold = self._settings, None
+        with quiet_torch(self._device) as torch:
+            listed = batches(self._workload, [m.query for m in measured], self._on_device)
+            values = np.array([m.value for m in measured])
+            for _ in range(settings.steps):
+                tables = self._model.tables(self._model.parameters)
+                with torch.no_grad():
+                    found = np.empty(len(values))
+                    for batch in listed:
+                        found[batch.place] = answers_of(tables, batch).double().cpu().numpy()
+                errors = np.abs(found - values)
+                if threshold is None:
+                    threshold = self._threshold(errors)
+                active = _active(errors, threshold, settings.batch)
+                if not active.any():
+                    break
+                self._adam.clear()
+                self._loss(tables, listed, values, active).backward()
+                self._adam.step()
+
+    def distribution(self) -> Mixture:
+        """Make the mixture of the current parameters."""
+        with quiet_torch(self._device) as torch, torch.no_grad():
+            return Mixture.of(self._model.tables(self._model.parameters))
+
+    def _threshold(self, errors: np.ndarray) -> float:
+        """Compute gamma, the smallest error with which a measurement takes part in this round."""
+        largest = float(errors.max())
+        before = largest if self._error_scale is None else self._error_scale
+        self._error_scale = (before + largest) / 2
+        return self._settings.threshold * self._error_scale
+
+    def _loss(self, tables: Any, listed: list[Batch], values: np.ndarray, active: np.ndarray) -> Any:
+        total = 0
+        for batch in listed:
+            part = batch.take(active)
+            if part is not None:
+                found = answers_of(tables, part)
+                total = total + (found - self._on_device(values[part.place]).to(found.dtype)).abs().sum()
+        return total / int(active.sum())
+
+    def _on_device(self, values: np.ndarray) -> Any:
+        import torch
+
+        return torch.as_tensor(values, device=self._device)
+
+
+def _active(errors: np.ndarray, threshold: float, most: int) -> np.ndarray:
+    """Find the measurements that take part: error at least `threshold` and above rounding, among the `most` largest."""
+    active = (errors >= threshold) & (errors > ROUNDING)
+    worst = np.argsort(-errors, kind="stable")[:most]
+    among = np.zeros(len(errors), bool)
+    among[worst] = True
+    return active & among
+
+
+ROUNDING = 1e-8
+"""The error below which a measurement is not fitted, because 32-bit numbers are no more exact."""

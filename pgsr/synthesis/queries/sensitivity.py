@@ -1,0 +1,165 @@
+"""The sensitivities of queries: by how much one row can change the answers, for each relation of neighbours."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from pgsr.synthesis.data.checks import chosen, require_whole
+from pgsr.synthesis.data.domain import Domain
+from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal, Workload
+
+
+class Neighbours(StrEnum):
+    """A relation of neighbouring populations. Groups, their attributes and the domain are the same in both, and public.
+
+    REPLACE: the attribute values of one person differ, and the role where the domain leaves a choice.
+    ADD_REMOVE: one person more or less.
+    MOVE: one person is removed and another inserted, in the same group or elsewhere; REPLACE is a part of it.
+    """
+
+    REPLACE = "replace"
+    ADD_REMOVE = "add_remove"
+    MOVE = "move"
+
+
+class NoiseScale(StrEnum):
+    """The sensitivity that the noise of a measured query is made for.
+
+    COMMON: the largest of all queries of the workload, as the paper prints it. Shares of groups change by more than
+        shares of persons, because groups are fewer, so that all queries get the noise of those of groups.
+    OWN: that of the query itself, its own count over its own denominator. Every measurement costs the same as before.
+    """
+
+    COMMON = "common"
+    OWN = "own"
+
+
+def sensitivities(
+    workload: Workload, neighbours: Neighbours = Neighbours.REPLACE, *, pairs: bool = False
+) -> np.ndarray:
+    """Compute the largest change of the count of every query between neighbours.
+
+    Let f(x) be what a group x adds to the count of a query without its condition on COUNT: 0 or 1 at group level, a
+    number of members otherwise. A further member never makes f smaller. Two numbers bound a marginal:
+
+    - reach: how much one member can add to f. 1 at group level; 1 at individual level; for a relation, 1 for the member
+      (with `pairs`, 1 per role of its relatives) and 1 for everyone whose relative it is.
+    - most(c): the largest f of a group of size c. 1 at group level; c at individual level; for a relation, the members
+      of a group of size c who have such a relative, in the composition that has most of them.
+
+    A replaced or moved member takes something away from f and adds something, so without COUNT the sum over all groups
+    changes by at most `reach`, whatever the relation. With COUNT, a group that grows from c - 1 to c enters a query
+    with all it has, most(c) at most, and one that shrinks leaves it; a move makes one group grow and another shrink,
+    and both can enter, or leave, size c if c is neither the smallest nor the largest size:
+
+    | level                | without COUNT       | COUNT, ADD_REMOVE  | COUNT, MOVE                                  |
+    |----------------------|---------------------|--------------------|----------------------------------------------|
+    | any                  | reach               | max_c most(c)      | max(max_c most(c), 2 max_{inner c} most(c))  |
+    | group                | 1                   | 1                  | 2 (1 if there is no inner size)              |
+    | individual           | 1                   | M                  | 2 (M - 1) (M if there is no inner size)      |
+    | relation spouse      | 2                   | 2                  | 4                                            |
+    | relation child       | 2                   | 2                  | 4 (2 if M_C = 1)                             |
+    | relation parent      | M_C                 | M_C                | 2 M_C                                        |
+    | ... with `pairs`     | max(2, M_C)         | 2 M_C              | max(2 M_C, 4 (M_C - 1))                      |
+
+    REPLACE changes no size: its column is "without COUNT" for all queries. Every number is attained by some query of
+    the marginal, if the marginal has conditions on the member and the relative and their attributes have two values; it
+    is an upper bound otherwise (without conditions on members a replaced row changes nothing).
+
+    Returns:
+        Q whole numbers, the same for all queries of a marginal.
+
+    Source: Liu & Wu 2022, sections 3 and 6 and table 2 for the definitions; the numbers are derived here and compared
+    with the enumeration of all neighbours in `tests/test_synthesis_sensitivity.py`.
+
+    Example:
+        >>> from pgsr.synthesis import Attribute
+        >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=4)
+        >>> workload = Workload(domain, (Marginal(Level.INDIVIDUAL, (0,), (0,)),))  # COUNT and sex
+        >>> [int(sensitivities(workload, n).max()) for n in Neighbours]
+        [1, 4, 6]
+    """
+    neighbours = chosen(Neighbours, neighbours, "neighbours")
+    domain = workload.domain
+    per_marginal = [_sensitivity(domain, m, neighbours, pairs) for m in workload.marginals]
+    return np.repeat(np.array(per_marginal, np.int64), np.diff(workload.starts))
+
+
+def sensitivity(
+    workload: Workload,
+    n_groups: int,
+    n_persons: int,
+    neighbours: Neighbours = Neighbours.REPLACE,
+    *,
+    pairs: bool = False,
+) -> Fraction:
+    """Compute Delta, the largest change of any answer of the workload between neighbours.
+
+    Answers are counts over public denominators: N_G at group level, N_I otherwise. Where a person is added or removed,
+    N_I is a public constant near the number of persons, not that number.
+
+    Raises:
+        SynthesisError: a denominator is not a whole number from 1 up.
+
+    Example:
+        >>> from pgsr.synthesis import Attribute
+        >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=4)
+        >>> sensitivity(Workload.k_way(domain, 1), n_groups=100, n_persons=250)
+        Fraction(1, 100)
+    """
+    require_whole(n_groups=n_groups, n_persons=n_persons)
+    neighbours = chosen(Neighbours, neighbours, "neighbours")
+    return max(
+        Fraction(
+            _sensitivity(workload.domain, m, neighbours, pairs), int(n_groups if m.level is Level.GROUP else n_persons)
+        )
+        for m in workload.marginals
+    )
+
+
+def _sensitivity(domain: Domain, marginal: Marginal, neighbours: Neighbours, pairs: bool) -> int:
+    if neighbours is Neighbours.REPLACE or domain.count not in marginal.group:
+        return _reach(domain, marginal, pairs)
+    most = dict.fromkeys(domain.sizes, 0)
+    for numbers in _compositions(domain):
+        most[sum(numbers)] = max(most[sum(numbers)], _most(domain, marginal, pairs, numbers))
+    inner = [most[size] for size in domain.sizes[1:-1]]
+    return max(*most.values(), 2 * max(inner, default=0) if neighbours is Neighbours.MOVE else 0)
+
+
+def _most(domain: Domain, marginal: Marginal, pairs: bool, numbers: tuple[int, ...]) -> int:
+    """Compute the largest count that a group with so many members of each role can contribute."""
+    if marginal.level is Level.GROUP:
+        return 1
+    if marginal.level is Level.INDIVIDUAL:
+        return sum(numbers)
+    return sum(number * _kinds(domain, marginal, pairs, numbers, role) for role, number in enumerate(numbers))
+
+
+def _reach(domain: Domain, marginal: Marginal, pairs: bool) -> int:
+    if marginal.level is not Level.RELATION:
+        return 1
+    names = [role.name for role in domain.roles]
+    related = PAIRS[marginal.relation] if marginal.relation is not None else ()
+    reach = 0
+    for numbers in _compositions(domain):
+        for role in np.flatnonzero(numbers):
+            depend = sum(n for other, n in enumerate(numbers) if (names[other], names[role]) in related)
+            reach = max(reach, _kinds(domain, marginal, pairs, numbers, int(role)) + depend)
+    return reach
+
+
+def _kinds(domain: Domain, marginal: Marginal, pairs: bool, numbers: tuple[int, ...], role: int) -> int:
+    """Count how often a member of a role can count: with `pairs` once per role of its relatives, otherwise once."""
+    names = [r.name for r in domain.roles]
+    related = PAIRS[marginal.relation] if marginal.relation is not None else ()
+    kinds = sum(n > 0 and (names[role], names[other]) in related for other, n in enumerate(numbers))
+    return kinds if pairs else min(kinds, 1)
+
+
+def _compositions(domain: Domain) -> Iterator[tuple[int, ...]]:
+    """Yield all numbers of members per role that a group can have."""
+    return product(*(range(role.least, role.most + 1) for role in domain.roles))
