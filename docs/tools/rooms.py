@@ -1,51 +1,30 @@
-"""The picture of the rooms, drawn from the imports: `python docs/tools/rooms.py` draws docs/figures/rooms.svg anew.
+"""The picture of the rooms: `python docs/tools/rooms.py` draws docs/figures/rooms.svg from the imports.
 
 A room is a package or file at the top of pgsr/, and the folders models/ and experiments/. It stands one row above the
-highest room that it imports. An arrow leads to a room that is imported; arrows that follow from others are left out.
+highest room that it imports, so an import leads downwards. The toolkit stands on the left, the wings on the right.
 """
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from matplotlib.colors import LinearSegmentedColormap, to_hex
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.patches import FancyBboxPatch
 
 from pgsr.experiments.report.svg import write_svg
-from pgsr.figures.drawing import BLUE, head, new_figure
+from pgsr.figures.drawing import BLUE, ORANGE, head, new_figure
 
 ROOT = Path(__file__).resolve().parents[2]
 
-GROUND = ("errors", "checks", "help", "moved", "__init__", "__main__")
-"""Files that nearly all rooms import, or that only give names, which would draw an arrow from everywhere."""
+GROUND = ("errors", "checks", "help", "__init__", "__main__")
+"""Files that nearly all rooms import, or that only give names."""
 
-COLUMNS = {
-    "experiments": -1.8,
-    "cli": 1.6,
-    "datasets": -0.4,
-    "commands": 0.95,
-    "warming": 2.3,
-    "synthesis": 0.95,
-    "models": -1.5,
-    "release": 0.95,
-    "comparison": 2.3,
-    "intervals": -1.35,
-    "nation": -2.7,
-    "bounds": 2.3,
-    "noise": -0.75,
-    "ledger": 0.95,
-    "engines": -1.3,
-    "tables": 2.3,
-    "figures": -0.75,
-    "machine": 0.75,
-}
-"""The columns of rooms beside the middle, in inches, chosen so that no arrow passes behind a box."""
+WINGS = ("cli", "commands", "warming", "datasets", "synthesis", "release", "nation")
+"""Rooms that the toolkit does not import, with the command line that serves them."""
 
-SHADES = LinearSegmentedColormap.from_list("shades", ["white", BLUE])
-
-WIDE, TALL = 1.22, 0.34
-"""A box, in inches."""
+WIDE, TALL, APART = 1.25, 0.34, 0.46
+"""A box, and the distance of rows, in inches."""
 
 
 def imports() -> dict[str, set[str]]:
@@ -82,45 +61,29 @@ def rows(direct: dict[str, set[str]]) -> dict[str, int]:
     return found
 
 
-def reach(direct: dict[str, set[str]], room: str) -> set[str]:
-    """List all rooms below a room: those that it imports, and those that they import."""
-    return direct[room].union(*(reach(direct, other) for other in direct[room]))
-
-
-def arrows(direct: dict[str, set[str]]) -> list[tuple[str, str]]:
-    """List the imports that do not follow from others."""
-    return [
-        (room, other)
-        for room, below in direct.items()
-        for other in sorted(below)
-        if not any(other in reach(direct, between) for between in below - {other})
-    ]
-
-
 def rooms() -> Figure:
-    """Draw the rooms from the bottom up, darker the more rooms import them."""
-    direct = imports()
-    row = rows(direct)
-    importers = {room: sum(room in reach(direct, other) for other in direct) for room in direct}
-    places = {room: (COLUMNS.get(room, 0.0), 0.58 * row[room]) for room in direct}
-    height = 0.58 * (max(row.values()) + 1)
-    figure = new_figure(7.6, height + 0.4)
+    """Draw the rooms from the bottom up: the toolkit in blue, the wings in orange."""
+    row = rows(imports())
+    height = APART * (max(row.values()) + 1)
+    figure = new_figure(8.2, height + 0.6)
     axes = figure.subplots()
     axes.set_axis_off()
-    axes.set(xlim=(-3.7, 3.7), ylim=(-0.3, height - 0.2), aspect="equal")
-    for room, other in arrows(direct):
-        (x0, y0), (x1, y1) = places[room], places[other]
-        style = {"arrowstyle": "-|>", "mutation_scale": 8, "color": "#555555", "lw": 0.8, "shrinkA": 0, "shrinkB": 0}
-        ends = (x0, y0 - TALL / 2), (x1, y1 + TALL / 2 + 0.02)
-        axes.add_patch(FancyArrowPatch(*ends, **style))
-    for room, (x, y) in places.items():
-        share = importers[room] / max(importers.values())
-        corner = (x - WIDE / 2, y - TALL / 2)
-        box = {"boxstyle": "round,pad=0,rounding_size=0.06", "ec": BLUE, "lw": 1, "zorder": 2}
-        axes.add_patch(FancyBboxPatch(corner, WIDE, TALL, fc=to_hex(SHADES(0.7 * share)), **box))
-        axes.text(x, y, room, ha="center", va="center", zorder=3)
-    head(figure, "The rooms of pgsr: an arrow leads to a room that is imported; darker rooms serve more others")
+    axes.set(xlim=(0, 8.2), ylim=(-0.6, height - 0.1), aspect="equal")
+    for place in range(max(row.values()) + 1):
+        here = sorted(room for room, its in row.items() if its == place)
+        for wing, left, colour in ((False, 0.7, BLUE), (True, 4.9, ORANGE)):
+            for i, room in enumerate(room for room in here if (room in WINGS) is wing):
+                _box(axes, left + 1.34 * i, APART * place, room, colour)
+    axes.text(0.08, -0.5, "the toolkit, with models and experiments", color=BLUE)
+    axes.text(4.28, -0.5, "wings: publishing and data", color=ORANGE)
+    head(figure, "The rooms of pgsr: imports lead to lower rows; no room of the toolkit imports a wing")
     return figure
+
+
+def _box(axes: Axes, x: float, y: float, room: str, colour: str) -> None:
+    style = {"boxstyle": "round,pad=0,rounding_size=0.06", "fc": "white", "ec": colour, "lw": 1.2}
+    axes.add_patch(FancyBboxPatch((x - WIDE / 2, y - TALL / 2), WIDE, TALL, **style))
+    axes.text(x, y, room, ha="center", va="center")
 
 
 if __name__ == "__main__":

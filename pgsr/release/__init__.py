@@ -2,29 +2,19 @@
 
 `THREATS.md` says what that protects, and what not. Where to find what:
 
-| room or file                                     | what it holds                                                  |
-|--------------------------------------------------|----------------------------------------------------------------|
-| `configuration`                                  | what a user writes: the TOML file, its keys and its errors     |
-| `folder`                                         | what is published: every file, written and read back           |
-| `preflight`, `private_log`                       | what a run needs of the machine, and keeps for its operator    |
-| `stated_terms`, `terms`, with `kinds`, `levels`, | the public terms, checked; the mechanism and noise that follow |
-| `thresholds`, `terms_facts`                      |                                                                |
-| `publication`                                    | the publisher's words, and the form of the tables              |
-| `making`                                         | `publish` and `finish`: read, charge, measure, write, check    |
-| `count_intervals`                                | the columns `lower` and `upper` of the released counts         |
-| `checking`, with `judging`,                      | `check`, for which nobody needs the data                       |
-| `rehearsals`, `near_replay`, `noise_law`,        |                                                                |
-| `noise_residuals`, `split_residuals`,            |                                                                |
-| `residuals`                                      |                                                                |
-| `reading`, with `own_intervals`,                 | `read_release`, a published folder as values; its intervals    |
-| `cell_intervals`                                 |                                                                |
-| `outline`, `forecast`, `epsilon_for`,            | what would be released, its errors, the epsilon for given ones |
-| `stand_ins`, `planning`, `share_search`          | stand-ins, errors of any mechanism on one, shares of epsilon   |
-| `least_error`                                    | below which error no release of an epsilon is, in a sentence   |
-| `selftest`                                       | whether the sampler is right                                   |
+| room            | what it holds                                                                              |
+|-----------------|--------------------------------------------------------------------------------------------|
+| `plan`          | `forecast`, `epsilon_for`: errors of any mechanism on a stand-in, shares of epsilon         |
+| `make`          | `publish` and `finish`: read, charge, measure, write, check; `outline`, `selftest`          |
+| `checks`        | `check`, for which nobody needs the data: conditions, replay, facts, law of the noise       |
+| `read`          | `read_release`, a published folder as values; its intervals                                |
+| `configuration` | what a user writes: the TOML file, its keys and its errors                                 |
+| `folder`        | what is published: every file, written and read back                                       |
+| `stated`        | the public terms, checked, and what follows from them: kind, levels, facts, method, noise  |
+| `publishing`    | what releases and populations share: places, digests, signature, the frame of a check      |
+| `ledger`        | what may be spent on a data set, and every charge                                          |
 
-The first two know nothing of each other. What releases and populations have in common, a folder that is published and
-checked, is in `pgsr.release.publishing`. The layers in `pyproject.toml` say which file may import which.
+`configuration` and `folder` know nothing of each other. The layers in `pyproject.toml` say which room may import which.
 
 All of it at once, from three data frames to a folder that anybody can check; in a terminal, the same are
 `pgsr validate`, `pgsr plan`, `pgsr release` and `pgsr check`:
