@@ -20,11 +20,11 @@ from pgsr.models.built import Built
 from pgsr.models.choices import INTEGRALITY, beyond_tolerance, with_indicators
 from pgsr.models.clock import Clock, Run
 from pgsr.models.formulate import formulate
-from pgsr.models.judge import Answer, Claim, judged
+from pgsr.models.judge import SolverAnswer, SolverClaim, judged
 from pgsr.models.native.model import NativeModel
 from pgsr.models.native.stated import program_to_state, stated_program
-from pgsr.models.parts import Part, joined, n_parts, parts
-from pgsr.models.program import Kind, Program, SolverProgram, quadratic, scaled
+from pgsr.models.parts import ProgramPart, joined, n_parts, parts
+from pgsr.models.program import Program, ProgramKind, SolverProgram, quadratic, scaled
 from pgsr.models.relaxed import relaxed_optimum
 from pgsr.models.start import duals_to_start, values_to_start
 from pgsr.models.watch import within
@@ -43,11 +43,11 @@ MOST_PROGRAMS = 60
 WHOLE = 1e-6
 """How far a vertex may be from integers, by a solver's tolerance."""
 
-STARTING: dict[Kind, str] = {
-    Kind.LP: 'MathOpt("PDLP")',
-    Kind.QP: 'MathOpt("PDLP")',
-    Kind.MILP: 'Gurobi(), MathOpt("GSCIP"), CpSat() or Scip()',
-    Kind.MIQP: 'Gurobi(), MathOpt("GSCIP") or Scip()',
+STARTING: dict[ProgramKind, str] = {
+    ProgramKind.LP: 'MathOpt("PDLP")',
+    ProgramKind.QP: 'MathOpt("PDLP")',
+    ProgramKind.MILP: 'Gurobi(), MathOpt("GSCIP"), CpSat() or Scip()',
+    ProgramKind.MIQP: 'Gurobi(), MathOpt("GSCIP") or Scip()',
 }
 """Some solvers that take a start of this kind of program."""
 
@@ -77,9 +77,10 @@ class SolverModel(GatedMethod):
 
     A new solver is one subclass, a frozen dataclass with `takes`, `unavailable` and `run`; everything that can be said
     about problems, limits and answers is said here, in `pgsr.models.judge` and, before a solve, in `pgsr.methods.gate`.
-    `run` gets a `SolverProgram` and returns a `Run` with an `Answer` (its docstring has the sign of duals); solvers of
-    LP and QP cannot pass without duals, which prove them. Exceptions in `run` become FAILED, `Stopped` becomes its own
-    status. A solver with an interface of its own has `build` in place of `run`, by which users get native models, too.
+    `run` gets a `SolverProgram` and returns a `Run` with a `SolverAnswer` (its docstring has the sign of duals);
+    solvers of LP and QP cannot pass without duals, which prove them. Exceptions in `run` become FAILED, `Stopped`
+    becomes its own status. A solver with an interface of its own has `build` in place of `run`, by which users get
+    native models, too.
 
     Args:
         squares: how squares of integers are handed over: Squares.WINDOW, or Squares.QUADRATIC to a solver that takes
@@ -101,7 +102,7 @@ class SolverModel(GatedMethod):
     def __post_init__(self) -> None:
         if self.squares is not None and not isinstance(self.squares, Squares):
             raise MethodError(f"squares={self.squares!r}; give Squares.WINDOW or Squares.QUADRATIC of pgsr.models")
-        if self.squares is Squares.QUADRATIC and Kind.MIQP not in self.takes:
+        if self.squares is Squares.QUADRATIC and ProgramKind.MIQP not in self.takes:
             raise MethodError(f"{type(self).__name__} takes no squares of integers as they stand; leave squares= out")
         given = self.options
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
@@ -121,7 +122,7 @@ class SolverModel(GatedMethod):
 
     @property
     @abstractmethod
-    def takes(self) -> frozenset[Kind]:
+    def takes(self) -> frozenset[ProgramKind]:
         """The kinds of programs that the solver solves with the proof we need: an integer optimum, or duals."""
 
     @abstractmethod
@@ -167,7 +168,9 @@ class SolverModel(GatedMethod):
         kind, takes = _kind(problem), self.takes_natively
         if kind in takes:
             stated = problem
-        elif (Kind.LP if kind is Kind.MILP else Kind.QP) in takes and Kind.MILP not in takes:
+        elif (
+            ProgramKind.LP if kind is ProgramKind.MILP else ProgramKind.QP
+        ) in takes and ProgramKind.MILP not in takes:
             stated = problem.relaxed()
         else:
             raise ProblemError(
@@ -180,7 +183,7 @@ class SolverModel(GatedMethod):
             raise MethodError(refused.reason) from None
 
     @property
-    def takes_natively(self) -> frozenset[Kind]:
+    def takes_natively(self) -> frozenset[ProgramKind]:
         """The kinds of programs that `build` makes, whether the solver is good at them or not."""
         return self.takes
 
@@ -235,26 +238,26 @@ class SolverModel(GatedMethod):
             )
         if self.route(problem) is None:
             kind = _kind(problem)
-            can = ", ".join(k.name for k in Kind if k in self.takes)
+            can = ", ".join(k.name for k in ProgramKind if k in self.takes)
             return f"{problem.label} is a {kind.value} ({kind.name}); {self!r} takes {can}"
         return None
 
     def _takes_choices(self, problem: Problem) -> bool:
         """Whether integers stay integers on the way on which this solver solves the problem."""
-        return self.route(problem) is Route.DIRECT or Kind.MILP in self.takes
+        return self.route(problem) is Route.DIRECT or ProgramKind.MILP in self.takes
 
     def route(self, problem: Problem) -> Route | None:
         """Choose how this solver solves the problem; None if it cannot."""
         kind = _kind(problem)
-        if kind is Kind.MIQP and Kind.MILP in self.takes and self.squares is not Squares.QUADRATIC:
+        if kind is ProgramKind.MIQP and ProgramKind.MILP in self.takes and self.squares is not Squares.QUADRATIC:
             return Route.WINDOW
         if kind in self.takes:
             return Route.DIRECT
-        if kind is Kind.MILP and Kind.LP in self.takes and self.finds_vertices:
+        if kind is ProgramKind.MILP and ProgramKind.LP in self.takes and self.finds_vertices:
             return Route.WINDOW
-        if kind.integer and (Kind.LP if kind is Kind.MILP else Kind.QP) in self.takes:
+        if kind.integer and (ProgramKind.LP if kind is ProgramKind.MILP else ProgramKind.QP) in self.takes:
             return Route.RELAXED
-        if kind is Kind.MIQP and Kind.LP in self.takes:
+        if kind is ProgramKind.MIQP and ProgramKind.LP in self.takes:
             return Route.WINDOW
         return None
 
@@ -263,7 +266,7 @@ class SolverModel(GatedMethod):
         return size * problem.n_unknowns
 
     @property
-    def starts(self) -> frozenset[Kind]:
+    def starts(self) -> frozenset[ProgramKind]:
         """The kinds of programs that the solver solves from values that it is given, `SolverProgram.start`."""
         return frozenset()
 
@@ -276,13 +279,13 @@ class SolverModel(GatedMethod):
             f"{self!r} takes no start of a {kind.value} ({kind.name}); leave warm_start= out, or take {STARTING[kind]}"
         )
 
-    def _kind_handed_over(self, problem: Problem) -> Kind | None:
+    def _kind_handed_over(self, problem: Problem) -> ProgramKind | None:
         """The kind of program that the solver gets in the end, after relaxing or steps."""
         route, kind = self.route(problem), _kind(problem)
         if route is Route.WINDOW:
-            return Kind.MILP if Kind.MILP in self.takes else Kind.LP
+            return ProgramKind.MILP if ProgramKind.MILP in self.takes else ProgramKind.LP
         if route is Route.RELAXED:
-            return Kind.LP if kind is Kind.MILP else Kind.QP
+            return ProgramKind.LP if kind is ProgramKind.MILP else ProgramKind.QP
         return None if route is None else kind
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
@@ -309,17 +312,17 @@ class SolverModel(GatedMethod):
         except Stopped as refused:
             return Result(refused.status, refused.reason, seconds=clock.seconds, form=clock.form)
         before, limit = deadline.spent, deadline.limit
-        if program.integer and self.tolerance is not None and answer.claim is Claim.OPTIMAL:
-            answer, limit = replace(answer, claim=Claim.STOPPED), None  # as near as it was asked to, no optimum
+        if program.integer and self.tolerance is not None and answer.claim is SolverClaim.OPTIMAL:
+            answer, limit = replace(answer, claim=SolverClaim.STOPPED), None  # as near as it was asked to, no optimum
         result = judged(self.name, problem, program, answer, limit, deadline.left)
         return replace(result, seconds=replace(clock.seconds, round=deadline.spent - before), form=clock.form)
 
-    def _once(self, program: SolverProgram, clock: "Clock", exact: bool = False) -> Answer:
+    def _once(self, program: SolverProgram, clock: "Clock", exact: bool = False) -> SolverAnswer:
         """Solve a program, part by part where that helps; it is not scaled where vertices shall be `exact` integers."""
         reason = self.too_large(program)
         if (reason is None and not self.prefers_parts) or n_parts(program) < 2:
             return self._called(program, clock, exact)
-        found: list[tuple[Part, Answer]] = []
+        found: list[tuple[ProgramPart, SolverAnswer]] = []
         for part in parts(program):
             answer = self._called(part.program, clock, exact)
             found.append((part, answer))
@@ -327,11 +330,11 @@ class SolverModel(GatedMethod):
                 return replace(answer, duals=None, order_duals=None, bound=None)
         return joined(program, found)
 
-    def _called(self, program: SolverProgram, clock: "Clock", exact: bool) -> Answer:
+    def _called(self, program: SolverProgram, clock: "Clock", exact: bool) -> SolverAnswer:
         """Call the solver once."""
         program = with_indicators(program) if self.takes_indicators else program
         if not program.n:  # ranked sizes of no groups at all; solvers stumble over it
-            return Answer(Claim.OPTIMAL, "", *(np.zeros(0) for _ in range(3)), bound=program.constant)
+            return SolverAnswer(SolverClaim.OPTIMAL, "", *(np.zeros(0) for _ in range(3)), bound=program.constant)
         reason = self.too_large(program)
         if reason is not None:
             raise Stopped(Status.TOO_LARGE, reason)
@@ -346,16 +349,16 @@ class SolverModel(GatedMethod):
             what = f"{self.name} stopped with an error: {type(error).__name__}: {lines[0]}"
             raise Stopped(Status.FAILED, what) from error
         if run is None and left is not None and clock.deadline.spent - before >= left:
-            clock.add(Run(Answer(Claim.STOPPED), 0.0, clock.deadline.spent - before))
-            return Answer(Claim.STOPPED, "it did not stop by itself")
-        if not isinstance(run, Run) or not isinstance(run.answer, Answer):
+            clock.add(Run(SolverAnswer(SolverClaim.STOPPED), 0.0, clock.deadline.spent - before))
+            return SolverAnswer(SolverClaim.STOPPED, "it did not stop by itself")
+        if not isinstance(run, Run) or not isinstance(run.answer, SolverAnswer):
             raise Stopped(Status.FAILED, f"{self.name}: {_not_a_run(run)}")
         clock.add(run)
         return _checked(self.name, run.answer, program, unit)
 
     def _in_pieces(
         self, problem: Problem, program: Program, values: np.ndarray | None, clock: "Clock", start: Result | None
-    ) -> Answer:
+    ) -> SolverAnswer:
         """Solve the program in linear pieces.
 
         Windows move until the solution lies within them, and integers are declared where vertices are not whole.
@@ -370,32 +373,32 @@ class SolverModel(GatedMethod):
             around = values if values is not None else relaxed_optimum(program, clock.deadline.left)
             pieces = window(program, around)
         duals = None if start is None or program.integer else duals_to_start(program, problem, start)
-        clock.add(Run(Answer(Claim.STOPPED), clock.deadline.spent - before, 0.0))
+        clock.add(Run(SolverAnswer(SolverClaim.STOPPED), clock.deadline.spent - before, 0.0))
         integers = program.integer and not self._linear_first(problem, values is not None)
-        last: Answer | None = None
+        last: SolverAnswer | None = None
         while True:
             before = clock.deadline.spent
             handed = _with_duals(self.in_pieces(pieces, integers, values), program, duals)
-            clock.add(Run(Answer(Claim.STOPPED), clock.deadline.spent - before, 0.0))
+            clock.add(Run(SolverAnswer(SolverClaim.STOPPED), clock.deadline.spent - before, 0.0))
             clock.handed("magnitudes" if program.norm == 1 else "window", handed.n, integers)
             found = self._once(handed, clock, exact=program.integer)
             outside, answer = _of_cells(pieces, handed, found)
             if last is not None:
                 answer = _after(answer, last, program.integer)
-            if found.claim is not Claim.OPTIMAL or answer.values is None or found.values is None:
+            if found.claim is not SolverClaim.OPTIMAL or answer.values is None or found.values is None:
                 return answer
             last = answer
             whole = not program.integer or _are_whole(answer.values)
             if outside and clock.programs >= MOST_PROGRAMS:
-                return replace(answer, claim=Claim.STOPPED, note="windows still move")
+                return replace(answer, claim=SolverClaim.STOPPED, note="windows still move")
             if outside:
                 pieces = pieces.moved(answer.values)
-            elif integers or whole or Kind.MILP not in self.takes:
+            elif integers or whole or ProgramKind.MILP not in self.takes:
                 return answer
             else:
                 integers = True
             if clock.expired:
-                return replace(answer, claim=Claim.STOPPED) if whole else _no_answer(answer)
+                return replace(answer, claim=SolverClaim.STOPPED) if whole else _no_answer(answer)
             values = answer.values if whole else values
 
     def in_pieces(self, pieces: Pieces, integers: bool, start: np.ndarray | None) -> SolverProgram:
@@ -408,7 +411,7 @@ class SolverModel(GatedMethod):
         Choices are no choices without integers, and a start is one of the search for integers.
         """
         choosing = problem.conditions is not None and problem.conditions.choices is not None
-        return self.finds_vertices and not choosing and not (started and Kind.MILP in self.starts)
+        return self.finds_vertices and not choosing and not (started and ProgramKind.MILP in self.starts)
 
     @property
     def prefers_parts(self) -> bool:
@@ -418,7 +421,7 @@ class SolverModel(GatedMethod):
     @property
     def finds_vertices(self) -> bool:
         """Whether solutions of linear programs are vertices, which are whole where the matrix is a network."""
-        return Kind.LP in self.takes
+        return ProgramKind.LP in self.takes
 
 
 def _not_a_run(given: object) -> str:
@@ -431,7 +434,7 @@ def _not_a_run(given: object) -> str:
     )
 
 
-def _checked(name: str, answer: Answer, program: SolverProgram, unit: float) -> Answer:
+def _checked(name: str, answer: SolverAnswer, program: SolverProgram, unit: float) -> SolverAnswer:
     """The answer in the program's own units, if its arrays have the right shapes."""
     shapes = (
         (answer.values, program.n),
@@ -452,10 +455,10 @@ def _checked(name: str, answer: Answer, program: SolverProgram, unit: float) -> 
     )
 
 
-def _kind(problem: Problem) -> Kind:
+def _kind(problem: Problem) -> ProgramKind:
     if problem.norm in (1, math.inf):
-        return Kind.MILP if problem.integer else Kind.LP
-    return Kind.MIQP if problem.integer else Kind.QP
+        return ProgramKind.MILP if problem.integer else ProgramKind.LP
+    return ProgramKind.MIQP if problem.integer else ProgramKind.QP
 
 
 def _are_whole(z: np.ndarray) -> bool:
@@ -472,7 +475,7 @@ def _with_duals(handed: SolverProgram, program: Program, duals: tuple[np.ndarray
     return replace(handed, start_duals=(np.append(duals[0], -slope[program.weight > 0][:n_links]), duals[1]))
 
 
-def _of_cells(pieces: Pieces, handed: SolverProgram, answer: Answer) -> tuple[bool, Answer]:
+def _of_cells(pieces: Pieces, handed: SolverProgram, answer: SolverAnswer) -> tuple[bool, SolverAnswer]:
     """Say whether a solution lies outside the windows, and write it in cells, with duals of the program's own rows."""
     cut = lambda duals, right: None if duals is None else duals[: len(right)]  # noqa: E731
     program, v = pieces.program, answer.values
@@ -485,15 +488,15 @@ def _of_cells(pieces: Pieces, handed: SolverProgram, answer: Answer) -> tuple[bo
     return outside, replace(answer, values=z)
 
 
-def _after(answer: Answer, last: Answer, integer: bool) -> Answer:
+def _after(answer: SolverAnswer, last: SolverAnswer, integer: bool) -> SolverAnswer:
     """Keep what an earlier program of the sequence showed: duals where this one has none, values where it has none."""
     if answer.duals is None and last.duals is not None:
         answer = replace(answer, duals=last.duals, order_duals=last.order_duals)
-    left_off = answer.values is None and answer.claim is Claim.STOPPED and last.values is not None
+    left_off = answer.values is None and answer.claim is SolverClaim.STOPPED and last.values is not None
     if left_off and (not integer or _are_whole(np.asarray(last.values))):
-        return replace(last, claim=Claim.STOPPED)
+        return replace(last, claim=SolverClaim.STOPPED)
     return answer
 
 
-def _no_answer(answer: Answer) -> Answer:
-    return replace(answer, claim=Claim.STOPPED, values=None)
+def _no_answer(answer: SolverAnswer) -> SolverAnswer:
+    return replace(answer, claim=SolverClaim.STOPPED, values=None)

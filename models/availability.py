@@ -24,7 +24,7 @@ from pgsr.models.flow_ import Flow
 from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.mathopt_ import SOLVERS as MATHOPT_SOLVERS
 from pgsr.models.mathopt_ import MathOpt
-from pgsr.models.program import Kind
+from pgsr.models.program import ProgramKind
 from pgsr.models.qpsolvers_ import SOLVERS as QPSOLVERS_SOLVERS
 from pgsr.models.qpsolvers_ import QpSolvers
 from pgsr.models.scip_ import Scip
@@ -218,7 +218,7 @@ def _how(method: Method, problem: Problem) -> str:
     if isinstance(method, SolverModel):
         stated = problem.conditions
         network = stated is None or stated.bounds_alone
-        if method.route(problem) is Route.WINDOW and not network and Kind.MILP not in method.takes:
+        if method.route(problem) is Route.WINDOW and not network and ProgramKind.MILP not in method.takes:
             return "rounded"  # vertices of the linear programs may be fractional
         return {Route.DIRECT: "exact", Route.WINDOW: "window", Route.RELAXED: "rounded", None: ""}[
             method.route(problem)
@@ -230,9 +230,9 @@ def _solves(method: Method) -> str:
     if not isinstance(method, SolverModel):
         return "M_H, naive: integers"
     takes = method.takes
-    integer = "integers" if Kind.MIQP in takes else "integers by windows" if Kind.MILP in takes else ""
-    steps = "integers by windows" if not integer and Kind.QP not in takes else ""
-    relaxed = "relaxations" if Kind.QP in takes else "relaxations of L1" if Kind.LP in takes else ""
+    integer = "integers" if ProgramKind.MIQP in takes else "integers by windows" if ProgramKind.MILP in takes else ""
+    steps = "integers by windows" if not integer and ProgramKind.QP not in takes else ""
+    relaxed = "relaxations" if ProgramKind.QP in takes else "relaxations of L1" if ProgramKind.LP in takes else ""
     return ", ".join(filter(None, (integer or steps, relaxed)))
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgsr.errors import MethodError
-from pgsr.models.judge import Answer
-from pgsr.models.labels import Block
+from pgsr.models.judge import SolverAnswer
+from pgsr.models.labels import LabelBlock
 from pgsr.models.program import SolverProgram
 
 
@@ -55,7 +55,7 @@ class Built(ABC):
         """
 
     @abstractmethod
-    def read(self, solved: Any) -> Answer:
+    def read(self, solved: Any) -> SolverAnswer:
         """Read the answer of all unknowns and rows.
 
         Raises:
@@ -66,11 +66,11 @@ class Built(ABC):
         """Give the memory of the interface back, after which nothing can be read any more."""
         self.native = None
 
-    def block(self, block: Block) -> Any:
+    def block(self, block: LabelBlock) -> Any:
         """Give the unknowns of a block, in its shape."""
         return self.unknowns[block.part].reshape(block.shape)
 
-    def row_block(self, block: Block) -> Any:
+    def row_block(self, block: LabelBlock) -> Any:
         """Give the rows of a block, in its shape."""
         return self.rows[block.part].reshape(block.shape)
 

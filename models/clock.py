@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Seconds
-from pgsr.models.judge import Answer
+from pgsr.models.judge import SolverAnswer
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """The outcome of one call of a solver: its answer, and the seconds of handing the program over and of solving."""
 
-    answer: Answer
+    answer: SolverAnswer
     formulate: float
     solve: float
 

@@ -13,9 +13,9 @@ from scipy import sparse
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import Run, SolverModel
-from pgsr.models.judge import Answer, Claim
+from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.optional import load, not_installed
-from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.program import ProgramKind, SolverProgram
 
 UNLICENSED_LIMIT = 2_000
 """Most unknowns, and most rows, of quadratic and of integer programs without a licence."""
@@ -43,12 +43,12 @@ class Copt(SolverModel):
     """
 
     @property
-    def takes(self) -> frozenset[Kind]:
-        return frozenset(Kind)
+    def takes(self) -> frozenset[ProgramKind]:
+        return frozenset(ProgramKind)
 
     @property
-    def starts(self) -> frozenset[Kind]:
-        return frozenset({Kind.MILP, Kind.MIQP})
+    def starts(self) -> frozenset[ProgramKind]:
+        return frozenset({ProgramKind.MILP, ProgramKind.MIQP})
 
     def unavailable(self) -> Result | None:
         copt = load("coptpy")
@@ -124,19 +124,23 @@ def _environment() -> Any:
         raise Stopped(Status.UNLICENSED, f"COPT refuses: {error}; {REMEDY}") from None
 
 
-def _answer(constants: Any, model: Any, program: SolverProgram) -> Answer:
+def _answer(constants: Any, model: Any, program: SolverProgram) -> SolverAnswer:
     status = model.status
     # The objective is bounded below, so "infeasible or unbounded" is infeasible.
     if status in (constants.INFEASIBLE, constants.INF_OR_UNB):
-        return Answer(Claim.INFEASIBLE)
-    claims = {constants.OPTIMAL: Claim.OPTIMAL, constants.IMPRECISE: Claim.OPTIMAL, constants.TIMEOUT: Claim.STOPPED}
-    claim, note = claims.get(status, Claim.FAILED), "" if status == constants.OPTIMAL else f"its status {status}"
+        return SolverAnswer(SolverClaim.INFEASIBLE)
+    claims = {
+        constants.OPTIMAL: SolverClaim.OPTIMAL,
+        constants.IMPRECISE: SolverClaim.OPTIMAL,
+        constants.TIMEOUT: SolverClaim.STOPPED,
+    }
+    claim, note = claims.get(status, SolverClaim.FAILED), "" if status == constants.OPTIMAL else f"its status {status}"
     if program.is_integer:
         if not model.hasmipsol:
-            return Answer(claim, note)
-        return Answer(claim, note, np.array(model.getValues()), bound=model.bestbnd)
+            return SolverAnswer(claim, note)
+        return SolverAnswer(claim, note, np.array(model.getValues()), bound=model.bestbnd)
     if not model.haslpsol:
-        return Answer(claim, note)
+        return SolverAnswer(claim, note)
     m = len(program.right)
     duals = -np.array(model.getDuals())
-    return Answer(claim, note, np.array(model.getValues()), duals[:m], duals[m:])
+    return SolverAnswer(claim, note, np.array(model.getValues()), duals[:m], duals[m:])

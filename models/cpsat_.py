@@ -12,9 +12,9 @@ from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import SolverModel
 from pgsr.models.built import Built, NotSolved
-from pgsr.models.judge import Answer, Claim
+from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.optional import load, not_installed
-from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.program import ProgramKind, SolverProgram
 
 _MODULE = "ortools.sat.python.cp_model"
 
@@ -56,15 +56,15 @@ class CpSat(SolverModel):
             raise MethodError(f"threads={self.threads!r}; give a whole number from 1 to 1024")
 
     @property
-    def takes(self) -> frozenset[Kind]:
-        return frozenset({Kind.MILP})
+    def takes(self) -> frozenset[ProgramKind]:
+        return frozenset({ProgramKind.MILP})
 
     @property
     def prefers_parts(self) -> bool:
         return True
 
     @property
-    def starts(self) -> frozenset[Kind]:
+    def starts(self) -> frozenset[ProgramKind]:
         return self.takes
 
     def unavailable(self) -> Result | None:
@@ -80,8 +80,8 @@ class CpSat(SolverModel):
         return None
 
     @property
-    def takes_natively(self) -> frozenset[Kind]:
-        return frozenset({Kind.MILP, Kind.MIQP})
+    def takes_natively(self) -> frozenset[ProgramKind]:
+        return frozenset({ProgramKind.MILP, ProgramKind.MIQP})
 
     @property
     def takes_indicators(self) -> bool:
@@ -155,19 +155,19 @@ class CpSatProgram(Built):
         solver.solve(self.native)
         return solver
 
-    def read(self, solved: Any) -> Answer:
+    def read(self, solved: Any) -> SolverAnswer:
         if solved is None:
             raise NotSolved
         status = solved.status_name(solved.response_proto.status)
         if status == "MODEL_INVALID":
             raise Stopped(Status.TOO_LARGE, "CP-SAT refuses the model, most likely because its numbers are too large")
         if status == "INFEASIBLE":
-            return Answer(Claim.INFEASIBLE)
+            return SolverAnswer(SolverClaim.INFEASIBLE)
         if status not in ("OPTIMAL", "FEASIBLE"):
-            return Answer(Claim.STOPPED, f"it says {status.lower()}")
-        claim = Claim.OPTIMAL if status == "OPTIMAL" else Claim.STOPPED
+            return SolverAnswer(SolverClaim.STOPPED, f"it says {status.lower()}")
+        claim = SolverClaim.OPTIMAL if status == "OPTIMAL" else SolverClaim.STOPPED
         values = np.array(list(solved.response_proto.solution)[: self.program.n], float)
-        return Answer(claim, "", values, bound=solved.best_objective_bound)
+        return SolverAnswer(claim, "", values, bound=solved.best_objective_bound)
 
     def fingerprint(self, native: Any = None) -> str:
         """The hash of the model as text, without hints."""

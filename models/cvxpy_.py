@@ -12,17 +12,17 @@ from pgsr.models.adapter import SolverModel
 from pgsr.models.cvxpy_program import CvxpyProgram
 from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.optional import load, not_installed
-from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.program import ProgramKind, SolverProgram
 from pgsr.models.window import Pieces
 
-_BOTH = frozenset({Kind.LP, Kind.QP})
-_LINEAR = frozenset({Kind.LP})
-_INTEGER = frozenset({Kind.MILP, Kind.MIQP})
+_BOTH = frozenset({ProgramKind.LP, ProgramKind.QP})
+_LINEAR = frozenset({ProgramKind.LP})
+_INTEGER = frozenset({ProgramKind.MILP, ProgramKind.MIQP})
 
 
 @dataclass(frozen=True)
 class _Known:
-    takes: frozenset[Kind]
+    takes: frozenset[ProgramKind]
     package: str
     limit: str | None
     """What the solver calls its time limit, None if it has none; with a point where it is an option among others."""
@@ -30,19 +30,19 @@ class _Known:
     """What it calls those of continuous programs."""
     gap: str | None = None
     """What it calls the gap of integer programs at which it stops; 0 makes it go on until nothing is left."""
-    starts: frozenset[Kind] = frozenset()
+    starts: frozenset[ProgramKind] = frozenset()
     """The kinds of programs that it solves from given values."""
 
 
 SOLVERS: Mapping[str, _Known] = {
     "CLARABEL": _Known(_BOTH, "clarabel", "time_limit", ("tol_gap_abs", "tol_gap_rel", "tol_feas")),
     "HIGHS": _Known(
-        _BOTH | {Kind.MILP},
+        _BOTH | {ProgramKind.MILP},
         "'highspy>=1.16'",
         "time_limit",
         ("primal_feasibility_tolerance", "dual_feasibility_tolerance"),
         "mip_rel_gap",
-        frozenset({Kind.MILP}),
+        frozenset({ProgramKind.MILP}),
     ),
     "OSQP": _Known(_BOTH, "osqp", "time_limit", ("eps_abs", "eps_rel"), starts=_BOTH),
     "PIQP": _Known(_BOTH, "piqp", None, ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel")),
@@ -59,7 +59,7 @@ SOLVERS: Mapping[str, _Known] = {
     "MOSEK": _Known(_BOTH, "mosek", None, ("eps",)),
     "QOCO": _Known(_BOTH, "qoco", None, ("abstol", "reltol")),
     "SCIPY": _Known(
-        _LINEAR | {Kind.MILP},
+        _LINEAR | {ProgramKind.MILP},
         "scipy",
         None,
         ("scipy_options.primal_feasibility_tolerance", "scipy_options.dual_feasibility_tolerance"),
@@ -67,7 +67,7 @@ SOLVERS: Mapping[str, _Known] = {
     ),
     # For graphics processors, and not run by us: kinds and names are those of CVXPY's own interface, which passes
     # CUCLARABEL no options.
-    "CUOPT": _Known(_BOTH | {Kind.MILP}, "cuopt-cu12", "time_limit", ("optimality",), "mip_relative_gap"),
+    "CUOPT": _Known(_BOTH | {ProgramKind.MILP}, "cuopt-cu12", "time_limit", ("optimality",), "mip_relative_gap"),
     "CUCLARABEL": _Known(_BOTH, "cupy-cuda12x", None),
     "GLOP": _Known(_LINEAR, "ortools", "time_limit_sec"),
     "PDLP": _Known(_LINEAR, "ortools", "time_limit_sec"),
@@ -130,7 +130,7 @@ class Cvxpy(SolverModel):
         return self.solver
 
     @property
-    def takes(self) -> frozenset[Kind]:
+    def takes(self) -> frozenset[ProgramKind]:
         return SOLVERS[self.solver].takes if self.solver in SOLVERS else _BOTH
 
     @property
@@ -142,7 +142,7 @@ class Cvxpy(SolverModel):
         return pieces.linked(start) if first_order else super().in_pieces(pieces, integers, start)
 
     @property
-    def starts(self) -> frozenset[Kind]:
+    def starts(self) -> frozenset[ProgramKind]:
         return SOLVERS[self.solver].starts if self.solver in SOLVERS else frozenset()
 
     def unavailable(self) -> Result | None:

@@ -16,8 +16,8 @@ from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Status
 from pgsr.models.built import Built, NotSolved
 from pgsr.models.gurobi_ import REMEDY as GUROBI_REMEDY
-from pgsr.models.judge import Answer, Claim
-from pgsr.models.labels import Block
+from pgsr.models.judge import SolverAnswer, SolverClaim
+from pgsr.models.labels import LabelBlock
 from pgsr.models.optional import load
 from pgsr.models.program import SolverProgram
 
@@ -102,29 +102,29 @@ class CvxpyProgram(Built):
     late: tuple[Any, ...] = ()
     """What CVXPY tells of the last solve here, if that ended at its time limit."""
 
-    def read(self, solved: Any) -> Answer:
+    def read(self, solved: Any) -> SolverAnswer:
         native = self.native if solved is None else solved
         status = native.status
         values = [z.value for z in self.parts]
         late = solved is None and any(told is native.solver_stats for told in self.late)
         if late and any(value is None for value in values):
-            return Answer(Claim.STOPPED)
+            return SolverAnswer(SolverClaim.STOPPED)
         if status is None or (status == "optimal" and any(value is None for value in values)):
             raise NotSolved
         claim, note = claim_of(self.solver, status), "" if status == "optimal" else f"it says {status}"
-        if claim is Claim.INFEASIBLE:
-            return Answer(claim)
+        if claim is SolverClaim.INFEASIBLE:
+            return SolverAnswer(claim)
         if late:
-            claim = Claim.STOPPED
+            claim = SolverClaim.STOPPED
         found = getattr(native.solver_stats, "extra_stats", None)
         if any(value is None for value in values) or not has_point(self.solver, found):
-            return Answer(claim, note)
+            return SolverAnswer(claim, note)
         v = np.concatenate([np.ravel(value) for value in values])
         if self.program.is_integer:
-            return Answer(claim, note, v, bound=own_bound(self.solver, native))
-        return Answer(claim, note, v, *self._duals())
+            return SolverAnswer(claim, note, v, bound=own_bound(self.solver, native))
+        return SolverAnswer(claim, note, v, *self._duals())
 
-    def block(self, block: Block) -> Any:
+    def block(self, block: LabelBlock) -> Any:
         return self.parts[self._unknown_blocks().index(block)]
 
     def rows_by_name(self) -> dict[str, Any]:
@@ -172,14 +172,14 @@ class CvxpyProgram(Built):
         native = state["native"]
         vars(self).update(state | {"native": fixed_problem()(native.objective, native.constraints)})
 
-    def _unknown_blocks(self) -> tuple[Block, ...]:
+    def _unknown_blocks(self) -> tuple[LabelBlock, ...]:
         """The blocks of unknowns: those of labels, or one of integers and one of what is real."""
         program, n = self.program, int(self.program.integer.sum())
         if program.labels is not None:
             return program.labels.unknown_blocks
         assert program.integer[:n].all(), "integers come first"
         ends = [(0, n), (n, program.n)]
-        return tuple(Block("v", slice(a, b), (b - a,)) for a, b in ends if b > a)
+        return tuple(LabelBlock("v", slice(a, b), (b - a,)) for a, b in ends if b > a)
 
     @property
     def _n_row_blocks(self) -> int:
@@ -285,16 +285,16 @@ def _sum_of_squares(cp: Any, z: Any, weights: np.ndarray) -> Any:
     return sum(value * cp.sum_squares(z[weights == value]) for value in values if value)
 
 
-def claim_of(solver: str, status: str) -> Claim:
+def claim_of(solver: str, status: str) -> SolverClaim:
     """Translate the status that CVXPY reports into a claim.
 
     Where Gurobi stopped at its time limit before it had a point, CVXPY reports infeasible_inaccurate.
     """
     if status == "user_limit" or (solver == "GUROBI" and status == "infeasible_inaccurate"):
-        return Claim.STOPPED
+        return SolverClaim.STOPPED
     if "infeasible" in status:
-        return Claim.INFEASIBLE
-    return Claim.OPTIMAL if status in ("optimal", "optimal_inaccurate") else Claim.FAILED
+        return SolverClaim.INFEASIBLE
+    return SolverClaim.OPTIMAL if status in ("optimal", "optimal_inaccurate") else SolverClaim.FAILED
 
 
 def has_point(solver: str, found: Any) -> bool:

@@ -16,10 +16,10 @@ from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import Route, SolverModel
 from pgsr.models.built import Built, ContradictingSubset, NotSolved
-from pgsr.models.judge import Answer, Claim
-from pgsr.models.labels import Block
+from pgsr.models.judge import SolverAnswer, SolverClaim
+from pgsr.models.labels import LabelBlock
 from pgsr.models.optional import load, not_installed
-from pgsr.models.program import Bends, Kind, SolverProgram
+from pgsr.models.program import Bends, ProgramKind, SolverProgram
 from pgsr.models.window import Pieces
 from pgsr.problems.problem import Problem
 
@@ -50,12 +50,12 @@ class Gurobi(SolverModel):
             raise MethodError(f"threads={self.threads!r}; give a whole number from 0 to 1024, or None for all cores")
 
     @property
-    def takes(self) -> frozenset[Kind]:
-        return frozenset(Kind)
+    def takes(self) -> frozenset[ProgramKind]:
+        return frozenset(ProgramKind)
 
     @property
-    def starts(self) -> frozenset[Kind]:
-        return frozenset({Kind.MILP, Kind.MIQP})
+    def starts(self) -> frozenset[ProgramKind]:
+        return frozenset({ProgramKind.MILP, ProgramKind.MIQP})
 
     def route(self, problem: Problem) -> Route | None:
         fits = license_file() is not None or problem.n_unknowns <= BUNDLED_QUADRATIC_LIMIT
@@ -138,28 +138,32 @@ class GurobiProgram(Built):
         with self._refusals():
             self.native.optimize()
 
-    def read(self, solved: Any) -> Answer:
+    def read(self, solved: Any) -> SolverAnswer:
         grb, model = load("gurobipy").GRB, self.native
         status = model.Status
         if status == grb.LOADED:
             raise NotSolved
         # The objective is bounded below, so "infeasible or unbounded" is infeasible.
         if status in (grb.INFEASIBLE, grb.INF_OR_UNBD):
-            return Answer(Claim.INFEASIBLE)
-        claims = {grb.OPTIMAL: Claim.OPTIMAL, grb.SUBOPTIMAL: Claim.OPTIMAL, grb.TIME_LIMIT: Claim.STOPPED}
-        claim, note = claims.get(status, Claim.FAILED), "" if status == grb.OPTIMAL else f"its status {status}"
+            return SolverAnswer(SolverClaim.INFEASIBLE)
+        claims = {
+            grb.OPTIMAL: SolverClaim.OPTIMAL,
+            grb.SUBOPTIMAL: SolverClaim.OPTIMAL,
+            grb.TIME_LIMIT: SolverClaim.STOPPED,
+        }
+        claim, note = claims.get(status, SolverClaim.FAILED), "" if status == grb.OPTIMAL else f"its status {status}"
         if not model.SolCount:
-            return Answer(claim, note)
+            return SolverAnswer(claim, note)
         values = self.unknowns.X
         if model.IsMIP:
-            return Answer(claim, note, values, bound=model.ObjBound)
-        return Answer(claim, note, values, *self.program.rows.duals(self.rows.Pi))
+            return SolverAnswer(claim, note, values, bound=model.ObjBound)
+        return SolverAnswer(claim, note, values, *self.program.rows.duals(self.rows.Pi))
 
     def close(self) -> None:
         self.native.dispose()
         self.environment.dispose()
 
-    def row_block(self, block: Block) -> Any:
+    def row_block(self, block: LabelBlock) -> Any:
         rows = np.array(self.rows.tolist()[block.part], object).reshape(block.shape)
         return load("gurobipy").MConstr.fromlist(rows.tolist())
 

@@ -43,7 +43,7 @@ MOST_NAMED = 4
 """Most stated conditions that the sentence about such a claim names."""
 
 
-class Claim(Enum):
+class SolverClaim(Enum):
     """The solver's own word on its answer, before it is checked."""
 
     OPTIMAL = "optimal"
@@ -53,7 +53,7 @@ class Claim(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class SolverAnswer:
     """The answer of a solver.
 
     Attributes:
@@ -65,7 +65,7 @@ class Answer:
         bound: its own bound on the objective of an integer program, or None.
     """
 
-    claim: Claim
+    claim: SolverClaim
     note: str = ""
     values: np.ndarray | None = None
     duals: np.ndarray | None = None
@@ -77,7 +77,7 @@ def judged(
     solver: str,
     problem: Problem,
     program: Program,
-    answer: Answer,
+    answer: SolverAnswer,
     time_limit: float | None = None,
     left: float | None = None,
 ) -> Result:
@@ -93,10 +93,10 @@ def judged(
     """
     seconds = SEARCHING_SECONDS if left is None else min(SEARCHING_SECONDS, left)
     limit = "its limit" if time_limit is None else f"the time limit of {time_limit:g} s"
-    if answer.claim is Claim.INFEASIBLE:
+    if answer.claim is SolverClaim.INFEASIBLE:
         return _judged_infeasible(solver, problem, program)
     if answer.values is None:
-        if answer.claim is Claim.STOPPED:
+        if answer.claim is SolverClaim.STOPPED:
             return Result(Status.TIMED_OUT, f"{solver} had no answer at {limit}{_noted(answer)}")
         return Result(Status.FAILED, f"{solver} gave no answer{_noted(answer)}")
     if not np.isfinite(answer.values).all():
@@ -106,7 +106,7 @@ def judged(
     if program.integer:
         return _judged_integer(solver, problem, program, answer, limit, seconds)
     result = _judged_continuous(solver, problem, program, answer)
-    if result.status is Status.FAILED and answer.claim is Claim.STOPPED:
+    if result.status is Status.FAILED and answer.claim is SolverClaim.STOPPED:
         return replace(result, status=Status.TIMED_OUT, reason=f"{solver} reached {limit}; {result.reason}")
     return result
 
@@ -144,7 +144,7 @@ def _judged_infeasible(solver: str, problem: Problem, program: Program) -> Resul
     return Result(Status.FAILED, f"{says}, but HiGHS finds one")
 
 
-def _prices(problem: Problem, program: Program, answer: Answer) -> Multipliers | None:
+def _prices(problem: Problem, program: Program, answer: SolverAnswer) -> Multipliers | None:
     """Read prices from the solver's duals, and those of stated bounds, where order needs them, from what is left over.
 
     Without a price of its bound a cell's slope plus its rows' prices is 0 at the optimum; what it is instead is the
@@ -174,7 +174,7 @@ def _slopes(program: Program, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(z > near, w, -w) + cost, np.where(z < -near, -w, w) + cost
 
 
-def _judged_continuous(solver: str, problem: Problem, program: Program, answer: Answer) -> Result:
+def _judged_continuous(solver: str, problem: Problem, program: Program, answer: SolverAnswer) -> Result:
     """Accept or refuse a continuous answer; for an integer problem round it to the nearest integers, as the papers do.
 
     What is rounded is RELAXED, and OPTIMAL where a certificate proves that it is the integer optimum all the same.
@@ -201,7 +201,7 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
     feasible = certificate is None or certificate.feasible or problem.integer
     if residuals.primal > RESIDUAL or not feasible or residuals.gap is None or abs(residuals.gap) > ACCEPTED_GAP:
         gap = "unknown" if residuals.gap is None else f"{residuals.gap:.1e}"
-        says = "says it solved the program" if answer.claim is Claim.OPTIMAL else f"{answer.claim.value}"
+        says = "says it solved the program" if answer.claim is SolverClaim.OPTIMAL else f"{answer.claim.value}"
         reason = (
             f"{solver} {says}{_noted(answer)}, but its relative residual is {residuals.primal:.1e} (allowed "
             f"{RESIDUAL:g}) and its gap {gap} (allowed {ACCEPTED_GAP:g}); tighten its tolerances"
@@ -224,7 +224,7 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
     return Result(Status.RELAXED, reason, rounded, judged, residuals=residuals)
 
 
-def _with_row_prices(result: Result, problem: Problem, program: Program, answer: Answer) -> Result:
+def _with_row_prices(result: Result, problem: Problem, program: Program, answer: SolverAnswer) -> Result:
     """Add the prices of all rows by the solver's duals, if the bound of these alone meets the objective."""
     v, mu, z = answer.duals, answer.order_duals, answer.values
     if v is None or mu is None or z is None or not (np.isfinite(v).all() and np.isfinite(mu).all()):
@@ -241,7 +241,7 @@ def _with_row_prices(result: Result, problem: Problem, program: Program, answer:
 
 
 def _judged_integer(
-    solver: str, problem: Problem, program: Program, answer: Answer, limit: str, seconds: float
+    solver: str, problem: Problem, program: Program, answer: SolverAnswer, limit: str, seconds: float
 ) -> Result:
     """Accept an integer answer if it is one and satisfies every condition; OPTIMAL where our own proof says so.
 
@@ -250,7 +250,7 @@ def _judged_integer(
     computed here. What the solver alone claims is a sentence beside the status FEASIBLE. An optimum that an exact test
     or a better point refutes is a failure.
     """
-    z, claims = answer.values, answer.claim is Claim.OPTIMAL
+    z, claims = answer.values, answer.claim is SolverClaim.OPTIMAL
     assert z is not None
     whole = nearest(z)
     fractional = int((np.abs(whole - z) > 1e-4).sum())
@@ -297,15 +297,15 @@ def _judged_integer(
     return Result(Status.FEASIBLE, reason, estimate, certificate, claimed=claimed)
 
 
-def _claimed(solver: str, answer: Answer) -> str:
+def _claimed(solver: str, answer: SolverAnswer) -> str:
     """Say what the solver alone claims of its answer."""
-    if answer.claim is Claim.OPTIMAL:
+    if answer.claim is SolverClaim.OPTIMAL:
         return f"optimal, by {solver}"
     known = answer.bound is not None and math.isfinite(answer.bound)
     return f"no answer is below {answer.bound:,.10g}, by {solver}" if known else ""
 
 
-def _with_own_bound(program: Program, answer: Answer, certificate: Certificate) -> Certificate:
+def _with_own_bound(program: Program, answer: SolverAnswer, certificate: Certificate) -> Certificate:
     """Improve a bound by the program's own, in exact integers, with the solver's duals."""
     v, mu = answer.duals, answer.order_duals
     if v is None or mu is None or not (np.isfinite(v).all() and np.isfinite(mu).all()):
@@ -362,7 +362,7 @@ def lagrangian_bound(program: Program, duals: np.ndarray, order_duals: np.ndarra
     return math.fsum(cells) - float(duals @ program.right) - float(mu @ program.order_right)
 
 
-def _with_bound_of_program(program: Program, answer: Answer, certificate: Certificate) -> Certificate:
+def _with_bound_of_program(program: Program, answer: SolverAnswer, certificate: Certificate) -> Certificate:
     """Replace a bound that leaves a gap by the program's, if that is better.
 
     The problem's bound drops the prices of stated rows that tie regions without weight to others where regions are not
@@ -379,7 +379,7 @@ def _with_bound_of_program(program: Program, answer: Answer, certificate: Certif
     return certificate.with_bound(bound, MULTIPLIERS) if better else certificate
 
 
-def _residuals(program: Program, answer: Answer, certificate: Certificate | None) -> Residuals:
+def _residuals(program: Program, answer: SolverAnswer, certificate: Certificate | None) -> Residuals:
     z = answer.values
     assert z is not None
     primal, dual, gap = primal_residual(program, z), None, None
@@ -431,5 +431,5 @@ def _estimate(problem: Problem, program: Program, z: np.ndarray) -> Estimate:
     return Estimate(problem.hierarchy, View.COUNTS, np.stack(rows))
 
 
-def _noted(answer: Answer) -> str:
+def _noted(answer: SolverAnswer) -> str:
     return f" ({answer.note})" if answer.note else ""

@@ -6,7 +6,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Block:
+class LabelBlock:
     """A run of unknowns or rows with a name of its own, such as consistency[0].
 
     Attributes:
@@ -38,8 +38,8 @@ class Labels:
     title: str
     unknowns: tuple[str, ...]
     rows: tuple[str, ...]
-    unknown_blocks: tuple[Block, ...]
-    row_blocks: tuple[Block, ...]
+    unknown_blocks: tuple[LabelBlock, ...]
+    row_blocks: tuple[LabelBlock, ...]
     upward: np.ndarray
     n_links: int = 0
 

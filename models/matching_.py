@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.groups import GroupRuns
 from pgsr.errors import MethodError
 from pgsr.estimators.matching import Match, NoMatchError, runs_below
 from pgsr.methods.method import Status
@@ -52,8 +52,8 @@ class Assignment:
     Complexity: O(G^3) for SciPy, O(G^2.5 log(G K)) for OR-tools, with K the largest size; O(G^2) memory.
 
     Example:
-        >>> parent = Groups(np.array([1, 2]), np.array([3, 1]))
-        >>> children = [Groups(np.array([1]), np.array([2])), Groups(np.array([1, 4]), np.array([1, 1]))]
+        >>> parent = GroupRuns(np.array([1, 2]), np.array([3, 1]))
+        >>> children = [GroupRuns(np.array([1]), np.array([2])), GroupRuns(np.array([1, 4]), np.array([1, 1]))]
         >>> Assignment().match(parent, children).cost
         2
 
@@ -69,7 +69,7 @@ class Assignment:
     def supports(self, n_groups: int) -> str | None:
         return _reason(self._hindrance(n_groups))
 
-    def match(self, parent: Groups, children: Sequence[Groups], time_limit: float | None = None) -> Match:
+    def match(self, parent: GroupRuns, children: Sequence[GroupRuns], time_limit: float | None = None) -> Match:
         del time_limit
         _, y, b = runs_below(parent, children)
         _raise_any(self._hindrance(parent.total))
@@ -103,8 +103,9 @@ class TransportFlow:
     Complexity: O(n^2 m log(n C)) at worst, with n runs, m arcs and C the largest cost; O(m) memory.
 
     Example:
-        >>> parent = Groups(np.array([1, 2]), np.array([300_000_000, 100_000_000]))
-        >>> children = [Groups(np.array([1]), np.array([200_000_000])), Groups(np.array([1]), np.array([200_000_000]))]
+        >>> parent = GroupRuns(np.array([1, 2]), np.array([300_000_000, 100_000_000]))
+        >>> child = GroupRuns(np.array([1]), np.array([200_000_000]))
+        >>> children = [child, child]
         >>> TransportFlow().match(parent, children).cost
         100000000
 
@@ -115,7 +116,7 @@ class TransportFlow:
         del n_groups
         return _reason(_missing("ortools.graph.python.min_cost_flow"))
 
-    def match(self, parent: Groups, children: Sequence[Groups], time_limit: float | None = None) -> Match:
+    def match(self, parent: GroupRuns, children: Sequence[GroupRuns], time_limit: float | None = None) -> Match:
         del time_limit
         _, y, b = runs_below(parent, children)
         _raise_any(_missing("ortools.graph.python.min_cost_flow"))
@@ -145,8 +146,8 @@ class TransportLp:
     Complexity: exponential at worst, in practice a few pivots per run; O(pairs of runs) memory.
 
     Example:
-        >>> parent = Groups(np.array([1, 2]), np.array([300, 100]))
-        >>> children = [Groups(np.array([1]), np.array([200])), Groups(np.array([1]), np.array([200]))]
+        >>> parent = GroupRuns(np.array([1, 2]), np.array([300, 100]))
+        >>> children = [GroupRuns(np.array([1]), np.array([200])), GroupRuns(np.array([1]), np.array([200]))]
         >>> TransportLp().match(parent, children).cost
         100
 
@@ -157,7 +158,7 @@ class TransportLp:
         del n_groups
         return None
 
-    def match(self, parent: Groups, children: Sequence[Groups], time_limit: float | None = None) -> Match:
+    def match(self, parent: GroupRuns, children: Sequence[GroupRuns], time_limit: float | None = None) -> Match:
         from scipy.optimize import linprog
 
         _, y, b = runs_below(parent, children)
@@ -185,7 +186,7 @@ class TransportLp:
         return _judged(repr(self), parent, children, used, units[used])
 
 
-def _judged(model: str, parent: Groups, children: Sequence[Groups], pair: np.ndarray, count: np.ndarray) -> Match:
+def _judged(model: str, parent: GroupRuns, children: Sequence[GroupRuns], pair: np.ndarray, count: np.ndarray) -> Match:
     """The matching of count[k] groups on pair[k] = i x (runs below) + j, once marginals and cost are proved."""
     _, y, b = runs_below(parent, children)
     i, j = pair // max(1, len(y)), pair % max(1, len(y))
@@ -199,7 +200,7 @@ def _judged(model: str, parent: Groups, children: Sequence[Groups], pair: np.nda
     return match
 
 
-def _dual_bound(parent: Groups, y: np.ndarray, b: np.ndarray) -> int:
+def _dual_bound(parent: GroupRuns, y: np.ndarray, b: np.ndarray) -> int:
     """The sum over s of |A(s) - B(s)|, in integers."""
     size, place = np.unique(np.concatenate([parent.size, y]), return_inverse=True)
     excess = np.cumsum(_sums(place, np.concatenate([parent.count, -b]), len(size)))
@@ -213,7 +214,7 @@ def _sums(place: np.ndarray, values: np.ndarray, length: int) -> np.ndarray:
     return total
 
 
-def _pairs(parent: Groups, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _pairs(parent: GroupRuns, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """List all pairs (run of the parent, run below), the latter fastest."""
     return np.repeat(np.arange(len(parent.size)), len(y)), np.tile(np.arange(len(y)), len(parent.size))
 
@@ -234,7 +235,7 @@ def _mates_by_ortools(cost: np.ndarray) -> np.ndarray:
     return np.array([problem.right_mate(node) for node in range(len(cost))], np.int64)
 
 
-def _check_pairs(model: str, parent: Groups, y: np.ndarray, largest: int, what: str) -> None:
+def _check_pairs(model: str, parent: GroupRuns, y: np.ndarray, largest: int, what: str) -> None:
     n = len(parent.size) * len(y)
     if n > largest:
         raise NoMatchError(

@@ -14,18 +14,18 @@ from pgsr.errors import MethodError
 from pgsr.methods.method import Result
 from pgsr.models.adapter import SolverModel
 from pgsr.models.built import Built, NotSolved
-from pgsr.models.judge import Answer, Claim
+from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.optional import load, not_installed
-from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.program import ProgramKind, SolverProgram
 from pgsr.models.window import Pieces
 
 _MODULE = "ortools.math_opt.python.mathopt"
 
-SOLVERS: Mapping[str, frozenset[Kind]] = {
-    "GSCIP": frozenset({Kind.MILP, Kind.MIQP}),
-    "PDLP": frozenset({Kind.LP, Kind.QP}),
-    "GLOP": frozenset({Kind.LP}),
-    "HIGHS": frozenset({Kind.LP, Kind.MILP}),
+SOLVERS: Mapping[str, frozenset[ProgramKind]] = {
+    "GSCIP": frozenset({ProgramKind.MILP, ProgramKind.MIQP}),
+    "PDLP": frozenset({ProgramKind.LP, ProgramKind.QP}),
+    "GLOP": frozenset({ProgramKind.LP}),
+    "HIGHS": frozenset({ProgramKind.LP, ProgramKind.MILP}),
 }
 """MathOpt's solvers and what they take. GSCIP solves relaxations, too, but gives no duals that would prove them."""
 
@@ -63,7 +63,7 @@ class MathOpt(SolverModel):
         return self.solver
 
     @property
-    def takes(self) -> frozenset[Kind]:
+    def takes(self) -> frozenset[ProgramKind]:
         return SOLVERS[self.solver]
 
     @property
@@ -74,7 +74,7 @@ class MathOpt(SolverModel):
         return pieces.linked(start) if self.solver == "PDLP" else super().in_pieces(pieces, integers, start)
 
     @property
-    def starts(self) -> frozenset[Kind]:
+    def starts(self) -> frozenset[ProgramKind]:
         return self.takes if self.solver == "PDLP" else frozenset(kind for kind in self.takes if kind.integer)
 
     def unavailable(self) -> Result | None:
@@ -150,24 +150,26 @@ class MathOptProgram(Built):
         solver = mathopt.SolverType[self.method.solver]
         return mathopt.solve(self.native, solver, params=parameters, model_params=first)
 
-    def read(self, solved: Any) -> Answer:
+    def read(self, solved: Any) -> SolverAnswer:
         if solved is None:
             raise NotSolved
         ended, reasons = solved.termination.reason, load(_MODULE).TerminationReason
         # The objective is bounded below, so "infeasible or unbounded" is infeasible.
         if ended in (reasons.INFEASIBLE, reasons.INFEASIBLE_OR_UNBOUNDED):
-            return Answer(Claim.INFEASIBLE)
+            return SolverAnswer(SolverClaim.INFEASIBLE)
         stopped = ended in (reasons.FEASIBLE, reasons.NO_SOLUTION_FOUND)
-        claim = Claim.OPTIMAL if ended is reasons.OPTIMAL else Claim.STOPPED if stopped else Claim.FAILED
+        claim = (
+            SolverClaim.OPTIMAL if ended is reasons.OPTIMAL else SolverClaim.STOPPED if stopped else SolverClaim.FAILED
+        )
         note = "" if ended is reasons.OPTIMAL else f"it says {ended.name.lower()}"
         if not solved.has_primal_feasible_solution():
-            return Answer(claim, note)
+            return SolverAnswer(claim, note)
         values = np.array(solved.variable_values(self.unknowns.tolist()))
         bound = solved.dual_bound()
         if self.program.is_integer or not solved.has_dual_feasible_solution():
-            return Answer(claim, note, values, bound=bound)
+            return SolverAnswer(claim, note, values, bound=bound)
         duals = self.program.rows.duals(solved.dual_values(self.rows.tolist()))
-        return Answer(claim, note, values, *duals, bound=bound)
+        return SolverAnswer(claim, note, values, *duals, bound=bound)
 
     def restate(self, program: SolverProgram) -> None:
         self.program = program

@@ -7,15 +7,15 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from pgsr.models.judge import Answer, Claim
+from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.program import Bends, SolverProgram
 
-WORST = (Claim.OPTIMAL, Claim.STOPPED, Claim.INFEASIBLE, Claim.FAILED)
+WORST = (SolverClaim.OPTIMAL, SolverClaim.STOPPED, SolverClaim.INFEASIBLE, SolverClaim.FAILED)
 """Claims in the order in which the claim of one part is that of the whole."""
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ProgramPart:
     """A part of a program: its own program, and where its unknowns and rows stand in the whole."""
 
     program: SolverProgram
@@ -29,7 +29,7 @@ def n_parts(program: SolverProgram) -> int:
     return int(_part_of(program)[0].max(initial=-1)) + 1
 
 
-def parts(program: SolverProgram) -> Iterator[Part]:
+def parts(program: SolverProgram) -> Iterator[ProgramPart]:
     """Cut a program into its parts, in the order of their first unknowns."""
     of_unknown, of_row = _part_of(program)
     m, n = len(program.right), int(of_unknown.max(initial=-1)) + 1
@@ -41,10 +41,10 @@ def parts(program: SolverProgram) -> Iterator[Part]:
         if program.bends is not None and bends is not None:
             at = bends[part]
             own = Bends(np.searchsorted(mine, program.bends.unknown[at]), program.bends.at[at], program.bends.cost[at])
-        yield Part(_cut(program, mine, rows[part], order_rows[part], own), mine, rows[part], order_rows[part])
+        yield ProgramPart(_cut(program, mine, rows[part], order_rows[part], own), mine, rows[part], order_rows[part])
 
 
-def joined(program: SolverProgram, found: list[tuple[Part, Answer]]) -> Answer:
+def joined(program: SolverProgram, found: list[tuple[ProgramPart, SolverAnswer]]) -> SolverAnswer:
     """Join the answers of all parts: values, duals and bound where every part has some, and the worst claim."""
     worst = max((answer for _, answer in found), key=lambda answer: WORST.index(answer.claim))
     values, duals, order_duals = (
@@ -57,7 +57,7 @@ def joined(program: SolverProgram, found: list[tuple[Part, Answer]]) -> Answer:
     )
     bounds = [answer.bound for _, answer in found]
     bound = None if None in bounds else float(sum(b for b in bounds if b is not None)) + program.constant
-    return Answer(worst.claim, worst.note, values, duals, order_duals, bound)
+    return SolverAnswer(worst.claim, worst.note, values, duals, order_duals, bound)
 
 
 def _part_of(program: SolverProgram) -> tuple[np.ndarray, np.ndarray]:

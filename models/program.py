@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.models.labels import Labels
-from pgsr.problems.programs import Kind, Program
+from pgsr.problems.programs import Program, ProgramKind
 
-__all__ = ["Bends", "Indicators", "Kind", "Program", "Rows", "SolverProgram", "quadratic", "scaled"]
+__all__ = ["Bends", "Indicators", "Program", "ProgramKind", "ProgramRows", "SolverProgram", "quadratic", "scaled"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Bends:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ProgramRows:
     """All rows of a program as solvers state them, lower <= matrix v <= upper: equalities first, then inequalities.
 
     Attributes:
@@ -88,7 +88,7 @@ class Indicators:
         """List the binary, columns, coefficients, right-hand side and name of every row."""
         names = self.names or ("",) * len(self.right)
         right = np.full(len(self.right), -np.inf)
-        rows = Rows(self.matrix, right, self.right, np.ones(len(self.right)), 0).terms()
+        rows = ProgramRows(self.matrix, right, self.right, np.ones(len(self.right)), 0).terms()
         return [
             (b, *row, r, name)
             for b, row, r, name in zip(self.binary.tolist(), rows, self.right.tolist(), names, strict=True)
@@ -151,7 +151,7 @@ class SolverProgram:
         return len(self.right) + len(self.order_right)
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> ProgramRows:
         """All rows, those that labels call lower limits as such."""
         m, right = len(self.right), self.right.astype(float)
         sign = np.ones(self.m)
@@ -163,7 +163,7 @@ class SolverProgram:
             matrix = sparse.csr_array(sparse.diags_array(sign) @ matrix)
         matrix.sort_indices()  # as MathOpt wants it
         lower = np.concatenate([right, np.where(sign[m:] < 0, turned, -np.inf)])
-        return Rows(matrix, lower, np.concatenate([right, np.where(sign[m:] < 0, np.inf, turned)]), sign, m)
+        return ProgramRows(matrix, lower, np.concatenate([right, np.where(sign[m:] < 0, np.inf, turned)]), sign, m)
 
     @property
     def start_bound_duals(self) -> np.ndarray:

@@ -12,9 +12,9 @@ from pgsr.engines.losses import Huber
 from pgsr.errors import MethodError
 from pgsr.methods.method import Result
 from pgsr.models.adapter import Run, SolverModel
-from pgsr.models.judge import Answer, Claim
+from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.optional import load, not_installed
-from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.program import ProgramKind, SolverProgram
 from pgsr.problems.problem import Problem
 
 LARGEST_DENSE = 2_000
@@ -97,11 +97,11 @@ class QpSolvers(SolverModel):
         return self.solver
 
     @property
-    def takes(self) -> frozenset[Kind]:
-        return frozenset({Kind.QP})
+    def takes(self) -> frozenset[ProgramKind]:
+        return frozenset({ProgramKind.QP})
 
     @property
-    def starts(self) -> frozenset[Kind]:
+    def starts(self) -> frozenset[ProgramKind]:
         return self.takes if SOLVERS[self.solver].starts else frozenset()
 
     def unavailable(self) -> Result | None:
@@ -148,9 +148,9 @@ class QpSolvers(SolverModel):
         solution = qpsolvers.solve_problem(problem, self.solver, initvals=program.start, **options)
         spent = time.perf_counter() - formulated
         out_of_time = time_limit is not None and spent >= 0.95 * time_limit
-        claim = Claim.OPTIMAL if solution.found else Claim.STOPPED if out_of_time else Claim.FAILED
+        claim = SolverClaim.OPTIMAL if solution.found else SolverClaim.STOPPED if out_of_time else SolverClaim.FAILED
         note = "" if solution.found else "it says not found"
-        answer = Answer(claim, note, solution.x, *_duals(solution, program))
+        answer = SolverAnswer(claim, note, solution.x, *_duals(solution, program))
         return Run(answer, formulated - start, spent)
 
 

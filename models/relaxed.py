@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from pgsr.models.judge import Answer, Claim
+from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.optional import load
 from pgsr.models.program import Program, SolverProgram, quadratic, scaled
 
@@ -21,12 +21,12 @@ def relaxed_optimum(program: Program, time_limit: float | None = None) -> np.nda
         return None
     handed, unit = scaled(quadratic(program))
     answer = by_clarabel(handed, NEAR, time_limit)
-    if answer.values is None or answer.claim is not Claim.OPTIMAL or not np.isfinite(answer.values).all():
+    if answer.values is None or answer.claim is not SolverClaim.OPTIMAL or not np.isfinite(answer.values).all():
         return None
     return unit * answer.values
 
 
-def by_clarabel(program: SolverProgram, near: float, time_limit: float | None) -> Answer:
+def by_clarabel(program: SolverProgram, near: float, time_limit: float | None) -> SolverAnswer:
     """Solve a continuous program by Clarabel's own interface, to a relative tolerance."""
     clarabel = load("clarabel")
     settings = clarabel.DefaultSettings()
@@ -46,7 +46,13 @@ def by_clarabel(program: SolverProgram, near: float, time_limit: float | None) -
     )
     found = solver.solve()
     status = clarabel.SolverStatus
-    claims = {status.Solved: Claim.OPTIMAL, status.AlmostSolved: Claim.OPTIMAL, status.MaxTime: Claim.STOPPED,
-              status.PrimalInfeasible: Claim.INFEASIBLE}  # fmt: skip
-    claim, z, duals = claims.get(found.status, Claim.FAILED), np.asarray(found.x, float), np.asarray(found.z, float)
-    return Answer(claim, "" if claim is Claim.OPTIMAL else f"it says {found.status}", z, duals[:m], duals[m : m + k])
+    claims = {status.Solved: SolverClaim.OPTIMAL, status.AlmostSolved: SolverClaim.OPTIMAL,
+              status.MaxTime: SolverClaim.STOPPED, status.PrimalInfeasible: SolverClaim.INFEASIBLE}  # fmt: skip
+    claim, z, duals = (
+        claims.get(found.status, SolverClaim.FAILED),
+        np.asarray(found.x, float),
+        np.asarray(found.z, float),
+    )
+    return SolverAnswer(
+        claim, "" if claim is SolverClaim.OPTIMAL else f"it says {found.status}", z, duals[:m], duals[m : m + k]
+    )

@@ -12,9 +12,9 @@ import numpy as np
 from pgsr.methods.method import Result
 from pgsr.models.adapter import SolverModel
 from pgsr.models.built import Built, NotSolved
-from pgsr.models.judge import Answer, Claim
+from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.optional import load, not_installed
-from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.program import ProgramKind, SolverProgram
 
 LARGEST = 20_000
 """Most unknowns: the model is built one Python object per unknown and row."""
@@ -31,15 +31,15 @@ class Scip(SolverModel):
     """
 
     @property
-    def takes(self) -> frozenset[Kind]:
-        return frozenset({Kind.MILP, Kind.MIQP})
+    def takes(self) -> frozenset[ProgramKind]:
+        return frozenset({ProgramKind.MILP, ProgramKind.MIQP})
 
     @property
     def finds_vertices(self) -> bool:
         return True
 
     @property
-    def starts(self) -> frozenset[Kind]:
+    def starts(self) -> frozenset[ProgramKind]:
         return self.takes
 
     def unavailable(self) -> Result | None:
@@ -115,24 +115,24 @@ class ScipProgram(Built):
             self.native.setParam("limits/time", time_limit)
         self.native.optimize()
 
-    def read(self, solved: Any) -> Answer:
+    def read(self, solved: Any) -> SolverAnswer:
         model = self.native
         status = model.getStatus()
         if status == "unknown" and not model.getNSols():
             raise NotSolved
         claims = {
-            "optimal": Claim.OPTIMAL,
-            "timelimit": Claim.STOPPED,
-            "gaplimit": Claim.STOPPED,
-            "infeasible": Claim.INFEASIBLE,
-            "inforunbd": Claim.INFEASIBLE,
+            "optimal": SolverClaim.OPTIMAL,
+            "timelimit": SolverClaim.STOPPED,
+            "gaplimit": SolverClaim.STOPPED,
+            "infeasible": SolverClaim.INFEASIBLE,
+            "inforunbd": SolverClaim.INFEASIBLE,
         }
-        claim, note = claims.get(status, Claim.FAILED), "" if status == "optimal" else f"it says {status}"
+        claim, note = claims.get(status, SolverClaim.FAILED), "" if status == "optimal" else f"it says {status}"
         if not model.getNSols():
-            return Answer(claim, note)
+            return SolverAnswer(claim, note)
         best = model.getBestSol()
         values = np.array([best[variable] for variable in self.unknowns.tolist()])
-        return Answer(claim, note, values, bound=model.getDualbound())
+        return SolverAnswer(claim, note, values, bound=model.getDualbound())
 
     def fingerprint(self, native: Any = None) -> str:
         """The hash of the model as text, without the head, in which the solver counts; some zeros SCIP writes as -0."""

@@ -10,8 +10,8 @@ from scipy.optimize import OptimizeWarning, linprog
 
 from pgsr.methods.method import Result
 from pgsr.models.adapter import Run, SolverModel
-from pgsr.models.judge import Answer, Claim
-from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.judge import SolverAnswer, SolverClaim
+from pgsr.models.program import ProgramKind, SolverProgram
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,8 +29,8 @@ class Scipy(SolverModel):
     """
 
     @property
-    def takes(self) -> frozenset[Kind]:
-        return frozenset({Kind.LP, Kind.MILP})
+    def takes(self) -> frozenset[ProgramKind]:
+        return frozenset({ProgramKind.LP, ProgramKind.MILP})
 
     def unavailable(self) -> Result | None:
         return None
@@ -59,14 +59,16 @@ class Scipy(SolverModel):
             options=options,
         )
         spent = time.perf_counter() - start
-        claim = {0: Claim.OPTIMAL, 1: Claim.STOPPED, 2: Claim.INFEASIBLE}.get(answer.status, Claim.FAILED)
-        note = "" if claim is Claim.OPTIMAL else str(answer.message).split(".", maxsplit=1)[0]
+        claim = {0: SolverClaim.OPTIMAL, 1: SolverClaim.STOPPED, 2: SolverClaim.INFEASIBLE}.get(
+            answer.status, SolverClaim.FAILED
+        )
+        note = "" if claim is SolverClaim.OPTIMAL else str(answer.message).split(".", maxsplit=1)[0]
         if answer.x is None:
-            return Run(Answer(claim, note), 0.0, spent)
+            return Run(SolverAnswer(claim, note), 0.0, spent)
         if program.is_integer:
             bound = answer.get("mip_dual_bound")
-            if bound is None and claim is Claim.OPTIMAL:  # solved before branching; the gap asked for is 0
+            if bound is None and claim is SolverClaim.OPTIMAL:  # solved before branching; the gap asked for is 0
                 bound = answer.fun
-            return Run(Answer(claim, note, answer.x, bound=bound), 0.0, spent)
+            return Run(SolverAnswer(claim, note, answer.x, bound=bound), 0.0, spent)
         duals, order = -answer.eqlin.marginals, -answer.ineqlin.marginals
-        return Run(Answer(claim, note, answer.x, np.asarray(duals), np.asarray(order), answer.fun), 0.0, spent)
+        return Run(SolverAnswer(claim, note, answer.x, np.asarray(duals), np.asarray(order), answer.fun), 0.0, spent)

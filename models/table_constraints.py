@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.algorithms.cost_tables import UNFINISHED, Combined, Tables
+from pgsr.algorithms.cost_tables import UNFINISHED, Combined, CostTableList
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Result, Status
 from pgsr.models.optional import load, not_installed
@@ -41,7 +41,7 @@ class TableConstraints:
     def unavailable(self) -> Result | None:
         return not_installed("ortools") if load(_MODULE) is None else None
 
-    def combine(self, tables: Tables, low: int, high: int, deadline: Deadline) -> Combined:
+    def combine(self, tables: CostTableList, low: int, high: int, deadline: Deadline) -> Combined:
         cp_model = load(_MODULE)
         if len(tables.costs) > LARGEST:
             reason = f"one constraint program has {len(tables.costs):,} table entries; they are built up to {LARGEST:,}"
@@ -56,7 +56,7 @@ class TableConstraints:
         return Combined(low, costs, lambda value: splits[value - low])
 
 
-def _model(cp_model: Any, tables: Tables) -> tuple[Any, list[int]]:
+def _model(cp_model: Any, tables: CostTableList) -> tuple[Any, list[int]]:
     """The constraint program but for the sum, and the positions of the x[c] in it."""
     model = cp_model.CpModel()
     x, paid = [], []

@@ -13,9 +13,9 @@ from scipy import sparse
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import Run, SolverModel
-from pgsr.models.judge import Answer, Claim
+from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.optional import load, not_installed
-from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.program import ProgramKind, SolverProgram
 
 COMMUNITY_QUADRATIC_LIMIT = 200
 """Most unknowns and rows together with a quadratic objective under the licence that comes with the PyPI package."""
@@ -35,12 +35,12 @@ class Xpress(SolverModel):
     """
 
     @property
-    def takes(self) -> frozenset[Kind]:
-        return frozenset(Kind)
+    def takes(self) -> frozenset[ProgramKind]:
+        return frozenset(ProgramKind)
 
     @property
-    def starts(self) -> frozenset[Kind]:
-        return frozenset({Kind.MILP, Kind.MIQP})
+    def starts(self) -> frozenset[ProgramKind]:
+        return frozenset({ProgramKind.MILP, ProgramKind.MIQP})
 
     def unavailable(self) -> Result | None:
         return not_installed("xpress") if load("xpress") is None else None
@@ -112,20 +112,20 @@ def _arrays(program: SolverProgram) -> dict[str, Any]:
     }
 
 
-def _answer(xpress: Any, model: Any, program: SolverProgram) -> Answer:
+def _answer(xpress: Any, model: Any, program: SolverProgram) -> SolverAnswer:
     found, ended = model.attributes.solstatus, model.attributes.solvestatus
     if found == xpress.SolStatus.INFEASIBLE:
-        return Answer(Claim.INFEASIBLE)
+        return SolverAnswer(SolverClaim.INFEASIBLE)
     if found == xpress.SolStatus.OPTIMAL:
-        claim = Claim.OPTIMAL
+        claim = SolverClaim.OPTIMAL
     else:
-        claim = Claim.STOPPED if ended == xpress.SolveStatus.STOPPED else Claim.FAILED
-    note = "" if claim is Claim.OPTIMAL else f"it says {found.name.lower()}"
+        claim = SolverClaim.STOPPED if ended == xpress.SolveStatus.STOPPED else SolverClaim.FAILED
+    note = "" if claim is SolverClaim.OPTIMAL else f"it says {found.name.lower()}"
     if found not in (xpress.SolStatus.OPTIMAL, xpress.SolStatus.FEASIBLE):
-        return Answer(claim, note)
+        return SolverAnswer(claim, note)
     values = np.array(model.getSolution())
     if program.is_integer:
-        return Answer(claim, note, values, bound=model.attributes.bestbound)
+        return SolverAnswer(claim, note, values, bound=model.attributes.bestbound)
     m = len(program.right)
     duals = -np.array(model.getDuals()) if program.m else np.zeros(0)  # it refuses to list none
-    return Answer(claim, note, values, duals[:m], duals[m:])
+    return SolverAnswer(claim, note, values, duals[:m], duals[m:])

@@ -22,7 +22,7 @@ from pgsr.estimators import (
     Posterior,
     TwoStage,
 )
-from pgsr.methods.catalogue import Answer, Entry, Use
+from pgsr.methods.catalogue import Entry, Proof, Use
 from pgsr.noise import SplitByRoot
 
 CUMULATIVE, RANKED, SPLIT = View.CUMULATIVE, View.RANKED, SplitByRoot()
@@ -30,7 +30,7 @@ CUMULATIVE, RANKED, SPLIT = View.CUMULATIVE, View.RANKED, SplitByRoot()
 METHODS: tuple[Entry, ...] = (
     Entry(TreeProjection(), release="m_h", page="tree_projection.md"),
     Entry(RegionTotalsProjection()),
-    Entry(CumulativeIntegers(), Answer.GAP, page="cumulative_dual.md#integers-and-further"),
+    Entry(CumulativeIntegers(), Proof.GAP, page="cumulative_dual.md#integers-and-further"),
     Entry(CumulativeProjection(), page="cumulative_dual.md"),
     Entry(Isotonic()),
     Entry(SimplexProjection()),

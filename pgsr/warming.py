@@ -102,14 +102,14 @@ def _draw() -> None:
 
 def solve_levels() -> None:
     """Solve a toy whose levels have sizes of their own."""
-    from pgsr.algorithms.m_h.flow import Part, solve
+    from pgsr.algorithms.m_h.flow import FlowPart, solve
     from pgsr.data.hierarchy import Hierarchy
     from pgsr.noise.measurement import Measurement, Totals
     from pgsr.privacy.laws.per_level import GeometricNoise
 
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     for kind in (np.int64, np.int32):  # what arrays hold, and what files do
-        solve(Part.of(tree, (np.array([[9, 1, -1, 5]], kind), np.array([[4, 2], [-4, 0]], kind))), 9)
+        solve(FlowPart.of(tree, (np.array([[9, 1, -1, 5]], kind), np.array([[4, 2], [-4, 0]], kind))), 9)
     deeper = Hierarchy.from_parents(["US", "GA", "MI", "Fulton", "Wayne"], [-1, 0, 0, 1, 2])
     tables = np.array([[9, 1, -1, 9]]), np.array([[4, 2], [-4, 7]]), np.array([[2, 3], [-2, 6]])
     for regions in (tree, deeper):
@@ -123,11 +123,11 @@ def solve_levels() -> None:
 
 def _send_many_units() -> None:
     """Send 100 units along a path of 200 vertices: too far for short searches, too many to go one by one."""
-    from pgsr.engines.quadratic_flow import Network, cheapest_flow
+    from pgsr.engines.quadratic_flow import FlowNetwork, cheapest_flow
 
     n = 200
     none, supply = np.zeros(n - 1, int), np.append(np.zeros(n - 1, int), 100)
-    path = Network.of(np.arange(1, n), np.arange(n - 1), none, none + 1, none, n, supply)
+    path = FlowNetwork.of(np.arange(1, n), np.arange(n - 1), none, none + 1, none, n, supply)
     cheapest_flow(path, start=np.zeros(n))
 
 

@@ -8,7 +8,7 @@ from transformations import Moved
 
 from pgsr import Problem, Result, Status
 from pgsr.errors import TooLargeError
-from pgsr.methods.catalogue import Answer, Entry
+from pgsr.methods.catalogue import Entry, Proof
 from pgsr.methods.method import Method
 from pgsr.models import SOLVERS
 from pgsr.own_methods import METHODS
@@ -95,7 +95,7 @@ def wrong(entry: Entry, problem: Problem, result: Result, where: Known) -> str |
     if certificate.objective < least:
         return f"{status.name} at {certificate.objective:,}, which is below the optimum {where.least:,}"
     if status is Status.FEASIBLE:
-        exact = entry.answer is Answer.OPTIMUM
+        exact = entry.answer is Proof.OPTIMUM
         return (
             f"FEASIBLE by a method that proves optima: {result.reason}"
             if exact and is_own(entry) and not _beyond_digits(problem)

@@ -23,7 +23,7 @@ def small_problem(family: str, rng: np.random.Generator) -> Problem:
     return state(Geometric(view, str(rng.choice(["1/5", "1", "4"]))).measure(truth, Seeded(int(rng.integers(2**40)))))
 
 
-def program_of(problem: Problem) -> verify.Program:
+def program_of(problem: Problem) -> verify.ProblemArrays:
     with tempfile.TemporaryDirectory() as folder:
         problem.write(Path(folder) / "problem.npz")
-        return verify.Program(Path(folder) / "problem.npz")
+        return verify.ProblemArrays(Path(folder) / "problem.npz")

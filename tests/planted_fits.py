@@ -8,7 +8,7 @@ import synthesis_fits
 from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
-from pgsr.synthesis import Curator, Measured, Population, RhoLedger
+from pgsr.synthesis import Curator, MeasuredQuery, Population, RhoLedger
 from pgsr.synthesis.queries import adaptive, curator
 
 
@@ -71,9 +71,9 @@ def half_the_sensitivity(patch: MonkeyPatch) -> None:
 
 def no_noise_for_empty_cells(patch: MonkeyPatch) -> None:
     def sparse(measure: Callable) -> Callable:
-        def measured(self: Curator, query: int) -> Measured:
+        def measured(self: Curator, query: int) -> MeasuredQuery:
             found = measure(self, query)
-            return Measured(query, 0.0) if self._counts[query] == 0 else found
+            return MeasuredQuery(query, 0.0) if self._counts[query] == 0 else found
 
         return measured
 

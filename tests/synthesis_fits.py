@@ -14,7 +14,7 @@ from pgsr.synthesis import (
     Attribute,
     Domain,
     Fitted,
-    Measured,
+    MeasuredQuery,
     Population,
     Workload,
     fit,
@@ -58,7 +58,7 @@ class Remembering:
     def answers(self) -> np.ndarray:
         return self.values.copy()
 
-    def update(self, measured: Sequence[Measured]) -> None:
+    def update(self, measured: Sequence[MeasuredQuery]) -> None:
         self.values = 0.9 * self.values + 0.1 * measured[-1].value  # so that the order of updates shows
         for m in measured:
             self.values[m.query] = m.value

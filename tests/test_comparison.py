@@ -41,7 +41,7 @@ from pgsr.machine.isolation import run_isolated
 from pgsr.methods.method import Seconds
 from pgsr.models import Cvxpy, Flow, Gurobi
 from pgsr.models.adapter import SolverModel
-from pgsr.models.program import Kind
+from pgsr.models.program import ProgramKind
 from pgsr.problems.conditions import entities
 
 pytestmark = pytest.mark.slow
@@ -339,7 +339,7 @@ class Wrong(SolverModel):
     def __repr__(self):
         return "Wrong()"
 
-    takes = frozenset({Kind.QP})
+    takes = frozenset({ProgramKind.QP})
 
     def unavailable(self):
         return None

@@ -22,8 +22,8 @@ from pgsr.experiments.benchmarks.agreement import proving
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.formulate import formulate
-from pgsr.models.judge import Answer, Claim, judged
-from pgsr.models.program import Kind
+from pgsr.models.judge import SolverAnswer, SolverClaim, judged
+from pgsr.models.program import ProgramKind
 from pgsr.problems.conditions import cells, entities, groups, total
 
 INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy())
@@ -265,14 +265,14 @@ def test_the_weighted_sum_names_the_conditions_that_it_weighs():
     problem = COUNTS.where(
         x[0] + x[1] >= 6, cells(("US", "MI"), size=2) <= 9, x[0] + x[2] <= 9, total(("US", "MI")) >= 5
     )
-    result = judged("X", problem, formulate(problem), Answer(Claim.INFEASIBLE))
+    result = judged("X", problem, formulate(problem), SolverAnswer(SolverClaim.INFEASIBLE))
     assert result.status is Status.INFEASIBLE
     named = "cells(US/GA, 0) + cells(US/GA, 1) >= 6; total(US/MI) >= 5"
     assert result.reason.endswith(f"contradicts itself; of the stated ones it weighs {named}")
     bounds = COUNTS.where(
         cells(("US", "GA"), size=1) >= 6, cells(("US", "MI"), size=2) + cells(("US", "MI"), size=1) >= 5
     )
-    said = judged("X", bounds, formulate(bounds), Answer(Claim.INFEASIBLE)).reason
+    said = judged("X", bounds, formulate(bounds), SolverAnswer(SolverClaim.INFEASIBLE)).reason
     assert said.endswith("weighs cells(US/MI, 2) + cells(US/MI, 1) >= 5; cells(US/GA, 1) >= 6")
 
 
@@ -280,7 +280,7 @@ def test_claims_of_infeasibility_are_checked():
     """Proved by a weighted sum, refuted by a point, and never believed where our own test is complete."""
 
     def verdict(problem):
-        return judged("X", problem, formulate(problem), Answer(Claim.INFEASIBLE))
+        return judged("X", problem, formulate(problem), SolverAnswer(SolverClaim.INFEASIBLE))
 
     contradictory = COUNTS.where(total(("US", "GA")) >= 6, total(("US", "MI")) >= 5)
     assert verdict(contradictory).status is Status.INFEASIBLE
@@ -396,7 +396,7 @@ class Careless(SolverModel):
     def __repr__(self):
         return "Careless()"
 
-    takes = frozenset({Kind.MIQP})
+    takes = frozenset({ProgramKind.MIQP})
 
     def unavailable(self):
         return None
@@ -406,7 +406,7 @@ class Careless(SolverModel):
         from pgsr.algorithms import TreeProjection
 
         z = TreeProjection().solve(COUNTS).estimate.values.ravel() - COUNTS.target.ravel()
-        return Run(Answer(Claim.OPTIMAL, "", z.astype(float), bound=0.0), 0.0, 0.0)
+        return Run(SolverAnswer(SolverClaim.OPTIMAL, "", z.astype(float), bound=0.0), 0.0, 0.0)
 
 
 @pytest.mark.slow

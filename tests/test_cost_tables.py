@@ -12,7 +12,7 @@ from instances import random_tree, random_truth, scale
 
 from pgsr import Geometric, Hierarchy, Method, PgsrError, Problem, Seeded, Status, View, compare
 from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge, TreeProjection
-from pgsr.algorithms.cost_tables import Tables, domains, half_widths
+from pgsr.algorithms.cost_tables import CostTableList, domains, half_widths
 from pgsr.errors import MethodError
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.models import TableConstraints
@@ -26,7 +26,7 @@ NOISY = np.array([[4, 1, 3, -1, 1], [3, 1, 0, -1, 0], [0, 1, 2, 0, -1]])
 def test_example_of_cost_tables(step):
     """The cost tables of size 1: Georgia 3, Michigan 0, and the United States 4."""
     georgia, michigan = np.array([9, 4, 1, 0, 1, 4, 9]), np.array([0, 1, 4, 9, 16, 25, 36])
-    leaves = Tables.quadratic(np.array([3, 0]), np.array([1, 1]), np.array([0, 0]), np.array([6, 6]))
+    leaves = CostTableList.quadratic(np.array([3, 0]), np.array([1, 1]), np.array([0, 0]), np.array([6, 6]))
     assert [table.tolist() for table in leaves] == [georgia.tolist(), michigan.tolist()]
     combined = step.combine(leaves, 0, 8, Deadline())
     assert combined.costs.tolist() == [9, 4, 1, 0, 1, 2, 5, 8, 13]
@@ -239,7 +239,7 @@ def test_table_constraints_equal_slope_merge():
 
 
 def test_table_constraints_need_no_convexity():
-    tables = Tables.of([0, 1], [[0, 7, 1], [5, 0, 5]])
+    tables = CostTableList.of([0, 1], [[0, 7, 1], [5, 0, 5]])
     combined = TableConstraints().combine(tables, 1, 5, Deadline())
     assert combined.costs.tolist() == [5, 0, 5, 1, 6]
     assert combined.split(4).tolist() == [2, 2]
@@ -348,7 +348,7 @@ def test_too_large_for_one_constraint_program_is_a_sentence(monkeypatch):
     assert result.status is Status.TOO_LARGE
     assert "smaller windows" in result.reason
     with pytest.raises(Stopped, match="CP-SAT"):
-        TableConstraints().combine(Tables.of([0, 0], [[0, 2**61], [0, 1]]), 0, 1, Deadline())
+        TableConstraints().combine(CostTableList.of([0, 0], [[0, 2**61], [0, 1]]), 0, 1, Deadline())
 
 
 def test_a_missing_package_is_a_sentence(monkeypatch):
@@ -407,4 +407,4 @@ def convex_tables(rng):
     n_tables = int(rng.integers(1, 5))
     slopes = [np.sort(rng.integers(-5, 6, int(rng.integers(0, 5)))) for _ in range(n_tables)]
     tables = [np.concatenate([[0], np.cumsum(s)]) + int(rng.integers(0, 20)) for s in slopes]
-    return Tables.of(rng.integers(0, 4, n_tables), tables)
+    return CostTableList.of(rng.integers(0, 4, n_tables), tables)

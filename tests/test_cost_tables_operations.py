@@ -19,7 +19,7 @@ from instances import random_tree, scale
 
 from pgsr import Hierarchy, Problem
 from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge
-from pgsr.algorithms.cost_tables import Combined, Step, Tables, domains, steps
+from pgsr.algorithms.cost_tables import Combined, CostTableList, Step, domains, steps
 from pgsr.methods.gate import Deadline
 
 WINDOWS = (16, 32, 64, 128, 256, 512)
@@ -37,7 +37,7 @@ class Watched:
     def unavailable(self) -> None:
         return None
 
-    def combine(self, tables: Tables, low: int, high: int, deadline: Deadline) -> Combined:
+    def combine(self, tables: CostTableList, low: int, high: int, deadline: Deadline) -> Combined:
         self.solved.append(high - low + 1)
         self.read.append(len(tables.costs))
         return self.step.combine(tables, low, high, deadline)
@@ -134,14 +134,14 @@ def _counted(run: Callable[[], object]) -> int:
     return Count.compared
 
 
-def children(n: int, window: int) -> tuple[Tables, int, int, Deadline]:
+def children(n: int, window: int) -> tuple[CostTableList, int, int, Deadline]:
     """Make n leaves' tables with windows around random counts, and the window of their parent."""
     y = np.random.default_rng(n).integers(1_000, 2_000, n)
-    tables = Tables.quadratic(y, np.ones(n, np.int64), y - window, y + window)
+    tables = CostTableList.quadratic(y, np.ones(n, np.int64), y - window, y + window)
     return tables, int(y.sum()) - window, int(y.sum()) + window, Deadline()
 
 
-def try_all(tables: Tables, low: int, high: int, deadline: Deadline) -> list[int]:
+def try_all(tables: CostTableList, low: int, high: int, deadline: Deadline) -> list[int]:
     """Compute phi child by child, where every value tries all values of the next child."""
     del deadline
     costs = [0]

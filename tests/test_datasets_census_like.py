@@ -9,8 +9,8 @@ import pytest
 
 from pgsr.datasets import census_like
 from pgsr.datasets.census_figures import DIVISIONS, HOUSEHOLDS, states
-from pgsr.datasets.census_like import LARGEST_SIZE, N_TRACTS, Tail, county_shares, tract_shares
-from pgsr.datasets.parameters import Regions
+from pgsr.datasets.census_like import LARGEST_SIZE, N_TRACTS, TailShape, county_shares, tract_shares
+from pgsr.datasets.parameters import CensusRegions
 from pgsr.errors import DataError
 
 NATION = [27_230_075, 34_418_046, 17_439_027, 14_973_089, 6_936_886, 2_636_134, 1_846_844]
@@ -89,10 +89,10 @@ def test_counties_against_the_list():
         ("divisions", [1, 9, 51]),
         ("states", [1, 51]),
         ("counties", [1, 51, 3_143]),
-        (Regions.TRACTS, [1, 51, 3_143, 60_000]),
+        (CensusRegions.TRACTS, [1, 51, 3_143, 60_000]),
     ],
 )
-@pytest.mark.parametrize("tail", list(Tail))
+@pytest.mark.parametrize("tail", list(TailShape))
 def test_shape_and_total(regions, levels, tail):
     truth = generate(regions, max_size=30, groups=2_000_003, seed=1, tail=tail)
     assert np.diff(truth.hierarchy.level_start).tolist() == levels
@@ -117,11 +117,11 @@ def test_defaults_are_counties_of_2000():
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.parametrize("tail", list(Tail))
+@pytest.mark.parametrize("tail", list(TailShape))
 def test_levels_are_nested(tail):
     divisions, coarse, counties, tracts = (
         generate(regions, max_size=30, groups=2_000_003, seed=1, tail=tail)
-        for regions in ("divisions", "states", "counties", Regions.TRACTS)
+        for regions in ("divisions", "states", "counties", CensusRegions.TRACTS)
     )
     np.testing.assert_array_equal(states_of(coarse), states_of(divisions))
     np.testing.assert_array_equal(coarse.counts, counties.counts[: counties.hierarchy.n_inner])

@@ -7,7 +7,7 @@ import pytest
 from instances import scale
 from scipy import sparse
 
-from pgsr.engines.convex_flow import FREE, ConvexNetwork, Cut, Families, FarFlow, Flow, two_families
+from pgsr.engines.convex_flow import FREE, ConvexFlow, ConvexNetwork, Cut, FarFlow, SetArcs, two_families
 from pgsr.engines.losses import Huber, loss
 
 
@@ -43,7 +43,7 @@ def test_equals_exhaustive_search_and_proves_itself(norm):
             assert isinstance(found, Cut)
             cuts += 1
             continue
-        assert isinstance(found, Flow)
+        assert isinstance(found, ConvexFlow)
         assert network.cost(found.x) == best
         tighter = np.maximum(lower, rng.integers(-2, 2, len(lower)))
         again = network.cheapest(tighter, upper, found)
@@ -66,10 +66,10 @@ def test_wrong_flows_prices_and_cuts_are_not_proved():
             assert not network.is_proved(lower, upper, Cut(np.zeros(network.n_vertices, bool))) or (lower > upper).any()
             continue
         for change in np.eye(len(lower), dtype=np.int64):
-            assert not network.is_proved(lower, upper, Flow(found.x + change, found.price))
+            assert not network.is_proved(lower, upper, ConvexFlow(found.x + change, found.price))
         for x in product(*[range(a, b + 1) for a, b in zip(lower, upper, strict=True)]):
             if network.cost(np.array(x)) > network.cost(found.x):
-                assert not network.is_proved(lower, upper, Flow(np.array(x), found.price))
+                assert not network.is_proved(lower, upper, ConvexFlow(np.array(x), found.price))
                 refuted += 1
     assert refuted > 100
 
@@ -97,8 +97,8 @@ def test_two_families_are_found_where_there_are_two():
         pairs = [(i, j) for i in range(len(sets)) for j in range(i) if overlap(sets[i], sets[j])]
         possible = any(all(c[i] != c[j] for i, j in pairs) for c in product((0, 1), repeat=len(sets)))
         found = two_families(sparse.csr_array(sets.astype(np.int64)))
-        assert isinstance(found, Families) == possible
-        if not isinstance(found, Families):
+        assert isinstance(found, SetArcs) == possible
+        if not isinstance(found, SetArcs):
             none += 1
             continue
         parts = rng.integers(-9, 10, sets.shape[1])

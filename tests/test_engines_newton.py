@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr.engines.newton import Operators, Step, conjugate_gradients, line_search
+from pgsr.engines.newton import LineStep, Operators, conjugate_gradients, line_search
 
 
 def random_system(rng: np.random.Generator, rank: int, n: int) -> np.ndarray:
@@ -88,10 +88,10 @@ def piecewise(t: float) -> tuple[float, float]:
 
 def test_a_step_that_overshoots_is_shortened_by_the_secant() -> None:
     """From 1 the secant goes to 1/16, within limits to a tenth; where no slope is known to the half."""
-    assert line_search(piecewise, 0.0, 1.0, 10) == Step(0.1, True)
+    assert line_search(piecewise, 0.0, 1.0, 10) == LineStep(0.1, True)
     by_values = line_search(lambda t: (piecewise(t)[0], np.nan), 0.0, 1.0, 10)
-    assert by_values == Step(0.25, True)
-    assert line_search(lambda t: (0.5 * t, 0.5), 0.0, 1.0, 10) == Step(1.0, True)
+    assert by_values == LineStep(0.25, True)
+    assert line_search(lambda t: (0.5 * t, 0.5), 0.0, 1.0, 10) == LineStep(1.0, True)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -106,7 +106,7 @@ def test_every_length_that_is_enough_raises_d(seed: int) -> None:
         assert all(value < 1e-4 * t and end < 1e-4 for t, value, end in tried[:-1])
 
 
-def line_search_on(slopes: np.ndarray, heights: np.ndarray) -> tuple[Step, list[tuple[float, float, float]]]:
+def line_search_on(slopes: np.ndarray, heights: np.ndarray) -> tuple[LineStep, list[tuple[float, float, float]]]:
     """Search on the least of some lines, 0 at 0 and of slope 1 there; the lengths tried, with values and slopes."""
     tried = []
 
@@ -121,13 +121,13 @@ def line_search_on(slopes: np.ndarray, heights: np.ndarray) -> tuple[Step, list[
 def test_a_little_may_be_overshot_where_slopes_alone_decide() -> None:
     for end, longest, enough in ((1e-4, 0.7, False), (-0.1, 1.0, True)):
         found = line_search(lambda t: (np.nan, 1.0 - 1.05 * t), np.nan, 1.0, 1, end=end, longest=longest)
-        assert found == Step(1.0, enough)
+        assert found == LineStep(1.0, enough)
 
 
 def test_no_length_is_enough_where_d_only_falls() -> None:
     """After so many trials; a fall that rounding explains counts as none."""
-    assert line_search(lambda t: (-t, -1.0), 0.0, 1.0, 3) == Step(0.25, False)
-    assert line_search(lambda t: (-1e-9, np.nan), 0.0, 1e-12, 3, rounding=1e-8) == Step(1.0, True)
+    assert line_search(lambda t: (-t, -1.0), 0.0, 1.0, 3) == LineStep(0.25, False)
+    assert line_search(lambda t: (-1e-9, np.nan), 0.0, 1e-12, 3, rounding=1e-8) == LineStep(1.0, True)
 
 
 def test_a_step_along_a_straight_dual_is_lengthened_until_it_bends() -> None:
@@ -137,7 +137,7 @@ def test_a_step_along_a_straight_dual_is_lengthened_until_it_bends() -> None:
         beyond = max(0.0, t - 100.0)
         return 5.0 * t - 0.5 * beyond**2, 5.0 - beyond
 
-    assert line_search(look, 0.0, 5.0, 40) == Step(1.0, True)
+    assert line_search(look, 0.0, 5.0, 40) == LineStep(1.0, True)
     assert 8.0 < line_search(look, 0.0, 5.0, 40, straight=0.9).length <= 105.0
 
 

@@ -14,7 +14,7 @@ from pgsr import Status
 from pgsr.experiments import quoted
 from pgsr.experiments.engine.experiment import Cell, Trial
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
-from pgsr.experiments.engine.verdicts import Finding
+from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.ours.benchmark import experiment as b1
 from pgsr.experiments.ours.benchmark import tables
 from pgsr.experiments.ours.benchmark.arms import (
@@ -134,12 +134,12 @@ def results(best: str = POSTERIOR_SPLIT.label) -> pd.DataFrame:
 def test_verdicts_name_the_nearest_other() -> None:
     verdicts = b1.verdicts(results())
     first = [v for v in verdicts if v.claim.startswith(POSTERIOR_SPLIT.label)]
-    assert {v.finding for v in first} == {Finding.HOLDS}
+    assert {v.finding for v in first} == {TestOutcome.HOLDS}
     nearest = next(arm for arm in RIVALS if arm in CURATOR)
     assert first[0].words.startswith("root: 5")
     assert first[0].words.count(f" of {nearest.label}") == 2
     beaten = [v for v in b1.verdicts(results(nearest.label)) if v.claim.startswith(BOTTOM_UP.label)]
-    assert {v.finding for v in beaten} == {Finding.FAILS}
+    assert {v.finding for v in beaten} == {TestOutcome.FAILS}
 
 
 def test_tables_say_what_is_there() -> None:

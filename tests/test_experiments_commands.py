@@ -16,7 +16,7 @@ from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import draws as many_draws
 from pgsr.experiments.engine import from_file
 from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
-from pgsr.experiments.engine.store import Entry, Store
+from pgsr.experiments.engine.store import Store, StoredCell
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.models import Cvxpy
 
@@ -50,7 +50,7 @@ def test_the_command_line(tmp_path, monkeypatch):
     assert "8" in call("status", "K8", *out)
     store = Store(tmp_path)
     entry = next(iter(store.entries("K8", Profile.SMOKE)))
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, StoredCell)
     store.save(replace(entry, cell=replace(entry.cell, arm="an arm of yesterday")), Profile.SMOKE)
     plotted = call("plot", "K8", "--profile", "smoke", *out)
     assert "1 stored cells are of no arm or data set of today and left out" in " ".join(plotted.split())

@@ -21,7 +21,7 @@ from pgsr.experiments.benchmarks import compare as comparing
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data
 from pgsr.experiments.benchmarks.variant_figure import FAMILIES, family, figure
 from pgsr.experiments.benchmarks.variant_table import VariantTable
-from pgsr.experiments.benchmarks.variants import KEYS, VARIANTS, Noisy, Size, chosen
+from pgsr.experiments.benchmarks.variants import KEYS, VARIANTS, NoisyVariants, Size, chosen
 from pgsr.methods.method import PostProcess, Seconds
 from pgsr.privacy.laws.per_level import GeometricNoise
 
@@ -53,7 +53,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.words.partition(":")[0])
 @pytest.mark.parametrize("size", Size)
 def test_every_variant_has_a_method_of_pgsr_first(variant, size: Size) -> None:
-    arms = variant.arms(Noisy(TRUTH, Fraction(1), "arms"), size)
+    arms = variant.arms(NoisyVariants(TRUTH, Fraction(1), "arms"), size)
     if list(Size).index(size) > list(Size).index(variant.largest) or (variant.state is None and size is Size.SMALL):
         assert not arms
         return
@@ -100,7 +100,7 @@ def test_every_release_spends_exactly_the_total_on_what_it_reads(epsilon: Fracti
 
     Of split views by the root, thresholds come from the noisy root, which so is read before the post-process.
     """
-    for label, noisy, post in VARIANTS[-1].arms(Noisy(DEEP, epsilon, "spent", sizes), Size.STATES):
+    for label, noisy, post in VARIANTS[-1].arms(NoisyVariants(DEEP, epsilon, "spent", sizes), Size.STATES):
         assert isinstance(noisy, Measurement)
         assert isinstance(post, PostProcess)
         spent = [level.epsilon if isinstance(level, GeometricNoise) else Fraction(0) for level in noisy.noise]
@@ -154,7 +154,7 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
                                     str(tmp_path)], env={"COLUMNS": "150"})  # fmt: skip
     assert done.exit_code == 0, done.output
     table = pd.read_parquet(next(tmp_path.glob("*.parquet")))
-    releases = [arm[0] for arm in VARIANTS[-1].arms(Noisy(TRUTH, Fraction(1), "x"), Size.STATES)]
+    releases = [arm[0] for arm in VARIANTS[-1].arms(NoisyVariants(TRUTH, Fraction(1), "x"), Size.STATES)]
     rows = table.to_dict("records")
     assert [row["method"] for row in rows if row["key"] == "releases"] == releases
     assert {row["key"] for row in rows} == {"mean_consistency", "releases"}
@@ -168,8 +168,8 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
     assert f"<title>{title}</title>" in page
     assert f"<h1>{title}</h1>" in page
     assert done.output.startswith(title)
-    methods = [len(variant.arms(Noisy(TRUTH, Fraction(1), "x"), Size.STATES)) for variant in VARIANTS if variant.key in
-               ("mean_consistency", "releases")]  # fmt: skip
+    noisy, asked = NoisyVariants(TRUTH, Fraction(1), "x"), ("mean_consistency", "releases")
+    methods = [len(variant.arms(noisy, Size.STATES)) for variant in VARIANTS if variant.key in asked]
     told = re.findall(r"^ (\d) of 2 +[\d.]+ s +(\d+) methods +(.+)$", done.output, re.MULTILINE)
     words = [variant.words for variant in VARIANTS if variant.key in ("mean_consistency", "releases")]
     assert told == [(str(place), str(n), said) for place, (n, said) in enumerate(zip(methods, words, strict=True), 1)]

@@ -13,7 +13,7 @@ from pgsr.datasets.worlds import WorldKind, world
 from pgsr.errors import TooLargeError
 from pgsr.experiments import quoted
 from pgsr.experiments.engine.experiment import Arm, Cell, Trial
-from pgsr.experiments.engine.verdicts import Finding
+from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.ours import coverage as x3
 from pgsr.experiments.ours.coverage_strata import DEVIATIONS, SIZES, counted, strata, transform
 from pgsr.experiments.ours.known_priors import WORLDS
@@ -114,9 +114,9 @@ def made_up(held: float, spread: float = 0.002) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("held", "expected"),
     [
-        (0.90, (Finding.HOLDS, Finding.HOLDS, Finding.HOLDS)),
-        (0.80, (Finding.FAILS, Finding.HOLDS, Finding.FAILS)),
-        (0.99, (Finding.HOLDS, Finding.FAILS, Finding.FAILS)),
+        (0.90, (TestOutcome.HOLDS, TestOutcome.HOLDS, TestOutcome.HOLDS)),
+        (0.80, (TestOutcome.FAILS, TestOutcome.HOLDS, TestOutcome.FAILS)),
+        (0.99, (TestOutcome.HOLDS, TestOutcome.FAILS, TestOutcome.FAILS)),
     ],
 )
 def test_verdicts_say_what_made_up_shares_show(held: float, expected: tuple) -> None:

@@ -8,7 +8,7 @@ from instances import scale
 from scipy import stats
 
 from pgsr.experiments.engine.effects import MATERIAL, Effect, Side, independent, paired
-from pgsr.experiments.engine.verdicts import Finding, at_most, compared, separated, smaller, worst
+from pgsr.experiments.engine.verdicts import TestOutcome, at_most, compared, separated, smaller, worst
 
 WIDE = 3
 """Errors that vary by so many times their mean leave the sign of the lower mean open, and intervals without an end."""
@@ -72,14 +72,14 @@ def test_small_exact_cases():
 @pytest.mark.parametrize(
     ("low", "high", "finding"),
     [
-        (1.20, 1.40, Finding.HOLDS),
-        (1.01, 1.05, Finding.HOLDS),  # told from 1, and estimated beyond 2 %
-        (1.005, 1.03, Finding.IMMATERIAL),  # told from 1, and estimated below 2 %
-        (0.99, 1.01, Finding.IMMATERIAL),  # not told from 1, and all of the interval within 2 %
-        (0.97, 1.03, Finding.UNDECIDED),
-        (0.90, 2.30, Finding.UNDECIDED),
-        (0.972, 0.995, Finding.IMMATERIAL),
-        (0.95, 0.98, Finding.FAILS),
+        (1.20, 1.40, TestOutcome.HOLDS),
+        (1.01, 1.05, TestOutcome.HOLDS),  # told from 1, and estimated beyond 2 %
+        (1.005, 1.03, TestOutcome.IMMATERIAL),  # told from 1, and estimated below 2 %
+        (0.99, 1.01, TestOutcome.IMMATERIAL),  # not told from 1, and all of the interval within 2 %
+        (0.97, 1.03, TestOutcome.UNDECIDED),
+        (0.90, 2.30, TestOutcome.UNDECIDED),
+        (0.972, 0.995, TestOutcome.IMMATERIAL),
+        (0.95, 0.98, TestOutcome.FAILS),
     ],
 )
 def test_a_difference_matters_or_does_not_or_is_open(low, high, finding):
@@ -88,7 +88,7 @@ def test_a_difference_matters_or_does_not_or_is_open(low, high, finding):
     steps = np.array([-2, -1, 0, 1, 2]) * half / (stats.t.ppf(0.975, 4) * (2.5 / 5) ** 0.5)
     values = dict(enumerate(middle + steps))
     there, back = compared(values, 1.0), compared(1.0, values)
-    mirrored = {Finding.HOLDS: Finding.FAILS, Finding.FAILS: Finding.HOLDS}
+    mirrored = {TestOutcome.HOLDS: TestOutcome.FAILS, TestOutcome.FAILS: TestOutcome.HOLDS}
     assert (there.finding, back.finding) == (finding, mirrored.get(finding, finding))
     for judged, wanted in ((there, (middle, low, high)), (back, (1 / middle, 1 / high, 1 / low))):
         assert (judged.effect.ratio, judged.effect.low, judged.effect.high) == pytest.approx(wanted)
@@ -96,12 +96,12 @@ def test_a_difference_matters_or_does_not_or_is_open(low, high, finding):
 
 def test_a_claim_that_names_a_factor_has_no_other_margin():
     values = {r: 1.01 + r / 10_000 for r in range(5)}
-    assert compared(values, 1.0).finding is Finding.IMMATERIAL
-    assert compared(values, 1.0, times=1.005).finding is Finding.HOLDS
-    assert compared(values, 1.0, times=1.02).finding is Finding.FAILS
-    assert at_most(values, 1.0, times=1.02).finding is Finding.HOLDS
-    assert at_most(values, 1.0, times=1.005).finding is Finding.FAILS
-    assert at_most(values, 1.0, times=1.0102).finding is Finding.UNDECIDED
+    assert compared(values, 1.0).finding is TestOutcome.IMMATERIAL
+    assert compared(values, 1.0, times=1.005).finding is TestOutcome.HOLDS
+    assert compared(values, 1.0, times=1.02).finding is TestOutcome.FAILS
+    assert at_most(values, 1.0, times=1.02).finding is TestOutcome.HOLDS
+    assert at_most(values, 1.0, times=1.005).finding is TestOutcome.FAILS
+    assert at_most(values, 1.0, times=1.0102).finding is TestOutcome.UNDECIDED
     assert (compared(values, 1.0, times=10).effect.needed, at_most(values, 1.0, 1.1).effect.needed) == (
         "above 10",
         "at most 1.1",
@@ -111,7 +111,7 @@ def test_a_claim_that_names_a_factor_has_no_other_margin():
 def test_only_replicates_of_both_count():
     one, two = dict.fromkeys(range(8), 2.0), dict.fromkeys(range(3, 12), 1.0)
     assert compared(one, two).replicates == 5
-    assert compared(one, dict.fromkeys(range(4, 12), 1.0)).finding is Finding.NOT_JUDGED
+    assert compared(one, dict.fromkeys(range(4, 12), 1.0)).finding is TestOutcome.NOT_JUDGED
     assert compared(one, 1.0).replicates == 8
 
 
@@ -123,13 +123,13 @@ def test_the_worst_of_several_is_the_closest_of_the_worst_kind():
     assert worst([far, near]) is near
     assert worst([far, even, near]) is even
     assert worst([even, beaten, far]) is beaten
-    assert smaller(None).finding is Finding.NOT_JUDGED
+    assert smaller(None).finding is TestOutcome.NOT_JUDGED
 
 
 def test_equal_errors_do_not_differ_materially():
     values = {r: 5.0 + r for r in range(5)}
     for found in (compared(values, values), separated([4.0] * 5, [4.0] * 5)):
-        assert found.finding is Finding.IMMATERIAL
+        assert found.finding is TestOutcome.IMMATERIAL
         assert found.effect.ratio == 1
     assert MATERIAL == 0.02
     assert Effect(1.0, 1.0, 1.0, Side.AT_MOST, 1.1).support == pytest.approx(1.1)

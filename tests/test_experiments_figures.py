@@ -15,7 +15,7 @@ from pgsr.comparison.comparing import Row
 from pgsr.experiments.engine.experiment import Profile
 from pgsr.experiments.engine.figures import error_axis
 from pgsr.experiments.engine.looks import ARM_LOOKS, CONDITIONS, arm_looks
-from pgsr.experiments.engine.store import Entry, State, to_frame
+from pgsr.experiments.engine.store import CellState, StoredCell, to_frame
 from pgsr.experiments.fioretto2019 import runtime_by_size
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report.svg import smaller
@@ -31,7 +31,7 @@ def test_every_logarithmic_axis_has_several_labels(name):
     """Two at least between its ends; the axis of epsilons has one for every epsilon that ran."""
     experiment = find(name)
     cells = smoke_cells(experiment)
-    frame = to_frame([Entry(t.cell, False, State.DONE, "", record, "", 60.0, 0.0, 0) for t, record in cells])
+    frame = to_frame([StoredCell(t.cell, False, CellState.DONE, "", record, "", 60.0, 0.0, 0) for t, record in cells])
     figure = experiment.plot(frame)
     figure.draw_without_rendering()
     checked = 0
@@ -117,10 +117,10 @@ def test_a_refused_solver_is_named_and_not_drawn():
     refused = {"outcomes": ["refused"] * 2, "reasons": ["no licence"] * 2, "step_seconds": [None] * 2}
     tasks = runtime_by_size.EXPERIMENT.tasks(Profile.SMOKE)
     entries = [
-        Entry(
+        StoredCell(
             task.cell,
             False,
-            State.DONE,
+            CellState.DONE,
             "",
             record | (refused if "Gurobi" in task.arm.label else answered),
             "",

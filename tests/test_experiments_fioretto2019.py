@@ -15,9 +15,9 @@ from pgsr.errors import DataError
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Cell, Experiment, Profile, Task, Trial
 from pgsr.experiments.engine.release_record import Record
-from pgsr.experiments.engine.store import Entry, State, to_frame
+from pgsr.experiments.engine.store import CellState, StoredCell, to_frame
 from pgsr.experiments.engine.summary import LevelError, LevelErrors
-from pgsr.experiments.engine.verdicts import Finding, smaller
+from pgsr.experiments.engine.verdicts import TestOutcome, smaller
 from pgsr.experiments.fioretto2019 import (
     error_by_epsilon,
     error_by_level,
@@ -56,10 +56,10 @@ EXPERIMENTS = [
 TREE = Hierarchy.from_paths([("US", "GA", "A"), ("US", "GA", "B"), ("US", "MI", "C")])
 
 
-def entry(task: Task, record: Record) -> Entry:
+def entry(task: Task, record: Record) -> StoredCell:
     """Make an entry as the runner stores it."""
     reason = str(record.pop("reason", ""))
-    return Entry(task.cell, task.data.real, State.DONE, reason, record, "code", task.time_limit, 1.0, 1)
+    return StoredCell(task.cell, task.data.real, CellState.DONE, reason, record, "code", task.time_limit, 1.0, 1)
 
 
 @pytest.mark.drawn(1)
@@ -143,14 +143,14 @@ def test_errors_of_two_epsilons_are_compared_replicate_by_replicate():
         for epsilon, less in ((0.1, 100.0), (1.0, 0.0))
     ]
     (verdict,) = error_by_epsilon._falls(LevelErrors(rows))
-    assert verdict.finding is Finding.HOLDS
+    assert verdict.finding is TestOutcome.HOLDS
 
 
 def test_survival_is_judged_in_every_replicate_and_at_the_largest_size():
     """One late replicate of five shows no hardness, and an answer that failed at the largest N is no survival."""
     hard, soft = runtime_by_size.EXACT_H.label, runtime_by_size.RELAXED_H.label
 
-    def found(arm: str, last: list[str]) -> Finding:
+    def found(arm: str, last: list[str]) -> TestOutcome:
         rows = [
             {"data": "d", "epsilon": 1.0, "arm": arm, "replicate": r, "limit": 1800.0, "sizes": [5, 50],
              "outcomes": [ANSWER, outcome], "step_seconds": [1.0, 2.0], "reasons": ["", "why"]}
@@ -159,9 +159,9 @@ def test_survival_is_judged_in_every_replicate_and_at_the_largest_size():
         (verdict,) = [v for v in runtime_by_size.verdicts(pd.DataFrame(rows)) if v.claim.startswith(arm)]
         return verdict.finding
 
-    assert found(hard, [LATE] * 5) is found(soft, [ANSWER] * 5) is Finding.HOLDS
-    assert found(hard, [LATE] + [ANSWER] * 4) is found(soft, [LATE] + [ANSWER] * 4) is Finding.FAILS
-    assert found(soft, [REFUSED] * 5) is found(hard, [REFUSED] * 5) is Finding.NOT_JUDGED
+    assert found(hard, [LATE] * 5) is found(soft, [ANSWER] * 5) is TestOutcome.HOLDS
+    assert found(hard, [LATE] + [ANSWER] * 4) is found(soft, [LATE] + [ANSWER] * 4) is TestOutcome.FAILS
+    assert found(soft, [REFUSED] * 5) is found(hard, [REFUSED] * 5) is TestOutcome.NOT_JUDGED
 
 
 def test_a_shorter_time_limit_than_the_papers_decides_what_was_answered_in_it():
@@ -199,7 +199,7 @@ def test_run_times_are_paired_by_replicate_and_repeat():
     rows.append(rows[6] | {"replicate": 0, "run_seconds": [1.0]})  # at the lower epsilon, one of its repeats is there
     found = {v.claim: v for v in runtime_by_epsilon.verdicts(pd.DataFrame(rows))}
     wanted = [fioretto.CLAIMS["figure 9a"], fioretto.CLAIMS["figure 9d"]]
-    assert [found[claim].finding for claim in wanted] == [Finding.HOLDS] * 2
+    assert [found[claim].finding for claim in wanted] == [TestOutcome.HOLDS] * 2
     assert [found[claim].judgement.replicates for claim in wanted] == [11, 10]
 
 
@@ -239,7 +239,7 @@ def test_times_of_the_headline_are_paired_by_replicate():
         if r or arm == headline.SOLVER.label
     ]  # fmt: skip
     (verdict,) = headline._times(headline._seconds(pd.DataFrame(rows)))
-    assert verdict.finding is Finding.HOLDS
+    assert verdict.finding is TestOutcome.HOLDS
     assert verdict.judgement.replicates == 5
     assert verdict.cause is Cause.SOLVER
     assert {n: str(headline._at(n)) for n in (200, 1_000)} == {200: "alternative reading", 1_000: "paper's claim"}
@@ -303,7 +303,7 @@ def test_published_numbers():
     assert len(fioretto.TABLE_1) == 2 * 3 * 4 * 3
     impossible = error_by_level.EXPERIMENT.verdicts(_nothing())
     by_data = {v.data: v.finding for v in impossible if "possible for" in v.claim}
-    assert by_data == {"Taxi, as printed": Finding.FAILS, "Census, as printed": Finding.HOLDS}
+    assert by_data == {"Taxi, as printed": TestOutcome.FAILS, "Census, as printed": TestOutcome.HOLDS}
 
 
 def test_half_the_noise_is_that_of_twice_the_epsilon():
@@ -337,11 +337,11 @@ def test_printed_errors_come_out_with_half_the_noise_alone():
     found = error_by_level.EXPERIMENT.verdicts(pd.DataFrame(rows))
     half = {v.claim.split("with ")[1]: (v.finding, v.cause) for v in found if "M_H^dp comes out" in v.claim}
     assert half == {
-        "the stated noise, within 20%": (Finding.FAILS, Cause.NUMBER),
-        "half the stated noise, within 20%": (Finding.HOLDS, Cause.READING),
+        "the stated noise, within 20%": (TestOutcome.FAILS, Cause.NUMBER),
+        "half the stated noise, within 20%": (TestOutcome.HOLDS, Cause.READING),
     }
     (relaxation,) = (v for v in found if "exact relaxation" in v.claim)
-    assert relaxation.finding is Finding.FAILS
+    assert relaxation.finding is TestOutcome.FAILS
 
 
 def test_printed_violations_are_judged_in_either_unit():
@@ -354,7 +354,7 @@ def test_printed_violations_are_judged_in_either_unit():
         for r in range(5)
     ]  # fmt: skip
     found = [v for v in error_by_level.EXPERIMENT.verdicts(pd.DataFrame(rows)) if "#CV" in v.claim]
-    assert [v.finding for v in found] == [Finding.FAILS, Finding.HOLDS]
+    assert [v.finding for v in found] == [TestOutcome.FAILS, TestOutcome.HOLDS]
     assert {v.cause for v in found} == {Cause.STAND_IN}
     assert [v.judgement.effect.ratio for v in found] == pytest.approx([0.1, 1], rel=0.02)
     most = {data: 2 * sizes for data, sizes in fioretto.SIZES.items()}
@@ -369,16 +369,16 @@ def test_saturated_errors_are_not_compared():
 
     most = half_of_largest(TAXI.name)
     assert most == GROUPS
-    assert smaller_unless_saturated(error(most + 10), error(most + 500)).finding is Finding.NOT_JUDGED
-    assert smaller_unless_saturated(error(most - 500), error(most + 500)).finding is Finding.HOLDS
-    assert smaller_unless_saturated(error(most + 500), error(most - 500)).finding is Finding.FAILS
+    assert smaller_unless_saturated(error(most + 10), error(most + 500)).finding is TestOutcome.NOT_JUDGED
+    assert smaller_unless_saturated(error(most - 500), error(most + 500)).finding is TestOutcome.HOLDS
+    assert smaller_unless_saturated(error(most + 500), error(most - 500)).finding is TestOutcome.FAILS
     # An arm without results was not beaten, and takes nothing back from one that lost.
     for test in (smaller_unless_saturated, smaller):
-        assert test(error(most - 500), error(most + 500), None).finding is Finding.NOT_JUDGED
-        assert test(error(most + 500), error(most - 500), None).finding is Finding.FAILS
-    assert smaller_unless_saturated(error(most + 10), error(most + 500), n_levels=3).finding is Finding.HOLDS
-    assert smaller_unless_saturated(error(most - 500), error(most), error(most - 900)).finding is Finding.FAILS
-    assert smaller_unless_saturated(None, error(1)).finding is Finding.NOT_JUDGED
+        assert test(error(most - 500), error(most + 500), None).finding is TestOutcome.NOT_JUDGED
+        assert test(error(most + 500), error(most - 500), None).finding is TestOutcome.FAILS
+    assert smaller_unless_saturated(error(most + 10), error(most + 500), n_levels=3).finding is TestOutcome.HOLDS
+    assert smaller_unless_saturated(error(most - 500), error(most), error(most - 900)).finding is TestOutcome.FAILS
+    assert smaller_unless_saturated(None, error(1)).finding is TestOutcome.NOT_JUDGED
 
 
 def test_the_dense_taxi_data_do_not_saturate():

@@ -13,7 +13,16 @@ from pgsr.experiments.engine.printed import Absent, Claim, Printed, StandsFor
 from pgsr.experiments.fioretto2019.data import TAXI
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report import markdown
-from pgsr.experiments.report.items import BEYOND, Kind, State, _declared, all_items, beyond, counted, item_blocks
+from pgsr.experiments.report.items import (
+    BEYOND,
+    ItemKind,
+    ItemState,
+    _declared,
+    all_items,
+    beyond,
+    counted,
+    item_blocks,
+)
 
 TESTS = Path(__file__).parent
 PAGE = TESTS.parent / "docs" / "items.md"
@@ -29,7 +38,7 @@ def test_the_page_in_docs_is_of_today(tmp_path):
 
 def test_whatever_is_named_exists():
     for item in [*ITEMS, *OTHERS]:
-        if item.kind in (Kind.METHOD, Kind.THEOREM):
+        if item.kind in (ItemKind.METHOD, ItemKind.THEOREM):
             module, found = item.where, None
             while found is None:
                 try:
@@ -38,7 +47,7 @@ def test_whatever_is_named_exists():
                     module = module.rpartition(".")[0]
             for name in item.where.removeprefix(module).split(".")[1:]:
                 found = getattr(found, name)
-        elif item.kind is not Kind.DATA and item.where:
+        elif item.kind is not ItemKind.DATA and item.where:
             assert (find(item.where.removeprefix("experiment ")).paper is None) == (item.paper == BEYOND)
         for file, test in re.findall(r"(test_\w+\.py)(?:::(\w+))?", item.why):
             assert (TESTS / file).is_file(), item
@@ -56,15 +65,15 @@ def test_nothing_that_is_declared_is_left_out():
             re.MULTILINE,
         ):
             declaring.add(path.stem)
-    methods = [item.where for item in [*ITEMS, *OTHERS] if item.kind is Kind.METHOD]
+    methods = [item.where for item in [*ITEMS, *OTHERS] if item.kind is ItemKind.METHOD]
     assert len(declaring) > 40
     assert not [stem for stem in declaring if not any(stem in where.split(".") for where in methods)]
     for paper in PAPERS:
         own = [item for item in ITEMS if item.paper == paper.name]
-        assert [item.what for item in own if item.kind is Kind.CLAIM] == [claim.words for claim in paper.claims]
-        tables = {item.where for item in own if item.kind is Kind.TABLE and item.where}
+        assert [item.what for item in own if item.kind is ItemKind.CLAIM] == [claim.words for claim in paper.claims]
+        tables = {item.where for item in own if item.kind is ItemKind.TABLE and item.where}
         assert tables == {f"experiment {each.id}" for each in EXPERIMENTS if each.paper == paper}
-        numbers = [re.match(r"([\d,]+) number", item.what) for item in own if item.kind is Kind.NUMBER]
+        numbers = [re.match(r"([\d,]+) number", item.what) for item in own if item.kind is ItemKind.NUMBER]
         assert sum(int(found[1]) for found in numbers if found) == len(paper.numbers)
         assert {item.why for item in own} >= {absent.why for absent in paper.absent}
 
@@ -77,7 +86,7 @@ def test_what_is_ours_is_no_item_of_a_paper():
     assert not ours & {item.where for item in ITEMS}
     for name in ("TwoStage", "Posterior", "RegionTotalsProjection", "StreamedLevelRelease"):
         assert any(where.endswith(f".{name}") for where in ours), name
-    assert {item.where for item in OTHERS if item.kind is Kind.EXPERIMENT} == {
+    assert {item.where for item in OTHERS if item.kind is ItemKind.EXPERIMENT} == {
         f"experiment {each.id}" for each in EXPERIMENTS if each.paper is None
     }
     for item in ITEMS:
@@ -91,12 +100,12 @@ def test_a_docstring_declares_a_source_a_theorem_or_what_it_extends():
         f"Theorem 7 of Nobody 1999: it ends in\nO(n). Shown by `tests/{other}`.\n\nExtends: `Count` of Nobody."
     )
     method, theorem, more = _declared(["Nobody 1999"], "pgsr.count", words, [])
-    assert (method.kind, method.source, method.what) == (Kind.METHOD, "section 2", "Count groups")
-    assert (theorem.kind, theorem.source, theorem.what) == (Kind.THEOREM, "Theorem 7", "it ends in O(n)")
-    assert (theorem.state, theorem.why) == (State.YES, other)
-    assert (more.paper, more.source, more.state) == (BEYOND, "`Count` of Nobody", State.YES)
+    assert (method.kind, method.source, method.what) == (ItemKind.METHOD, "section 2", "Count groups")
+    assert (theorem.kind, theorem.source, theorem.what) == (ItemKind.THEOREM, "Theorem 7", "it ends in O(n)")
+    assert (theorem.state, theorem.why) == (ItemState.YES, other)
+    assert (more.paper, more.source, more.state) == (BEYOND, "`Count` of Nobody", ItemState.YES)
     (unshown,) = _declared(["Nobody 1999"], "pgsr.count", "Count.\n\nTheorem 7 of Nobody 1999: it ends.", [])
-    assert unshown.state is State.NO
+    assert unshown.state is ItemState.NO
 
 
 def test_what_does_not_work_says_why():
@@ -105,8 +114,8 @@ def test_what_does_not_work_says_why():
         assert item.what
         assert item.source
         assert item.why, item
-    shown = [item for item in [*ITEMS, *OTHERS] if item.kind in (Kind.METHOD, Kind.THEOREM)]
-    assert not [item for item in shown if item.state is State.NO], "no test names it"
+    shown = [item for item in [*ITEMS, *OTHERS] if item.kind in (ItemKind.METHOD, ItemKind.THEOREM)]
+    assert not [item for item in shown if item.state is ItemState.NO], "no test names it"
     totals = [{name: int(value) for name, value in row.items() if name != "paper"} for row in counted(ITEMS)]
     assert all(row.pop("items") == sum(row.values()) for row in totals)
 
@@ -117,9 +126,9 @@ def test_states_follow_from_declarations():
     claims = (Claim("PG4", "judged", "figure 7"), Claim("E", "never judged", "figure 8"))
     paper = replace(PAPERS[0], name="Nobody 1999", numbers=(number,), claims=claims, absent=(Absent("a", "b", "c"),))
     wanted = {
-        StandsFor("Taxi"): (State.YES, State.YES),
-        StandsFor("Taxi", "drawn anew", by_recipe=True): (State.YES, State.OTHER_DATA),
-        StandsFor("Taxi", "generated"): (State.OTHER_DATA, State.OTHER_DATA),
+        StandsFor("Taxi"): (ItemState.YES, ItemState.YES),
+        StandsFor("Taxi", "drawn anew", by_recipe=True): (ItemState.YES, ItemState.OTHER_DATA),
+        StandsFor("Taxi", "generated"): (ItemState.OTHER_DATA, ItemState.OTHER_DATA),
     }
     base = find("PG4")
     for stands_for, (of_claim, of_data) in wanted.items():
@@ -128,12 +137,12 @@ def test_states_follow_from_declarations():
         items = all_items([replace(base, paper=paper, profiles=profiles, printed=())])
         states = {(item.kind, item.what): item.state for item in items}
         assert states == {
-            (Kind.TABLE, base.title): of_claim,
-            (Kind.CLAIM, "judged"): of_claim,
-            (Kind.CLAIM, "never judged"): State.NO,
-            (Kind.NUMBER, "1 number of Taxi: 1"): State.NO,
-            (Kind.DATA, "Taxi"): of_data,
-            (Kind.TABLE, "a"): State.NO,
+            (ItemKind.TABLE, base.title): of_claim,
+            (ItemKind.CLAIM, "judged"): of_claim,
+            (ItemKind.CLAIM, "never judged"): ItemState.NO,
+            (ItemKind.NUMBER, "1 number of Taxi: 1"): ItemState.NO,
+            (ItemKind.DATA, "Taxi"): of_data,
+            (ItemKind.TABLE, "a"): ItemState.NO,
         }
 
 
@@ -143,8 +152,8 @@ def test_a_data_set_that_is_the_papers_in_part_says_in_which():
     other = replace(TAXI, name="other", stands_for=StandsFor("Taxi", "generated"))
     profiles = {profile: replace(scale, data=(own, other)) for profile, scale in base.profiles.items()}
     items = all_items([replace(base, paper=paper, profiles=profiles, printed=())])
-    item = next(item for item in items if item.kind is Kind.DATA)
-    assert (item.state, item.where) == (State.OTHER_DATA, "other")
+    item = next(item for item in items if item.kind is ItemKind.DATA)
+    assert (item.state, item.where) == (ItemState.OTHER_DATA, "other")
     assert item.why == "the paper's own is own; of the rest: generated"
 
 

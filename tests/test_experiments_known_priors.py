@@ -10,7 +10,7 @@ import pytest
 from pgsr import metrics
 from pgsr.datasets.worlds import WorldKind, world
 from pgsr.experiments.engine.experiment import Arm, Cell, Profile, Trial
-from pgsr.experiments.engine.verdicts import Finding
+from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.ours import every_release as x2
 from pgsr.experiments.ours import known_priors as x6
 from pgsr.experiments.ours.tree_posterior import tree_posterior
@@ -90,7 +90,7 @@ def test_ratios_are_free_of_what_release_and_optimum_share() -> None:
 
 
 def test_a_release_is_near_only_if_it_is_so_at_every_level() -> None:
-    for last, finding in ((11.0, Finding.HOLDS), (14.0, Finding.FAILS)):
+    for last, finding in ((11.0, TestOutcome.HOLDS), (14.0, TestOutcome.FAILS)):
         made = frame({x2.KUO.label: (109.0, 41.0, last), OPTIMUM: (100.0, 40.0, 10.0)})
         (near,) = (verdict for verdict in x6.verdicts(made) if verdict.claim.startswith(x2.KUO.label))
         assert near.finding is finding
@@ -98,7 +98,7 @@ def test_a_release_is_near_only_if_it_is_so_at_every_level() -> None:
 
 
 def test_the_noise_of_least_risk_is_judged_at_every_level() -> None:
-    for root, finding in ((120.0, Finding.HOLDS), (80.0, Finding.FAILS)):
+    for root, finding in ((120.0, TestOutcome.HOLDS), (80.0, TestOutcome.FAILS)):
         made = frame({LEAVES: (100.0, 40.0, 10.0), OPTIMUM: (root, 50.0, 20.0)})
         (least,) = (verdict for verdict in x6.verdicts(made) if verdict.claim.startswith("measuring the leaves"))
         assert least.finding is finding
@@ -108,10 +108,10 @@ def test_the_noise_of_least_risk_is_judged_at_every_level() -> None:
 def test_chains_that_disagree_are_told() -> None:
     made = frame({OPTIMUM: (100.0, 40.0, 10.0)})
     (agree,) = (verdict for verdict in x6.verdicts(made) if verdict.claim.startswith("two chains"))
-    assert agree.finding is Finding.HOLDS
+    assert agree.finding is TestOutcome.HOLDS
     made["disagreement_level1"] *= 3
     (agree,) = (verdict for verdict in x6.verdicts(made) if verdict.claim.startswith("two chains"))
-    assert agree.finding is Finding.FAILS
+    assert agree.finding is TestOutcome.FAILS
     assert "at most 3.75%" in agree.words
 
 

@@ -18,8 +18,8 @@ from pgsr import CountOfCounts, Hierarchy, metrics
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile, Scale, Task, Trial
 from pgsr.experiments.engine.release_record import Record
-from pgsr.experiments.engine.store import Entry, State, Store, to_frame
-from pgsr.experiments.engine.verdicts import Finding
+from pgsr.experiments.engine.store import CellState, Store, StoredCell, to_frame
+from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.kuo2018 import data_statistics, norms, positions, selection, three_levels, weighting
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import HC, HG, combined
@@ -49,13 +49,13 @@ needs_taxi = needs("kuo2018_taxi_nyc2013.parquet")
 needs_hawaiian = needs("kuo2018_hawaiian_national.csv")
 
 
-def computed(experiment: Experiment) -> list[Entry]:
+def computed(experiment: Experiment) -> list[StoredCell]:
     """Compute every cell at smoke profile, in this process."""
     return [stored(task, task.compute()) for task in experiment.tasks(Profile.SMOKE)]
 
 
-def stored(task: Task, record: Record) -> Entry:
-    return Entry(task.cell, task.data.real, State.DONE, "", record, "", task.time_limit, 0.0, 0)
+def stored(task: Task, record: Record) -> StoredCell:
+    return StoredCell(task.cell, task.data.real, CellState.DONE, "", record, "", task.time_limit, 0.0, 0)
 
 
 def on(experiment: Experiment, data: DataSet, epsilons: tuple[Fraction | None, ...], replicates: int) -> Experiment:
@@ -63,7 +63,7 @@ def on(experiment: Experiment, data: DataSet, epsilons: tuple[Fraction | None, .
     return replace(experiment, profiles={Profile.SMOKE: Scale((data,), epsilons, replicates, 120)})
 
 
-def levels(entries: list[Entry], arm: str, epsilon: Fraction, metric: str) -> np.ndarray:
+def levels(entries: list[StoredCell], arm: str, epsilon: Fraction, metric: str) -> np.ndarray:
     """Errors by replicate and level."""
     part = [x.record["levels"] for x in entries if (x.cell.arm, x.cell.epsilon) == (arm, epsilon)]
     return np.array([each[metric] for each in part])
@@ -88,7 +88,7 @@ def test_every_experiment_runs_draws_and_judges(name, tmp_path):
         experiment.plot(frame).savefig(io.BytesIO(), format="png")
         verdicts = experiment.verdicts(frame)
     assert verdicts
-    assert all(isinstance(verdict.finding, Finding) and verdict.words for verdict in verdicts)
+    assert all(isinstance(verdict.finding, TestOutcome) and verdict.words for verdict in verdicts)
 
 
 @pytest.mark.drawn(2)
@@ -187,7 +187,7 @@ def test_where_the_errors_lie_is_judged_by_size():
         for arm, part in (("Hg", 0.75), ("Hc", 0.25)) for r in range(5)
     ]  # fmt: skip
     most, elsewhere = positions.verdicts(pd.DataFrame(rows))
-    assert (most.finding, elsewhere.finding) == (Finding.HOLDS, Finding.HOLDS)
+    assert (most.finding, elsewhere.finding) == (TestOutcome.HOLDS, TestOutcome.HOLDS)
     assert most.judgement.effect.ratio == pytest.approx(1.5, rel=0.01)
     assert elsewhere.judgement.effect.ratio == pytest.approx(3, rel=0.01)
     assert "up to 40: Hg 75.2" in most.words

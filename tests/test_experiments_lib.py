@@ -69,7 +69,7 @@ def test_mps_states_the_same_program_in_deviations(built):
     highs = highspy.Highs()
     highs.silent()
     highs.readModel(str(built / INTEGER / "problem.mps"))
-    program = verify.Program(built / INTEGER / "problem.npz")
+    program = verify.ProblemArrays(built / INTEGER / "problem.npz")
     assert (highs.getNumCol(), highs.getNumRow()) == (program.n, program.m)
     with np.load(built / INTEGER / "certificate.npz") as file:
         x = file["solution"].astype(float) - find(INTEGER).problem().cells

@@ -23,7 +23,7 @@ from pgsr.experiments.lib.run import chosen, run, takes
 from pgsr.experiments.lib.score import duration, is_optimal, scores, shifted_geometric_mean
 from pgsr.models import Cvxpy, Scipy
 from pgsr.models.adapter import Run
-from pgsr.models.judge import Answer, Claim
+from pgsr.models.judge import SolverAnswer, SolverClaim
 
 
 class Liar(Scipy):
@@ -31,7 +31,9 @@ class Liar(Scipy):
 
     def run(self, program, time_limit):
         answer = super().run(program, time_limit).answer
-        return Run(Answer(Claim.OPTIMAL, "", 0.0 * answer.values, answer.duals, answer.order_duals), 0.0, 0.0)
+        return Run(
+            SolverAnswer(SolverClaim.OPTIMAL, "", 0.0 * answer.values, answer.duals, answer.order_duals), 0.0, 0.0
+        )
 
     def __repr__(self):
         return "Liar()"
@@ -148,7 +150,7 @@ def test_other_benchmarks_that_are_missing_are_named(built, monkeypatch):
 def test_programs_for_other_benchmarks_are_those_of_the_files(built):
     """The stored solution satisfies them, and no row is lost."""
     for name in (INTEGER, REAL, MAGNITUDES):
-        p, program = quadratic_program(built / name), verify.Program(built / name / "problem.npz")
+        p, program = quadratic_program(built / name), verify.ProblemArrays(built / name / "problem.npz")
         z, near = differences(built / name), 1e-6
         assert (p["lb"] <= z + near).all()
         assert (z <= p["ub"] + near).all()

@@ -19,7 +19,7 @@ from pgsr.experiments.lib.traps.declared import TRAPS, find
 from pgsr.experiments.lib.traps.proof import build
 from pgsr.experiments.lib.traps.running import of_program, of_result, takes
 from pgsr.models import CpSat, Cvxpy, Scipy
-from pgsr.models.judge import Claim
+from pgsr.models.judge import SolverClaim
 
 NAMES = [trap.name for trap in TRAPS]
 OF_OURS = [trap.name for trap in TRAPS if trap.base is not None]
@@ -115,11 +115,11 @@ def test_falls_are_told_from_right_answers():
     right = TreeProjection().solve(problem)
     value = Fraction(right.certificate.objective)
     assert of_result(right, None, value) == "right"
-    assert of_result(right, Claim.OPTIMAL, value / 2) == "**2 times**"
-    assert of_result(right, Claim.STOPPED, value / 2) == "no claim"
+    assert of_result(right, SolverClaim.OPTIMAL, value / 2) == "**2 times**"
+    assert of_result(right, SolverClaim.STOPPED, value / 2) == "no claim"
     assert of_result(Result(Status.INFEASIBLE), None, value) == "**no point, ours**"
-    assert of_result(Result(Status.FAILED), Claim.INFEASIBLE, value) == "**no point**"
-    assert of_result(Result(Status.FAILED), Claim.OPTIMAL, value) == "no claim"
+    assert of_result(Result(Status.FAILED), SolverClaim.INFEASIBLE, value) == "**no point**"
+    assert of_result(Result(Status.FAILED), SolverClaim.OPTIMAL, value) == "no claim"
 
 
 def tree():

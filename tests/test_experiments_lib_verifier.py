@@ -193,7 +193,7 @@ def test_magnitudes_are_checked_to_be_the_distance(array, place, built, tmp_path
     arrays[array] = np.array("2") if array == "constant" else _raised(place, by)(arrays[array])
     np.savez_compressed(tmp_path / "problem.npz", **arrays)
     with pytest.raises(verify.Refused, match="objective is not sum w"):
-        verify.Program(tmp_path / "problem.npz")
+        verify.ProblemArrays(tmp_path / "problem.npz")
 
 
 def test_the_verifier_answers_a_wrong_call_in_a_sentence(built, tmp_path, capsys):
@@ -204,7 +204,7 @@ def test_the_verifier_answers_a_wrong_call_in_a_sentence(built, tmp_path, capsys
 
 
 def test_broken_rows_are_counted_in_words(built):
-    program = verify.Program(built / INTEGER / "problem.npz")
+    program = verify.ProblemArrays(built / INTEGER / "problem.npz")
     with np.load(built / INTEGER / "certificate.npz") as file:
         x = verify.whole(file["solution"], "solution")
     with pytest.raises(verify.Refused, match=r"breaks row \d+$"):
@@ -214,7 +214,7 @@ def test_broken_rows_are_counted_in_words(built):
 
 
 def test_a_price_on_a_missing_side_proves_nothing(built):
-    program = verify.Program(built / MAGNITUDES / "problem.npz")
+    program = verify.ProblemArrays(built / MAGNITUDES / "problem.npz")
     prices = np.zeros(program.m, object)
     prices[np.flatnonzero(program.sides[0] == -np.inf)[0]] = 1
     with pytest.raises(verify.Refused, match="side"):

@@ -13,15 +13,15 @@ from pgsr.errors import DataError
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.digest import code_digest, covered
 from pgsr.experiments.engine.experiment import Experiment, Profile
-from pgsr.experiments.engine.runner import Condition, conditions
-from pgsr.experiments.engine.store import Entry, State, Store, to_frame
+from pgsr.experiments.engine.runner import CellCondition, conditions
+from pgsr.experiments.engine.store import CellState, Store, StoredCell, to_frame
 from pgsr.experiments.engine.summary import LevelError
-from pgsr.experiments.engine.verdicts import Finding
+from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.liu2022 import errors, relations, scaling, settings
 from pgsr.experiments.liu2022.arms import CONVERGED, HPD_FIXED, HPD_GEN, MARGINALS, MULTIPLICATIVE, PRINTED, rounds
 from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, NHTS, REFERRALS, RELATED, SIMULATED_REDUCED, only, up_to
 from pgsr.experiments.liu2022.error_figures import cause_of
-from pgsr.experiments.liu2022.scaling import ATTRIBUTES, SIZE, Step, along, n_parameters, steps_of
+from pgsr.experiments.liu2022.scaling import ATTRIBUTES, SIZE, ScalingFit, along, n_parameters, steps_of
 from pgsr.experiments.others.simulators import households
 from pgsr.experiments.ours import synthetic_populations
 from pgsr.experiments.registry import EXPERIMENTS, find
@@ -39,27 +39,27 @@ OWN = (
 LOOKS = (errors.MEANS, relations.MEANS)
 
 
-def smoke(experiment: Experiment) -> list[Entry]:
+def smoke(experiment: Experiment) -> list[StoredCell]:
     """Every cell, in this process."""
     found = []
     for task in experiment.tasks(Profile.SMOKE):
         record = task.compute()
         reason = str(record.pop("reason", ""))
         digest = code_digest(experiment)
-        found.append(Entry(task.cell, False, State.DONE, reason, record, digest, task.time_limit, 1.0, 1))
+        found.append(StoredCell(task.cell, False, CellState.DONE, reason, record, digest, task.time_limit, 1.0, 1))
     return found
 
 
-class Smoked(dict[str, list[Entry]]):
+class Smoked(dict[str, list[StoredCell]]):
     """The cells of the experiments, by id, each computed when it is asked for."""
 
-    def __missing__(self, identity: str) -> list[Entry]:
+    def __missing__(self, identity: str) -> list[StoredCell]:
         self[identity] = smoke(find(identity))
         return self[identity]
 
 
 @pytest.fixture(scope="module")
-def entries() -> dict[str, list[Entry]]:
+def entries() -> dict[str, list[StoredCell]]:
     pytest.importorskip("torch")
     return Smoked()
 
@@ -102,7 +102,7 @@ def test_another_look_has_the_cells_of_its_owner(entries, tmp_path):
     for entry in entries["HP1"]:
         store.save(entry, Profile.SMOKE)
     tasks = errors.MEANS.tasks(Profile.SMOKE)
-    assert {condition for _, condition in conditions(tasks, Profile.SMOKE, store)} == {Condition.FINISHED}
+    assert {condition for _, condition in conditions(tasks, Profile.SMOKE, store)} == {CellCondition.FINISHED}
     assert code_digest(errors.MEANS) == code_digest(errors.EXPERIMENT) != code_digest(relations.EXPERIMENT)
     there, _ = errors.MEANS.available(Profile.SMOKE)
     assert [t.cell for t in there.tasks(Profile.SMOKE)] == [t.cell for t in tasks]
@@ -205,14 +205,14 @@ def test_scaling_is_counted_in_the_models(entries):
     assert [by_size[m].universe for m in (1, 2, 3)] == [2 * 12, 2 * (12 + 144), 2 * (12 + 144 + 1728)]
     assert [by_size[m].types for m in (1, 2)] == [2 * 12, 2 * (12 + 78)]
     exact = [v for v in scaling.verdicts(to_frame(entries["HP4"])) if not v.claim.startswith("seconds")]
-    assert [v.finding for v in exact] == [Finding.HOLDS] * 3
+    assert [v.finding for v in exact] == [TestOutcome.HOLDS] * 3
 
 
 def timed(arm, replicate, power, largest):
     """Steps whose seconds grow with this power up to a largest size."""
     facts = {"axis": SIZE, "persons": 12, "universe": 10, "types": 10, "parameters": None, "reason": ""}
     return [
-        Step("families", arm.label, replicate, x=x, seconds=float(x**power), **facts | {"types": x})
+        ScalingFit("families", arm.label, replicate, x=x, seconds=float(x**power), **facts | {"types": x})
         for x in range(1, largest + 1)
     ]
 
@@ -220,11 +220,11 @@ def timed(arm, replicate, power, largest):
 @pytest.mark.parametrize(
     ("fixed", "finding"),
     [
-        ([(replicate, 1, 8) for replicate in range(5)], Finding.HOLDS),
-        ([(replicate, 5, 8) for replicate in range(5)], Finding.FAILS),
-        ([(replicate, 3, 8) for replicate in range(5)], Finding.UNDECIDED),
-        ([*((replicate, 1, 8) for replicate in range(4)), (4, 5, 8)], Finding.UNDECIDED),  # not in every replicate
-        ([(0, 1, 8)], Finding.NOT_JUDGED),  # the other one ran in a single replicate
+        ([(replicate, 1, 8) for replicate in range(5)], TestOutcome.HOLDS),
+        ([(replicate, 5, 8) for replicate in range(5)], TestOutcome.FAILS),
+        ([(replicate, 3, 8) for replicate in range(5)], TestOutcome.UNDECIDED),
+        ([*((replicate, 1, 8) for replicate in range(4)), (4, 5, 8)], TestOutcome.UNDECIDED),  # not in every replicate
+        ([(0, 1, 8)], TestOutcome.NOT_JUDGED),  # the other one ran in a single replicate
         ([(replicate, 1, 8) for replicate in range(5, 10)], None),  # none has both
         ([(replicate, 1, 2) for replicate in range(5)], None),  # too few points that both have
     ],
@@ -245,7 +245,7 @@ def test_growth_is_compared_over_the_points_that_both_reached():
         steps += [replace(step, seconds=1.0) if step.x <= 3 else step for step in slow]
         steps += timed(HPD_GEN, replicate, 1, 5)
     [verdict] = scaling._timed(steps)
-    assert verdict.finding is Finding.HOLDS
+    assert verdict.finding is TestOutcome.HOLDS
     assert "x^2 (MWEM" in verdict.words
     assert "(HPD-Fixed), x from 1 to 3;" in verdict.words
     assert verdict.words.endswith("x^1 (HPD-Gen), x from 1 to 5")

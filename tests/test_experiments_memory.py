@@ -16,7 +16,7 @@ from pgsr.estimators import Matching
 from pgsr.experiments.engine.experiment import Arm, DataSet, Profile
 from pgsr.experiments.engine.memory_gate import MemoryGate
 from pgsr.experiments.engine.runner import run
-from pgsr.experiments.engine.store import State, Store
+from pgsr.experiments.engine.store import CellState, Store
 
 pytestmark = pytest.mark.slow
 
@@ -80,7 +80,7 @@ def test_the_memory_estimate(shape, tmp_path):
     data = DataSet("shape", load, (1, regions - 1), sizes - 1, 10**8, False, "made up")
     arms = (Arm("Hc", sweeps.steps, Matching()),)
     experiment, store = sweeps.experiment(data=(data,), arms=arms), Store(tmp_path)
-    assert run(experiment, SMOKE, store, jobs=1, say=quiet).ran == {State.DONE: 1}
+    assert run(experiment, SMOKE, store, jobs=1, say=quiet).ran == {CellState.DONE: 1}
     peak = max(e.peak_bytes for e in store.entries("T1", SMOKE))  # type: ignore
     estimate = experiment.tasks(SMOKE)[0].memory
     print(f"{regions} x {sizes}: estimate {estimate / 1e6:,.0f} MB, peak {peak / 1e6:,.0f} MB")

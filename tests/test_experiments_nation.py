@@ -10,7 +10,7 @@ from pgsr import View
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks import nation
-from pgsr.machine.isolation import Outcome
+from pgsr.machine.isolation import TaskEnd
 from pgsr.machine.partitions import ParquetFolder
 
 
@@ -44,10 +44,10 @@ def test_an_unknown_method_is_told(tmp_path):
 
 def test_a_failed_step_is_told_after_all_are_written(tmp_path, monkeypatch):
     """Of two sizes with three steps each, the release of the second died and its measurement did not start."""
-    ends = [Outcome((1.0, 1.0, "done"), peak_bytes=10**6)] * 4
-    ends += [Outcome(timed_out=True, started=False), Outcome(error="the process died with exit code -9")]
+    ends = [TaskEnd((1.0, 1.0, "done"), peak_bytes=10**6)] * 4
+    ends += [TaskEnd(timed_out=True, started=False), TaskEnd(error="the process died with exit code -9")]
 
-    def end(task: Callable, warm_up: Callable) -> Outcome:
+    def end(task: Callable, warm_up: Callable) -> TaskEnd:
         return ends.pop(0)
 
     monkeypatch.setattr(nation, "run_isolated", end)

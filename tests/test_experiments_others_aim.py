@@ -18,7 +18,7 @@ from pgsr.experiments.others import single_table
 from pgsr.experiments.others.aim import AIM
 from pgsr.experiments.others.bayesian_network import BayesianNetwork, Conditional
 from pgsr.experiments.others.graphical_model import GraphicalModel, _combined
-from pgsr.experiments.others.single_table import Rows
+from pgsr.experiments.others.single_table import TableRows
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, RhoLedger, SynthesisError, Workload, answers
 from pgsr.synthesis.marginals import marginal_curator
 from pgsr.synthesis.marginals.marginal_curator import MarginalCurator, MeasuredMarginal
@@ -250,14 +250,14 @@ def test_sizes_are_those_of_the_junction_tree() -> None:
 
 
 @NEEDS_MBI
-@pytest.mark.parametrize("rows", Rows)
-def test_a_fit_finds_who_lives_together(rows: Rows) -> None:
+@pytest.mark.parametrize("rows", TableRows)
+def test_a_fit_finds_who_lives_together(rows: TableRows) -> None:
     truth, ledger = couples(), RhoLedger(BUDGET.rho)
     made = AIM(rows=rows, max_size="1/100").fit(truth, BUDGET, source=Seeded(1), ledger=ledger)
     assert ledger.left == 0
     assert made.domain == DOMAIN
     of_persons = Workload(DOMAIN, (Marginal(Level.INDIVIDUAL, (0,), (0,)),))
     assert np.abs(answers(made, of_persons) - answers(truth, of_persons)).max() < 0.01
-    if rows is Rows.HOUSEHOLDS:
+    if rows is TableRows.HOUSEHOLDS:
         of_groups = Workload(DOMAIN, (Marginal(Level.GROUP, (0, 1), (0,)),))
         assert np.abs(answers(made, of_groups) - answers(truth, of_groups)).max() < 0.02

@@ -10,7 +10,7 @@ from test_experiments_others_single_table import BUDGET, DOMAIN, couples
 from pgsr import Seeded
 from pgsr.experiments.others import markov_tree
 from pgsr.experiments.others.markov_tree import MarkovTree
-from pgsr.experiments.others.single_table import Rows
+from pgsr.experiments.others.single_table import TableRows
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, RhoLedger, Workload, answers
 from pgsr.synthesis.marginals.marginal_curator import MarginalCurator
 from pgsr.synthesis.queries.sensitivity import Neighbours
@@ -42,14 +42,14 @@ def test_the_tree_joins_the_columns_that_go_together() -> None:
 
 
 @pytest.mark.skipif(find_spec("mbi") is None, reason="mbi is not installed")
-@pytest.mark.parametrize("rows", Rows)
-def test_a_fit_finds_what_a_tree_can_say(rows: Rows) -> None:
+@pytest.mark.parametrize("rows", TableRows)
+def test_a_fit_finds_what_a_tree_can_say(rows: TableRows) -> None:
     truth, ledger = couples(), RhoLedger(BUDGET.rho)
     made = MarkovTree(rows=rows).fit(truth, BUDGET, source=Seeded(1), ledger=ledger)
     assert ledger.left == 0
     workload = Workload(DOMAIN, (Marginal(Level.GROUP, (0,), (0,)),))
     found, want = answers(made, workload), answers(truth, workload)
-    if rows is Rows.HOUSEHOLDS:
+    if rows is TableRows.HOUSEHOLDS:
         assert np.abs(found - want).max() < 0.02
     else:
         assert np.abs(answers(made, Workload.k_way(DOMAIN, 2, [Level.INDIVIDUAL], count=False)).sum() - 1) < 1e-9

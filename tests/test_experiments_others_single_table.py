@@ -13,8 +13,8 @@ from pgsr.experiments.others.markov_tree import MarkovTree
 from pgsr.experiments.others.persons_alone import table_of_persons
 from pgsr.experiments.others.simulators import related_households
 from pgsr.experiments.others.single_table import (
-    Rows,
     TableMechanism,
+    TableRows,
     _apart,
     _together,
     row_lengths,
@@ -103,6 +103,6 @@ def test_refusals() -> None:
 
 
 def test_columns_have_the_lengths_that_are_told() -> None:
-    for rows in Rows:
-        table = table_of_persons(couples()) if rows is Rows.PERSONS else table_of_households(couples())
+    for rows in TableRows:
+        table = table_of_persons(couples()) if rows is TableRows.PERSONS else table_of_households(couples())
         assert row_lengths(DOMAIN, rows) == [len(a) for a in table.domain.individual]

@@ -12,7 +12,7 @@ import pytest
 
 from pgsr import Seeded, View, metrics
 from pgsr.experiments.engine.experiment import Arm, Cell, DataSet, Profile, Trial
-from pgsr.experiments.engine.verdicts import Finding, Verdict
+from pgsr.experiments.engine.verdicts import TestOutcome, Verdict
 from pgsr.experiments.fioretto2019.data import CENSUS_SMALL
 from pgsr.experiments.ours import every_release as x2
 from pgsr.experiments.ours import exact_optima as x1
@@ -171,18 +171,21 @@ def test_an_arm_must_be_nearer_at_every_level_at_once() -> None:
     }
     errors |= {(data, x2.POSTERIOR_LEAF_HEAVY.label): (root, 30, 8) for data, root in (("a", 90), ("b", 120), ("c", 9))}
     prize = found(x2.verdicts(frame(errors)), "the leaf-heavy posterior")
-    assert [(v.data, v.finding) for v in prize] == [("a, epsilon 1", Finding.HOLDS), ("b, epsilon 1", Finding.FAILS)]
+    assert [(v.data, v.finding) for v in prize] == [
+        ("a, epsilon 1", TestOutcome.HOLDS),
+        ("b, epsilon 1", TestOutcome.FAILS),
+    ]
     by_level = prize[1].words.partition(f"over {x2.KUO.label}: x ")[2].partition(";")[0]
     assert [float(each) for each in by_level.split(" / ")] == pytest.approx([1.2, 0.6, 0.2], rel=0.02)
     few = found(x2.verdicts(frame(errors, replicates=3)), "the leaf-heavy posterior")
-    assert {v.finding for v in few} == {Finding.NOT_JUDGED}
+    assert {v.finding for v in few} == {TestOutcome.NOT_JUDGED}
 
 
 def test_claims_compare_the_same_view_and_shares() -> None:
     pairs = {x2.POSTERIOR: x2.KUO, x2.POSTERIOR_LEAVES: x2.BOTTOM_UP, x2.POSTERIOR_RANKED: x2.BOTTOM_UP_RANKED}
     pairs[x2.POSTERIOR_LEARNED] = x2.POSTERIOR_LEAVES
     for ours, other in pairs.items():
-        for factor, finding in ((0.5, Finding.HOLDS), (2.0, Finding.FAILS)):
+        for factor, finding in ((0.5, TestOutcome.HOLDS), (2.0, TestOutcome.FAILS)):
             errors = {("a", ours.label): (100 * factor, 50 * factor), ("a", other.label): (100.0, 50.0)}
             below = [v for v in x2.verdicts(frame(errors)) if not v.claim.endswith("nowhere beaten in EMD")]
             assert [v.finding for v in below] == [finding], ours.label
@@ -200,9 +203,9 @@ def test_nowhere_beaten_names_the_worst_place() -> None:
         ("b", x2.KUO.label): (80.0, 5.5),
     }
     verdicts = x2.verdicts(frame(errors))
-    assert [v.finding for v in found(verdicts, f"{x2.POSTERIOR.label} is nowhere")] == [Finding.HOLDS]
+    assert [v.finding for v in found(verdicts, f"{x2.POSTERIOR.label} is nowhere")] == [TestOutcome.HOLDS]
     (kuo,) = found(verdicts, f"{x2.KUO.label} is nowhere")
-    assert kuo.finding is Finding.FAILS
+    assert kuo.finding is TestOutcome.FAILS
     assert kuo.words.startswith("beaten at 4 of 4 judged places; over the best other arm at most x ")
     assert float(kuo.words.partition("x ")[2].partition(" ")[0]) == pytest.approx(8, rel=0.02)
     assert "(b, epsilon 1, root: posterior, equal shares)" in kuo.words
@@ -212,7 +215,7 @@ def test_nowhere_beaten_names_the_worst_place() -> None:
     (part,) = found(
         x2.verdicts(frame(errors | {("a", x2.POSTERIOR_RANKED.label): (1.0, 1.0)})), f"{x2.POSTERIOR_RANKED.label} is"
     )
-    assert part.finding is Finding.NOT_JUDGED
+    assert part.finding is TestOutcome.NOT_JUDGED
     assert part.words.startswith("beaten at 0 of 2 judged places")
     assert part.words.endswith("nothing to compare at 2 places")
 
@@ -222,10 +225,10 @@ def test_a_difference_that_does_not_matter_is_no_defeat() -> None:
     errors = {("a", x2.POSTERIOR.label): (10.0, 5.01), ("a", x2.KUO.label): (20.0, 5.0)}
     verdicts = x2.verdicts(frame(errors, replicates=30))
     (posterior,) = found(verdicts, f"{x2.POSTERIOR.label} is nowhere")
-    assert posterior.finding is Finding.HOLDS
+    assert posterior.finding is TestOutcome.HOLDS
     assert posterior.words.startswith("beaten at 0 of 2 judged places")
     (nearer,) = found(verdicts, "the posterior at equal shares has a smaller EMD")
-    assert nearer.finding is Finding.IMMATERIAL
+    assert nearer.finding is TestOutcome.IMMATERIAL
 
 
 def test_the_setting_that_is_nowhere_beaten_is_named() -> None:
@@ -233,11 +236,11 @@ def test_the_setting_that_is_nowhere_beaten_is_named() -> None:
     claim = "one setting"
     errors = {("a", x2.POSTERIOR.label): (10.0, 5.0), ("a", x2.KUO.label): (20.0, 6.0)}
     (one,) = found(x2.verdicts(frame(errors)), claim)
-    assert one.finding is Finding.HOLDS
+    assert one.finding is TestOutcome.HOLDS
     assert one.words.startswith(f"{x2.POSTERIOR.label}: beaten at 0 of 2 judged places")
     errors |= {("b", x2.POSTERIOR.label): (90.0, 5.0), ("b", x2.KUO.label): (30.0, 5.5)}
     (none,) = found(x2.verdicts(frame(errors)), claim)
-    assert none.finding is Finding.FAILS
+    assert none.finding is TestOutcome.FAILS
     assert none.words.startswith(f"beaten by the least is {x2.KUO.label}: beaten at 3 of 4 judged places")
     errors[("a", x2.POSTERIOR_RANKED.label)] = (40.0, 50.0)
     (still,) = found(x2.verdicts(frame(errors)), claim)
@@ -252,7 +255,7 @@ def test_an_answer_without_a_bound_is_not_within_one_percent(without: int) -> No
         for r in range(5)
     ]  # fmt: skip
     (verdict,) = x1._proofs(pd.DataFrame(rows))
-    assert verdict.finding is Finding.FAILS
+    assert verdict.finding is TestOutcome.FAILS
 
 
 def test_profiles_grow() -> None:

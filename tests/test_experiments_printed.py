@@ -8,7 +8,7 @@ import pytest
 from pgsr.experiments.engine.digest import code_digest, covered
 from pgsr.experiments.engine.experiment import Profile
 from pgsr.experiments.engine.printed import Beside, Printed
-from pgsr.experiments.engine.store import Entry, State, Store
+from pgsr.experiments.engine.store import CellState, Store, StoredCell
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report import markdown
@@ -110,7 +110,9 @@ def swept(tmp_path_factory) -> list[report_sections.Section]:
         for task in replace(experiment, profiles={Profile.PAPER: replace(scale, data=every)}).tasks(Profile.PAPER):
             if task.cell.replicate < 2:
                 record = records[task.cell.arm]
-                entry = Entry(task.cell, task.data.real, State.DONE, "", record, code_digest(experiment), 60.0, 0.0, 0)
+                entry = StoredCell(
+                    task.cell, task.data.real, CellState.DONE, "", record, code_digest(experiment), 60.0, 0.0, 0
+                )
                 store.save(entry, Profile.PAPER)
     return report_sections.collect(EXPERIMENTS, Profile.PAPER, store, draw=False)
 
@@ -177,7 +179,7 @@ def test_a_number_without_results_names_the_data_it_needs(tmp_path):
     store, task = Store(tmp_path), experiment.tasks(Profile.PAPER)[0]
     record = {"status": "FEASIBLE", "levels": {"emd": [2_800.0]}}
     cell = replace(task.cell, epsilon=Fraction(1), arm="Hc")
-    store.save(Entry(cell, True, State.DONE, "", record, "x", 1.0, 1.0, 1), Profile.PAPER)
+    store.save(StoredCell(cell, True, CellState.DONE, "", record, "x", 1.0, 1.0, 1), Profile.PAPER)
     section = report_sections.collect([experiment], Profile.PAPER, store, draw=False)[0]
     why = {(number.data, number.arm): reason for number, reason in section.unmatched if number != kuo.K3_SINGLE_RUN}
     assert len(why) == 7

@@ -12,7 +12,7 @@ from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import peers, scale, speed
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import ExperimentError, Profile
-from pgsr.experiments.engine.store import Entry, State, Store, to_frame
+from pgsr.experiments.engine.store import CellState, Store, StoredCell, to_frame
 from pgsr.experiments.quoted import MARK, pages, quotations, rewritten
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report import benchmark_record, markdown
@@ -28,13 +28,13 @@ ALL = ("K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K8b", "K9", "K10", "PG2"
 """Those whose papers' sizes a single machine can run."""
 
 
-def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -> list[Entry]:
+def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -> list[StoredCell]:
     """Store the smoke cells of an experiment, all but the last few."""
     experiment = find(identity)
     cells = smoke_cells(experiment)
     entries = [
-        Entry(
-            task.cell, task.data.real, State.DONE, "", record, code or code_digest(experiment), 60.0, 9.0, 1,
+        StoredCell(
+            task.cell, task.data.real, CellState.DONE, "", record, code or code_digest(experiment), 60.0, 9.0, 1,
             cpu_seconds=2.0, finished=f"2026-11-{min(day, 28):02}T10:00:00+00:00",
         )
         for day, (task, record) in enumerate(cells[: len(cells) - but], 1)
@@ -52,7 +52,7 @@ def test_what_is_published_says_what_the_store_says(identity, tmp_path):
     publish(experiment, SMOKE, store, tmp_path)
     ((read, about, frame),) = published([experiment], tmp_path)
     assert read is experiment
-    whole = to_frame(entry for entry in store.entries(identity, SMOKE) if isinstance(entry, Entry))
+    whole = to_frame(entry for entry in store.entries(identity, SMOKE) if isinstance(entry, StoredCell))
     order = [task.cell.key for task in experiment.tasks(SMOKE)]
     whole = whole.set_index("key").loc[order].reset_index()
     assert experiment.verdicts(frame) == experiment.verdicts(whole)
@@ -69,7 +69,9 @@ def test_what_is_published_says_what_the_store_says(identity, tmp_path):
 def test_the_description_tells_duration_days_and_what_failed(tmp_path):
     store = Store(tmp_path / "results")
     entries = stored("K9", store, but=1)
-    last = replace(entries[-1], cell=find("K9").tasks(SMOKE)[-1].cell, state=State.FAILED, reason="broken", record={})
+    last = replace(
+        entries[-1], cell=find("K9").tasks(SMOKE)[-1].cell, state=CellState.FAILED, reason="broken", record={}
+    )
     store.save(last, SMOKE)
     about = publish(find("K9"), SMOKE, store, tmp_path)
     assert (about.cells, about.planned, about.replicates) == (len(entries), len(entries) + 1, 1)

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from pgsr.experiments.benchmarks.reconcile_peers import METHODS, Row, _shown, dense_program, least_squares, made, ours
+from pgsr.experiments.benchmarks.reconcile_peers import (
+    METHODS,
+    PeerRow,
+    _shown,
+    dense_program,
+    least_squares,
+    made,
+    ours,
+)
 
 
 def test_a_made_table_is_a_tree_of_its_values():
@@ -34,4 +42,4 @@ def test_all_methods_find_the_same_distance():
 
 
 def test_a_row_without_an_answer_is_shown_without_numbers():
-    assert _shown(Row(1000, "a peer", note="no answer in 3 s"))["seconds"] == ""
+    assert _shown(PeerRow(1000, "a peer", note="no answer in 3 s"))["seconds"] == ""

@@ -21,12 +21,12 @@ from pgsr.experiments.engine.causes import Cause, cause_on
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Cell, Profile
 from pgsr.experiments.engine.printed import Beside, Printed, StandsFor
-from pgsr.experiments.engine.runner import Summary
-from pgsr.experiments.engine.store import Entry, State, Store
+from pgsr.experiments.engine.runner import RunSummary
+from pgsr.experiments.engine.store import CellState, Store, StoredCell
 from pgsr.experiments.engine.summary import level_errors
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.engine.verdicts import (
-    Finding,
+    TestOutcome,
     Verdict,
     agrees,
     at_most,
@@ -114,16 +114,18 @@ def tiny(**fields):
     return replace(sweeps.experiment(replicates=3, data=(REAL,)), **given)
 
 
-def save(store: Store, experiment, replicate: int, arm: str, value=0.0, state=State.DONE, code=None, reason="") -> None:
+def save(
+    store: Store, experiment, replicate: int, arm: str, value=0.0, state=CellState.DONE, code=None, reason=""
+) -> None:
     cell = Cell(experiment.id, "small", Fraction(1), replicate, arm)
     record = {"status": "FEASIBLE", "levels": {"emd": [value, 2.0]}, "violations": {"sign": 0}, "solve_seconds": 0.5}
     store.save(
-        Entry(
+        StoredCell(
             cell,
             True,
             state,
             reason,
-            record if state is State.DONE else {},
+            record if state is CellState.DONE else {},
             code or code_digest(experiment),
             60.0,
             2.0,
@@ -141,7 +143,7 @@ def written(tmp_path_factory) -> tuple[str, str, Path]:
     for replicate, value in enumerate((9.0, 12.0, 10.0)):
         save(store, experiment, replicate, "one", value, code="older" if replicate == 2 else None)
     save(store, experiment, 0, "two", 5.0)
-    save(store, experiment, 1, "two", state=State.FAILED, reason="ValueError: a <b> | c")
+    save(store, experiment, 1, "two", state=CellState.FAILED, reason="ValueError: a <b> | c")
     save(store, experiment, 7, "two", 99_999.0)
     folder = place / "report"
     folder.mkdir()
@@ -193,7 +195,7 @@ def test_errors_beyond_half_of_the_largest_are_marked(tmp_path):
     for replicate in range(3):
         cell = Cell(experiment.id, "small", Fraction(1), replicate, "one")
         record = {"status": "FEASIBLE", "levels": {"l1": [431.0, 433.0], "emd": [500.0, 500.0]}}
-        entry = Entry(cell, True, State.DONE, "", record, code_digest(experiment), 60.0, 2.0, 1)
+        entry = StoredCell(cell, True, CellState.DONE, "", record, code_digest(experiment), 60.0, 2.0, 1)
         store.save(entry, SMOKE)
     document = markdown.render(report_blocks(report_sections.collect([experiment], SMOKE, store), SMOKE), tmp_path)
     rows = [line for line in document.splitlines() if line.startswith(("| L1, sum", "| EMD, mean"))]
@@ -298,12 +300,12 @@ def test_no_verdict_below_five_replicates_and_none_without_a_test():
             in_every_replicate(False, n, "a rule"),
         ):
             assert judged.test
-            assert (judged.finding is Finding.NOT_JUDGED) == (n < 5)
+            assert (judged.finding is TestOutcome.NOT_JUDGED) == (n < 5)
             assert judged.replicates == n
-    assert compared(dict(enumerate(far)), 1.0).finding is Finding.HOLDS
-    assert compared(1.0, dict(enumerate(far))).finding is Finding.FAILS
-    assert compared(dict(enumerate([1.0, 3.0, 0.5, 4.0, 2.5])), 2.0).finding is Finding.UNDECIDED
-    assert worst(compared(dict(enumerate(few)), 1.0) for few in (far, far[:2])).finding is Finding.NOT_JUDGED
+    assert compared(dict(enumerate(far)), 1.0).finding is TestOutcome.HOLDS
+    assert compared(1.0, dict(enumerate(far))).finding is TestOutcome.FAILS
+    assert compared(dict(enumerate([1.0, 3.0, 0.5, 4.0, 2.5])), 2.0).finding is TestOutcome.UNDECIDED
+    assert worst(compared(dict(enumerate(few)), 1.0) for few in (far, far[:2])).finding is TestOutcome.NOT_JUDGED
 
 
 def test_a_cause_is_what_was_declared_unless_data_or_replicates_speak_against_it():
@@ -331,10 +333,12 @@ def test_the_tests_err_as_often_as_they_say():
     rng = np.random.default_rng(5)
     draws = 4_000
     pairs = (dict(enumerate(rng.normal(7, 1, 5))) for _ in range(2 * draws))
-    rejected = sum(compared(one, two).finding is not Finding.UNDECIDED for one, two in zip(pairs, pairs, strict=False))
-    missed = sum(agrees(rng.normal(7, 1, 5), 7.0).finding is Finding.FAILS for _ in range(draws)) / draws
+    rejected = sum(
+        compared(one, two).finding is not TestOutcome.UNDECIDED for one, two in zip(pairs, pairs, strict=False)
+    )
+    missed = sum(agrees(rng.normal(7, 1, 5), 7.0).finding is TestOutcome.FAILS for _ in range(draws)) / draws
     welch = (separated(rng.normal(20, 1, 5), rng.normal(20, 3, 7)) for _ in range(draws))
-    apart = sum(found.finding is not Finding.UNDECIDED for found in welch) / draws
+    apart = sum(found.finding is not TestOutcome.UNDECIDED for found in welch) / draws
     assert all(0.035 < rate < 0.065 for rate in (rejected / draws, missed, apart)), (rejected, missed, apart)
 
 
@@ -343,7 +347,7 @@ def test_verdicts_of_all_experiments_obey(smoked):
     assert smoked
     for verdict in (verdict for section in smoked for verdict in section.verdicts):
         assert verdict.judgement.test, verdict
-        if verdict.finding is not Finding.NOT_JUDGED:
+        if verdict.finding is not TestOutcome.NOT_JUDGED:
             assert verdict.judgement.replicates is None, verdict
 
 
@@ -371,7 +375,9 @@ def test_a_smoke_report_says_what_it_is_and_what_to_run_next(smoked, tmp_path, m
     assert any(command.startswith("run ") and "--profile quick" in command for command in commands)
     for command in commands:  # advice works: the command line takes every word of it
         arguments = [*command.split(), "--out", str(tmp_path)]
-        monkeypatch.setattr("pgsr.experiments.commands.registered.runner.run", lambda *args, **options: Summary(0, {}))
+        monkeypatch.setattr(
+            "pgsr.experiments.commands.registered.runner.run", lambda *args, **options: RunSummary(0, {})
+        )
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, (command, done.output, done.exception)
     later = markdown.render(report_blocks(smoked, Profile.QUICK), tmp_path / "figures")
@@ -385,7 +391,9 @@ def smoked(tmp_path_factory) -> list[report_sections.Section]:
     wanted = [each for each in EXPERIMENTS if each.id in ("K1", "K3", "K7", "K8", "K10", "PG3", "PG4", "X1")]
     for experiment in wanted:
         for task, record in smoke_cells(experiment):
-            entry = Entry(task.cell, task.data.real, State.DONE, "", record, code_digest(experiment), 60.0, 0.0, 0)
+            entry = StoredCell(
+                task.cell, task.data.real, CellState.DONE, "", record, code_digest(experiment), 60.0, 0.0, 0
+            )
             store.save(entry, SMOKE)
     return report_sections.collect(wanted, SMOKE, store, draw=False)
 
@@ -398,8 +406,16 @@ def test_stand_ins_are_named(tmp_path):
     real = replace(REAL, load=absent, fallback=stand_in)
     experiment, store = replace(tiny(), profiles=sweeps.experiment(data=(real,)).profiles), Store(tmp_path)
     store.save(
-        Entry(
-            Cell("T1", "drawn", Fraction(1), 0, "one"), False, State.DONE, "", {"a": 1, "emd_level0": 1}, "x", 1, 1, 1
+        StoredCell(
+            Cell("T1", "drawn", Fraction(1), 0, "one"),
+            False,
+            CellState.DONE,
+            "",
+            {"a": 1, "emd_level0": 1},
+            "x",
+            1,
+            1,
+            1,
         ),
         SMOKE,
     )

@@ -21,8 +21,8 @@ from pgsr import CountOfCounts
 from pgsr.errors import DataError
 from pgsr.experiments.engine import runner, worker
 from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
-from pgsr.experiments.engine.runner import Condition, conditions, run
-from pgsr.experiments.engine.store import Entry, State, Store, Torn
+from pgsr.experiments.engine.runner import CellCondition, conditions, run
+from pgsr.experiments.engine.store import CellState, Store, StoredCell, Torn
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,7 @@ def late(times: int):
 
 
 def contents(store: Store, experiment: str = "T1") -> dict[str, object]:
-    return {e.cell.key: e.content() for e in store.entries(experiment, SMOKE) if isinstance(e, Entry)}
+    return {e.cell.key: e.content() for e in store.entries(experiment, SMOKE) if isinstance(e, StoredCell)}
 
 
 def quiet(text: str) -> None:
@@ -59,10 +59,10 @@ def test_a_cell_that_did_not_start_in_time_starts_again(tmp_path, monkeypatch):
     answered, asked = late(2)
     monkeypatch.setattr(worker.Worker, "_answer", answered)
     summary = run(experiment, SMOKE, store, jobs=1, say=quiet)
-    assert summary.ran == {State.DONE: 4}
+    assert summary.ran == {CellState.DONE: 4}
     assert summary.restarted == 1
     assert asked == [worker.START_LIMIT, 2 * worker.START_LIMIT]
-    assert sorted(e.starts for e in store.entries("T1", SMOKE) if isinstance(e, Entry)) == [1, 1, 1, 3]
+    assert sorted(e.starts for e in store.entries("T1", SMOKE) if isinstance(e, StoredCell)) == [1, 1, 1, 3]
     plain = Store(tmp_path / "plain")
     monkeypatch.undo()
     run(experiment, SMOKE, plain, say=quiet)
@@ -73,7 +73,7 @@ def test_a_cell_that_never_starts_in_time_fails_and_says_so(tmp_path, monkeypatc
     store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases())
     monkeypatch.setattr(worker.Worker, "_answer", late(10)[0])
     summary = run(experiment, SMOKE, store, jobs=1, say=quiet)
-    assert summary.ran == {State.FAILED: 2}
+    assert summary.ran == {CellState.FAILED: 2}
     assert {reason for _, reason in summary.failures} == {
         "did not start in time (imports, compilation) in 3 processes, the machine is too busy; run it again, compiled "
         "code is kept"
@@ -106,27 +106,27 @@ def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
         asked = sweeps.experiment(measure, replicates=3, arms=arms, scale_time_limit=seconds)
         run(replace(asked, id=identity), SMOKE, store, jobs=1, say=quiet)
     resting, burning, late = (
-        sorted(e.cpu_seconds for e in store.entries(identity, SMOKE) if isinstance(e, Entry)) for identity in "RBO"
+        sorted(e.cpu_seconds for e in store.entries(identity, SMOKE) if isinstance(e, StoredCell)) for identity in "RBO"
     )
     assert 0 <= resting[0] <= resting[1] < 0.15 < resting[2]
     assert burning[0] >= 0.65  # clocks tick in hundredths
     assert late[0] > 0.5  # within two seconds of the clock, of which a busy machine gives it a quarter
-    assert set(store.frame("O", SMOKE)["state"]) == {State.TIMED_OUT}
+    assert set(store.frame("O", SMOKE)["state"]) == {CellState.TIMED_OUT}
 
 
 @pytest.mark.drawn(2, pool="a cell in a process of its own")
 def test_a_second_run_does_nothing_and_a_cell_alone_is_identical(tmp_path):
     store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases(), replicates=2)
     summary = run(experiment, SMOKE, store, say=quiet)
-    assert summary.ran == {State.DONE: 4}
+    assert summary.ran == {CellState.DONE: 4}
     files = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
     again = run(experiment, SMOKE, store, say=quiet)
     assert again.ran == {}
-    assert again.before == {Condition.FINISHED: 4}
+    assert again.before == {CellCondition.FINISHED: 4}
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
     for task in experiment.tasks(SMOKE):
         stored = store.load(task.cell, SMOKE)
-        assert isinstance(stored, Entry)
+        assert isinstance(stored, StoredCell)
         alone = replace(stored, record={k: v for k, v in task.compute().items() if k != "reason"})
         assert alone.content() == stored.content()
         assert stored.record["status"] in ("OPTIMAL", "FEASIBLE")
@@ -171,12 +171,12 @@ def test_nothing_finished_is_lost_to_sigkill(tmp_path):
     assert while_running
     assert told
     experiment = sweeps.experiment(sweeps.noisy_counts, cells)
-    assert run(experiment, SMOKE, store, say=quiet).before.get(Condition.FINISHED, 0) >= len(told)
+    assert run(experiment, SMOKE, store, say=quiet).before.get(CellCondition.FINISHED, 0) >= len(told)
     expected = {task.cell.key for task in experiment.tasks(SMOKE)}
     assert contents(store).keys() == expected
     for task in experiment.tasks(SMOKE):
         stored = store.load(task.cell, SMOKE)
-        assert isinstance(stored, Entry)
+        assert isinstance(stored, StoredCell)
         assert replace(stored, record=task.compute()).content() == stored.content()
 
 
@@ -210,13 +210,13 @@ def test_failed_cells_are_kept_and_run_again(tmp_path):
     marker.touch()
     experiment = sweeps.experiment(sweeps.failing_where(str(marker)))
     summary = run(experiment, SMOKE, store, say=quiet)
-    assert summary.ran == {State.FAILED: 2}
+    assert summary.ran == {CellState.FAILED: 2}
     assert summary.failures[0][1] == "ValueError: the marker is there"
     assert store.frame("T1", SMOKE)["reason"].tolist() == ["ValueError: the marker is there"] * 2
     marker.unlink()
     again = run(experiment, SMOKE, store, say=quiet)
-    assert again.before == {Condition.FAILED: 2}
-    assert again.ran == {State.DONE: 2}
+    assert again.before == {CellCondition.FAILED: 2}
+    assert again.ran == {CellState.DONE: 2}
 
 
 @pytest.mark.drawn(2, pool="a cell in a process of its own")
@@ -229,10 +229,10 @@ def test_a_cell_that_dies_takes_nothing_with_it(tmp_path):
     store = Store(tmp_path)
     experiment = sweeps.experiment(measure, replicates=2)
     summary = run(experiment, SMOKE, store, say=quiet)
-    assert summary.ran == {State.FAILED: 2, State.ABSENT: 1, State.DONE: 1}
+    assert summary.ran == {CellState.FAILED: 2, CellState.ABSENT: 1, CellState.DONE: 1}
     assert {reason for _, reason in summary.failures} == {"the process died with exit code 7"}
     assert summary.absent == ("buy one",), "a licence that is missing is no failure"
-    assert run(experiment, SMOKE, store, say=quiet).before[Condition.ABSENT] == 1, "and is asked for again"
+    assert run(experiment, SMOKE, store, say=quiet).before[CellCondition.ABSENT] == 1, "and is asked for again"
 
 
 @pytest.mark.drawn(2, pool="a cell in a process of its own")
@@ -273,7 +273,11 @@ def test_a_shared_process_that_dies_or_is_late_takes_one_cell_with_it(tmp_path):
 
     store, arms = Store(tmp_path), (Arm("one"),)
     experiment = sweeps.experiment(measure, replicates=6, arms=arms, scale_time_limit=1.0)
-    assert run(experiment, SMOKE, store, jobs=1, say=quiet).ran == {State.DONE: 4, State.FAILED: 1, State.TIMED_OUT: 1}
+    assert run(experiment, SMOKE, store, jobs=1, say=quiet).ran == {
+        CellState.DONE: 4,
+        CellState.FAILED: 1,
+        CellState.TIMED_OUT: 1,
+    }
     states = store.frame("T1", SMOKE).sort_values("replicate")
     assert states["state"].tolist() == ["done", "failed", "done", "timed out", "done", "done"]
     assert states.loc[states["replicate"] == 1, "reason"].item() == "the process died with exit code 7"
@@ -306,12 +310,14 @@ def test_time_limits_are_hard_and_their_answers_final(tmp_path):
 
     store, arms = Store(tmp_path), (Arm("slow"),)
     start = time.perf_counter()
-    assert run(sweeps.experiment(measure, arms=arms, scale_time_limit=0.5), SMOKE, store).ran == {State.TIMED_OUT: 1}
+    assert run(sweeps.experiment(measure, arms=arms, scale_time_limit=0.5), SMOKE, store).ran == {
+        CellState.TIMED_OUT: 1
+    }
     assert time.perf_counter() - start < MINUTES
     assert store.frame("T1", SMOKE).loc[0, "reason"] == "stopped after 0.5 s without an answer"
     assert run(sweeps.experiment(measure, arms=arms, scale_time_limit=0.5), SMOKE, store).ran == {}
     more = run(sweeps.experiment(measure, arms=arms, scale_time_limit=1.0), SMOKE, store)
-    assert more.ran == {State.TIMED_OUT: 1}, "more time, another attempt"
+    assert more.ran == {CellState.TIMED_OUT: 1}, "more time, another attempt"
 
 
 @pytest.mark.drawn(2, pool="a cell in a process of its own")
@@ -321,13 +327,13 @@ def test_stale_and_torn_cells_are_run_again(tmp_path, monkeypatch):
     path = next(tmp_path.rglob("*.json"))
     path.write_bytes(path.read_bytes()[:100])
     torn = run(experiment, SMOKE, store, say=quiet)
-    assert torn.before == {Condition.FINISHED: 1, Condition.TORN: 1}
-    assert torn.ran == {State.DONE: 1}
+    assert torn.before == {CellCondition.FINISHED: 1, CellCondition.TORN: 1}
+    assert torn.ran == {CellState.DONE: 1}
     monkeypatch.setattr(runner, "code_digest", lambda experiment: "other sources")
-    assert [c for _, c in conditions(experiment.tasks(SMOKE), SMOKE, store)] == [Condition.STALE] * 2
+    assert [c for _, c in conditions(experiment.tasks(SMOKE), SMOKE, store)] == [CellCondition.STALE] * 2
     assert run(experiment, SMOKE, store, keep_stale=True, say=quiet).ran == {}
     limited = run(experiment, SMOKE, store, limit=1, say=quiet)
-    assert (limited.ran, limited.left) == ({State.DONE: 1}, 1)
+    assert (limited.ran, limited.left) == ({CellState.DONE: 1}, 1)
 
 
 def test_absent_data_falls_back_or_is_left_out():
@@ -377,7 +383,7 @@ def test_dask_workers_give_the_same_records(tmp_path):
     run(experiment, SMOKE, here, say=quiet)
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         summary = run(experiment, SMOKE, there, scheduler=cluster.scheduler_address, say=quiet)
-    assert summary.ran == {State.DONE: 2}
+    assert summary.ran == {CellState.DONE: 2}
     assert contents(here) == contents(there)
 
 

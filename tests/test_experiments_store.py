@@ -17,7 +17,7 @@ from pgsr import PgsrError
 from pgsr.experiments.engine import digest
 from pgsr.experiments.engine.digest import DRAWING, code_digest, covered
 from pgsr.experiments.engine.experiment import Cell, ExperimentError, Profile
-from pgsr.experiments.engine.store import Entry, State, Store, StoreError, Torn
+from pgsr.experiments.engine.store import CellState, Store, StoredCell, StoreError, Torn
 from pgsr.experiments.registry import EXPERIMENTS, find
 
 SMOKE = Profile.SMOKE
@@ -32,8 +32,8 @@ RECORD = {
 }
 
 
-def entry(cell=CELL, state=State.DONE, record=None, **fields) -> Entry:
-    return Entry(cell, False, state, "", RECORD if record is None else record, "code", 60.0, 1.0, 10**8, **fields)
+def entry(cell=CELL, state=CellState.DONE, record=None, **fields) -> StoredCell:
+    return StoredCell(cell, False, state, "", RECORD if record is None else record, "code", 60.0, 1.0, 10**8, **fields)
 
 
 def test_keys_and_file_names_never_change(tmp_path):
@@ -52,7 +52,7 @@ def test_what_is_saved_is_loaded(tmp_path):
     store = Store(tmp_path)
     path = store.save(entry(), SMOKE)
     found = store.load(CELL, SMOKE)
-    assert isinstance(found, Entry)
+    assert isinstance(found, StoredCell)
     assert found.record["objective"] == 2**70 + 1
     assert found.record["levels"]["emd"] == [1.5, 0.1 + 0.2]
     assert found.record["errors"] == [0, 1, 2]
@@ -68,7 +68,7 @@ def test_what_is_saved_is_loaded(tmp_path):
 def test_a_frame_has_a_column_for_everything(tmp_path):
     store = Store(tmp_path)
     store.save(entry(), SMOKE)
-    store.save(replace(entry(state=State.FAILED, record={}), cell=replace(CELL, replicate=4), reason="why"), SMOKE)
+    store.save(replace(entry(state=CellState.FAILED, record={}), cell=replace(CELL, replicate=4), reason="why"), SMOKE)
     frame = store.frame("T1", SMOKE).set_index("replicate")
     assert frame.loc[3, "N"] == 5
     assert frame.loc[3, "emd_level1"] == 0.1 + 0.2
@@ -94,7 +94,7 @@ def test_torn_files_are_told_from_whole_ones(tmp_path):
         found = store.load(CELL, SMOKE)
         assert isinstance(found, Torn) or found.record == plain_record()
     path.write_bytes(whole)
-    assert isinstance(store.load(CELL, SMOKE), Entry)
+    assert isinstance(store.load(CELL, SMOKE), StoredCell)
     other = replace(CELL, replicate=7)
     store.path(other, SMOKE).write_bytes(whole)
     found = store.load(other, SMOKE)

@@ -56,7 +56,8 @@ def test_the_light_dependencies_are_those_of_the_project():
 
 @pytest.mark.slow
 def test_importing_pgsr_needs_the_light_dependencies_and_little_time():
-    code = "import time, pgsr, pgsr.algorithms, pgsr.estimators, pgsr.models, pgsr.datasets, pgsr.bounds, pgsr.nation, pgsr.intervals"
+    rooms = ("algorithms", "estimators", "models", "datasets", "bounds", "nation", "intervals")
+    code = f"import time, pgsr, {', '.join(f'pgsr.{room}' for room in rooms)}"
     done = alone(code)
     assert done.returncode == 0, done.stderr
     seconds = []

@@ -30,7 +30,7 @@ from pgsr.experiments.kuo2018.choosing import (
     ChosenByNoise,
     ChosenByScore,
     ChosenByStatistic,
-    Statistic,
+    IntegerStatistic,
     distinct_sizes,
     score,
 )
@@ -157,9 +157,9 @@ def test_bad_values_are_refused() -> None:
             ChosenByScore([hc()], epsilon)
     for sensitivity in (0, 1.0, True):
         with pytest.raises(PgsrError, match="positive integer"):
-            Statistic("t", distinct_sizes, sensitivity)  # type: ignore[arg-type]
+            IntegerStatistic("t", distinct_sizes, sensitivity)  # type: ignore[arg-type]
     ledger, source = Ledger(100), Recording()
-    mean = Statistic("mean", lambda truth: 1.5, 1)  # type: ignore[arg-type, return-value]
+    mean = IntegerStatistic("mean", lambda truth: 1.5, 1)  # type: ignore[arg-type, return-value]
     with pytest.raises(PgsrError, match="float"):
         ChosenByStatistic([hc()], lambda t: hc(), 1, mean).release(TRUTH, source, ledger)
     with pytest.raises(PgsrError, match="scale"):

@@ -21,7 +21,7 @@ from pgsr.privacy.laws import (
     inversion,
 )
 from pgsr.privacy.laws.gaussian_sums import GaussianSizes
-from pgsr.privacy.laws.inversion import Table, decide, table_of, thresholds
+from pgsr.privacy.laws.inversion import Thresholds, decide, table_of, thresholds
 from pgsr.privacy.laws.strips import Strips
 from pgsr.privacy.random import ByteStream, StreamId
 
@@ -384,7 +384,7 @@ def test_one_wrong_threshold_is_found(monkeypatch: MonkeyPatch, change: int, pla
     sizes = sizes_of("63/4")
     wrong = table_of(sizes).thresholds.astype(np.int64)
     wrong[place] += change
-    broken = Table(wrong.astype(np.uint32))
+    broken = Thresholds(wrong.astype(np.uint32))
     monkeypatch.setattr(inversion, "table_of", lambda _law: broken)
     law, right = DiscreteGaussian(Fraction(63, 4)), thresholds(sizes)
     m = place % len(right)

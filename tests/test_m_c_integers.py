@@ -15,7 +15,7 @@ from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Problem, Seeded,
 from pgsr.algorithms import CumulativeIntegers
 from pgsr.algorithms.m_c import cycles, tree_kernel
 from pgsr.algorithms.m_c import integers_kernel as kernels
-from pgsr.algorithms.m_c.arrays import Blocks, Leaves, Tails, Tree, Wishes
+from pgsr.algorithms.m_c.arrays import Blocks, LeafTerms, NodeTree, Tails, Wishes
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
@@ -112,7 +112,7 @@ def test_a_leaf_settles_where_all_vectors_say():
         bounds = (none, none)
         if rng.random() < 0.5:  # around where the leaf is
             bounds = tuple(np.sort(x + rng.integers(0, 3, (1, n)) * side, axis=1).astype(float) for side in (-1, 1))
-        leaf, wishes = Leaves(y, np.array([float(top)]), *bounds, weight), Wishes(parent, order, first, stiff, pull)
+        leaf, wishes = LeafTerms(y, np.array([float(top)]), *bounds, weight), Wishes(parent, order, first, stiff, pull)
         kernels.settle(0, 2, leaf, wishes, fixed, False, x, moved)
 
         def cost(v, y=y, start=start, wanted=wanted, stiff=stiff, weight=weight):
@@ -143,7 +143,7 @@ def test_tails_against_every_start():
             low, high = bounds[0][0], bounds[1][0]
         for sign in (1.0, -1.0):
             cost, where = np.empty(1), np.zeros(1, np.int64)
-            leaf = Leaves(y, np.full(1, np.inf), *bounds, w)
+            leaf = LeafTerms(y, np.full(1, np.inf), *bounds, w)
             kernels.tail_costs(0, 1, leaf, node, path, sign, x, Tails(cost, where))
             found = {}
             for i in range(n):
@@ -169,7 +169,7 @@ def test_no_run_is_worth_an_exchange_after_all():
             return float((weight[:, None] * (x - y) ** 2).sum())
 
         before = x.copy()
-        leaves = Leaves(y, upper, *np.zeros((2, 0, 0)), weight)
+        leaves = LeafTerms(y, upper, *np.zeros((2, 0, 0)), weight)
         kernels.exchange(0, 1, leaves, one_chunk(m), n, x, gained)
         assert (x.sum(axis=0) == before.sum(axis=0)).all()
         assert is_feasible(x, upper)
@@ -468,7 +468,7 @@ def random_dual(rng, totals):
 def one_chunk(n_leaves):
     """A tree of one node with these leaves."""
     none, first, last = np.zeros(0, np.int64), np.zeros(1, np.int64), np.array([n_leaves])
-    return Tree(np.array([-1]), np.zeros(2, np.int64), none, np.array([0, 1]), first, first, last, 0, False)
+    return NodeTree(np.array([-1]), np.zeros(2, np.int64), none, np.array([0, 1]), first, first, last, 0, False)
 
 
 class Plain:

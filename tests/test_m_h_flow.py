@@ -11,17 +11,17 @@ from scipy import optimize, sparse
 
 from pgsr import Hierarchy, Problem, Status
 from pgsr.algorithms import TreeProjection
-from pgsr.algorithms.m_h.flow import UNKNOWN, Part, Prices, solve
+from pgsr.algorithms.m_h.flow import UNKNOWN, FlowPart, PartPrices, solve
 from pgsr.errors import ProblemError
 from pgsr.models import Flow
-from pgsr.nation.judging import Outcome, judged, price_of_the_total
+from pgsr.nation.judging import PartOutcome, judged, price_of_the_total
 
 
 @dataclass(frozen=True, eq=False)
 class Stated:
     """What the flow is given: a part, and the public total of its root."""
 
-    part: Part
+    part: FlowPart
     total: int | None = None
 
     @classmethod
@@ -29,7 +29,7 @@ class Stated:
         """State it with public totals of all regions, `UNKNOWN` where there is none, or of the leaves alone."""
         if known is not None and len(known) < tree.n_regions:
             known = np.concatenate([np.full(tree.n_inner, UNKNOWN), known])
-        return cls(Part.of(tree, tuple(tables), weights, known), total)
+        return cls(FlowPart.of(tree, tuple(tables), weights, known), total)
 
     @property
     def problem(self) -> Problem:
@@ -45,8 +45,8 @@ class Found:
     """The flow's integers and prices, and what the judge of parts says of them."""
 
     tables: tuple[np.ndarray, ...]
-    prices: Prices
-    outcome: Outcome
+    prices: PartPrices
+    outcome: PartOutcome
 
 
 def solved(stated: Stated) -> Found:
@@ -54,7 +54,7 @@ def solved(stated: Stated) -> Found:
     return Found(tables, prices, certified(stated, tables, prices))
 
 
-def certified(stated: Stated, tables, prices: Prices) -> Outcome:
+def certified(stated: Stated, tables, prices: PartPrices) -> PartOutcome:
     found = judged(stated.part, tables, prices, stated.total)
     return replace(found, proved=found.proved and price_of_the_total(prices, stated.total))
 

@@ -8,7 +8,7 @@ import pytest
 from test_m_h_flow import KINDS, random_problem
 from test_m_h_flow_network import network_of
 
-from pgsr.engines.quadratic_flow import Network, balance_kernel, cheapest_flow, nearly_whole, relaxed_prices
+from pgsr.engines.quadratic_flow import FlowNetwork, balance_kernel, cheapest_flow, nearly_whole, relaxed_prices
 from pgsr.engines.quadratic_flow.balancing import Balance
 
 SHARES = pytest.mark.parametrize("share", [1.0, 0.5, 0.2])
@@ -98,11 +98,11 @@ def test_prices_for_integers_are_nearer_to_the_best_ones():
         assert 0.8 * above[0] > above[1] > above[2] > -1e-6, above
 
 
-def some_network(seed: int) -> Network:
+def some_network(seed: int) -> FlowNetwork:
     return network_of(random_problem(seed, (2, 3, 2), (7, 4, 4, 2), KINDS[seed % 4]))
 
 
-def some_prices(network: Network, seed: int) -> np.ndarray:
+def some_prices(network: FlowNetwork, seed: int) -> np.ndarray:
     return np.append(0.0, np.random.default_rng(seed).uniform(-30, 30, network.n_vertices - 1))
 
 

@@ -10,11 +10,11 @@ from pgsr.algorithms.m_h.flow import selection_kernel
 from pgsr.algorithms.m_h.flow.asking import Reply
 from pgsr.algorithms.m_h.flow.joined import Joined
 from pgsr.algorithms.m_h.flow.selection import Selection
-from pgsr.engines.quadratic_flow import MOST_TIE, Network, cheapest_flow, integers, relaxed, relaxed_prices
+from pgsr.engines.quadratic_flow import MOST_TIE, FlowNetwork, cheapest_flow, integers, relaxed, relaxed_prices
 from pgsr.engines.quadratic_flow import newton_kernel as kernels
 
 
-def network_of(stated: Stated) -> Network:
+def network_of(stated: Stated) -> FlowNetwork:
     """The network of all cells."""
     selection = Selection.empty(stated.part)
     for kept in selection.kept:
@@ -216,7 +216,7 @@ def test_steps_do_not_grow_with_the_network(monkeypatch):
 
 def test_prices_of_tied_vertices_do_not_run_away():
     """Two units have to leave vertex 2, which no arc leaves, so that no prices balance it."""
-    network = Network.of([1, 0, 0], [0, 1, 2], [4, 9, 3], [1, 1, 1], [False] * 3, 3, [0, 0, 2])
+    network = FlowNetwork.of([1, 0, 0], [0, 1, 2], [4, 9, 3], [1, 1, 1], [False] * 3, 3, [0, 0, 2])
     exact, tied = relaxed_prices(network), relaxed_prices(network, patience=3, least_tie=MOST_TIE)
     assert np.abs(exact).max() > 1e6
     assert np.abs(tied).max() < 1e4
@@ -232,7 +232,7 @@ def factored(first, end, c, tie, keep: bool) -> tuple[np.ndarray, np.ndarray]:
     return np.linalg.inv(inverse[1:, 1:]), pivot
 
 
-def laplacian(network: Network, c: np.ndarray, tie: np.ndarray) -> np.ndarray:
+def laplacian(network: FlowNetwork, c: np.ndarray, tie: np.ndarray) -> np.ndarray:
     matrix = np.diag(tie)
     for u, v, conductance in zip(network.start, network.end, c, strict=True):
         matrix[[u, v], [u, v]] += conductance
@@ -240,11 +240,11 @@ def laplacian(network: Network, c: np.ndarray, tie: np.ndarray) -> np.ndarray:
     return matrix
 
 
-def random_network(seed: int, ups: int) -> tuple[Network, np.ndarray, np.ndarray]:
+def random_network(seed: int, ups: int) -> tuple[FlowNetwork, np.ndarray, np.ndarray]:
     """Make a network of 12 vertices in aggregates of up to three, with random conductances and ties."""
     generator = np.random.default_rng(seed)
     arcs = [(v, u) for v in range(2, 12) for u in sorted({int(generator.integers(1, v)) for _ in range(ups)})]
     start, end = np.array([(0, 1), *arcs]).T
     aggregate = [0, 1, 1, 2, 3, 3, 3, 4, 5, 5, 6, 7]
-    network = Network.of(start, end, 0 * start, 1 + 0 * start, start < 0, 12, aggregate=aggregate)
+    network = FlowNetwork.of(start, end, 0 * start, 1 + 0 * start, start < 0, 12, aggregate=aggregate)
     return network, generator.random(len(start)), 1e-3 * generator.random(12)

@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, PgsrError, Seeded, Totals, View, metrics
 from pgsr.algorithms import IsotonicFit
-from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.groups import GroupRuns
 from pgsr.data.views import ranked
 from pgsr.estimators import BottomUp, Matching, Merge, NoConsistency, match_groups
 from pgsr.estimators.matching.alone import level_alone, precision_of
@@ -22,7 +22,7 @@ from pgsr.privacy.laws.per_level import GeometricNoise
 
 
 def groups(sizes):
-    return Groups.pooled(np.array(sizes, int), np.ones(len(sizes), int))
+    return GroupRuns.pooled(np.array(sizes, int), np.ones(len(sizes), int))
 
 
 def expanded(match, parent, children):
@@ -105,7 +105,7 @@ def test_products_of_counts_may_exceed_64_bits(most: int):
 
 def test_the_cost_of_a_matching_may_exceed_64_bits():
     many = np.array([2**59])
-    assert match_groups(Groups(np.array([1]), many), [Groups(np.array([1_001]), many)]).cost == 1_000 * 2**59
+    assert match_groups(GroupRuns(np.array([1]), many), [GroupRuns(np.array([1_001]), many)]).cost == 1_000 * 2**59
 
 
 def test_worked_example_e7():
@@ -123,8 +123,8 @@ def test_shares_are_proportional_within_one():
     for _ in range(scale(300, 5_000)):
         counts = rng.integers(1, 50, int(rng.integers(2, 6)))
         room = int(rng.integers(1, counts.sum()))
-        parent = Groups(np.array([1, 2]), np.array([room, counts.sum() - room]))
-        match = match_groups(parent, [Groups(np.array([1]), np.array([n])) for n in counts])
+        parent = GroupRuns(np.array([1, 2]), np.array([room, counts.sum() - room]))
+        match = match_groups(parent, [GroupRuns(np.array([1]), np.array([n])) for n in counts])
         share = np.bincount(match.child[match.top == 0], match.count[match.top == 0], len(counts))
         assert (np.abs(share - room * counts / counts.sum()) < 1).all()
 
@@ -158,8 +158,8 @@ def test_worked_example_e8():
 
 
 def test_worked_example_e8_for_cumulative_variances():
-    parent = Runs.of_groups([Groups(np.array([3]), np.array([1]))], [GivenPrecisions.of([naive.Fraction(1, 2)])])
-    child = Runs.of_groups([Groups(np.array([4]), np.array([1]))], [GivenPrecisions.of([naive.Fraction(1, 8)])])
+    parent = Runs.of_groups([GroupRuns(np.array([3]), np.array([1]))], [GivenPrecisions.of([naive.Fraction(1, 2)])])
+    child = Runs.of_groups([GroupRuns(np.array([4]), np.array([1]))], [GivenPrecisions.of([naive.Fraction(1, 8)])])
     found = merged(parent, child, Hierarchy.from_parents(["root", "a"], [-1, 0]), 1, 9)
     assert found.size.tolist() == [3]  # 3.2 rounded
     assert 1 / found.precision.exact(0) == naive.Fraction(8, 5)
@@ -184,7 +184,7 @@ class Asked:
     def supports(self, n_groups: int) -> None:
         del n_groups
 
-    def match(self, parent: Groups, children, time_limit: float | None = None):
+    def match(self, parent: GroupRuns, children, time_limit: float | None = None):
         del time_limit
         return match_groups(parent, children)
 
@@ -199,7 +199,7 @@ def test_variances_by_partition_are_means_over_the_groups_of_a_size(fit):
         law = GeometricNoise(naive.Fraction(1, 2))
         measured = Measurement(tree, View.RANKED, (noisy,), 9, (law,), Totals.REGIONS, np.array([12]), False)
         runs = level_alone(fit, measured, 0)
-        found = Groups(runs.size, runs.count)
+        found = GroupRuns(runs.size, runs.count)
         values = [
             min(max(value, naive.Fraction(fit.min_size)), naive.Fraction(9)) for value in naive.isotonic_l2(noisy)
         ]

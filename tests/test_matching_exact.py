@@ -9,7 +9,7 @@ from instances import random_tree, random_truth, scale
 
 from pgsr import Geometric, Hierarchy, Measurement, Noise, Rho, Seeded, Totals, View
 from pgsr.algorithms import IsotonicFit
-from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.groups import GroupRuns
 from pgsr.estimators import Matching, Merge
 from pgsr.estimators.matching.precisions import GivenPrecisions
 from pgsr.estimators.matching.runs import Runs
@@ -94,7 +94,7 @@ def test_precisions_in_floats_are_as_near_as_they_say():
 
 def test_joined_and_taken_precisions_are_the_same_fractions():
     third = GivenPrecisions.of([Fraction(1, 3)])
-    own = Runs.of_groups([Groups(np.array([2]), np.array([5]))], [third]).precision
+    own = Runs.of_groups([GroupRuns(np.array([2]), np.array([5]))], [third]).precision
     parts = [GivenPrecisions.of([Fraction(1, 3), Fraction(1, 7)]), GivenPrecisions.none(1), own]
     joined = GivenPrecisions.joined(parts)
     assert [joined.exact(k) for k in range(4)] == [Fraction(1, 3), Fraction(1, 7), 0, Fraction(1, 3)]

@@ -22,11 +22,11 @@ from pgsr import (
 from pgsr.algorithms import TreeProjection
 from pgsr.estimators import TwoStage
 from pgsr.experiments.benchmarks.agreement import agreement, proving
-from pgsr.experiments.benchmarks.variants import Noisy, Size, chosen
+from pgsr.experiments.benchmarks.variants import NoisyVariants, Size, chosen
 from pgsr.experiments.lib.run import all_methods
 from pgsr.experiments.report.method_tables import method_tables
 from pgsr.methods import toys
-from pgsr.methods.catalogue import Answer, Entry, Use
+from pgsr.methods.catalogue import Entry, Proof, Use
 from pgsr.models import SOLVERS, all_entries
 from pgsr.models.availability import solvers
 from pgsr.release import Terms
@@ -64,7 +64,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def labels(key: str, size: Size = Size.STATES) -> list[str]:
     """The labels of the arms of the variants of a key."""
-    noisy = Noisy(TRUTH, Fraction(1), "catalogue")
+    noisy = NoisyVariants(TRUTH, Fraction(1), "catalogue")
     return [label for variant in chosen([key]) for label, *_ in variant.arms(noisy, size)]
 
 
@@ -115,7 +115,7 @@ def test_a_use_that_is_left_out_is_a_list_without_the_method(monkeypatch: pytest
     }.items():
         monkeypatch.setattr(own_methods, "METHODS", (Entry(ToyMethod(), uses=Use.EVERYWHERE & ~use),))
         assert "ToyMethod()" not in list(listed()), use
-    monkeypatch.setattr(own_methods, "METHODS", (Entry(ToyMethod(), Answer.GAP, small=True),))
+    monkeypatch.setattr(own_methods, "METHODS", (Entry(ToyMethod(), Proof.GAP, small=True),))
     assert ToyMethod() not in proving(), "a gap that is proved is no optimum"
     assert ToyMethod() not in all_methods(), "instances are large"
     assert labels("m_h", Size.SMALL)[-3:].count("ToyMethod()") == 1, "the section of methods for small hierarchies"
@@ -136,13 +136,13 @@ def test_an_entry_says_what_is_so(entry: Entry) -> None:
         if problem.integer and getattr(method, "rounds_relaxation", False):
             proved = result.certificate is not None and result.certificate.optimal
             assert result.status is (Status.OPTIMAL if proved else Status.RELAXED)
-        elif entry.answer is Answer.OPTIMUM:
+        elif entry.answer is Proof.OPTIMUM:
             assert result.status is Status.OPTIMAL
         else:
             assert result.status in (Status.OPTIMAL, Status.FEASIBLE)
             certificate = result.certificate
             assert certificate is not None
-            assert (certificate.bound is not None) == (entry.answer is Answer.GAP)
+            assert (certificate.bound is not None) == (entry.answer is Proof.GAP)
 
 
 def test_every_method_that_is_exported_is_in_the_catalogue() -> None:

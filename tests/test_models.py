@@ -13,7 +13,7 @@ from pgsr.algorithms import RegionTotalsProjection, TreeProjection
 from pgsr.datasets import census_like
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.formulate import formulate
-from pgsr.models.judge import Answer, Claim, judged
+from pgsr.models.judge import SolverAnswer, SolverClaim, judged
 from pgsr.problems.conditions import entities
 
 RELAXING = [Cvxpy("CLARABEL"), Cvxpy("PIQP"), Cvxpy("OSQP")]
@@ -121,11 +121,11 @@ def test_answers_that_are_wrong_are_refused():
     program, relaxed = formulate(problem), formulate(problem.relaxed())
     duals = np.zeros(len(program.right))
 
-    def judgement(z, claim=Claim.OPTIMAL, bound=None):
-        return judged("X", problem, program, Answer(claim, "", z, bound=bound))
+    def judgement(z, claim=SolverClaim.OPTIMAL, bound=None):
+        return judged("X", problem, program, SolverAnswer(claim, "", z, bound=bound))
 
     def relaxed_judgement(z):
-        return judged("X", problem, relaxed, Answer(Claim.OPTIMAL, "", z, duals, np.zeros(0)))
+        return judged("X", problem, relaxed, SolverAnswer(SolverClaim.OPTIMAL, "", z, duals, np.zeros(0)))
 
     assert relaxed_judgement(np.zeros(program.n)).status is Status.FAILED
     assert relaxed_judgement(np.full(program.n, np.nan)).status is Status.FAILED
@@ -141,11 +141,11 @@ def test_answers_that_are_wrong_are_refused():
     assert refuted.status is Status.FAILED
     assert "refutes" in refuted.reason
     assert refuted.claimed == judgement(best).claimed != ""
-    assert judgement(worse.ravel(), Claim.STOPPED, 1.0).status is Status.FEASIBLE
-    assert judgement(best, Claim.STOPPED).status is Status.OPTIMAL, "our own test proves it"
-    assert judgement(None, Claim.STOPPED).status is Status.TIMED_OUT
-    assert judgement(None, Claim.FAILED).status is Status.FAILED
-    assert judgement(None, Claim.INFEASIBLE).status is Status.FAILED, "it is never so here"
+    assert judgement(worse.ravel(), SolverClaim.STOPPED, 1.0).status is Status.FEASIBLE
+    assert judgement(best, SolverClaim.STOPPED).status is Status.OPTIMAL, "our own test proves it"
+    assert judgement(None, SolverClaim.STOPPED).status is Status.TIMED_OUT
+    assert judgement(None, SolverClaim.FAILED).status is Status.FAILED
+    assert judgement(None, SolverClaim.INFEASIBLE).status is Status.FAILED, "it is never so here"
 
 
 def test_a_solvers_word_is_no_proof():
@@ -159,19 +159,19 @@ def test_a_solvers_word_is_no_proof():
     best = (right.estimate.values - problem.target).ravel()
     worse = best.reshape(problem.target.shape).copy()
     worse[:, 1] += problem.hierarchy.sum_up(np.eye(51, dtype=int)[0])  # a group of one leaf is smaller than it was
-    judgement = lambda z, bound: judged("X", problem, program, Answer(Claim.OPTIMAL, "", z, bound=bound))  # noqa: E731
+    judgement = lambda z, bound: judged("X", problem, program, SolverAnswer(SolverClaim.OPTIMAL, "", z, bound=bound))  # noqa: E731
     for bound in (right.certificate.objective, None, 0.9 * right.certificate.objective):
         assert judgement(best, bound).status is Status.OPTIMAL, "prices of our own prove it, whatever the solver says"
         wrong = judgement(worse.ravel(), bound)
         assert wrong.status is Status.FAILED, "a better point refutes it"
         assert "but a point of objective 1,813 is feasible" in wrong.reason
-    stopped = judged("X", problem, program, Answer(Claim.STOPPED, "", worse.ravel(), bound=5.5), 1.0)
+    stopped = judged("X", problem, program, SolverAnswer(SolverClaim.STOPPED, "", worse.ravel(), bound=5.5), 1.0)
     assert stopped.status is Status.FEASIBLE
     assert stopped.claimed == "no answer is below 5.5, by X"
     assert stopped.certificate.bound == right.certificate.objective < stopped.certificate.objective
 
 
-@pytest.mark.parametrize("claim", [Claim.OPTIMAL, Claim.STOPPED])
+@pytest.mark.parametrize("claim", [SolverClaim.OPTIMAL, SolverClaim.STOPPED])
 def test_ranked_sizes_out_of_bounds_or_order_are_violations(claim):
     """They were clipped and sorted before they were judged, so that no answer of ranked sizes was infeasible."""
     truth = CountOfCounts(Hierarchy.from_parents(["all"], [-1]), [[0, 1, 2, 1]])
@@ -179,7 +179,7 @@ def test_ranked_sizes_out_of_bounds_or_order_are_violations(claim):
     program = formulate(problem)
 
     def judge(sizes):
-        return judged("X", problem, program, Answer(claim, "", np.array(sizes, float) - program.origin))
+        return judged("X", problem, program, SolverAnswer(claim, "", np.array(sizes, float) - program.origin))
 
     for sizes, kind in (([1, 2, 2, 4], "totals"), ([-1, 2, 2, 3], "totals"), ([2, 1, 2, 3], "monotone")):
         result = judge(sizes)

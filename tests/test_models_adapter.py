@@ -15,8 +15,8 @@ from pgsr.algorithms import TreeProjection
 from pgsr.datasets import census_like
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy, Squares
 from pgsr.models.adapter import Run, SolverModel
-from pgsr.models.judge import Answer, Claim
-from pgsr.models.program import Kind
+from pgsr.models.judge import SolverAnswer, SolverClaim
+from pgsr.models.program import ProgramKind
 
 
 def test_unsupported_problems_are_sentences():
@@ -64,7 +64,7 @@ class Late(SolverModel):
 
     @property
     def takes(self):
-        return frozenset({Kind.QP, Kind.LP})
+        return frozenset({ProgramKind.QP, ProgramKind.LP})
 
     def unavailable(self):
         return None
@@ -92,7 +92,7 @@ class DenseLeastSquares(SolverModel):
 
     @property
     def takes(self):
-        return frozenset({Kind.QP})
+        return frozenset({ProgramKind.QP})
 
     def unavailable(self):
         return None
@@ -107,7 +107,7 @@ class DenseLeastSquares(SolverModel):
         kkt = np.block([[np.diag(2 * program.quadratic), rows.T], [rows, np.zeros((len(rows), len(rows)))]])
         solution = np.linalg.solve(kkt, np.concatenate([-program.linear, program.right]))
         values, duals = solution[: program.n] + self.off_by, solution[program.n :]
-        return Run(Answer(Claim.OPTIMAL, "", values, duals, np.zeros(0)), 0.0, time.perf_counter() - start)
+        return Run(SolverAnswer(SolverClaim.OPTIMAL, "", values, duals, np.zeros(0)), 0.0, time.perf_counter() - start)
 
 
 @pytest.mark.drawn(1, pool="compare runs models")
@@ -140,7 +140,7 @@ class Broken(SolverModel):
 
     @property
     def takes(self):
-        return frozenset(Kind)
+        return frozenset(ProgramKind)
 
     def unavailable(self):
         return None
@@ -152,10 +152,10 @@ class Broken(SolverModel):
         if self.how == "raises":
             raise KeyError("inside")
         if self.how == "short":
-            return Run(Answer(Claim.OPTIMAL, "", np.zeros(2)), 0.0, 0.0)
+            return Run(SolverAnswer(SolverClaim.OPTIMAL, "", np.zeros(2)), 0.0, 0.0)
         if self.how == "silent":
-            return Run(Answer(Claim.OPTIMAL, "", np.zeros(program.n)), 0.0, 0.0)
-        return Run(Answer(Claim.INFEASIBLE), 0.0, 0.0)
+            return Run(SolverAnswer(SolverClaim.OPTIMAL, "", np.zeros(program.n)), 0.0, 0.0)
+        return Run(SolverAnswer(SolverClaim.INFEASIBLE), 0.0, 0.0)
 
 
 @pytest.mark.drawn(1)

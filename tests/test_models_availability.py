@@ -19,8 +19,8 @@ from pgsr.models.adapter import SolverModel
 from pgsr.models.availability import capabilities, solvers
 from pgsr.models.cvxpy_ import SOLVERS as OF_CVXPY
 from pgsr.models.gurobi_ import BUNDLED_QUADRATIC_LIMIT
-from pgsr.models.judge import Claim
-from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.judge import SolverClaim
+from pgsr.models.program import ProgramKind, SolverProgram
 
 
 def test_gurobi_beyond_its_bundled_licence(monkeypatch, tmp_path):
@@ -137,7 +137,7 @@ def test_solvers_share_one_process(order):
 MIXED = [
     entry.method
     for entry in SOLVERS
-    if isinstance(entry.method, SolverModel) and Kind.MILP in entry.method.takes and entry.method != CpSat()
+    if isinstance(entry.method, SolverModel) and ProgramKind.MILP in entry.method.takes and entry.method != CpSat()
 ]
 """All that take integers beside real numbers; CP-SAT knows integers alone."""
 
@@ -156,7 +156,7 @@ def test_an_integer_beside_a_real_number_is_solved(method):
     for c, d, b in programs:
         solved = method.run(mixed_program(c, d, b), None).answer
         z, x = np.asarray(solved.values, float)
-        assert solved.claim is Claim.OPTIMAL
+        assert solved.claim is SolverClaim.OPTIMAL
         assert x + z >= b - 1e-6
         assert d * z + c * x == pytest.approx(min(d * k + c * max(0.0, b - k) for k in range(11) if b - k <= 10))
 

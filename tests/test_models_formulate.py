@@ -13,7 +13,7 @@ from pgsr.experiments.benchmarks.agreement import random_problem
 from pgsr.models import Cvxpy
 from pgsr.models.formulate import formulate, multipliers
 from pgsr.models.latex import latex
-from pgsr.models.program import Kind, quadratic
+from pgsr.models.program import ProgramKind, quadratic
 from pgsr.models.window import magnitudes
 
 
@@ -81,7 +81,7 @@ def test_shapes_and_kinds():
         program = formulate(problem)
         assert program.n_cells == problem.n_unknowns == program.n - (0 if problem.ranks is None else n_pieces(problem))
         assert program.kind.integer == problem.integer
-        assert (program.kind in (Kind.LP, Kind.MILP)) == (problem.norm == 1)
+        assert (program.kind in (ProgramKind.LP, ProgramKind.MILP)) == (problem.norm == 1)
         assert (program.reach[0] <= program.reach[1]).all()
         handed = magnitudes(program).columns(False, None) if problem.norm == 1 else quadratic(program)
         assert handed.matrix.shape == (len(handed.right), handed.n)

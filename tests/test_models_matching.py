@@ -20,7 +20,7 @@ from pgsr import (
     compare,
     metrics,
 )
-from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.groups import GroupRuns
 from pgsr.errors import ArgumentError, MethodError, ProblemError
 from pgsr.estimators import Matching, Merge, match_groups
 from pgsr.estimators.matching import Matcher, NoMatchError, SortedMatching
@@ -30,14 +30,14 @@ MODELS = [Assignment(), Assignment(solver="ortools"), TransportFlow(), Transport
 
 
 def groups(sizes):
-    return Groups.pooled(np.array(sizes, int), np.ones(len(sizes), int))
+    return GroupRuns.pooled(np.array(sizes, int), np.ones(len(sizes), int))
 
 
 def random_instance(rng, max_count=1):
     """A parent and its children with equal numbers of groups; empty children, ties and shared sizes occur."""
     n_children, largest = int(rng.integers(1, 5)), int(rng.integers(1, 30))
     children = [
-        Groups.pooled(rng.integers(0, largest, n), rng.integers(1, max_count + 1, n))
+        GroupRuns.pooled(rng.integers(0, largest, n), rng.integers(1, max_count + 1, n))
         for n in rng.integers(0, 7, n_children)
     ]
     size = np.concatenate([child.size for child in children])
@@ -46,7 +46,7 @@ def random_instance(rng, max_count=1):
     moved = rng.integers(0, count + 1)
     sizes = np.concatenate([size, size]) + rng.integers(0, 6, 2 * len(size))
     parts = np.concatenate([count - moved, moved])
-    parent = Groups.pooled(sizes[parts > 0], parts[parts > 0])
+    parent = GroupRuns.pooled(sizes[parts > 0], parts[parts > 0])
     return parent, children
 
 
@@ -250,8 +250,8 @@ def test_wrong_answers_of_a_solver_are_refused(monkeypatch):
 def test_the_time_left_reaches_the_matcher():
     """HiGHS stops at its limit; a mechanism without time left says how far it came."""
     rng = np.random.default_rng(64)
-    children = [Groups(np.arange(300), rng.integers(1, 10**6, 300))]
-    parent = Groups(np.arange(300, 600), children[0].count[::-1].copy())
+    children = [GroupRuns(np.arange(300), rng.integers(1, 10**6, 300))]
+    parent = GroupRuns(np.arange(300, 600), children[0].count[::-1].copy())
     with pytest.raises(NoMatchError, match=r"no matching after 1e-06 s") as caught:
         TransportLp().match(parent, children, time_limit=1e-6)
     assert caught.value.status is Status.TIMED_OUT

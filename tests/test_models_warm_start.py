@@ -28,7 +28,7 @@ from pgsr.models import (
 )
 from pgsr.models.adapter import STARTING, Route, SolverModel
 from pgsr.models.formulate import formulate
-from pgsr.models.program import Kind, quadratic
+from pgsr.models.program import ProgramKind, quadratic
 from pgsr.models.start import duals_to_start, values_to_start
 from pgsr.models.window import magnitudes, window
 from pgsr.problems.conditions import cells, either, total
@@ -283,8 +283,8 @@ def test_the_table_of_solvers_says_who_takes_starts():
             told[name.replace('"', "'")] = prices == "yes", kinds
     models = [entry.method for entry in SOLVERS if isinstance(entry.method, SolverModel) and not entry.method.options]
     for method in models:
-        takes = ", ".join(kind.name for kind in Kind if kind in method.starts)
-        gives = bool({Kind.LP, Kind.QP} & method.takes)
+        takes = ", ".join(kind.name for kind in ProgramKind if kind in method.starts)
+        gives = bool({ProgramKind.LP, ProgramKind.QP} & method.takes)
         assert told.pop(repr(method)) == (gives, takes), method
     assert list(told) == ["CumulativeProjection()"]
 
@@ -294,7 +294,7 @@ def test_solvers_that_are_named_take_starts():
         for name in names.replace(" or ", ", ").split(", "):
             method = eval(name, {"Gurobi": Gurobi, "MathOpt": MathOpt, "CpSat": CpSat, "Scip": Scip})
             assert kind in method.starts, name
-    assert set(STARTING) == set(Kind)
+    assert set(STARTING) == set(ProgramKind)
 
 
 def test_starts_that_do_not_fit_are_sentences():

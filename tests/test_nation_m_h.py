@@ -13,7 +13,7 @@ import pytest
 from instances import FULL
 
 from pgsr import Estimate, Geometric, Measurement, Secure, Seeded, Totals, View
-from pgsr.algorithms.m_h.flow import Part, solve
+from pgsr.algorithms.m_h.flow import FlowPart, solve
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, BudgetError, MethodError, ProblemError, TableError
@@ -56,7 +56,7 @@ def in_memory(data, folder, view, totals_of):
         noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
         measurement = Measurement(tree, view, whole.tables, 0, noise, public, known, False)
         tables = IsotonicTreeProjection(totals=public).stated(measurement).tables
-    part = Part.of(tree, tables, known=totals)
+    part = FlowPart.of(tree, tables, known=totals)
     counts, prices = solve(part, total)
     return counts, judged(part, counts, prices, total)
 

@@ -8,7 +8,7 @@ from instances import random_tree, scale
 from pgsr import Hierarchy
 from pgsr.engines.nearest_tree import bounded_kernel, nearest_integers
 from pgsr.engines.nearest_tree.bounded_trees import BoundedTrees
-from pgsr.engines.nearest_tree.bounds import NO_BOUND, Intervals
+from pgsr.engines.nearest_tree.bounds import NO_BOUND, CellBounds
 from pgsr.engines.nearest_tree.exchange import passes_exchange_test
 from pgsr.errors import ProblemError, TooLargeError
 
@@ -60,7 +60,7 @@ def test_intervals_equal_brute_force():
         lower, upper = random_bounds(rng, (tree.n_regions, 1))
         upper[tree.leaves] = np.minimum(upper[tree.leaves], most)  # so that all solutions are tried
         inside = points[:, ((points >= lower) & (points <= upper)).all(axis=0)]
-        found = Intervals.of(tree, lower, upper)
+        found = CellBounds.of(tree, lower, upper)
         assert (found.conflict is None) == (inside.shape[1] > 0)
         if inside.shape[1]:
             assert found.lower[0].tolist() == inside.min(axis=1).tolist()
@@ -225,4 +225,4 @@ def random_trees(rng):
     lower[some[0]], upper[some[1]] = (hidden - rng.integers(0, 4, y.shape))[some[0]], hidden[some[1]]
     lower[some[2]], upper[some[2]] = hidden[some[2]], hidden[some[2]]
     lower[-1], upper[-1] = np.maximum(lower[-1], 0), np.minimum(upper[-1], 99)  # every size has a bound
-    return BoundedTrees.of(tree, y, w, Intervals.of(tree, lower, upper, bool(rng.integers(2))))
+    return BoundedTrees.of(tree, y, w, CellBounds.of(tree, lower, upper, bool(rng.integers(2))))

@@ -33,7 +33,7 @@ from pgsr import (
     overlay,
 )
 from pgsr.algorithms import IsotonicFit, Optimum, isotonic_l1, isotonic_l2
-from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.groups import GroupRuns
 from pgsr.algorithms.isotonic.meeting import groups_below
 from pgsr.estimators import BottomUp, Matching, MidpointBottomUp, NoConsistency, Posterior, TwoStage
 from pgsr.estimators.matching.alone import precision_of
@@ -406,7 +406,7 @@ def test_where_columns_and_rows_meet(seed: int) -> None:
     """Against the squares of every number of groups below the threshold."""
     rng, total = np.random.default_rng(seed), 12
     fitted, noisy = np.sort(rng.integers(0, 10, 7)), rng.integers(0, 12, 7)
-    beyond = Groups(np.array([0, 2, 5]), np.array([8, *rng.integers(1, 3, 2)]))
+    beyond = GroupRuns(np.array([0, 2, 5]), np.array([8, *rng.integers(1, 3, 2)]))
     ranks = np.repeat(beyond.size, beyond.count)
 
     def cost(u: int) -> int:

@@ -12,7 +12,15 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Rho, Seeded, 
 from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import cumulative, ranked
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.experiments.ours.tree_posterior import Moves, State, _model, _moves, log_masses, log_weights, tree_posterior
+from pgsr.experiments.ours.tree_posterior import (
+    CountState,
+    Moves,
+    _model,
+    _moves,
+    log_masses,
+    log_weights,
+    tree_posterior,
+)
 from pgsr.experiments.ours.tree_posterior_kernel import run
 from pgsr.noise import Noise
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
@@ -122,7 +130,10 @@ def test_moves_are_made_where_a_slow_chain_makes_them() -> None:
     one_by_one = list(zip(*(part.ravel().tolist() for part in moves), strict=True))
     states = naive.metropolis(COUNTS, lambda counts: log_posterior(measurement, counts), one_by_one)
     assert len({state.tobytes() for state in states}) > 20
-    state, seen = State(COUNTS.copy(), np.cumsum(TREE.sum_up(COUNTS), axis=1)), np.zeros(len(tree.weights), np.int64)
+    state, seen = (
+        CountState(COUNTS.copy(), np.cumsum(TREE.sum_up(COUNTS), axis=1)),
+        np.zeros(len(tree.weights), np.int64),
+    )
     expected = np.zeros(len(seen), np.int64)
     for row in range(len(moves.leaf)):
         run(tree, state, Moves(*(part[row : row + 1] for part in moves)), seen)

@@ -11,7 +11,7 @@ import pytest
 from made_tables import TABLES, release, write_config, write_tables
 
 from pgsr.release import ConfigError, ReleaseConfig, check
-from pgsr.release.publishing.configuration.declared import Table, require
+from pgsr.release.publishing.configuration.declared import DeclaredTable, require
 from pgsr.release.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART, files_read, read_source
 from pgsr.synthesis.publish.config import SYNTHESIS_EXAMPLE, SynthesisConfig
 from pgsr.tables import Csv, Database, Parquet
@@ -25,7 +25,7 @@ def place(tmp_path: Path) -> Path:
 
 def read(toml: str) -> Csv | Parquet | Database:
     given = tomllib.loads(toml)
-    require(Table("groups", "", SOURCE, one_of=FILE_OR_QUERY, apart=SOURCE_APART), given)
+    require(DeclaredTable("groups", "", SOURCE, one_of=FILE_OR_QUERY, apart=SOURCE_APART), given)
     return read_source(given, "groups", Path("in"))
 
 

@@ -23,7 +23,7 @@ from pgsr.release.checks.noise_law import (
     probability_beyond,
 )
 from pgsr.release.checks.noise_residuals import measured_below
-from pgsr.release.checks.residuals import Family
+from pgsr.release.checks.residuals import ResidualFamily
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(2 + i)])
 TRUTH = CountOfCounts(TREE, np.random.default_rng(7).poisson(4, (TREE.leaves.stop - TREE.leaves.start, 31)), "d")
@@ -251,5 +251,5 @@ class EvenLaw:
 def test_evidence_without_spread_is_found_by_its_mean(factor):
     """The variance of equal ratios is 0; computed as a difference of squares it may be below, which has no root."""
     kind = Sum((1,))
-    family = Family("even", {kind: np.zeros(10_000, np.int64)})
+    family = ResidualFamily("even", {kind: np.zeros(10_000, np.int64)})
     assert _is_found(family, {kind: EvenLaw()}, factor, 0.0) == (10_000 * np.log1p(factor) >= -np.log(FALSE_ALARM))

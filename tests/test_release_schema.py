@@ -16,7 +16,7 @@ from pgsr.release import EXAMPLE, Kind, ReleaseConfig
 from pgsr.release.configuration import values
 from pgsr.release.configuration.schema import CONFIGURATION, schema_text, stored_schema
 from pgsr.release.publishing.configuration import forms, sources
-from pgsr.release.publishing.configuration.declared import REQUIRED, Key, Table, complete
+from pgsr.release.publishing.configuration.declared import REQUIRED, DeclaredTable, Key, complete
 from pgsr.release.publishing.configuration.sources import SOURCE
 from pgsr.synthesis.publish import config as synthesis
 from pgsr.synthesis.publish.keys import keys
@@ -62,7 +62,7 @@ def keys_read(monkeypatch, read) -> dict[str, set[str]]:
     """Collect, by table, the keys that the reading code reads."""
     found: dict[str, set[str]] = {}
 
-    def recorded(table: Table, values: dict[str, Any]) -> Recorded:
+    def recorded(table: DeclaredTable, values: dict[str, Any]) -> Recorded:
         return Recorded(found, table.name, complete(table, values))
 
     with monkeypatch.context() as patched:
@@ -72,7 +72,7 @@ def keys_read(monkeypatch, read) -> dict[str, set[str]]:
     return found
 
 
-def keys_of(table: Table) -> set[str]:
+def keys_of(table: DeclaredTable) -> set[str]:
     """The declared keys, and arrays of tables."""
     return {member.name for member in table.members if isinstance(member, Key) or member.many}
 
@@ -83,7 +83,7 @@ def test_the_reading_code_reads_the_declared_keys(tmp_path, monkeypatch):
     assert found[""] == keys_of(CONFIGURATION) | {"publication"}
     assert found["publication"] == keys_of(CONFIGURATION.known["publication"])
     assert keys_of(CONFIGURATION.known["options"]) == {name for kind in Kind for name in kind.options}
-    tables = {member.name for member in CONFIGURATION.members if isinstance(member, Table) and not member.many}
+    tables = {member.name for member in CONFIGURATION.members if isinstance(member, DeclaredTable) and not member.many}
     assert tables == {*TABLE_NAMES, "publication", "options"}
 
 
@@ -129,10 +129,10 @@ def test_the_file_in_the_package_is_the_schema():
 
 
 def test_every_key_is_described():
-    def walk(table: Table):
+    def walk(table: DeclaredTable):
         for member in table.members:
             yield member
-            if isinstance(member, Table):
+            if isinstance(member, DeclaredTable):
                 yield from walk(member)
 
     for member in walk(CONFIGURATION):

@@ -10,7 +10,7 @@ from scipy.stats import kstest
 
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.privacy.laws.gaussian_sums import GaussianSizes
-from pgsr.privacy.laws.inversion import Table, table_of, thresholds
+from pgsr.privacy.laws.inversion import Thresholds, table_of, thresholds
 from pgsr.release import Outcome, selftest
 from pgsr.release.make.selftest import REJECT, expected_thresholds, sign_p_value, size_p_value
 
@@ -67,13 +67,13 @@ def test_one_wrong_threshold_is_found(monkeypatch, change, place):
     wrong = right.astype(np.int64)
     wrong[place] += change
     wrong = wrong.astype(np.uint32)
-    monkeypatch.setattr(MODULE, "table_of", lambda _law: Table(wrong))
+    monkeypatch.setattr(MODULE, "table_of", lambda _law: Thresholds(wrong))
     assert "law" in failed(selftest([SIX]))
 
 
 @pytest.mark.parametrize("change", [1, -1])
 def test_a_wrong_guide_cell_is_found(monkeypatch, change):
-    table = Table(table_of(DoubleGeometric(Fraction(6))).thresholds)
+    table = Thresholds(table_of(DoubleGeometric(Fraction(6))).thresholds)
     table.guide[40_000] += change
     monkeypatch.setattr(MODULE, "table_of", lambda _law: table)
     assert failed(selftest([SIX])) == {"law"}

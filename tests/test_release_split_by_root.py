@@ -22,7 +22,7 @@ from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.release import (
     ConfigError,
     Kind,
-    Measured,
+    MeasuredView,
     ReleaseConfig,
     ReleaseError,
     Terms,
@@ -301,7 +301,7 @@ def test_plans_compare_thresholds_by_the_root(tmp_path):
     """On a stand-in, which is measured as the data would be; splits without a share for the root are left out."""
     wanted = config(tmp_path, Kind.KUO, **ABOUT)
     found = forecast(wanted, replicates=2, progress=False, mechanisms=["bottom_up", "posterior"])
-    split = [choice for choice in found.choices if choice.terms.view is Measured.SPLIT]
+    split = [choice for choice in found.choices if choice.terms.view is MeasuredView.SPLIT]
     assert {choice.terms.kind for choice in split} == {Kind.KUO, Kind.POSTERIOR}
     assert all(choice.shares[0] and choice.terms.by_root for choice in split)
     assert (found.mean > 0).all()

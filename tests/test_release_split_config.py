@@ -16,7 +16,7 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import (
     ConfigError,
     Kind,
-    Measured,
+    MeasuredView,
     ReleaseConfig,
     ReleaseError,
     Terms,
@@ -36,7 +36,7 @@ def test_the_keys_of_a_configuration(tmp_path):
     read = ReleaseConfig.read(
         write_config(tmp_path, "posterior", view='"split"', max_size="60", threshold="[9, 4, 2]", ranks="12")
     )
-    assert (read.terms.view, read.terms.threshold, read.terms.ranks) == (Measured.SPLIT, (9, 4, 2), 12)
+    assert (read.terms.view, read.terms.threshold, read.terms.ranks) == (MeasuredView.SPLIT, (9, 4, 2), 12)
     assert check(publish(read).folder).passed
     one = ReleaseConfig.read(write_config(tmp_path, "two_stage", "other", view='"split"', threshold="1"))
     assert one.terms.threshold == 1
@@ -138,20 +138,20 @@ def test_memory_of_ranks_is_asked_for():
 def test_plans_compare_split_views_where_thresholds_are_configured(tmp_path):
     found = forecast(config(tmp_path, threshold=(6, 4, 3)), replicates=2, progress=False, mechanisms=["two_stage"])
     views = {choice.terms.view for choice in found.choices}
-    assert views == {Measured.CUMULATIVE, Measured.SPLIT}
+    assert views == {MeasuredView.CUMULATIVE, MeasuredView.SPLIT}
     assert found.choices[0].mechanism == "kuo, split"
     assert all(
-        (choice.terms.threshold is None) == (choice.terms.view is Measured.CUMULATIVE) for choice in found.choices
+        (choice.terms.threshold is None) == (choice.terms.view is MeasuredView.CUMULATIVE) for choice in found.choices
     )
     assert (found.mean > 0).all()
     assert any('view = "split"' in choice.toml for choice in found.choices)
     without = forecast(config_of_columns(tmp_path), replicates=2, progress=False, mechanisms=["kuo"])
-    assert Measured.SPLIT not in {choice.terms.view for choice in without.choices}
+    assert MeasuredView.SPLIT not in {choice.terms.view for choice in without.choices}
 
 
 def config_of_columns(folder: Path) -> ReleaseConfig:
     wanted = config(folder, threshold=4)
-    return replace(wanted, terms=replace(wanted.terms, view=Measured.CUMULATIVE, threshold=None))
+    return replace(wanted, terms=replace(wanted.terms, view=MeasuredView.CUMULATIVE, threshold=None))
 
 
 def test_an_epsilon_for_a_split_release(tmp_path):

@@ -18,7 +18,7 @@ from pgsr import Geometric, Measurement, Seeded, Split, View
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import (
     Kind,
-    Measured,
+    MeasuredView,
     Outcome,
     ReleaseConfig,
     Terms,
@@ -67,7 +67,7 @@ def config(
         LedgerFile.create(ledger, "split", PureEpsilon(100))
     private = terms.get("totals") == "noisy"
     return ReleaseConfig(
-        terms=Terms("split", 9, epsilon, kind, view=Measured.SPLIT, **terms),
+        terms=Terms("split", 9, epsilon, kind, view=MeasuredView.SPLIT, **terms),
         entities=Entities(people, entity=None),
         groups=Groups(homes, region=("nation", "state", "county")),
         regions=Levels(areas, ("nation", "state", "county")),

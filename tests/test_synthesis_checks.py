@@ -10,12 +10,12 @@ from pgsr.synthesis import (
     Attribute,
     Domain,
     Level,
+    LinkedTableError,
     Marginal,
     Population,
-    Relation,
+    Relative,
     Role,
     SynthesisError,
-    TableError,
     Workload,
     answers,
     sensitivity,
@@ -53,7 +53,7 @@ def test_a_level_in_words_is_the_level() -> None:
     np.testing.assert_array_equal(answers(population, in_words), [0.5, 0.5, 0, 0.5])
     assert sensitivity(in_words, 2, 3) == sensitivity(proper, 2, 3) == pytest.approx(1 / 2)
     related = Marginal("relation", (), (0,), "child", (0,))  # pyright: ignore[reportArgumentType]
-    assert related == Marginal(Level.RELATION, (), (0,), Relation.CHILD, (0,))
+    assert related == Marginal(Level.RELATION, (), (0,), Relative.CHILD, (0,))
 
 
 def test_unknown_choices_name_the_known_ones() -> None:
@@ -85,5 +85,5 @@ def test_where_queries_start_is_found_once_and_not_written_to() -> None:
 
 
 def test_a_fault_of_a_table_is_caught_by_either_name() -> None:
-    assert issubclass(TableError, errors.TableError)
-    assert issubclass(TableError, SynthesisError)
+    assert issubclass(LinkedTableError, errors.TableError)
+    assert issubclass(LinkedTableError, SynthesisError)

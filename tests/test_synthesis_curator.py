@@ -22,7 +22,7 @@ from pgsr.synthesis import (
     HPDFixed,
     HPDGen,
     Level,
-    Measured,
+    MeasuredQuery,
     Neighbours,
     NoiseScale,
     Population,
@@ -130,7 +130,7 @@ def test_a_measurement_is_the_count_plus_its_noise() -> None:
         identity = StreamId("population", "measurement", 0, (WORKLOAD.describe(query),))
         [noisy] = with_noise(own[[query]], DiscreteGaussian(variance), source.stream(identity))
         measured = Curator(truth, WORKLOAD, BUDGET, source).measure(query)
-        assert measured == Measured(query, min(max(noisy / of, 0.0), 1.0))
+        assert measured == MeasuredQuery(query, min(max(noisy / of, 0.0), 1.0))
         clipped += not 0 <= noisy <= of
     assert clipped
 

@@ -15,7 +15,7 @@ from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.digests import SIGNATURE
 from pgsr.release.publishing.errors import ConfigError, SignatureError
 from pgsr.release.publishing.signature import new_key
-from pgsr.synthesis import SynthesisError, TableError
+from pgsr.synthesis import LinkedTableError, SynthesisError
 from pgsr.synthesis.publish.check import check_synthesis
 from pgsr.synthesis.publish.making import finish
 from pgsr.synthesis.publish.sampling import load_model
@@ -176,6 +176,8 @@ def test_an_attribute_that_is_called_like_a_column_of_regions_is_not_sampled_wit
     assert invoke(path).exit_code == 0
     write_long(CountOfCounts(Hierarchy.from_parents(["US"], [-1]), [[0, 3, 4]]), place / "counts.parquet")
     again = ["--model", place / "synthetic" / "model.npz", "--output", place / "more"]
-    with pytest.raises(TableError, match=r"level_0 is an attribute and a column of the regions; sample .* without"):
+    with pytest.raises(
+        LinkedTableError, match=r"level_0 is an attribute and a column of the regions; sample .* without"
+    ):
         invoke(*again, "--sizes", place / "counts.parquet")
     assert invoke(*again, "--groups", 9).exit_code == 0

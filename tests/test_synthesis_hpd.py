@@ -15,7 +15,7 @@ from pgsr.synthesis import (
     HPDFixed,
     HPDGen,
     Level,
-    Measured,
+    MeasuredQuery,
     Population,
     SynthesisError,
     Workload,
@@ -23,7 +23,7 @@ from pgsr.synthesis import (
 )
 from pgsr.synthesis.queries.batch_answers import answers_of, batches
 from pgsr.synthesis.queries.hpd import _active
-from pgsr.synthesis.queries.logits import FixedLogits, Network
+from pgsr.synthesis.queries.logits import FixedLogits, LogitNetwork
 from pgsr.synthesis.queries.mixture import Mixture
 from pgsr.synthesis.queries.mixture_answers import all_answers
 
@@ -53,8 +53,8 @@ def population(domain: Domain, n_groups: int = 500, seed: int = 0) -> Population
     ).sample(n_groups, seed)
 
 
-def exact(truth: np.ndarray, queries: list[int]) -> list[Measured]:
-    return [Measured(q, float(truth[q])) for q in queries]
+def exact(truth: np.ndarray, queries: list[int]) -> list[MeasuredQuery]:
+    return [MeasuredQuery(q, float(truth[q])) for q in queries]
 
 
 def worst_first(family: Any, domain: Domain, rounds: int, seed: int = 0) -> tuple[list[float], Any]:
@@ -92,7 +92,7 @@ def test_errors_fall_with_exact_measurements(family: Any, domain: Domain) -> Non
 def test_gradients_match_finite_differences(domain: Domain, kind: str) -> None:
     """The derivatives are of 64 bits, along random directions, for every query of a kind at once and one by one."""
     torch = pytest.importorskip("torch", reason="HPD is fitted with torch")
-    model: Any = FixedLogits(domain, 6, 1, "cpu") if kind == "fixed" else Network(domain, 6, 3, (5, 4), 1, "cpu")
+    model: Any = FixedLogits(domain, 6, 1, "cpu") if kind == "fixed" else LogitNetwork(domain, 6, 3, (5, 4), 1, "cpu")
     if kind == "gen":
         model._z = model._z.double()
     parameters = [p.detach().double().requires_grad_() for p in model.parameters]
@@ -122,7 +122,9 @@ def test_gradients_match_finite_differences(domain: Domain, kind: str) -> None:
 def test_tables_are_probabilities_and_agree_with_numpy(kind: str) -> None:
     pytest.importorskip("torch", reason="HPD is fitted with torch")
     for domain in (PLAIN, HOUSEHOLD):
-        model: Any = FixedLogits(domain, 30, 3, "cpu") if kind == "fixed" else Network(domain, 30, 4, (8,), 3, "cpu")
+        model: Any = (
+            FixedLogits(domain, 30, 3, "cpu") if kind == "fixed" else LogitNetwork(domain, 30, 4, (8,), 3, "cpu")
+        )
         tables = model.tables(model.parameters)
         mixture = Mixture.of(tables)
         for table in (*mixture.group, *mixture.slots, *mixture.sizes):
@@ -164,7 +166,7 @@ def test_a_round_ends_when_no_error_reaches_the_threshold() -> None:
     workload = all_levels(PLAIN, 2)
     estimator = SMALL.start(workload, 500, 1_000, 0)
     before = estimator.answers()
-    measured = [Measured(3, float(before[3]) + 0.3), Measured(20, float(before[20]) + 0.1)]
+    measured = [MeasuredQuery(3, float(before[3]) + 0.3), MeasuredQuery(20, float(before[20]) + 0.1)]
 
     def errors(found: np.ndarray) -> list[float]:
         return [abs(float(found[m.query]) - m.value) for m in measured]
@@ -173,7 +175,7 @@ def test_a_round_ends_when_no_error_reaches_the_threshold() -> None:
     after = estimator.answers()
     assert max(errors(after)) < 0.15 + 1e-6
     estimator.update([])
-    close = [Measured(m.query, float(after[m.query]) + 0.09) for m in measured]
+    close = [MeasuredQuery(m.query, float(after[m.query]) + 0.09) for m in measured]
     estimator.update(close)  # gamma = (0.3 + 0.09) / 4
     np.testing.assert_array_equal(estimator.answers(), after)
     estimator.update(close)  # gamma = ((0.3 + 0.09) / 2 + 0.09) / 4, below 0.09

@@ -12,7 +12,7 @@ from pgsr.experiments.others.simulators import households, referrals, related_ho
 from pgsr.synthesis import Attribute, Domain, Population, SynthesisError
 from pgsr.synthesis.data.binning import Binning
 from pgsr.synthesis.data.ipums import Misfit, read_ipums
-from pgsr.synthesis.data.linked_tables import TableError, read_population, to_tables, write_population
+from pgsr.synthesis.data.linked_tables import LinkedTableError, read_population, to_tables, write_population
 
 AREA, SEX, ROOMS = Attribute("area", ("urban", "rural")), Attribute("sex", ("f", "m")), Attribute("rooms", (1, 2, 3))
 PLAIN = Domain.plain([AREA, ROOMS], [SEX], max_size=2)
@@ -89,7 +89,7 @@ def test_tables_have_keys_sizes_and_person_numbers() -> None:
         "role": ["head", "spouse", "child", "head"],
         "sex": ["f", "f", "m", "f"],
     }
-    with pytest.raises(TableError, match="sex is an attribute and a column"):
+    with pytest.raises(LinkedTableError, match="sex is an attribute and a column"):
         to_tables(population, role="sex")
 
 
@@ -101,7 +101,7 @@ def test_whole_numbers_are_one_value_however_they_are_written(tmp_path: Path) ->
     homes.to_csv(tmp_path / "h.csv", index=False)
     assert same(read_population(tmp_path / "h.csv", people, PLAIN), expected)
     ambiguous = Domain.plain([Attribute("rooms", (1, "1"))], [SEX], 2)
-    with pytest.raises(TableError, match="rooms: two values"):
+    with pytest.raises(LinkedTableError, match="rooms: two values"):
         read_population(homes, people, ambiguous)
 
 
@@ -146,7 +146,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_tables_are_refused_by_name(case: str) -> None:
     homes, people, message = REFUSED[case]
-    with pytest.raises(TableError, match=message) as refused:
+    with pytest.raises(LinkedTableError, match=message) as refused:
         read_population(homes, people, PLAIN)
     assert isinstance(refused.value, PgsrError)
 
@@ -160,7 +160,7 @@ def test_roles_are_checked() -> None:
         (changed(people, 1, "role", "spouse"), "some have more than 1 members of role spouse;"),
         (people.drop(columns="role"), "column role is needed"),
     ):
-        with pytest.raises(TableError, match=message):
+        with pytest.raises(LinkedTableError, match=message):
             read_population(homes, table, FAMILY)
 
 
@@ -168,14 +168,14 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     homes, people = plain_tables()
     (tmp_path / "bad.parquet").write_text("no table")
     for path in (tmp_path / "none.csv", tmp_path / "none.parquet"):
-        with pytest.raises(TableError, match="households: there is no file"):
+        with pytest.raises(LinkedTableError, match="households: there is no file"):
             read_population(path, people, PLAIN)
-    with pytest.raises(TableError, match="households cannot be read"):
+    with pytest.raises(LinkedTableError, match="households cannot be read"):
         read_population(tmp_path / "bad.parquet", people, PLAIN)
-    with pytest.raises(TableError, match=r"persons: .* neither \.parquet nor \.csv"):
+    with pytest.raises(LinkedTableError, match=r"persons: .* neither \.parquet nor \.csv"):
         read_population(homes, tmp_path / "persons.xlsx", PLAIN)
     population = read_population(homes, people, PLAIN)
-    with pytest.raises(TableError, match="neither Parquet nor CSV"):
+    with pytest.raises(LinkedTableError, match="neither Parquet nor CSV"):
         write_population(population, tmp_path / "h.csv", tmp_path / "p.txt")
     assert not (tmp_path / "h.csv").exists()
 
@@ -186,7 +186,7 @@ def test_texts_that_look_missing_are_values(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("household,code\n0,NA\n1,None\n")
     assert read_population(tmp_path / "h.csv", tmp_path / "p.csv", domain).persons.tolist() == [[0], [1]]
     (tmp_path / "p.csv").write_text("household,code\n0,NA\n1,\n")
-    with pytest.raises(TableError, match="column code has rows without a value"):
+    with pytest.raises(LinkedTableError, match="column code has rows without a value"):
         read_population(tmp_path / "h.csv", tmp_path / "p.csv", domain)
 
 
@@ -248,7 +248,7 @@ def test_ipums_extract(tmp_path: Path, ending: str) -> None:
     if ending == ".parquet":
         source.to_parquet(tmp_path / "x.parquet")
     table = source if ending == "frame" else tmp_path / f"x{ending}"
-    with pytest.raises(TableError, match="some households do not fit the domain"):
+    with pytest.raises(LinkedTableError, match="some households do not fit the domain"):
         read_ipums(table, CENSUS, bins=[AGES])
     read = read_ipums(table, CENSUS, bins=[AGES], leave_out=True)
     assert read.left_out == {Misfit.OTHER_RELATION: (1, 2), Misfit.TOO_MANY: (1, 3), Misfit.TOO_FEW: (0, 0)}
@@ -282,7 +282,7 @@ def test_ipums_refuses() -> None:
         (good.drop(columns="AGE"), "column AGE is needed"),
         (good[good["SERIAL"] < 12].assign(SEX=3), "column SEX has values outside"),
     ):
-        with pytest.raises(TableError, match=message):
+        with pytest.raises(LinkedTableError, match=message):
             read_ipums(table, CENSUS, bins=[AGES])
     with pytest.raises(SynthesisError, match="AGE is missing"):
         read_ipums(changed(good, 0, "AGE", None), CENSUS, bins=[AGES])

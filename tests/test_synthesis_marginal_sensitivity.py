@@ -7,7 +7,7 @@ import pytest
 from test_synthesis_sensitivity import HOUSEHOLD, PLAIN, answer, groups, marginals, with_one_more, without
 
 from pgsr.privacy.neighbours import Unit
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Neighbours, Relation, SynthesisError, Workload
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Neighbours, Relative, SynthesisError, Workload
 from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity
 
 SMALL = [d for d in (*PLAIN, *HOUSEHOLD) if len(groups(d)) <= 140]
@@ -81,7 +81,7 @@ def test_the_table_of_the_docstring_is_attained(largest: int) -> None:
 def test_spouses() -> None:
     """Attained where one is added; where one is replaced, the bound adds what is lost and what is gained, 8 for 6."""
     domain = Domain.household([], [Attribute("bit", (0, 1))], 1)
-    marginal = Marginal(Level.RELATION, (), (0,), Relation.SPOUSE, (0,))
+    marginal = Marginal(Level.RELATION, (), (0,), Relative.SPOUSE, (0,))
     for neighbours, claimed, reached in ((Neighbours.ADD_REMOVE, (4, 2), 4), (Neighbours.REPLACE, (8, 4), 6)):
         found = changes(domain, Workload(domain, (marginal,)), neighbours)
         bound = marginal_sensitivity(domain, marginal, neighbours)
@@ -130,7 +130,7 @@ def test_the_table_of_replaced_groups_is_attained(values: int) -> None:
         claimed = marginal_sensitivity(domain, marginal, Neighbours.REPLACE, Unit.GROUP)
         assert (claimed.squared, claimed.absolute) == expected
         assert (int((found**2).sum(1).max()), int(np.abs(found).sum(1).max())) == expected
-    spouses = Marginal(Level.RELATION, (), (0,), Relation.SPOUSE, (0,))
+    spouses = Marginal(Level.RELATION, (), (0,), Relative.SPOUSE, (0,))
     couples = Domain.household([], [Attribute("bit", (0, 1))], 1)
     found = marginal_sensitivity(couples, spouses, Neighbours.REPLACE, Unit.GROUP)
     assert (found.squared, found.absolute) == (8, 4)

@@ -14,7 +14,7 @@ from pgsr.synthesis import (
     Marginal,
     Mixture,
     Population,
-    Relation,
+    Relative,
     Role,
     SynthesisError,
     Workload,
@@ -114,7 +114,7 @@ def test_worked_example_of_relations() -> None:
         tuple(np.stack([p, 1 - p], axis=-1) for p in (own, theirs)),
         (np.array([[0, 1]]), np.array([[0.4, 0.6]]), np.array([[0.5, 0.25, 0.25]])),
     )
-    related = (Relation.SPOUSE, Relation.CHILD, Relation.PARENT)
+    related = (Relative.SPOUSE, Relative.CHILD, Relative.PARENT)
     workload = Workload(domain, tuple(Marginal(Level.RELATION, (), (0,), relation, (1,)) for relation in related))
     first = [0, 4, 8]
     assert mixture.answers(workload)[first] * 2.35 == pytest.approx([0.468, 0.1978, 0.2295], abs=1e-12)
@@ -270,7 +270,7 @@ def test_relations_follow_the_table_of_roles() -> None:
     for relation in PAIRS:
         answer = mixture.answers(Workload(domain, (Marginal(Level.RELATION, (), (), relation, (0,)),)))
         shares[relation] = answer.tolist()
-    assert shares == {Relation.SPOUSE: [0, 0], Relation.CHILD: [0.25, 0.25], Relation.PARENT: [0.25, 0.25]}
+    assert shares == {Relative.SPOUSE: [0, 0], Relative.CHILD: [0.25, 0.25], Relative.PARENT: [0.25, 0.25]}
 
 
 def test_refusals() -> None:

@@ -10,11 +10,11 @@ import pytest
 from instances import scale
 
 from pgsr.errors import MemoryNeededError
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Relation, Role, SynthesisError, Workload
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Relative, Role, SynthesisError, Workload
 from pgsr.synthesis.queries.answers import answers, counts
 from pgsr.synthesis.queries.mwem import MWEM, MWEMEstimator, Output, Update, group_step, individual_step
 from pgsr.synthesis.queries.predicates import matches
-from pgsr.synthesis.queries.transcript import Measured
+from pgsr.synthesis.queries.transcript import MeasuredQuery
 from pgsr.synthesis.queries.type_distribution import TypeDistribution
 from pgsr.synthesis.queries.universe import Universe, n_types
 from pgsr.synthesis.queries.workload import PAIRS
@@ -95,7 +95,7 @@ class OrderedTwin:
             return total
         return total / sum(p * s for p, s in zip(a, self.size, strict=True))
 
-    def update(self, measured: Sequence[Measured]) -> None:
+    def update(self, measured: Sequence[MeasuredQuery]) -> None:
         errors = {i: abs(self.answer(m.query) - m.value) for i, m in enumerate(measured)}
         largest = sorted(errors, key=lambda i: -errors[i])
         for i in largest[: self.iterations]:
@@ -213,7 +213,7 @@ def e18_path(update: Update, steps: int) -> tuple[list[float], np.ndarray]:
         a = individual_step(a, phi, sizes, 3, 0.85, update)
         path.append(a @ phi / (a @ sizes))
         if step < 20:
-            estimator.update([Measured(0, 0.85)])
+            estimator.update([MeasuredQuery(0, 0.85)])
             assert estimator.answers()[0] == pytest.approx(path[-1], abs=1e-14)
     return path, a
 
@@ -290,12 +290,12 @@ def test_types_equal_ordered_tuples(domain: Domain, update: Update) -> None:
     workload = workload_of(domain)
     twin = OrderedTwin(workload, update, iterations=3)
     estimator = MWEM(iterations=3, update=update, output=Output.AVERAGE).start(workload, 1, 1, seed=0)
-    measured: list[Measured] = []
+    measured: list[MeasuredQuery] = []
     for query in rng.permutation(workload.n_queries)[:8]:
         expected = [twin.answer(q) for q in range(workload.n_queries)]
         np.testing.assert_allclose(estimator.answers(), expected, rtol=0, atol=1e-12)
         assert estimator.probabilities.sum() == pytest.approx(1, abs=1e-12)
-        measured.append(Measured(int(query), float(rng.random())))
+        measured.append(MeasuredQuery(int(query), float(rng.random())))
         twin.update(measured)
         estimator.update(measured)
     mean = np.mean(twin.history, axis=0)
@@ -311,7 +311,7 @@ def test_output_is_the_last_distribution_or_the_average() -> None:
         np.testing.assert_array_equal(estimator.distribution().probabilities, Universe.of(PLAIN).prior)
     for value in (0.9, 0.8, 0.1):
         for estimator in pair:
-            estimator.update([Measured(0, value)])
+            estimator.update([MeasuredQuery(0, value)])
         rounds.append(pair[0].probabilities)
     last, average = (estimator.distribution() for estimator in pair)
     np.testing.assert_array_equal(last.probabilities, rounds[-1])
@@ -329,7 +329,7 @@ def test_learns_a_population_from_exact_answers() -> None:
     estimator = MWEM(iterations=100).start(workload, truth.n_groups, truth.n_persons, seed=0)
     before = np.abs(estimator.answers() - exact).max()
     for _ in range(scale(1_500, 5_000)):
-        estimator.update([Measured(q, float(value)) for q, value in enumerate(exact)])
+        estimator.update([MeasuredQuery(q, float(value)) for q, value in enumerate(exact)])
     assert np.abs(estimator.answers() - exact).max() < 0.02 * before
 
 
@@ -373,10 +373,10 @@ def test_samples_follow_the_distribution_in_random_order(domain: Domain) -> None
 
 def test_relations_move_like_individuals() -> None:
     """A relation measured once and again is met, within its own limits."""
-    workload = Workload(HOUSEHOLD, (Marginal(Level.RELATION, (), (0,), Relation.PARENT, (0,)),))
+    workload = Workload(HOUSEHOLD, (Marginal(Level.RELATION, (), (0,), Relative.PARENT, (0,)),))
     estimator = MWEM().start(workload, 1, 1, seed=0)
     for _ in range(1_000):
-        estimator.update([Measured(1, 0.3)])
+        estimator.update([MeasuredQuery(1, 0.3)])
     assert estimator.answers()[1] == pytest.approx(0.3, abs=1e-6)
 
 
@@ -387,7 +387,7 @@ def test_more_passes_come_nearer_to_the_measurements() -> None:
     rng = np.random.default_rng(3)
     persons, group_of = rng.integers(0, 2, (60, 1)), np.repeat(np.arange(40), [1, 2] * 20)
     truth = answers(Population(domain, rng.integers(0, 2, (40, 1)), persons, group_of, np.zeros(60, int)), workload)
-    measured = [Measured(q, float(truth[q])) for q in range(workload.n_queries)]
+    measured = [MeasuredQuery(q, float(truth[q])) for q in range(workload.n_queries)]
     off = []
     for passes in (1, 30, 300):
         estimator = MWEM(passes=passes).start(workload, 40, 60, 0)

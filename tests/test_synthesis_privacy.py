@@ -28,7 +28,7 @@ from pgsr.synthesis import (
     Conversion,
     Curator,
     Level,
-    Measured,
+    MeasuredQuery,
     Neighbours,
     Population,
     RhoLedger,
@@ -84,7 +84,7 @@ def test_with_frozen_noise_a_neighbour_gives_the_same_bytes(monkeypatch: pytest.
             self.turn = getattr(self, "turn", -1) + 1
             return result.transcript.measured[self.turn].query
 
-        def measure(self, query: int) -> Measured:
+        def measure(self, query: int) -> MeasuredQuery:
             return result.transcript.measured[self.turn]
 
     monkeypatch.setattr(adaptive, "Curator", Frozen)

@@ -14,7 +14,7 @@ from pgsr.synthesis import (
     Level,
     Marginal,
     Population,
-    Relation,
+    Relative,
     Role,
     SynthesisError,
     Workload,
@@ -23,9 +23,9 @@ from pgsr.synthesis import (
 )
 
 RELATIVES = {
-    Relation.SPOUSE: {"head": ["spouse"], "spouse": ["head"], "child": []},
-    Relation.CHILD: {"head": ["child"], "spouse": ["child"], "child": []},
-    Relation.PARENT: {"head": [], "spouse": [], "child": ["head", "spouse"]},
+    Relative.SPOUSE: {"head": ["spouse"], "spouse": ["head"], "child": []},
+    Relative.CHILD: {"head": ["child"], "spouse": ["child"], "child": []},
+    Relative.PARENT: {"head": [], "spouse": [], "child": ["head", "spouse"]},
 }
 
 
@@ -98,7 +98,7 @@ def all_marginals(rng: np.random.Generator, domain: Domain, k: int) -> Workload:
         marginals[i] = Marginal(m.level, parts[0], parts[1], m.relation, parts[2])
     extra = [Marginal(Level.GROUP), Marginal(Level.INDIVIDUAL)]
     if len(domain.roles) > 1:
-        extra += [Marginal(Level.RELATION, relation=relation) for relation in Relation]
+        extra += [Marginal(Level.RELATION, relation=relation) for relation in Relative]
     chosen = rng.permutation(len(marginals))[:12]
     return Workload(domain, (*(marginals[i] for i in chosen), *extra))
 
@@ -174,7 +174,7 @@ def test_a_child_with_two_old_parents() -> None:
     home = Population(
         domain, np.zeros((1, 0), int), np.array([[1], [1], [0], [0]]), np.zeros(4, int), np.array([0, 1, 2, 2])
     )
-    workload = Workload(domain, (Marginal(Level.RELATION, (), (), Relation.PARENT, (0,)),))
+    workload = Workload(domain, (Marginal(Level.RELATION, (), (), Relative.PARENT, (0,)),))
     assert counts(home, workload).tolist() == [0, 2]
     assert counts(home, workload, pairs=True).tolist() == [0, 4]
     assert answers(home, workload).tolist() == [0, 0.5]
@@ -189,7 +189,7 @@ def naive_sets(domain: Domain, k: int, level: Level, *, count: bool) -> Iterator
         return [c for n in range(len(items) + 1) for c in combinations(items, n)]
 
     relatives = subsets(own) if level is Level.RELATION else [()]
-    relations = list(Relation) if level is Level.RELATION else [None]
+    relations = list(Relative) if level is Level.RELATION else [None]
     for g, i, r in product(subsets(group), subsets(own), relatives):
         if len(g) + len(i) + len(r) == k and (r or level is not Level.RELATION):
             for relation in relations:
@@ -234,7 +234,7 @@ def test_descriptions_are_sentences() -> None:
     marginals = (
         Marginal(Level.GROUP, (0,), (0,)),
         Marginal(Level.INDIVIDUAL, (1,), (0,)),
-        Marginal(Level.RELATION, (0,), (0,), Relation.SPOUSE, (0,)),
+        Marginal(Level.RELATION, (0,), (0,), Relative.SPOUSE, (0,)),
     )
     workload = Workload(domain, marginals)
     assert workload.describe(1) == "groups with area=urban, a member with sex=m"

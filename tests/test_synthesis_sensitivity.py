@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pgsr import ledger
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Relation, SynthesisError, Workload, counts
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Relative, SynthesisError, Workload, counts
 from pgsr.synthesis.queries.sensitivity import Neighbours, sensitivities, sensitivity
 
 Row = tuple[int, ...]
@@ -72,7 +72,7 @@ def marginals(domain: Domain) -> list[Marginal]:
     if len(domain.roles) > 1:
         found += [
             Marginal(Level.RELATION, c, i, relation, r)
-            for relation, c, i, r in product(Relation, ((), (0,)), set(sets), set(sets))
+            for relation, c, i, r in product(Relative, ((), (0,)), set(sets), set(sets))
         ]
     return found
 
@@ -114,10 +114,10 @@ def test_table_without_relations(most: int) -> None:
 def test_table_of_relations(children: int) -> None:
     domain = Domain.household([], [BIT], children)
     for relation, pairs, reach, added, moved in (
-        (Relation.SPOUSE, False, 2, 2, 4),
-        (Relation.CHILD, False, 2, 2, 4 if children > 1 else 2),
-        (Relation.PARENT, False, children, children, 2 * children),
-        (Relation.PARENT, True, max(2, children), 2 * children, max(2 * children, 4 * (children - 1))),
+        (Relative.SPOUSE, False, 2, 2, 4),
+        (Relative.CHILD, False, 2, 2, 4 if children > 1 else 2),
+        (Relative.PARENT, False, children, children, 2 * children),
+        (Relative.PARENT, True, max(2, children), 2 * children, max(2 * children, 4 * (children - 1))),
     ):
         plain, count = (Workload(domain, (Marginal(Level.RELATION, c, (0,), relation, (0,)),)) for c in ((), (0,)))
         for neighbours, with_count in zip(Neighbours, (reach, added, moved), strict=True):

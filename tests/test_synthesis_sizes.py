@@ -7,7 +7,7 @@ from test_synthesis_mixture import random_mixture
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import ArgumentError
-from pgsr.synthesis import Attribute, Domain, Mixture, Role, SynthesisError, TableError, sample_to_sizes
+from pgsr.synthesis import Attribute, Domain, LinkedTableError, Mixture, Role, SynthesisError, sample_to_sizes
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 STATES = Attribute("state", ("MI", "GA", "TX"))
@@ -48,7 +48,7 @@ def test_tables_say_the_region_of_every_household() -> None:
     assert found == {"GA": [1, 1, 2], "MI": [1, 1, 1]}
     assert (homes["level_0"] == "US").all()
     domain = Domain.plain([Attribute("level_1", ("a",))], [SEX], max_size=2)
-    with pytest.raises(TableError, match="level_1"):
+    with pytest.raises(LinkedTableError, match="level_1"):
         sample_to_sizes(random_mixture(domain, 1, 0), release, seed=0).to_tables()
 
 

@@ -11,7 +11,7 @@ from pgsr.synthesis import (
     MWEM,
     AdaptiveBudget,
     Domain,
-    Measured,
+    MeasuredQuery,
     Neighbours,
     SynthesisError,
     Transcript,
@@ -40,4 +40,4 @@ def test_a_measurement_belongs_to_the_workload() -> None:
     good = transcript(PLAIN)
     for query, value in ((good.workload.n_queries, 0.5), (0, float("nan")), (0, -0.1)):
         with pytest.raises(SynthesisError, match="no share of a query"):
-            Transcript(good.workload, 3, 4, (Measured(query, value),), good.privacy)
+            Transcript(good.workload, 3, 4, (MeasuredQuery(query, value),), good.privacy)

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Split, View
 from pgsr.data.split_view import AnyView
 from pgsr.engines.losses import Huber
-from pgsr.methods.catalogue import Answer, Use
+from pgsr.methods.catalogue import Proof, Use
 from pgsr.methods.method import Method, Result, Status
 from pgsr.models import Cvxpy, all_entries
 from pgsr.problems.conditions import cells, either, entities, groups, total, zero_or_at_least
@@ -168,7 +168,7 @@ class Pair:
 
 def proving() -> list[Method]:
     """List the methods of the catalogue that prove optima, or round the optimum of the relaxation."""
-    entries = [entry for entry in all_entries() if Use.AGREEMENT in entry.uses and entry.answer is Answer.OPTIMUM]
+    entries = [entry for entry in all_entries() if Use.AGREEMENT in entry.uses and entry.answer is Proof.OPTIMUM]
     return [entry.method for entry in entries if isinstance(entry.method, Method)]
 
 

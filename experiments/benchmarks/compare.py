@@ -14,8 +14,8 @@ from pgsr import Comparison, CountOfCounts, Hierarchy, Problem, View, compare
 from pgsr.comparison.comparing import template_of_arms
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
 from pgsr.errors import ArgumentError, DataError
-from pgsr.experiments.benchmarks.variant_table import Section, VariantTable
-from pgsr.experiments.benchmarks.variants import IMPORTS, Labelled, Noisy, Size, Variant, chosen
+from pgsr.experiments.benchmarks.variant_table import VariantSection, VariantTable
+from pgsr.experiments.benchmarks.variants import IMPORTS, Labelled, NoisyVariants, Size, Variant, chosen
 from pgsr.experiments.engine.progress import Progress
 from pgsr.models import Cvxpy
 
@@ -116,7 +116,7 @@ class CompareExperiment:
             ArgumentError: a problem is unknown.
         """
         with template_of_arms(*IMPORTS) as template:
-            noisy, parts = Noisy(truth, self.epsilon, self.seed, self.max_sizes or None), []
+            noisy, parts = NoisyVariants(truth, self.epsilon, self.seed, self.max_sizes or None), []
             for variant in chosen(self.problems):
                 arms = variant.arms(noisy, self.size)
                 if self.is_national and variant.words.startswith("M_H: "):
@@ -129,7 +129,7 @@ class CompareExperiment:
                 start, tell = time.monotonic(), partial(_tell, progress, variant, arms)
                 table = compare(Problem.m_h(noisy.of(View.COUNTS)), arms, self._limit(arms), truth, tell, template)
                 rows = Comparison(table.rows, variant.words)
-                sections.append(Section(variant.key, variant.words, rows, self.title(truth)))
+                sections.append(VariantSection(variant.key, variant.words, rows, self.title(truth)))
                 methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"
                 seconds = time.monotonic() - start
                 progress.tell(f"{place:2} of {len(parts)}  {seconds:6,.1f} s  {methods:10}  {variant.words}")

@@ -35,7 +35,7 @@ BLOCKS = (60_000, 600_000, 6_000_000)
 
 
 @dataclass(frozen=True)
-class Step:
+class NationStep:
     """A step, measured in a process of its own, after its loops were compiled.
 
     Attributes:
@@ -114,7 +114,7 @@ def main(
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
         raise ArgumentError(f"the method {unknown[0]!r} is unknown; use one of {', '.join(METHODS)}")
-    steps: list[Step] = []
+    steps: list[NationStep] = []
     with nullcontext(str(keep)) if keep else tempfile.TemporaryDirectory() as folder:
         for n in blocks:
             here = Path(folder) / str(n)
@@ -139,7 +139,9 @@ def main(
         )
 
 
-def run(blocks: int, methods: Sequence[str], epsilon: str, place: str, folder: Path, console: Console) -> list[Step]:
+def run(
+    blocks: int, methods: Sequence[str], epsilon: str, place: str, folder: Path, console: Console
+) -> list[NationStep]:
     """Make a nation, measure it in every view that the methods need, release it by each of them."""
     nation = StoredNation(CensusBlocks(blocks=blocks), ParquetFolder(str(folder)))
     tasks: dict[str, Callable[[], str]] = {"make": nation.make}
@@ -154,7 +156,7 @@ def run(blocks: int, methods: Sequence[str], epsilon: str, place: str, folder: P
         why = outcome.error or f"the process took more than {START_LIMIT:g} s to start"
         seconds, processor, result = outcome.value or (float("nan"), float("nan"), why)
         rounded = round(seconds, 1), round(processor, 1), round(outcome.peak_bytes / 1e6)
-        steps.append(Step(blocks, name, *rounded, result))
+        steps.append(NationStep(blocks, name, *rounded, result))
         times = f"{seconds:.1f} s, {processor:.1f} s of processors, {outcome.peak_bytes / 1e6:,.0f} MB"
         console.print(f"{blocks:>9,} blocks: {name} {times}, {result}", highlight=False)
     return steps

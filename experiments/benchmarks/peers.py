@@ -11,12 +11,12 @@ from typing import Any
 from pgsr import CountOfCounts, Measurement, Method, Problem, View
 from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, TreeProjection
 from pgsr.experiments.benchmarks import scale
-from pgsr.experiments.benchmarks.scale import Question
+from pgsr.experiments.benchmarks.scale import NationalProblem
 from pgsr.methods.method import Result
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.optional import load, not_installed
-from pgsr.models.program import Kind, SolverProgram
+from pgsr.models.program import ProgramKind, SolverProgram
 from pgsr.models.relaxed import by_clarabel
 
 MAX_SIZES = (3, 30, 300, 1000)
@@ -33,8 +33,8 @@ class Clarabel(SolverModel):
     """Clarabel by its own interface, without the time that CVXPY takes to compile; a peer of this benchmark."""
 
     @property
-    def takes(self) -> frozenset[Kind]:
-        return frozenset({Kind.LP, Kind.QP})
+    def takes(self) -> frozenset[ProgramKind]:
+        return frozenset({ProgramKind.LP, ProgramKind.QP})
 
     @property
     def finds_vertices(self) -> bool:
@@ -59,13 +59,14 @@ REAL: tuple[Method, ...] = (Clarabel(), Cvxpy("CLARABEL"), MathOpt("PDLP"), Guro
 LINEAR: tuple[Method, ...] = (Scipy(), MathOpt("GLOP"), MathOpt("PDLP"), Gurobi())
 
 QUESTIONS = (
-    Question("M_H, integers", View.COUNTS, scale.m_h, TreeProjection(), INTEGER),
-    Question("M_H^r", View.COUNTS, scale.m_h_relaxed, TreeProjection(), REAL),
-    Question("M_H with every region's total, integers", View.COUNTS, scale.m_h_regions,
+    NationalProblem("M_H, integers", View.COUNTS, scale.m_h, TreeProjection(), INTEGER),
+    NationalProblem("M_H^r", View.COUNTS, scale.m_h_relaxed, TreeProjection(), REAL),
+    NationalProblem("M_H with every region's total, integers", View.COUNTS, scale.m_h_regions,
              TreeProjection(), INTEGER[:5]),
-    Question("M_c, integers", View.CUMULATIVE, scale.m_c, CumulativeIntegers(), (Scipy(), MathOpt("GLOP"), Gurobi())),
-    Question("M_c^r", View.CUMULATIVE, scale.m_c_relaxed, CumulativeProjection(gap=1e-6), REAL[:3]),
-    Question("M_c L1^r, every region's total", View.CUMULATIVE, m_c_l1_relaxed, LINEAR[0],
+    NationalProblem("M_c, integers", View.CUMULATIVE, scale.m_c, CumulativeIntegers(),
+             (Scipy(), MathOpt("GLOP"), Gurobi())),
+    NationalProblem("M_c^r", View.CUMULATIVE, scale.m_c_relaxed, CumulativeProjection(gap=1e-6), REAL[:3]),
+    NationalProblem("M_c L1^r, every region's total", View.CUMULATIVE, m_c_l1_relaxed, LINEAR[0],
              LINEAR[1:]),
 )  # fmt: skip
 

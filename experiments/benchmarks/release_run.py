@@ -49,7 +49,7 @@ BYTES_PER_ROW = 40
 
 
 @dataclass(frozen=True)
-class Step:
+class ReleaseStep:
     """One step, measured in a process of its own, whose start is included.
 
     Attributes:
@@ -69,7 +69,9 @@ class Step:
     result: str
 
 
-def main(console: Console, out: Path, rows: int, regions: str, max_size: int, keep: Path | None = None) -> list[Step]:
+def main(
+    console: Console, out: Path, rows: int, regions: str, max_size: int, keep: Path | None = None
+) -> list[ReleaseStep]:
     """Make the tables, release and check with both mechanisms, print a table, write the steps to `out` as JSON.
 
     Args:
@@ -83,7 +85,7 @@ def main(console: Console, out: Path, rows: int, regions: str, max_size: int, ke
     require_disk(keep or Path(tempfile.gettempdir()), rows)
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
-    steps: list[Step] = []
+    steps: list[ReleaseStep] = []
     with nullcontext(str(keep)) if keep else tempfile.TemporaryDirectory(prefix="pgsr-bench-release-") as place:
         folder = Path(place)
         work = {"tables": partial(make_tables, folder, rows, regions, max_size)}
@@ -228,21 +230,21 @@ def _check(folder: Path, mechanism: str) -> tuple[int, int, str]:
     return 0, 0, f"{len(report.findings)} of {len(report.findings)} checks passed"
 
 
-def _isolated(name: str, work: Callable[[], tuple[int, int, str]]) -> Step:
+def _isolated(name: str, work: Callable[[], tuple[int, int, str]]) -> ReleaseStep:
     start = time.perf_counter()
     outcome = run_isolated(work)
     seconds = time.perf_counter() - start
     if outcome.error:
         raise DataError(f"{name}: {outcome.error}")
     rows, size, result = outcome.value
-    return Step(name, seconds, outcome.peak_bytes / 1e6, rows, size, result)
+    return ReleaseStep(name, seconds, outcome.peak_bytes / 1e6, rows, size, result)
 
 
 def _bytes(files: Iterable[Path]) -> int:
     return sum(path.stat().st_size for path in files)
 
 
-def _frame(steps: list[Step]) -> pd.DataFrame:
+def _frame(steps: list[ReleaseStep]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "step": [step.step for step in steps],

@@ -21,7 +21,7 @@ from pgsr.models import Flow, TwoStage
 
 
 @dataclass(frozen=True)
-class Question:
+class NationalProblem:
     """A problem at national scale.
 
     Attributes:
@@ -68,14 +68,14 @@ def m_c_regions_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
 
 
 QUESTIONS = (
-    Question("m_h_relaxed", View.COUNTS, m_h_relaxed, TreeProjection()),
-    Question("m_h_region_totals_relaxed", View.COUNTS, m_h_regions_relaxed, RegionTotalsProjection()),
-    Question("m_h_region_totals", View.COUNTS, m_h_regions, Flow(around=RegionTotalsProjection())),
-    Question("m_c_relaxed gap 1e-6", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-6)),
-    Question("m_c_relaxed gap 1e-10", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-10)),
-    Question("m_c_region_totals_relaxed", View.CUMULATIVE, m_c_regions_relaxed, CumulativeProjection()),
-    Question("m_c", View.CUMULATIVE, m_c, CumulativeIntegers()),
-    Question("two_stage", View.CUMULATIVE, None, TwoStage()),
+    NationalProblem("m_h_relaxed", View.COUNTS, m_h_relaxed, TreeProjection()),
+    NationalProblem("m_h_region_totals_relaxed", View.COUNTS, m_h_regions_relaxed, RegionTotalsProjection()),
+    NationalProblem("m_h_region_totals", View.COUNTS, m_h_regions, Flow(around=RegionTotalsProjection())),
+    NationalProblem("m_c_relaxed gap 1e-6", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-6)),
+    NationalProblem("m_c_relaxed gap 1e-10", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-10)),
+    NationalProblem("m_c_region_totals_relaxed", View.CUMULATIVE, m_c_regions_relaxed, CumulativeProjection()),
+    NationalProblem("m_c", View.CUMULATIVE, m_c, CumulativeIntegers()),
+    NationalProblem("two_stage", View.CUMULATIVE, None, TwoStage()),
 )
 
 
@@ -91,7 +91,7 @@ class Timing:
 
 
 def timing(
-    question: Question,
+    question: NationalProblem,
     method: Method | PostProcess,
     epsilon: str,
     regions: str,
@@ -115,7 +115,7 @@ def exponent(unknowns: Sequence[float], seconds: Sequence[float]) -> float:
 
 
 def _solve(
-    question: Question,
+    question: NationalProblem,
     method: Method | PostProcess,
     epsilon: str,
     regions: str,
@@ -140,13 +140,15 @@ def _solve(
     return unknowns, median(times), text, result.answer is not None
 
 
-def _measured(question: Question, epsilon: str, regions: str, max_size: int) -> tuple[Measurement, CountOfCounts]:
+def _measured(
+    question: NationalProblem, epsilon: str, regions: str, max_size: int
+) -> tuple[Measurement, CountOfCounts]:
     truth = census_like(regions=regions, max_size=max_size)
     return Geometric(question.view, epsilon).measure(truth, Seeded("bench")), truth
 
 
 def _answer(
-    question: Question,
+    question: NationalProblem,
     method: Method | PostProcess,
     measurement: Measurement,
     truth: CountOfCounts,
@@ -166,7 +168,7 @@ GROWTH = {
 """Regions and K: 3,195 regions throughout, then 61, 3,195 and 63,195 regions."""
 
 GROWING = (
-    Question("m_h growth", View.COUNTS, m_h, TreeProjection()),
-    Question("m_c_relaxed growth", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-6)),
+    NationalProblem("m_h growth", View.COUNTS, m_h, TreeProjection()),
+    NationalProblem("m_c_relaxed growth", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-6)),
 )
 """The two whose growth over sizes and over regions is measured."""

@@ -46,7 +46,7 @@ KEY = (
 
 
 @dataclass(frozen=True)
-class Section:
+class VariantSection:
     """The arms of one variant.
 
     Attributes:
@@ -67,7 +67,7 @@ class VariantTable:
     """The sections of a comparison, in order."""
 
     title: str
-    sections: list[Section]
+    sections: list[VariantSection]
 
     @property
     def rows(self) -> list[Row]:

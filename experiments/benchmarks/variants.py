@@ -42,7 +42,7 @@ class Size(StrEnum):
 
 
 @dataclass(frozen=True)
-class Noisy:
+class NoisyVariants:
     """The measurements of one truth that a comparison needs, each drawn when it is first asked for.
 
     Attributes:
@@ -64,10 +64,12 @@ class Noisy:
         return self._drawn[view, shares]
 
     @cached_property
-    def by_level(self) -> "Noisy":
+    def by_level(self) -> "NoisyVariants":
         """The measurements of the same truth with half as many sizes on every level as on the one above."""
         levels = range(self.truth.hierarchy.n_levels)
-        return Noisy(self.truth, self.epsilon, self.seed, tuple(self.truth.max_size >> level for level in levels))
+        return NoisyVariants(
+            self.truth, self.epsilon, self.seed, tuple(self.truth.max_size >> level for level in levels)
+        )
 
 
 @dataclass(frozen=True)
@@ -89,13 +91,13 @@ class Variant:
 
     key: str
     words: str
-    state: Callable[[Noisy], Problem] | None
+    state: Callable[[NoisyVariants], Problem] | None
     largest: Size = Size.FULL
     solvers: tuple[str, ...] | None = None
     small: bool = False
     one_size: bool = False
 
-    def arms(self, noisy: Noisy, size: Size) -> list[Labelled]:
+    def arms(self, noisy: NoisyVariants, size: Size) -> list[Labelled]:
         """List the arms on noisy values; a hierarchy of a nation's size leaves the methods that can."""
         if self.one_size and noisy.max_sizes is not None:
             return []
@@ -114,7 +116,7 @@ class Variant:
         return size is Size.STATES and (self.solvers is None or repr(method) in self.solvers)
 
 
-def _released(entries: Sequence[Entry], noisy: Noisy, nation: bool) -> list[Labelled]:
+def _released(entries: Sequence[Entry], noisy: NoisyVariants, nation: bool) -> list[Labelled]:
     """List post-processes on what they measure: class by class, and of a class view by view.
 
     Each spends all of epsilon on what it reads, and its label ends with the shares. Ranks of a nation are too many for
@@ -136,7 +138,7 @@ def _released(entries: Sequence[Entry], noisy: Noisy, nation: bool) -> list[Labe
     ]
 
 
-def _shares(post: PostProcess, view: ViewRule, noisy: Noisy) -> Shares:
+def _shares(post: PostProcess, view: ViewRule, noisy: NoisyVariants) -> Shares:
     """Choose the shares that a post-process is meant for: equal ones, or all to the leaves if it reads no others."""
     above = noisy.truth.hierarchy.n_levels - 1
     if not _reads_leaves_alone(post) or not above:
@@ -149,11 +151,11 @@ def _reads_leaves_alone(post: PostProcess) -> bool:
     return getattr(post, "leaves_alone", False)
 
 
-def _said(shares: Shares, noisy: Noisy) -> str:
+def _said(shares: Shares, noisy: NoisyVariants) -> str:
     return f"1/{noisy.truth.hierarchy.n_levels} each" if shares is None else ", ".join(map(str, shares))
 
 
-def _measurable(post: PostProcess, view: ViewRule, noisy: Noisy) -> bool:
+def _measurable(post: PostProcess, view: ViewRule, noisy: NoisyVariants) -> bool:
     """Say whether the view can be measured for a post-process; where levels have sizes of their own, not all can.
 
     Every level is measured there, so what reads the leaves alone is left out.
@@ -163,7 +165,7 @@ def _measurable(post: PostProcess, view: ViewRule, noisy: Noisy) -> bool:
     return view not in RANKS and not _reads_leaves_alone(post) and _takes(post, view, noisy)
 
 
-def _views(post: PostProcess, measured: Mapping[ViewRule, str] | None, noisy: Noisy) -> Mapping[ViewRule, str]:
+def _views(post: PostProcess, measured: Mapping[ViewRule, str] | None, noisy: NoisyVariants) -> Mapping[ViewRule, str]:
     """Give the views that are measured for a post-process, each with the label of its row."""
     if measured is not None:
         return measured
@@ -172,59 +174,59 @@ def _views(post: PostProcess, measured: Mapping[ViewRule, str] | None, noisy: No
     return {} if found is None else {found: repr(post)}
 
 
-def _takes(post: PostProcess, view: ViewRule, noisy: Noisy) -> bool:
+def _takes(post: PostProcess, view: ViewRule, noisy: NoisyVariants) -> bool:
     supports = getattr(post, "supports", lambda measurement: None)
     return supports(noisy.of(view, _shares(post, view, noisy))) is None
 
 
-def _by_level(state: Callable[[Noisy], Problem]) -> Callable[[Noisy], Problem]:
+def _by_level(state: Callable[[NoisyVariants], Problem]) -> Callable[[NoisyVariants], Problem]:
     return lambda noisy: state(noisy.by_level)
 
 
-def _relaxed(state: Callable[[Noisy], Problem]) -> Callable[[Noisy], Problem]:
+def _relaxed(state: Callable[[NoisyVariants], Problem]) -> Callable[[NoisyVariants], Problem]:
     return lambda noisy: state(noisy).relaxed()
 
 
-def _naive(noisy: Noisy) -> Problem:
+def _naive(noisy: NoisyVariants) -> Problem:
     return Problem.naive(noisy.of(View.COUNTS))
 
 
-def _h_c(norm: int) -> Callable[[Noisy], Problem]:
+def _h_c(norm: int) -> Callable[[NoisyVariants], Problem]:
     return lambda noisy: Problem.isotonic(noisy.of(View.CUMULATIVE), norm)
 
 
-def _h_g(norm: int) -> Callable[[Noisy], Problem]:
+def _h_g(norm: int) -> Callable[[NoisyVariants], Problem]:
     return lambda noisy: Problem.isotonic(noisy.of(View.RANKED), norm)
 
 
-def _mean(noisy: Noisy) -> Problem:
+def _mean(noisy: NoisyVariants) -> Problem:
     return Problem.mean_consistency(noisy.of(View.COUNTS))
 
 
-def _m_h(noisy: Noisy) -> Problem:
+def _m_h(noisy: NoisyVariants) -> Problem:
     return Problem.m_h(noisy.of(View.COUNTS))
 
 
-def _m_h_regions(noisy: Noisy) -> Problem:
+def _m_h_regions(noisy: NoisyVariants) -> Problem:
     return Problem.m_h(noisy.of(View.COUNTS), "regions")
 
 
-def _m_h_entities(noisy: Noisy) -> Problem:
+def _m_h_entities(noisy: NoisyVariants) -> Problem:
     truth = noisy.truth
     people = truth.counts[truth.hierarchy.leaves] @ np.arange(truth.max_size + 1)
     stated = entities(level=truth.hierarchy.n_levels - 1) == people
     return Problem.m_h(noisy.of(View.COUNTS), "regions").where(stated)
 
 
-def _m_c(noisy: Noisy) -> Problem:
+def _m_c(noisy: NoisyVariants) -> Problem:
     return Problem.m_c(noisy.of(View.CUMULATIVE))
 
 
-def _m_c_l1(noisy: Noisy) -> Problem:
+def _m_c_l1(noisy: NoisyVariants) -> Problem:
     return Problem.m_c(noisy.of(View.CUMULATIVE), norm=1)
 
 
-def _m_c_split(noisy: Noisy) -> Problem:
+def _m_c_split(noisy: NoisyVariants) -> Problem:
     return Problem.m_c(noisy.of(SplitByRoot()), totals="regions")
 
 

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from pgsr import Geometric, Seeded, View
-from pgsr.datasets.parameters import Regions
+from pgsr.datasets.parameters import CensusRegions
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import (
     agreement,
@@ -141,7 +141,7 @@ def bench_peers(
 def bench_release(
     rows: Annotated[int, typer.Option(help="Persons in the entity table.", min=1)] = 100_000_000,
     regions: Annotated[
-        Regions | None, typer.Option(help="Finest regions: states, counties (if left out) or tracts.")
+        CensusRegions | None, typer.Option(help="Finest regions: states, counties (if left out) or tracts.")
     ] = None,
     blocks: Annotated[
         bool, typer.Option("--blocks", help="Down to made blocks, by M_H with sizes per level; leave out --regions.")
@@ -154,7 +154,7 @@ def bench_release(
     if blocks and regions is not None:
         raise ArgumentError("--blocks has regions of its own, so --regions has no meaning; leave one of them out")
     writable(out)
-    finest = "blocks" if blocks else (regions or Regions.COUNTIES)
+    finest = "blocks" if blocks else (regions or CensusRegions.COUNTIES)
     release_run.main(console_for_tables(), out, rows, finest, max_size, keep)
 
 

@@ -22,10 +22,10 @@ from pgsr.experiments.engine import from_file, runner
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile
-from pgsr.experiments.engine.runner import Condition
+from pgsr.experiments.engine.runner import CellCondition
 from pgsr.experiments.engine.store import Store, to_frame
 from pgsr.experiments.engine.tables import print_frame
-from pgsr.experiments.engine.verdicts import Finding, verdict_frame
+from pgsr.experiments.engine.verdicts import TestOutcome, verdict_frame
 from pgsr.experiments.quoted import quote
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
@@ -143,12 +143,12 @@ def status(names: SomeNamesArgument = None, out: ResultsOption = Path("results")
             found = Counter(condition for _, condition in known)
             rows.append(
                 {"name": experiment.id, "profile": str(profile), "cells": len(known)}
-                | {str(condition): found[condition] for condition in Condition}
+                | {str(condition): found[condition] for condition in CellCondition}
             )
             reasons += remarks
             for task, condition in known:
                 entry = store.load(task.cell, profile)
-                if condition in (Condition.ABSENT, Condition.FAILED, Condition.TORN) and entry is not None:
+                if condition in (CellCondition.ABSENT, CellCondition.FAILED, CellCondition.TORN) and entry is not None:
                     reasons.append(f"{profile}: {task.cell.key}: {entry.reason}")
     print_frame(console, pd.DataFrame(rows), f"Results in {out}")
     for reason in dict.fromkeys(reasons):
@@ -227,7 +227,7 @@ def verdicts(
     if not any(section.done for section in sections):
         which = f"{', '.join(names)}, profile {profile}" if names else f"profile {profile}"
         raise ExperimentError(f"nothing is stored in {out} for {which}; {sections[0].command}")
-    counts: Counter[tuple[Cause, Finding]] = Counter()
+    counts: Counter[tuple[Cause, TestOutcome]] = Counter()
     for section in sections:
         title = f"{section.experiment.id} {section.experiment.title}"
         if section.verdicts:
@@ -239,10 +239,10 @@ def verdicts(
         for remark in (*section.remarks, *(f"{n:,} cells are {condition}" for condition, n in trouble.items())):
             console.print(remark, highlight=False, markup=False)
         counts.update((verdict.cause, verdict.finding) for verdict in section.verdicts)
-    by_cause = [{"cause": str(c)} | {str(f): counts[c, f] for f in Finding} | {"meaning": c.meaning} for c in Cause]
+    by_cause = [{"cause": str(c)} | {str(f): counts[c, f] for f in TestOutcome} | {"meaning": c.meaning} for c in Cause]
     print_frame(console, pd.DataFrame(by_cause), "Findings by cause: what each is about")
     n_done = sum(bool(section.done) for section in sections)
-    found = ", ".join(f"{finding} {counts[Cause.CLAIM, finding]:,}" for finding in Finding)
+    found = ", ".join(f"{finding} {counts[Cause.CLAIM, finding]:,}" for finding in TestOutcome)
     console.print(
         f"\n{n_done:,} of {len(sections):,} experiments have results in profile {profile}: {found}, of the papers' "
         "claims as the papers state them",
@@ -255,7 +255,7 @@ def find(name: str) -> Experiment:
     return from_file.load(Path(name)) if name.endswith(".py") else registered(name)
 
 
-def _print_summary(console: Console, summary: runner.Summary) -> None:
+def _print_summary(console: Console, summary: runner.RunSummary) -> None:
     before = {str(condition): n for condition, n in summary.before.items()}
     had = ", ".join(f"{n:,} {condition}" for condition, n in before.items())
     if not summary.ran:

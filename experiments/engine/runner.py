@@ -26,16 +26,16 @@ from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile, Task
 from pgsr.experiments.engine.memory_gate import MemoryGate
 from pgsr.experiments.engine.progress import Progress
-from pgsr.experiments.engine.store import Entry, State, Store, Torn
+from pgsr.experiments.engine.store import CellState, Store, StoredCell, Torn
 from pgsr.experiments.engine.worker import Worker
 from pgsr.figures.html import facts_table
 from pgsr.machine.extras import extra
 
 ENDS = {
-    "FAILED": State.FAILED,
-    "TIMED_OUT": State.TIMED_OUT,
-    "NOT_INSTALLED": State.ABSENT,
-    "UNLICENSED": State.ABSENT,
+    "FAILED": CellState.FAILED,
+    "TIMED_OUT": CellState.TIMED_OUT,
+    "NOT_INSTALLED": CellState.ABSENT,
+    "UNLICENSED": CellState.ABSENT,
 }
 """The statuses of a record after which its cell may be run again, and how it ended."""
 
@@ -50,7 +50,7 @@ all arms."""
 _AS_THEY_COME: Any = {"return_as": "generator_unordered", "batch_size": 1, "pre_dispatch": "2*n_jobs"}
 
 
-class Condition(StrEnum):
+class CellCondition(StrEnum):
     """The state of a cell in the store. Cells in any but the first two states are run."""
 
     FINISHED = "finished"
@@ -63,7 +63,7 @@ class Condition(StrEnum):
 
 
 @dataclass(frozen=True)
-class Summary:
+class RunSummary:
     """The report of a run: the cells that it found, and those that it computed.
 
     Attributes:
@@ -77,8 +77,8 @@ class Summary:
     """
 
     planned: int
-    before: dict[Condition, int]
-    ran: dict[State, int] = field(default_factory=dict)
+    before: dict[CellCondition, int]
+    ran: dict[CellState, int] = field(default_factory=dict)
     failures: list[tuple[str, str]] = field(default_factory=list)
     absent: tuple[str, ...] = ()
     left: int = 0
@@ -99,7 +99,7 @@ class Summary:
         )
 
 
-def conditions(tasks: list[Task], profile: Profile, store: Store) -> list[tuple[Task, Condition]]:
+def conditions(tasks: list[Task], profile: Profile, store: Store) -> list[tuple[Task, CellCondition]]:
     """Look up what the store knows about every task."""
     return [(task, _condition(task, store.load(task.cell, profile))) for task in tasks]
 
@@ -114,7 +114,7 @@ def run(
     keep_stale: bool = False,
     limit: int | None = None,
     say: Callable[[str], None] = print,
-) -> Summary:
+) -> RunSummary:
     """Run the cells that are missing, failed, torn or stale.
 
     Args:
@@ -134,12 +134,12 @@ def run(
         raise ExperimentError("--jobs has no meaning with --scheduler, which has workers of its own; leave it out")
     store.check(experiment.owner.id, profile)
     known = conditions(experiment.tasks(profile), profile, store)
-    accepted = {Condition.FINISHED, Condition.TIMED_OUT} | ({Condition.STALE} if keep_stale else set())
+    accepted = {CellCondition.FINISHED, CellCondition.TIMED_OUT} | ({CellCondition.STALE} if keep_stale else set())
     wanted = [task for task, condition in known if condition not in accepted]
     todo = wanted[:limit]
     before = dict(Counter(condition for _, condition in known))
     if not todo:
-        return Summary(len(known), before, left=len(wanted))
+        return RunSummary(len(known), before, left=len(wanted))
     tasks = _with_memory(todo, profile, store)
     if scheduler is None:
         gate = MemoryGate()
@@ -149,7 +149,7 @@ def run(
         finished = _here(tasks, gate, at_once, share=not experiment.alone)
     else:
         finished = _on_cluster(tasks, scheduler)
-    ran: Counter[State] = Counter()
+    ran: Counter[CellState] = Counter()
     failures, absent, restarted = [], {}, 0
     progress = Progress(f"{experiment.id} {profile}", len(todo), say)
     with contextlib.closing(progress), contextlib.closing(finished):
@@ -157,21 +157,21 @@ def run(
             store.save(entry, profile)
             ran[entry.state] += 1
             restarted += entry.starts > 1
-            if entry.state is State.FAILED:
+            if entry.state is CellState.FAILED:
                 failures.append((entry.cell.key, entry.reason))
-            if entry.state is State.ABSENT:
+            if entry.state is CellState.ABSENT:
                 absent[entry.reason] = None
-            progress.advance(entry.state is State.FAILED)
-    return Summary(len(known), before, dict(ran), failures, tuple(absent), len(wanted) - len(todo), restarted)
+            progress.advance(entry.state is CellState.FAILED)
+    return RunSummary(len(known), before, dict(ran), failures, tuple(absent), len(wanted) - len(todo), restarted)
 
 
-def compute_entry(task: Task, worker: Worker | None = None) -> Entry:
+def compute_entry(task: Task, worker: Worker | None = None) -> StoredCell:
     """Compute one cell in a process of its own, or in a worker; every failure becomes an entry with its reason."""
     start = time.perf_counter()
     with contextlib.closing(Worker()) if worker is None else contextlib.nullcontext(worker) as at_work:
         outcome = at_work.compute(task)
     finish = partial(
-        Entry,
+        StoredCell,
         cell=task.cell,
         real=task.data.real,
         code=code_digest(task.experiment),
@@ -187,45 +187,45 @@ def compute_entry(task: Task, worker: Worker | None = None) -> Entry:
             f"did not start in time (imports, compilation) in {outcome.starts} processes, the machine is too busy; run "
             "it again, compiled code is kept"
         )
-        return finish(state=State.FAILED, reason=reason, record={})
+        return finish(state=CellState.FAILED, reason=reason, record={})
     if outcome.timed_out:
         reason = f"stopped after {task.time_limit:g} s without an answer"
-        return finish(state=State.TIMED_OUT, reason=reason, record={"status": "TIMED_OUT"})
+        return finish(state=CellState.TIMED_OUT, reason=reason, record={"status": "TIMED_OUT"})
     if outcome.error:
-        return finish(state=State.FAILED, reason=outcome.error, record={})
+        return finish(state=CellState.FAILED, reason=outcome.error, record={})
     if not isinstance(outcome.value, dict):
         reason = f"measure returned {type(outcome.value).__name__}; return a dict of names and values"
-        return finish(state=State.FAILED, reason=reason, record={})
+        return finish(state=CellState.FAILED, reason=reason, record={})
     record = {name: value for name, value in outcome.value.items() if name != "reason"}
     status, reason = record.get("status"), str(outcome.value.get("reason", ""))
-    return finish(state=ENDS.get(str(status), State.DONE), reason=reason, record=record)
+    return finish(state=ENDS.get(str(status), CellState.DONE), reason=reason, record=record)
 
 
-def _condition(task: Task, found: Entry | Torn | None) -> Condition:
+def _condition(task: Task, found: StoredCell | Torn | None) -> CellCondition:
     if found is None:
-        return Condition.MISSING
+        return CellCondition.MISSING
     if isinstance(found, Torn):
-        return Condition.TORN
-    if found.state in (State.FAILED, State.ABSENT):
-        return Condition(found.state.value)
+        return CellCondition.TORN
+    if found.state in (CellState.FAILED, CellState.ABSENT):
+        return CellCondition(found.state.value)
     if found.code != code_digest(task.experiment):
-        return Condition.STALE
-    if found.state is State.TIMED_OUT:
-        return Condition.TIMED_OUT if found.time_limit >= task.time_limit else Condition.MISSING
-    return Condition.FINISHED
+        return CellCondition.STALE
+    if found.state is CellState.TIMED_OUT:
+        return CellCondition.TIMED_OUT if found.time_limit >= task.time_limit else CellCondition.MISSING
+    return CellCondition.FINISHED
 
 
 def _with_memory(tasks: list[Task], profile: Profile, store: Store) -> list[tuple[Task, int]]:
     """Find the memory that every task needs: what similar cells were observed to take, or else the estimate."""
     observed: dict[tuple, int] = {}
     for entry in store.entries(tasks[0].cell.experiment, profile):
-        if isinstance(entry, Entry) and entry.state is State.DONE:
+        if isinstance(entry, StoredCell) and entry.state is CellState.DONE:
             kind = (entry.cell.data, entry.cell.arm, entry.cell.parameters)
             observed[kind] = max(observed.get(kind, 0), int(OBSERVED * entry.peak_bytes))
     return [(t, observed.get(_kind(t), 0) or t.memory) for t in tasks]
 
 
-def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int, share: bool) -> Generator[Entry]:
+def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int, share: bool) -> Generator[StoredCell]:
     """Yield entries as they are computed on this machine; a thread per job waits for a worker."""
     queue, results, workers = _Queue(tasks), SimpleQueue(), set()
 
@@ -303,7 +303,7 @@ def _kind(task: Task) -> tuple:
     return task.cell.data, task.cell.arm, task.cell.parameters
 
 
-def _on_cluster(tasks: list[tuple[Task, int]], address: str) -> Generator[Entry]:
+def _on_cluster(tasks: list[tuple[Task, int]], address: str) -> Generator[StoredCell]:
     with extra("cluster"):
         from distributed import Client
     try:
@@ -324,10 +324,12 @@ def _on_cluster(tasks: list[tuple[Task, int]], address: str) -> Generator[Entry]
             yield from results
 
 
-def _on_worker(task: Task, needed: int, digest: str) -> Entry:
+def _on_worker(task: Task, needed: int, digest: str) -> StoredCell:
     """Compute a cell on a machine of a cluster, which shares out its own memory."""
     ours = code_digest(task.experiment)
-    blank = partial(Entry, task.cell, task.data.real, State.FAILED, record={}, code=digest, time_limit=task.time_limit)
+    blank = partial(
+        StoredCell, task.cell, task.data.real, CellState.FAILED, record={}, code=digest, time_limit=task.time_limit
+    )
     if ours != digest:
         return blank(
             reason="the worker has other sources; update its checkout and restart it", seconds=0.0, peak_bytes=0

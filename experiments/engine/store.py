@@ -58,7 +58,7 @@ class StoreError(PgsrError):
     """An error in writing or reading results; the message names the place and the remedy."""
 
 
-class State(StrEnum):
+class CellState(StrEnum):
     """The way in which a cell ended.
 
     Failed cells are run again, and those whose package or licence is absent; timed out ones too, once they may take
@@ -72,7 +72,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoredCell:
     """A stored cell: what was computed, from which code, and how it ended.
 
     Attributes:
@@ -93,7 +93,7 @@ class Entry:
 
     cell: Cell
     real: bool
-    state: State
+    state: CellState
     reason: str
     record: dict[str, Any]
     code: str
@@ -158,7 +158,7 @@ class Store:
                     if time.time() - left.stat().st_mtime > ABANDONED:
                         left.unlink()
 
-    def save(self, entry: Entry, profile: Profile) -> Path:
+    def save(self, entry: StoredCell, profile: Profile) -> Path:
         """Write one cell completely: after this returns, the file is there and whole.
 
         Raises:
@@ -181,25 +181,25 @@ class Store:
             _flush_folder(path.parent)
         return path
 
-    def load(self, cell: Cell, profile: Profile) -> Entry | Torn | None:
+    def load(self, cell: Cell, profile: Profile) -> StoredCell | Torn | None:
         """Read the stored cell: an entry, what is wrong with its file, or None if there is none."""
         path = self.path(cell, profile)
         found = _read(path) if path.exists() else None
-        if isinstance(found, Entry) and found.cell != cell:
+        if isinstance(found, StoredCell) and found.cell != cell:
             return Torn(path, f"holds {found.cell.key}")
         return found
 
-    def entries(self, experiment: str, profile: Profile) -> Iterator[Entry | Torn]:
+    def entries(self, experiment: str, profile: Profile) -> Iterator[StoredCell | Torn]:
         """Read all stored cells, in the order of file names."""
         for path in sorted(self.folder(experiment, profile).glob("*.json")):
             yield _read(path)
 
     def frame(self, experiment: str, profile: Profile) -> "pd.DataFrame":
         """Read all stored cells as `to_frame` shows them; torn files are left out (`status` shows them)."""
-        return to_frame(entry for entry in self.entries(experiment, profile) if isinstance(entry, Entry))
+        return to_frame(entry for entry in self.entries(experiment, profile) if isinstance(entry, StoredCell))
 
 
-def to_frame(entries: Iterable[Entry]) -> "pd.DataFrame":
+def to_frame(entries: Iterable[StoredCell]) -> "pd.DataFrame":
     """Make a table with one row per cell.
 
     Columns: key, data, real, epsilon (a float; `epsilon_exact` is text), replicate, arm, one per free parameter, state,
@@ -266,7 +266,7 @@ def _temporary(name: str) -> str:
     return f".{name[-60:]}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
 
 
-def _encoded(entry: Entry) -> bytes:
+def _encoded(entry: StoredCell) -> bytes:
     cell = entry.cell
     body = asdict(entry) | {"format": FORMAT, "key": cell.key, "record": entry.record}
     body["cell"] = asdict(cell) | {"epsilon": None if cell.epsilon is None else str(cell.epsilon)}
@@ -284,7 +284,7 @@ def _digest(body: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
-def _read(path: Path) -> Entry | Torn:
+def _read(path: Path) -> StoredCell | Torn:
     try:
         body = json.loads(path.read_bytes())
         digest = body.pop("digest")
@@ -300,12 +300,12 @@ def _read(path: Path) -> Entry | Torn:
     epsilon = None if cell["epsilon"] is None else Fraction(cell["epsilon"])
     parameters = tuple((name, value) for name, value in cell["parameters"])
     rest = {name: value for name, value in body.items() if name not in ("format", "key", "cell", "state")}
-    return Entry(
-        cell=Cell(**(cell | {"epsilon": epsilon, "parameters": parameters})), state=State(body["state"]), **rest
+    return StoredCell(
+        cell=Cell(**(cell | {"epsilon": epsilon, "parameters": parameters})), state=CellState(body["state"]), **rest
     )
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(entry: StoredCell) -> dict[str, Any]:
     cell, record = entry.cell, dict(entry.record)
     levels, violations = record.pop("levels", {}), record.pop("violations", {})
     return (

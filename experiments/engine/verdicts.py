@@ -21,7 +21,7 @@ Values = Mapping[Any, float]
 """Errors, or seconds, by replicate."""
 
 
-class Finding(StrEnum):
+class TestOutcome(StrEnum):
     """The outcome of a test; NOT_JUDGED where no test can be made.
 
     IMMATERIAL and UNDECIDED are two answers: of the one the data say that any difference is too small to matter
@@ -46,7 +46,7 @@ class Judgement:
         effect: the ratio of the two errors, or of ours and a printed number; None where nothing is compared.
     """
 
-    finding: Finding
+    finding: TestOutcome
     test: str
     replicates: int | None = None
     effect: Effect | None = None
@@ -71,7 +71,7 @@ class Verdict:
     declared: Cause = Cause.OURS
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> TestOutcome:
         return self.judgement.finding
 
     @property
@@ -156,24 +156,24 @@ def agrees(values: Iterable[float], printed: float, tolerance: float = 0.0) -> J
     test = f"printed number within {quantile(len(ours) - 1):.2f} standard errors of our mean{wider}"
     low, high = max(0.0, mean - half), mean + half
     effect = Effect(mean / printed, low / printed, high / printed, Side.ABOUT) if printed else None
-    return Judgement(Finding.HOLDS if near else Finding.FAILS, test, len(ours), effect)
+    return Judgement(TestOutcome.HOLDS if near else TestOutcome.FAILS, test, len(ours), effect)
 
 
 def exactly(holds: bool, test: str) -> Judgement:
     """Judge a claim that involves no randomness, such as a number counted in a model."""
-    return Judgement(Finding.HOLDS if holds else Finding.FAILS, f"exact: {test}")
+    return Judgement(TestOutcome.HOLDS if holds else TestOutcome.FAILS, f"exact: {test}")
 
 
 def in_every_replicate(holds: bool, replicates: int, test: str) -> Judgement:
     """Judge a claim that holds if every replicate meets it; `holds` says whether all did."""
     if replicates < FEWEST:
         return _too_few(replicates)
-    return Judgement(Finding.HOLDS if holds else Finding.FAILS, test, replicates)
+    return Judgement(TestOutcome.HOLDS if holds else TestOutcome.FAILS, test, replicates)
 
 
 def not_judged(why: str) -> Judgement:
     """Return the judgement NOT_JUDGED with the reason why there is no test."""
-    return Judgement(Finding.NOT_JUDGED, why)
+    return Judgement(TestOutcome.NOT_JUDGED, why)
 
 
 def smaller(this: LevelError | None, *others: LevelError | None) -> Judgement:
@@ -198,7 +198,13 @@ def worst(judgements: Iterable[Judgement]) -> Judgement:
         >>> worst([exactly(True, "counted"), not_judged("no results")]).finding
         <Finding.NOT_JUDGED: 'not judged'>
     """
-    order = (Finding.FAILS, Finding.IMMATERIAL, Finding.UNDECIDED, Finding.NOT_JUDGED, Finding.HOLDS)
+    order = (
+        TestOutcome.FAILS,
+        TestOutcome.IMMATERIAL,
+        TestOutcome.UNDECIDED,
+        TestOutcome.NOT_JUDGED,
+        TestOutcome.HOLDS,
+    )
 
     def rank(each: Judgement) -> tuple[int, float]:
         return order.index(each.finding), each.effect.support if each.effect else float("inf")
@@ -246,7 +252,9 @@ def by(judgement: Judgement) -> str:
     """
     n = judgement.replicates
     return (
-        judgement.test if n is None or judgement.finding is Finding.NOT_JUDGED else f"{judgement.test}, {n} replicates"
+        judgement.test
+        if n is None or judgement.finding is TestOutcome.NOT_JUDGED
+        else f"{judgement.test}, {n} replicates"
     )
 
 
@@ -263,11 +271,11 @@ def _pairs(one: Values | float, two: Values | float) -> tuple[list[float], list[
 def _ordered(effect: Effect, test: str, n: int) -> Judgement:
     """Judge whether the ratio lies on its side of the limit: what every test of two errors is decided by."""
     if effect.immaterial:
-        return Judgement(Finding.IMMATERIAL, f"{test}; less than {MATERIAL:.0%}", n, effect)
+        return Judgement(TestOutcome.IMMATERIAL, f"{test}; less than {MATERIAL:.0%}", n, effect)
     if not effect.apart:
-        return Judgement(Finding.UNDECIDED, test, n, effect)
-    return Judgement(Finding.HOLDS if effect.support > 1 else Finding.FAILS, test, n, effect)
+        return Judgement(TestOutcome.UNDECIDED, test, n, effect)
+    return Judgement(TestOutcome.HOLDS if effect.support > 1 else TestOutcome.FAILS, test, n, effect)
 
 
 def _too_few(n: int) -> Judgement:
-    return Judgement(Finding.NOT_JUDGED, f"too few replicates: {n} of {FEWEST}", n)
+    return Judgement(TestOutcome.NOT_JUDGED, f"too few replicates: {n} of {FEWEST}", n)

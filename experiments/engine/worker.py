@@ -35,7 +35,7 @@ first, and twice as many for each that follows."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CellEnd:
     """The way in which a cell ended in a worker.
 
     Attributes:
@@ -91,7 +91,7 @@ class Worker:
         self._cpu = 0.0
         threading.Thread(target=self._listen, args=(self._process, self._messages), daemon=True).start()
 
-    def compute(self, task: Task) -> Outcome:
+    def compute(self, task: Task) -> CellEnd:
         """Compute one cell, and kill the worker at the cell's limit. Imports and warm-up are not timed.
 
         A process that is not ready in time is replaced: the machine was busy; what was compiled is kept.
@@ -103,7 +103,7 @@ class Worker:
             starts, outcome = starts + 1, self._once(task, START_LIMIT * 2**starts)
         return replace(outcome, starts=starts)
 
-    def _once(self, task: Task, start_limit: float) -> Outcome:
+    def _once(self, task: Task, start_limit: float) -> CellEnd:
         assert self._process.stdin is not None
         self.reusable = False
         # A worker that dies while it is fed is reported below, by its exit.
@@ -118,8 +118,8 @@ class Worker:
         except queue.Empty:
             peak, cpu = peak_memory(self._process.pid), _cpu_of(self._process.pid) - self._cpu
             self._process.kill()
-            return Outcome(timed_out=True, started=started, peak_bytes=peak, cpu_seconds=cpu)
-        if isinstance(found, Outcome):
+            return CellEnd(timed_out=True, started=started, peak_bytes=peak, cpu_seconds=cpu)
+        if isinstance(found, CellEnd):
             self.reusable, self.work = found.reusable, found.work
             before, self._cpu = self._cpu, found.cpu_seconds
             return replace(found, cpu_seconds=found.cpu_seconds - before)
@@ -127,7 +127,7 @@ class Worker:
         code = self._process.wait()
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return Outcome(error=f"the process died with exit code {code}{f': {lines[-1]}' if lines else ''}")
+        return CellEnd(error=f"the process died with exit code {code}{f': {lines[-1]}' if lines else ''}")
 
     def kill(self) -> None:
         """End the process now, for good. A caller that waits for its answer hears that it died."""
@@ -162,7 +162,7 @@ class Worker:
                 try:
                     message = pickle.loads(data)
                 except Exception as error:  # whatever the record's own classes raise while they are made again
-                    message = Outcome(error=f"what was measured cannot be read: {type(error).__name__}: {error}")
+                    message = CellEnd(error=f"what was measured cannot be read: {type(error).__name__}: {error}")
                 messages.put(message)
         messages.put(None)
 
@@ -191,7 +191,7 @@ def serve() -> None:
             text = str(failure).strip().splitlines()
             error = f"{type(failure).__name__}{f': {text[0]}' if text else ''}"
         used = _cpu_of()
-        outcome = Outcome(
+        outcome = CellEnd(
             value, error, False, True, peak_memory(), baseline, reusable, work=used - before, cpu_seconds=used
         )
         _write(pipe, cloudpickle.dumps(outcome))

@@ -26,7 +26,7 @@ OTHER_VARIANCES = (
 
 
 @dataclass(frozen=True)
-class Fitted:
+class WithSmallestSize:
     """A post-process on isotonic fits that know the public smallest size of the data set.
 
     Attributes:
@@ -76,7 +76,7 @@ def note_on(*views: View) -> str:
     return OTHER_VARIANCES if HG in views else ""
 
 
-def posts_record(posts: Mapping[str, Fitted]) -> Callable[[Trial], Record]:
+def posts_record(posts: Mapping[str, WithSmallestSize]) -> Callable[[Trial], Record]:
     """Measure the errors of several post-processes of one measurement, by their names, and the omniscient line.
 
     The measurement costs most of the time, and both sides of a comparison see the same noise anyway.
@@ -96,7 +96,7 @@ def _geometric(views: tuple[View, ...], each: bool, epsilon: Fraction, levels: i
     return Geometric(views[0] if len(set(views)) == 1 else views, epsilon * (levels if each else 1))
 
 
-def _posts_record(posts: dict[str, Fitted], trial: Trial) -> Record:
+def _posts_record(posts: dict[str, WithSmallestSize], trial: Trial) -> Record:
     measurement = trial.noise.measure(trial.truth, trial.source)
     record: Record = {"status": "FEASIBLE", "reason": ""}
     levels = {}

@@ -22,7 +22,7 @@ from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, agrees, compared, not_judged
 from pgsr.experiments.kuo2018 import published as kuo
-from pgsr.experiments.kuo2018.arms import Fitted
+from pgsr.experiments.kuo2018.arms import WithSmallestSize
 from pgsr.experiments.kuo2018.data import (
     CENSUS_COUNTIES,
     CENSUS_PAPER,
@@ -180,10 +180,10 @@ _DECLARED = {
 """Whose the claims and the numbers are: the paper states independent noise; the shared seed is what its code did."""
 
 ARMS = (
-    Arm(PAIRS["independent noise"][0], _leaves_only, Fitted(BottomUp)),
-    Arm(PAIRS["independent noise"][1], _every_level, Fitted(Matching)),
-    Arm(PAIRS["shared seed"][0], _leaves_only, Fitted(BottomUp), source=SharedSeed),
-    Arm(PAIRS["shared seed"][1], _every_level, Fitted(Matching), source=SharedSeed),
+    Arm(PAIRS["independent noise"][0], _leaves_only, WithSmallestSize(BottomUp)),
+    Arm(PAIRS["independent noise"][1], _every_level, WithSmallestSize(Matching)),
+    Arm(PAIRS["shared seed"][0], _leaves_only, WithSmallestSize(BottomUp), source=SharedSeed),
+    Arm(PAIRS["shared seed"][1], _every_level, WithSmallestSize(Matching), source=SharedSeed),
 )
 
 WIDTH = 0.16

@@ -20,7 +20,7 @@ from pgsr.experiments.engine.looks import CONDITIONS as CONDITION_LOOKS
 from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.verdicts import Verdict, in_every_replicate
 from pgsr.experiments.kuo2018 import published as kuo
-from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, in_all, ranked_memory
+from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, WithSmallestSize, in_all, ranked_memory
 from pgsr.experiments.kuo2018.data import (
     CENSUS_STATES,
     HAWAIIAN_WEST,
@@ -146,16 +146,16 @@ def _counted(sums: dict[str, int]) -> str:
 
 
 RELEASES = (
-    Arm("Hc x Hc x Hc, weighted", in_all(HC), Fitted(Matching)),
-    Arm("Hg x Hg x Hg, weighted", in_all(HG), Fitted(Matching)),
-    Arm("Hc x Hg x Hc, weighted", in_all(HC, HG, HC), Fitted(Matching)),
-    Arm("Hc x Hc x Hc, average", in_all(HC), Fitted(partial(Matching, merge=Merge.AVERAGE))),
-    Arm("Hg x Hg x Hg, average", in_all(HG), Fitted(partial(Matching, merge=Merge.AVERAGE))),
-    Arm("bottom-up, Hc", in_all(HC), Fitted(BottomUp)),
+    Arm("Hc x Hc x Hc, weighted", in_all(HC), WithSmallestSize(Matching)),
+    Arm("Hg x Hg x Hg, weighted", in_all(HG), WithSmallestSize(Matching)),
+    Arm("Hc x Hg x Hc, weighted", in_all(HC, HG, HC), WithSmallestSize(Matching)),
+    Arm("Hc x Hc x Hc, average", in_all(HC), WithSmallestSize(partial(Matching, merge=Merge.AVERAGE))),
+    Arm("Hg x Hg x Hg, average", in_all(HG), WithSmallestSize(partial(Matching, merge=Merge.AVERAGE))),
+    Arm("bottom-up, Hc", in_all(HC), WithSmallestSize(BottomUp)),
 )
 
 REJECTED = (
-    Arm("no consistency, Hc (not a release)", in_all(HC), Fitted(NoConsistency)),
+    Arm("no consistency, Hc (not a release)", in_all(HC), WithSmallestSize(NoConsistency)),
     Arm("mean consistency, Hc (not a release)", in_all(HC), MeanConsistency(), Problem.mean_consistency),
 )
 

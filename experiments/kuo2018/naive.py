@@ -23,7 +23,7 @@ from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared, not_judged
 from pgsr.experiments.kuo2018 import published as kuo
-from pgsr.experiments.kuo2018.arms import EPSILONS, HC, ONE, Fitted, per_level
+from pgsr.experiments.kuo2018.arms import EPSILONS, HC, ONE, WithSmallestSize, per_level
 from pgsr.experiments.kuo2018.data import (
     HAWAIIAN_NATION,
     SMALL_ROOT,
@@ -161,7 +161,7 @@ def _implied(error: float) -> float:
 ARMS = (
     Arm("projection as stated", per_level(View.COUNTS), SimplexProjection(), Problem.naive),
     Arm("clipped at zero, total not kept", per_level(View.COUNTS), ClippedAtZero()),
-    Arm("Hc", per_level(HC), Fitted(NoConsistency)),
+    Arm("Hc", per_level(HC), WithSmallestSize(NoConsistency)),
 )
 
 GRID = ((("K", 100_000),), (("K", 20_000),))

@@ -19,7 +19,7 @@ from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared, worst
 from pgsr.experiments.kuo2018 import published as kuo
-from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
+from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, WithSmallestSize, per_level, ranked_memory
 from pgsr.experiments.kuo2018.data import (
     HAWAIIAN_NATION,
     SMALL_ROOT,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def fitted(trial: Trial) -> Record:
     """Measure the error at the root, and the share of fitted values that are whole before any rounding."""
     of_arm = trial.arm.post
-    assert isinstance(of_arm, Fitted)
+    assert isinstance(of_arm, WithSmallestSize)
     measurement = trial.noise.measure(trial.truth, trial.source)
     result = trial.mechanism.post_process(measurement, trial.time_limit)
     view, row = measurement.view_of(0), measurement.values[0]
@@ -133,7 +133,7 @@ def _printed(errors: LevelErrors) -> Iterator[Verdict]:
 
 
 def _arm(label: str, view: View, fit: IsotonicFit) -> Arm:
-    return Arm(label, per_level(view), Fitted(NoConsistency, fit))
+    return Arm(label, per_level(view), WithSmallestSize(NoConsistency, fit))
 
 
 ARMS = (

@@ -18,7 +18,7 @@ from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared
 from pgsr.experiments.kuo2018 import published as kuo
-from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
+from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, WithSmallestSize, per_level, ranked_memory
 from pgsr.experiments.kuo2018.data import (
     HAWAIIAN_NATION,
     SMALL_ROOT,
@@ -166,7 +166,10 @@ def _elsewhere(row: LevelError) -> dict[int, float]:
     return {replicate: 1 - part for replicate, part in row.values.items()}
 
 
-ARMS = (Arm("Hg", per_level(HG), Fitted(NoConsistency)), Arm("Hc", per_level(HC), Fitted(NoConsistency)))
+ARMS = (
+    Arm("Hg", per_level(HG), WithSmallestSize(NoConsistency)),
+    Arm("Hc", per_level(HC), WithSmallestSize(NoConsistency)),
+)
 
 ROOTS = (TAXI_ROOT, HAWAIIAN_NATION, WHITE_ROOT, SYNTHETIC_PART_ROOT)
 

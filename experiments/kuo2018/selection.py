@@ -50,7 +50,7 @@ SPARSE = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Release(Arm):
+class ReleaseArm(Arm):
     """A whole mechanism as an arm. The true loss of each is epsilon, except where the arm's name says otherwise.
 
     Attributes:
@@ -63,7 +63,7 @@ class Release(Arm):
 def released(trial: Trial) -> Record:
     """Measure one release, the views that were chosen, and the true loss divided by the epsilon of the cell."""
     arm, epsilon = trial.arm, trial.cell.epsilon
-    assert isinstance(arm, Release)
+    assert isinstance(arm, ReleaseArm)
     assert epsilon is not None
     mechanism = arm.build(IsotonicFit(min_size=trial.data.smallest_size), epsilon)
     result = mechanism.release(trial.truth, trial.source, None, trial.time_limit)
@@ -186,13 +186,13 @@ def _mechanism(fit: IsotonicFit, epsilon: Fraction, views: tuple[View, ...]) -> 
     return Mechanism(Geometric(views[0] if len(set(views)) == 1 else views, epsilon), Matching(fit))
 
 
-def _single(views: tuple[View, ...]) -> Release:
-    return Release(
+def _single(views: tuple[View, ...]) -> ReleaseArm:
+    return ReleaseArm(
         label=combined(views), build=lambda fit, epsilon: _mechanism(fit, epsilon, views), note=note_on(*views)
     )
 
 
-def _by_score(label: str, candidates: list[tuple[View, ...]], honest: bool = True) -> Release:
+def _by_score(label: str, candidates: list[tuple[View, ...]], honest: bool = True) -> ReleaseArm:
     """Make a release by choosing with scores.
 
     If `honest`, all runs share what the choice leaves of epsilon; otherwise every run gets all of it.
@@ -203,15 +203,15 @@ def _by_score(label: str, candidates: list[tuple[View, ...]], honest: bool = Tru
         each = (1 - CHOICE) * epsilon / runs
         return ChosenByScore([_mechanism(fit, each, views) for views in candidates], CHOICE * epsilon)
 
-    return Release(label=label, build=build)
+    return ReleaseArm(label=label, build=build)
 
 
-def _by_statistic(label: str) -> Release:
+def _by_statistic(label: str) -> ReleaseArm:
     def build(fit: IsotonicFit, epsilon: Fraction) -> ChosenByStatistic:
         dense, sparse = (_mechanism(fit, (1 - CHOICE) * epsilon, (view,) * LEVELS) for view in (HC, HG))
         return ChosenByStatistic((dense, sparse), lambda sizes: sparse if sizes < SPARSE else dense, CHOICE * epsilon)
 
-    return Release(label=label, build=build)
+    return ReleaseArm(label=label, build=build)
 
 
 def _chosen(reason: str) -> str:

@@ -8,7 +8,7 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.summary import level_errors
-from pgsr.experiments.engine.verdicts import Finding, Judgement, Verdict, at_most, compared, worst
+from pgsr.experiments.engine.verdicts import Judgement, TestOutcome, Verdict, at_most, compared, worst
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import (
     EPSILONS,
@@ -16,7 +16,7 @@ from pgsr.experiments.kuo2018.arms import (
     HG,
     ONE,
     TENTH,
-    Fitted,
+    WithSmallestSize,
     combined,
     one_arm,
     posts_record,
@@ -85,7 +85,7 @@ def _overall(frame: "pd.DataFrame") -> Iterator[Verdict]:
     """Judge whether Hc wins more panels than Hg, counted by data set, epsilon and level."""
     better = list(_better(frame))
     found = [verdict.finding for verdict in better]
-    wins, losses = (sum(finding is which for finding in found) for which in (Finding.HOLDS, Finding.FAILS))
+    wins, losses = (sum(finding is which for finding in found) for which in (TestOutcome.HOLDS, TestOutcome.FAILS))
     if found:
         overall = _majority(wins, losses, [verdict.judgement for verdict in better])
         words = f"of {len(found)} panels and epsilons Hc is better in {wins}, Hg in {losses}"
@@ -96,10 +96,10 @@ def _overall(frame: "pd.DataFrame") -> Iterator[Verdict]:
 
 def _majority(wins: int, losses: int, each: list[Judgement]) -> Judgement:
     """Judge by the majority of panels that a test decides; not judged if too few replicates decide none."""
-    judged = [one for one in each if one.finding is not Finding.NOT_JUDGED]
+    judged = [one for one in each if one.finding is not TestOutcome.NOT_JUDGED]
     if not judged:
         return worst(each)
-    finding = Finding.HOLDS if wins > losses else Finding.FAILS if wins < losses else Finding.UNDECIDED
+    finding = TestOutcome.HOLDS if wins > losses else TestOutcome.FAILS if wins < losses else TestOutcome.UNDECIDED
     test = "majority of the panels that a t-test decides at 5 %"
     return Judgement(finding, test, min(one.replicates or 0 for one in judged))
 
@@ -122,6 +122,6 @@ EXPERIMENT = Experiment(
     },
     plot=plot,
     verdicts=verdicts,
-    measure=posts_record({CONSISTENT: Fitted(Matching), ALONE: Fitted(NoConsistency)}),
+    measure=posts_record({CONSISTENT: WithSmallestSize(Matching), ALONE: WithSmallestSize(NoConsistency)}),
     memory=ranked_memory,
 )

@@ -13,7 +13,7 @@ from pgsr.experiments.engine.printed import Beside, stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared, in_every_replicate, not_judged
 from pgsr.experiments.kuo2018 import published as kuo
-from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
+from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, WithSmallestSize, per_level, ranked_memory
 from pgsr.experiments.kuo2018.data import (
     HAWAIIAN_NATION,
     SMALL_ROOT,
@@ -104,8 +104,8 @@ def _printed(errors: LevelErrors) -> Iterator[Verdict]:
 
 
 ARMS = (
-    Arm("Hc", per_level(HC), Fitted(NoConsistency)),
-    Arm("Hg", per_level(HG), Fitted(NoConsistency)),
+    Arm("Hc", per_level(HC), WithSmallestSize(NoConsistency)),
+    Arm("Hg", per_level(HG), WithSmallestSize(NoConsistency)),
 )
 
 ROOTS = (TAXI_ROOT, HAWAIIAN_NATION, WHITE_ROOT, SYNTHETIC_ROOT)

@@ -20,7 +20,7 @@ from pgsr.experiments.kuo2018.arms import (
     HG,
     ONE,
     TENTH,
-    Fitted,
+    WithSmallestSize,
     combined,
     one_arm,
     posts_record,
@@ -118,6 +118,6 @@ EXPERIMENT = Experiment(
     },
     plot=plot,
     verdicts=verdicts,
-    measure=posts_record({CONSISTENT: Fitted(Matching)}),
+    measure=posts_record({CONSISTENT: WithSmallestSize(Matching)}),
     memory=ranked_memory,
 )

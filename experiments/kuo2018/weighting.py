@@ -10,13 +10,13 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.summary import level_errors
-from pgsr.experiments.engine.verdicts import Finding, Verdict, compared, worst
+from pgsr.experiments.engine.verdicts import TestOutcome, Verdict, compared, worst
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import (
     EPSILONS,
     ONE,
     TENTH,
-    Fitted,
+    WithSmallestSize,
     combinations,
     combined,
     one_arm,
@@ -91,8 +91,8 @@ def _worst(frame: "pd.DataFrame") -> Iterator[Verdict]:
         beyond = [compared(last.values, row.values) for row in rows[:-1]]
         expected = last.arm == ARMS[-1].label
         found = worst(beyond)
-        if found.finding is Finding.HOLDS and not expected:
-            found = replace(found, finding=Finding.FAILS)  # another one is the worst, beyond doubt
+        if found.finding is TestOutcome.HOLDS and not expected:
+            found = replace(found, finding=TestOutcome.FAILS)  # another one is the worst, beyond doubt
         words = ", ".join(f"{row.arm} {measured(row)}" for row in rows)
         # The paper does not name the combination that is off the scale; this one is our guess.
         place = f"{data}, epsilon {epsilon:g}, root, average"
@@ -125,7 +125,7 @@ EXPERIMENT = Experiment(
     plot=plot,
     verdicts=verdicts,
     measure=posts_record(
-        {WEIGHTED: Fitted(Matching), AVERAGE: Fitted(partial(Matching, merge=Merge.AVERAGE))},
+        {WEIGHTED: WithSmallestSize(Matching), AVERAGE: WithSmallestSize(partial(Matching, merge=Merge.AVERAGE))},
     ),
     memory=ranked_memory,
 )

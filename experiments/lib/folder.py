@@ -21,7 +21,7 @@ FILES = ("problem.npz", "certificate.npz", "optimum.json", "verify.py")
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltInstance:
     """What is known of an instance that was built.
 
     Attributes:
@@ -44,7 +44,7 @@ class Built:
         return float((self.objective - self.bound) / max(1, self.bound))
 
 
-def build(instance: Instance, out: Path, with_mps: bool) -> Built:
+def build(instance: Instance, out: Path, with_mps: bool) -> BuiltInstance:
     """Write the folder of an instance: problem, answer, proof, and the program that checks them, which runs once here.
 
     The folder appears whole or not at all.
@@ -72,7 +72,7 @@ def build(instance: Instance, out: Path, with_mps: bool) -> Built:
         prices=found.prices,
         prices_unit=found.prices_unit,
     )
-    stated = verify.Program(partial / "problem.npz")
+    stated = verify.ProblemArrays(partial / "problem.npz")
     objective = verify.check_solution(stated, verify.whole(found.solution, "solution"), found.solution_unit)
     bound = verify.check_bound(stated, verify.whole(found.prices, "prices"), found.prices_unit)
     facts = {
@@ -99,10 +99,10 @@ def is_built(folder: Path) -> bool:
     return all((folder / name).is_file() for name in FILES)
 
 
-def read(folder: Path) -> Built:
+def read(folder: Path) -> BuiltInstance:
     """Read what is known of a built instance."""
     facts = json.loads((folder / "optimum.json").read_text())
-    return Built(
+    return BuiltInstance(
         facts["name"], facts["unknowns"], facts["rows"], Fraction(facts["bound"]), Fraction(facts["objective"]), facts
     )
 

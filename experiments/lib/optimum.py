@@ -43,7 +43,7 @@ class NotSolvedError(PgsrError):
 
 
 @dataclass(frozen=True, eq=False)
-class Optimum:
+class IntegerOptimum:
     """A feasible point and prices, both as integers over a unit, in the order of a file's unknowns and rows.
 
     Attributes:
@@ -60,7 +60,7 @@ class Optimum:
     proved_by: str
 
 
-def optimum_of(problem: Problem, program: NamedProgram) -> Optimum:
+def optimum_of(problem: Problem, program: NamedProgram) -> IntegerOptimum:
     """Solve a problem as well as pgsr can, and prove what can be proved of the answer.
 
     Args:
@@ -76,7 +76,7 @@ def optimum_of(problem: Problem, program: NamedProgram) -> Optimum:
     prices_unit = UNIT if problem.norm == 2 else UNIT_OF_MAGNITUDES
     if problem.integer and (prices == np.rint(prices)).all():
         prices_unit = 1
-    return Optimum(
+    return IntegerOptimum(
         solution, unit, _whole_prices(problem, program, prices, prices_unit), prices_unit, repr(method), proved_by
     )
 

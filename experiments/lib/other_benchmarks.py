@@ -12,11 +12,11 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.errors import ArgumentError
-from pgsr.experiments.lib.folder import Built, is_built, read
+from pgsr.experiments.lib.folder import BuiltInstance, is_built, read
 from pgsr.machine.extras import extra
 
 
-def real_instances(folder: str | Path, largest: float = 1e5) -> list[Built]:
+def real_instances(folder: str | Path, largest: float = 1e5) -> list[BuiltInstance]:
     """List the built instances without integers of at most so many unknowns, smallest first.
 
     Raises:

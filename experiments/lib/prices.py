@@ -39,7 +39,7 @@ NEAR = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class RowPrices:
     """Prices of rows by kind, as floats; None of a kind that the problem does not have."""
 
     consistency: np.ndarray | None = None
@@ -53,7 +53,7 @@ class Prices:
         return np.concatenate([np.zeros(0), *(np.ravel(part) for part in parts if part is not None)])
 
 
-def closing_prices(problem: Problem, x: np.ndarray, multipliers: Multipliers | None = None) -> Prices:
+def closing_prices(problem: Problem, x: np.ndarray, multipliers: Multipliers | None = None) -> RowPrices:
     """Choose the prices that the optimum x is at.
 
     Args:
@@ -75,10 +75,10 @@ def closing_prices(problem: Problem, x: np.ndarray, multipliers: Multipliers | N
     if problem.monotone:
         return _chains_alone(problem, x)
     slopes = _Slopes.of(problem, x)
-    return Prices(totals=slopes.above.min(axis=1))
+    return RowPrices(totals=slopes.above.min(axis=1))
 
 
-def ranked_prices(problem: Problem, x: Sequence[np.ndarray]) -> Prices:
+def ranked_prices(problem: Problem, x: Sequence[np.ndarray]) -> RowPrices:
     """The same for ranked values, every region a chain of its own length with 0 <= x <= K."""
     out = []
     for w, y, own in zip(problem.w.tolist(), problem.values, x, strict=True):
@@ -87,7 +87,7 @@ def ranked_prices(problem: Problem, x: Sequence[np.ndarray]) -> Prices:
                 own[None], y[None], np.array([[w]]), problem, own[None] == 0, own[None] == problem.max_size
             )
             out.append(-_chain_prices(slopes, np.zeros((1, len(own))), np.diff(own[None]) > 0, None)[0])
-    return Prices(order=np.concatenate([np.zeros(0), *out]))
+    return RowPrices(order=np.concatenate([np.zeros(0), *out]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class _Slopes:
         return cls(np.where(at_lower, -np.inf, below), np.where(at_upper, np.inf, above))
 
 
-def _tree_prices(problem: Problem, slopes: _Slopes) -> Prices:
+def _tree_prices(problem: Problem, slopes: _Slopes) -> RowPrices:
     """Prices of a tree, size by size: a region's price minus its parent's lies between its slopes.
 
     Up the tree: the interval in which a parent's price may lie is what all its children allow. Down the tree: each
@@ -144,7 +144,7 @@ def _tree_prices(problem: Problem, slopes: _Slopes) -> Prices:
         first, last = above + slopes.below[here], above + slopes.above[here]
         price[here] = np.clip(_between(low[here], high[here], first, last), first, last)
     totals = None if problem.totals is None else np.array([total])
-    return Prices(price, totals)
+    return RowPrices(price, totals)
 
 
 def _between(low: np.ndarray, high: np.ndarray, *more: np.ndarray) -> np.ndarray:
@@ -157,7 +157,7 @@ def _between(low: np.ndarray, high: np.ndarray, *more: np.ndarray) -> np.ndarray
         return np.where(low <= high, inner, (low + high) / 2)
 
 
-def _potential_prices(problem: Problem, x: np.ndarray) -> Prices:
+def _potential_prices(problem: Problem, x: np.ndarray) -> RowPrices:
     """Prices from the node potentials that prove M_H with every region's total; see `pgsr.certificates.potentials`.
 
     A leaf's total gets the highest price at which none of its cells wants more; potentials of leaves without groups are
@@ -170,10 +170,10 @@ def _potential_prices(problem: Problem, x: np.ndarray) -> Prices:
     price = (potentials.top - potentials.inner).astype(float)
     leaves = slice(problem.hierarchy.leaves.start, problem.hierarchy.n_regions)
     above = _Slopes.of(problem, x).above[leaves] + price[problem.hierarchy.parent[leaves]]
-    return Prices(price, above.min(axis=1))
+    return RowPrices(price, above.min(axis=1))
 
 
-def _given_prices(problem: Problem, multipliers: Multipliers | None) -> Prices:
+def _given_prices(problem: Problem, multipliers: Multipliers | None) -> RowPrices:
     """Prices from a method's multipliers; those of inner regions' totals move to the leaves."""
     if multipliers is None:
         raise ValueError("this problem needs multipliers")
@@ -183,7 +183,7 @@ def _given_prices(problem: Problem, multipliers: Multipliers | None) -> Prices:
         totals[region] += totals[tree.parent[region]]
     price = totals[: tree.n_inner, None] - np.asarray(of_levels(consistency, problem.sizes))
     _follow_parents(problem, price, 0.0)
-    return Prices(price, totals[tree.leaves], stated=multipliers.conditions)
+    return RowPrices(price, totals[tree.leaves], stated=multipliers.conditions)
 
 
 def _follow_parents(problem: Problem, price: np.ndarray, above_root: np.ndarray | float) -> None:
@@ -193,7 +193,7 @@ def _follow_parents(problem: Problem, price: np.ndarray, above_root: np.ndarray 
         price[region] = price[tree.parent[region]] if region else above_root
 
 
-def _cumulative_prices(problem: Problem, x: np.ndarray, multipliers: Multipliers | None) -> Prices:
+def _cumulative_prices(problem: Problem, x: np.ndarray, multipliers: Multipliers | None) -> RowPrices:
     """Prices of M_c: consistency as the multipliers say, the leaves' chains fitted to it."""
     if multipliers is None:
         raise ValueError("this problem needs multipliers")
@@ -215,9 +215,9 @@ def _cumulative_prices(problem: Problem, x: np.ndarray, multipliers: Multipliers
     public = x[leaves, -1] if problem.totals is Totals.REGIONS else None
     order = _fitted_chains(problem, leaves, push, public)
     if public is None:
-        return Prices(price, np.array([root_pull - price[0, -1]]), order=-order)
+        return RowPrices(price, np.array([root_pull - price[0, -1]]), order=-order)
     totals = 2 * w[leaves, 0] * (public - y[leaves, -1]) - push[:, -1] - order[:, -1]
-    return Prices(price, totals, order=-order)
+    return RowPrices(price, totals, order=-order)
 
 
 def _fitted_chains(problem: Problem, leaves: slice, push: np.ndarray, public: np.ndarray | None) -> np.ndarray:
@@ -241,16 +241,16 @@ def _fitted_chains(problem: Problem, leaves: slice, push: np.ndarray, public: np
     return _chain_prices(slopes, push[:, :n_free], grows, public)
 
 
-def _chains_alone(problem: Problem, x: np.ndarray) -> Prices:
+def _chains_alone(problem: Problem, x: np.ndarray) -> RowPrices:
     """Prices of regions that are ordered and alone; where their totals are public the last cell is."""
     slopes = _Slopes.of(problem, x)
     grows = np.diff(x, axis=1) > (0 if problem.integer else 1e-9)
     if problem.totals is None:
-        return Prices(order=-_chain_prices(slopes, np.zeros(x.shape), grows, None))
+        return RowPrices(order=-_chain_prices(slopes, np.zeros(x.shape), grows, None))
     free = _Slopes(slopes.below[:, :-1], slopes.above[:, :-1])
     order = _chain_prices(free, np.zeros(free.below.shape), grows, x[:, -1])
     pulls = np.clip(0.0, slopes.below[:, -1], slopes.above[:, -1])
-    return Prices(totals=pulls - order[:, -1], order=-order)
+    return RowPrices(totals=pulls - order[:, -1], order=-order)
 
 
 def _chain_prices(slopes: _Slopes, push: np.ndarray, grows: np.ndarray, public: np.ndarray | None) -> np.ndarray:

@@ -14,14 +14,14 @@ from pgsr.comparison.comparing import SOLVER_SHARE, label_of
 from pgsr.data.estimate import Estimate
 from pgsr.errors import ArgumentError
 from pgsr.experiments.engine.worker import Worker
-from pgsr.experiments.lib.folder import Built, is_built, problem_of, read
+from pgsr.experiments.lib.folder import BuiltInstance, is_built, problem_of, read
 from pgsr.methods.catalogue import Use
 from pgsr.methods.method import Method
 from pgsr.methods.toys import toy_of
 from pgsr.models.adapter import Route, Run, SolverModel
 from pgsr.models.availability import solvers
 from pgsr.models.catalogue import all_entries
-from pgsr.models.judge import Claim
+from pgsr.models.judge import SolverClaim
 
 NOT_TRIED = "NOT_TRIED"
 """The status of an instance larger than one of the same kind that the solver did not finish."""
@@ -41,7 +41,7 @@ class Solve:
 
     def compute(self) -> dict[str, Any]:
         """Solve, and measure the answer against the instance."""
-        claims: list[Claim] = []
+        claims: list[SolverClaim] = []
         problem = problem_of(self.folder)
         result = listening(self.method, claims).solve(problem, SOLVER_SHARE * self.time_limit)
         return measured(problem, read(self.folder), result, claims[-1] if claims else None)
@@ -132,7 +132,7 @@ def run(
     return pd.DataFrame([row for (name, label), row in done.items() if name in wanted and label in labels])
 
 
-def measured(problem: Problem, known: Built, result: Result, claim: Claim | None) -> dict[str, Any]:
+def measured(problem: Problem, known: BuiltInstance, result: Result, claim: SolverClaim | None) -> dict[str, Any]:
     """Measure an answer by what is known of the instance, whatever was made of it.
 
     said_solved: the solver's own word, or OPTIMAL of methods that have none but ours.
@@ -141,7 +141,7 @@ def measured(problem: Problem, known: Built, result: Result, claim: Claim | None
     that the instance proves, and inside of it the error is 0.
     """
     estimate = result.answer if result.answer is not None else result.refused
-    said = claim is Claim.OPTIMAL if claim is not None else result.status is Status.OPTIMAL
+    said = claim is SolverClaim.OPTIMAL if claim is not None else result.status is Status.OPTIMAL
     if result.claimed:
         said = result.claimed.startswith("optimal")
     elif result.status in (Status.FEASIBLE, Status.RELAXED, Status.TIMED_OUT):
@@ -170,7 +170,7 @@ def measured(problem: Problem, known: Built, result: Result, claim: Claim | None
     return row
 
 
-def listening(method: Method, claims: list[Claim]) -> Method:
+def listening(method: Method, claims: list[SolverClaim]) -> Method:
     """The same method, writing down what its solver claims; for the life of this process."""
     if isinstance(method, SolverModel):
         inner = type(method).run
@@ -212,7 +212,7 @@ def _outcome(worker: Worker, task: Solve) -> tuple[dict[str, Any], bool]:
     return found.value, True
 
 
-def _about(one: Built, label: str, time_limit: float) -> dict[str, Any]:
+def _about(one: BuiltInstance, label: str, time_limit: float) -> dict[str, Any]:
     return {
         "instance": one.name,
         "method": label,
@@ -224,12 +224,12 @@ def _about(one: Built, label: str, time_limit: float) -> dict[str, Any]:
     }
 
 
-def _digest(one: Built) -> str:
+def _digest(one: BuiltInstance) -> str:
     """The digest of the problem's file: an instance that was built anew may be another one of the same name."""
     return one.facts["sha256"]["problem.npz"]
 
 
-def _kept(out: Path, time_limit: float, built: Sequence[Built]) -> list[dict[str, Any]]:
+def _kept(out: Path, time_limit: float, built: Sequence[BuiltInstance]) -> list[dict[str, Any]]:
     """The rows of an earlier run with the same limit, version and problem; a line that was torn is left out."""
     rows, digests = [], {one.name: _digest(one) for one in built}
     for line in out.read_text().splitlines() if out.is_file() else ():

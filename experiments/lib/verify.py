@@ -66,7 +66,7 @@ def whole(array, what, infinite=0.0):
     return out
 
 
-class Program:
+class ProblemArrays:
     """The arrays of problem.npz, checked to be the distance to problem_values and to fit together."""
 
     def __init__(self, path):
@@ -177,7 +177,7 @@ def verify(folder):
     """Check one instance, or raise `Refused`; give the line to print."""
     path = Path(folder).resolve()
     require(path.is_dir(), "there is no such folder")
-    program = Program(path / "problem.npz")
+    program = ProblemArrays(path / "problem.npz")
     with reading(path / "certificate.npz"), np.load(path / "certificate.npz", allow_pickle=False) as file:
         solution, prices = (whole(file[name], name) for name in ("solution", "prices"))
         objective = check_solution(program, solution, int(file["solution_unit"]))

@@ -75,7 +75,7 @@ MOST_COLUMNS = 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class Competitor(Arm):
+class SynthesisArm(Arm):
     """A method of synthesis as an arm.
 
     Attributes:
@@ -92,7 +92,7 @@ Fit = Callable[..., HPDFixed | HPDGen]
 HPD: Mapping[str, Fit] = {"HPD-Fixed": HPDFixed, "HPD-Gen": HPDGen}
 
 
-def hpd(name: str, components: int, rate: float, label: str = "", note: str = "", **settings: Any) -> Competitor:
+def hpd(name: str, components: int, rate: float, label: str = "", note: str = "", **settings: Any) -> SynthesisArm:
     """Make an arm of HPD with this number of components, or fewer where the profile allows fewer.
 
     Args:
@@ -101,7 +101,7 @@ def hpd(name: str, components: int, rate: float, label: str = "", note: str = ""
         label, note: of the arm; the name, if no label is given.
         settings: of `HPDFixed` and `HPDGen`, beyond these.
     """
-    return Competitor(
+    return SynthesisArm(
         label=label or name, method=lambda most: mixture(name, components, rate, most, **settings), note=note
     )
 
@@ -116,26 +116,26 @@ HPD_FIXED, HPD_GEN = (
     hpd(name, *chosen, note=f"{chosen[0]:,} components, rate {chosen[1]:g}, chosen in HP0 on other noise; {RULE}")
     for name, chosen in CHOSEN.items()
 )
-PRINTED = Competitor(
+PRINTED = SynthesisArm(
     label="MWEM as printed",
     method=lambda _: MWEM(update=Update.LITERAL, output=Output.AVERAGE),
     note="the update that the paper prints, and the average of the distributions of all rounds; rounds as HPD-Fixed",
 )
-MULTIPLICATIVE = Competitor(
+MULTIPLICATIVE = SynthesisArm(
     label="MWEM, linearised",
     method=lambda _: MWEM(),
     note="linearised update, last distribution (the printed update can move shares of persons the wrong way); rounds "
     "as HPD-Fixed",
 )
-CONVERGED = Competitor(
+CONVERGED = SynthesisArm(
     label="MWEM, linearised, 30 passes",
     method=lambda _: MWEM(passes=30),
     note="as MWEM, linearised, with 30 passes per round in place of one",
 )
-MARGINALS = Competitor(
+MARGINALS = SynthesisArm(
     label="independent marginals", method=lambda _: IndependentMarginals(), note="baseline of ours, no rounds"
 )
-PERSONS = Competitor(
+PERSONS = SynthesisArm(
     label="persons alone",
     method=lambda most: PersonsAlone(mixture("HPD-Fixed", *CHOSEN["HPD-Fixed"], most), k=K_WAY),
     note="baseline of ours: persons by HPD-Fixed, put into households at random; rounds as HPD-Fixed",
@@ -247,7 +247,7 @@ def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distri
         MemoryNeededError: the universe, or the table of persons or households, is too large.
     """
     arm, population = trial.arm, trial.truth
-    if not isinstance(arm, Competitor):
+    if not isinstance(arm, SynthesisArm):
         raise ExperimentError(f"arm {arm.label!r} has no method of synthesis; make it a Competitor")
     method, seed = arm.method(int(trial.parameters["most components"])), trial.cell.replicate
     if isinstance(method, WholeMarginals):
@@ -276,5 +276,5 @@ def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distri
 def synthesis_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
     """Estimate peak bytes: libraries, tables with their gradients and moments, answers in blocks, programs of mbi."""
     components = int(parameters["most components"])
-    compiled = isinstance(arm, Competitor) and isinstance(arm.method(components), TableMechanism)
+    compiled = isinstance(arm, SynthesisArm) and isinstance(arm.method(components), TableMechanism)
     return 900_000_000 + 400_000 * components + 500 * data.groups + 1_200_000_000 * compiled

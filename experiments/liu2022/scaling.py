@@ -27,9 +27,9 @@ from pgsr.experiments.engine.experiment import (
 )
 from pgsr.experiments.engine.figures import error_axis
 from pgsr.experiments.engine.looks import arm_looks
-from pgsr.experiments.engine.verdicts import Finding, Verdict, exactly, in_every_replicate
+from pgsr.experiments.engine.verdicts import TestOutcome, Verdict, exactly, in_every_replicate
 from pgsr.experiments.liu2022 import published as liu
-from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MULTIPLICATIVE, Competitor
+from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MULTIPLICATIVE, SynthesisArm
 from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, only, up_to
 from pgsr.experiments.others.persons_alone import PersonsAlone
 from pgsr.experiments.others.single_table import TableMechanism
@@ -45,7 +45,7 @@ from pgsr.synthesis import (
     Workload,
     fit,
 )
-from pgsr.synthesis.queries.logits import FixedLogits, Network
+from pgsr.synthesis.queries.logits import FixedLogits, LogitNetwork
 from pgsr.synthesis.queries.universe import n_types
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ _COUNTS = ("universe", "types", "parameters")
 
 
 @dataclass(frozen=True)
-class Step:
+class ScalingFit:
     """The outcome of one fit of a cell, at one point of the axis.
 
     Attributes:
@@ -103,7 +103,7 @@ def growth(trial: Trial) -> "Record":
         and reason where torch is absent.
     """
     free, arm = trial.parameters, trial.arm
-    if not isinstance(arm, Competitor) or trial.cell.epsilon is None:
+    if not isinstance(arm, SynthesisArm) or trial.cell.epsilon is None:
         raise ExperimentError(f"arm {arm.label!r} has no method of synthesis, or the scale no epsilon")
     record: Record = {name: [] for name in ("steps", *_COUNTS, "step_seconds", "reasons", "kinds_of_person")}
     method = arm.method(int(free["most components"]))
@@ -158,7 +158,7 @@ def n_parameters(method: Any, domain: Domain) -> int | None:
     if isinstance(method, HPDFixed):
         model: Any = FixedLogits(domain, method.components, 0, "cpu")
     elif isinstance(method, HPDGen):
-        model = Network(domain, method.components, method.embedding, method.hidden, 0, "cpu")
+        model = LogitNetwork(domain, method.components, method.embedding, method.hidden, 0, "cpu")
     else:
         return None
     return sum(part.numel() for part in model.parameters)
@@ -199,11 +199,13 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     return [*_counted(steps), *_timed(steps)]
 
 
-def steps_of(frame: "pd.DataFrame") -> list[Step]:
+def steps_of(frame: "pd.DataFrame") -> list[ScalingFit]:
     """Make one entry per cell and step, of cells that ran."""
     rows: list[dict[Any, Any]] = frame.to_dict("records")
     return [
-        Step(row["data"], row["arm"], int(row["replicate"]), row["axis"], x, persons, universe, types, kept, s, reason)
+        ScalingFit(
+            row["data"], row["arm"], int(row["replicate"]), row["axis"], x, persons, universe, types, kept, s, reason
+        )
         for row in rows
         if isinstance(row.get("universe"), list)
         for x, universe, types, kept, s, reason, persons in zip(
@@ -221,7 +223,7 @@ def _line(axes: "Axes", style: Mapping[str, Any], label: str, points: list[tuple
     axes.plot(xs, means, linestyle="-", label=label, markersize=5, **look.marks)
 
 
-def _counted(steps: list[Step]) -> Iterator[Verdict]:
+def _counted(steps: list[ScalingFit]) -> Iterator[Verdict]:
     for data in dict.fromkeys(step.data for step in steps):
         by_size = sorted({(s.x, s.universe, s.types, s.persons) for s in steps if (s.data, s.axis) == (data, SIZE)})
         if len(by_size) > 2:
@@ -241,7 +243,7 @@ def _counted(steps: list[Step]) -> Iterator[Verdict]:
                 yield Verdict(liu.CLAIMS["section 5b"], f"{data}, {arm.label}", found, words, Cause.CLAIM)
 
 
-def _timed(steps: list[Step]) -> Iterator[Verdict]:
+def _timed(steps: list[ScalingFit]) -> Iterator[Verdict]:
     """Judge whether seconds of MWEM grow faster than those of HPD-Fixed, in every replicate that has both.
 
     Seconds are fitted as c x^p by least squares on logarithms; for MWEM also as a power of its types. Those of HPD-Gen
@@ -263,12 +265,12 @@ def _timed(steps: list[Step]) -> Iterator[Verdict]:
         words += f"; x^{_growth(gen):.2g} (HPD-Gen){_range(gen)}" if len({s.x for s in gen}) > 2 else ""
         gaps = [_growth(of_mwem) - _growth(of_fixed) for of_mwem, of_fixed in pairs]
         found = in_every_replicate(min(gaps) > CLEAR, len(gaps), f"fitted exponents {CLEAR} apart")
-        if found.finding is Finding.FAILS and max(gaps) >= -CLEAR:
-            found = replace(found, finding=Finding.UNDECIDED)
+        if found.finding is TestOutcome.FAILS and max(gaps) >= -CLEAR:
+            found = replace(found, finding=TestOutcome.UNDECIDED)
         yield Verdict("seconds of MWEM grow faster than those of HPD-Fixed", f"{data}, {axis}", found, words)
 
 
-def _paired(these: list[Step], those: list[Step]) -> Iterator[tuple[list[Step], list[Step]]]:
+def _paired(these: list[ScalingFit], those: list[ScalingFit]) -> Iterator[tuple[list[ScalingFit], list[ScalingFit]]]:
     """Yield, for every replicate, the steps at the points that both have, if these are three or more.
 
     A method that stops early would otherwise be judged on small points alone, where seconds hardly grow.
@@ -280,11 +282,11 @@ def _paired(these: list[Step], those: list[Step]) -> Iterator[tuple[list[Step], 
             yield [one[x] for x in shared], [other[x] for x in shared]
 
 
-def _growth(steps: list[Step]) -> float:
+def _growth(steps: list[ScalingFit]) -> float:
     return exponent([s.x for s in steps], [s.seconds for s in steps])
 
 
-def _range(steps: list[Step]) -> str:
+def _range(steps: list[ScalingFit]) -> str:
     return f", x from {min(s.x for s in steps)} to {max(s.x for s in steps)}"
 
 

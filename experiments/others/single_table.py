@@ -26,7 +26,7 @@ FOR_SIZES = Fraction(1, 10)
 """The share of rho for the sizes of households, where rows are persons."""
 
 
-class Rows(StrEnum):
+class TableRows(StrEnum):
     """The rows of the table that is fitted.
 
     PERSONS: one per person, with the attributes of the household copied. Afterwards persons with equal attributes of
@@ -51,11 +51,11 @@ class TableMechanism(ABC):
         SynthesisError: a setting is out of range.
     """
 
-    rows: Rows = Rows.PERSONS
+    rows: TableRows = TableRows.PERSONS
     iterations: int = 1000
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", chosen(Rows, self.rows, "rows"))
+        object.__setattr__(self, "rows", chosen(TableRows, self.rows, "rows"))
         require_whole(iterations=self.iterations)
 
     @abstractmethod
@@ -101,7 +101,7 @@ class TableMechanism(ABC):
         require_source(source)
         require_whole(least=0, seed=seed)
         lengths = row_lengths(population.domain, self.rows)
-        n_rows = population.n_persons if self.rows is Rows.PERSONS else population.n_groups
+        n_rows = population.n_persons if self.rows is TableRows.PERSONS else population.n_groups
         if not population.n_persons:
             raise SynthesisError("a population without persons has nothing to fit; give one with a person or more")
         if len(population.domain.roles) > 1:
@@ -110,7 +110,7 @@ class TableMechanism(ABC):
         candidates = self.candidates(model)
         ledger = RhoLedger(budget.rho) if ledger is None else ledger
         ledger.require(budget.rho, type(self).__name__)
-        by_person, rng = self.rows is Rows.PERSONS, np.random.default_rng([seed, 4])
+        by_person, rng = self.rows is TableRows.PERSONS, np.random.default_rng([seed, 4])
         sizes = of_sizes(population, Neighbours.MOVE) if by_person else []
         rho, shares = budget.rho, np.ones(1)
         if sizes:
@@ -132,16 +132,16 @@ class TableMechanism(ABC):
         return _together(domain, rows, shares, rng) if by_person else _apart(domain, rows, single_shares(measured), rng)
 
 
-def row_lengths(domain: Domain, rows: Rows) -> list[int]:
+def row_lengths(domain: Domain, rows: TableRows) -> list[int]:
     """List the number of values of every column of the table.
 
     Example:
         >>> domain = Domain.plain([Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m"))], max_size=3)
-        >>> row_lengths(domain, Rows.PERSONS), row_lengths(domain, Rows.HOUSEHOLDS)
+        >>> row_lengths(domain, TableRows.PERSONS), row_lengths(domain, TableRows.HOUSEHOLDS)
         ([2, 2], [2, 3, 3, 3, 3])
     """
     of_group, own = [len(a) for a in domain.group], [len(a) for a in domain.individual]
-    if rows is Rows.PERSONS:
+    if rows is TableRows.PERSONS:
         return [*of_group, *own]
     return [*of_group, len(domain.sizes), *domain.max_size * [n + 1 for n in own]]
 

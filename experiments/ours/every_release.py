@@ -21,7 +21,7 @@ from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile
 from pgsr.experiments.engine.figures import panels_in_rows, wrapped
 from pgsr.experiments.engine.release_record import Record, released, result_record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
-from pgsr.experiments.engine.verdicts import Finding, Judgement, Verdict, smaller, worst
+from pgsr.experiments.engine.verdicts import Judgement, TestOutcome, Verdict, smaller, worst
 from pgsr.experiments.fioretto2019.data import CENSUS_GROUPS, CENSUS_SMALL, FLIGHTS, KUO_TAXI, TAXI, TAXI_SMALL
 from pgsr.experiments.ours.arms import (
     CUMULATIVE_EQUAL,
@@ -268,8 +268,8 @@ class _Standing:
 
     @property
     def words(self) -> str:
-        beaten = sum(each.finding is Finding.FAILS for each in self.judged)
-        places = sum(each.finding is not Finding.NOT_JUDGED for each in self.judged)
+        beaten = sum(each.finding is TestOutcome.FAILS for each in self.judged)
+        places = sum(each.finding is not TestOutcome.NOT_JUDGED for each in self.judged)
         return (
             f"beaten at {beaten} of {places} judged places; over the best other arm at most x {self.ratio:.3g} "
             f"({self.where})" + (f"; nothing to compare at {self.missing} places" if self.missing else "")
@@ -295,7 +295,7 @@ def _standing(errors: LevelErrors, arm: Arm) -> _Standing | None:
 
 def _unbeaten(judged: Judgement) -> Judgement:
     """Count a difference from another arm that does not matter as no defeat."""
-    return replace(judged, finding=Finding.HOLDS) if judged.finding is Finding.IMMATERIAL else judged
+    return replace(judged, finding=TestOutcome.HOLDS) if judged.finding is TestOutcome.IMMATERIAL else judged
 
 
 def _nowhere_beaten(standing: _Standing) -> Verdict:
@@ -306,8 +306,8 @@ def _nowhere_beaten(standing: _Standing) -> Verdict:
 def _one_of(standings: list[_Standing]) -> Verdict:
     """Judge whether some arm is nowhere beaten, and name it, or else the one that others beat by the least."""
     standings = [each for each in standings if not each.missing] or standings
-    kept = [each for each in standings if worst(each.judged).finding is Finding.HOLDS]
-    open_ = [each for each in standings if worst(each.judged).finding is not Finding.FAILS]
+    kept = [each for each in standings if worst(each.judged).finding is TestOutcome.HOLDS]
+    open_ = [each for each in standings if worst(each.judged).finding is not TestOutcome.FAILS]
     best = min(kept or open_ or standings, key=lambda each: each.ratio)
     judgement = worst(best.judged)
     words = f"{best.arm.label}: {best.words}" if kept else f"beaten by the least is {best.arm.label}: {best.words}"

@@ -16,7 +16,7 @@ from pgsr.experiments.liu2022.arms import (
     MULTIPLICATIVE,
     PERSONS,
     PRINTED,
-    Competitor,
+    SynthesisArm,
     hpd,
     query_grid,
     scales,
@@ -27,14 +27,14 @@ from pgsr.experiments.liu2022.data import NHTS, NHTS_REDUCED, SMALL_REDUCED
 from pgsr.experiments.liu2022.error_figures import LARGEST, MEAN, error_figure, errors_of, smaller_than
 from pgsr.experiments.others.aim import AIM
 from pgsr.experiments.others.markov_tree import MarkovTree
-from pgsr.experiments.others.single_table import Rows
+from pgsr.experiments.others.single_table import TableRows
 from pgsr.synthesis import NoiseScale, WholeMarginals
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-WHOLE = Competitor(
+WHOLE = SynthesisArm(
     label="whole marginals",
     method=lambda most: WholeMarginals(components=min(most, 100)),
     note="at most 100 components; finds its rounds itself; attributes and sizes of households are public and exact",
@@ -49,20 +49,20 @@ OWN_NOISE = hpd(
 AIM_SIZE = 1
 """The largest size of AIM's model in MB, so that a fit takes minutes."""
 TREES = tuple(
-    Competitor(
+    SynthesisArm(
         label=f"Markov tree, {rows} as rows",
         method=lambda _, rows=rows: MarkovTree(rows=rows),
         note="MST of McKenna and others 2021 on one table, fitted by mbi",
     )
-    for rows in Rows
+    for rows in TableRows
 )
 ADAPTIVE = tuple(
-    Competitor(
+    SynthesisArm(
         label=f"AIM, {rows} as rows",
         method=lambda _, rows=rows: AIM(rows=rows, max_size=AIM_SIZE),
         note=f"McKenna and others 2022 on one table, fitted by mbi; a model of {AIM_SIZE} MB at most, in the paper 80",
     )
-    for rows in Rows
+    for rows in TableRows
 )
 ARMS = (WHOLE, PRINTED, MULTIPLICATIVE, CONVERGED, HPD_FIXED, HPD_GEN, OWN_NOISE, MARGINALS, PERSONS, *TREES, *ADAPTIVE)
 ASKED = ("Q_G + Q_I",)

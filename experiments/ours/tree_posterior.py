@@ -120,7 +120,7 @@ def tree_posterior(
     return TreePosterior(hierarchy, median, _expected_errors(tree, pooled, median), tuple(disagreement.tolist()))
 
 
-class Tree(NamedTuple):
+class KernelTree(NamedTuple):
     """The regions as the compiled loop reads them.
 
     Attributes:
@@ -144,7 +144,7 @@ class Tree(NamedTuple):
     prior: np.ndarray
 
 
-class State(NamedTuple):
+class CountState(NamedTuple):
     """The counts of the leaves, shape (leaves, K + 1), and the cumulative counts of all regions."""
 
     counts: np.ndarray
@@ -178,7 +178,7 @@ def _checked_prior(
     return mu, shape
 
 
-def _model(measurement: Measurement, mu: np.ndarray, shape: np.ndarray) -> Tree:
+def _model(measurement: Measurement, mu: np.ndarray, shape: np.ndarray) -> KernelTree:
     """Make the tables of weights and prior masses.
 
     Raises:
@@ -201,7 +201,7 @@ def _model(measurement: Measurement, mu: np.ndarray, shape: np.ndarray) -> Tree:
     prior_start = np.concatenate([[0], np.cumsum(n_sizes * (of_leaves + 1))[:-1]])
     parent = np.asarray(hierarchy.parent, np.int64)
     measured = measurement.measured.copy()
-    return Tree(
+    return KernelTree(
         parent, groups, measured, start, np.concatenate(weights), hierarchy.n_inner, prior_start, np.concatenate(prior)
     )
 
@@ -256,7 +256,7 @@ def log_masses(means: np.ndarray, shapes: np.ndarray, most: int) -> np.ndarray:
     return np.concatenate([np.zeros((len(means), 1)), np.cumsum(ratios, axis=1)], axis=1)
 
 
-def _starts(tree: Tree, mu: np.ndarray, shape: np.ndarray, seed: int) -> Iterator[np.ndarray]:
+def _starts(tree: KernelTree, mu: np.ndarray, shape: np.ndarray, seed: int) -> Iterator[np.ndarray]:
     """Yield counts of the leaves to start from: their prior means, then a draw from the prior with the right totals."""
     totals = tree.groups[tree.first_leaf :].tolist()
     yield np.array([largest_remainder(row / row.sum() * n, n) for row, n in zip(mu, totals, strict=True)])
@@ -267,7 +267,7 @@ def _starts(tree: Tree, mu: np.ndarray, shape: np.ndarray, seed: int) -> Iterato
 
 
 def _chain(
-    tree: Tree, digits: np.ndarray, counts: np.ndarray, sweeps: int, generator: np.random.Generator
+    tree: KernelTree, digits: np.ndarray, counts: np.ndarray, sweeps: int, generator: np.random.Generator
 ) -> np.ndarray:
     """Run a chain from these counts of the leaves; give how often every c[s] was c, in the places of `weights`."""
     from pgsr.experiments.ours.tree_posterior_kernel import run
@@ -276,7 +276,7 @@ def _chain(
     cumulative[tree.first_leaf :] = np.cumsum(counts, axis=1)
     for region in range(len(cumulative) - 1, 0, -1):
         cumulative[tree.parent[region]] += cumulative[region]
-    state, seen, nothing = State(counts, cumulative), np.zeros(len(tree.weights), np.int64), np.zeros(0, np.int64)
+    state, seen, nothing = CountState(counts, cumulative), np.zeros(len(tree.weights), np.int64), np.zeros(0, np.int64)
     burn_in = sweeps // BURN_IN
     for first, last, out in ((0, burn_in, nothing), (burn_in, sweeps, seen)):
         for row in range(first, last, ROWS):
@@ -312,14 +312,14 @@ def _below(most: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     return (generator.random(most.shape) * most).astype(np.int64)
 
 
-def _tables(tree: Tree, seen: np.ndarray) -> Iterator[np.ndarray]:
+def _tables(tree: KernelTree, seen: np.ndarray) -> Iterator[np.ndarray]:
     """Yield how often c[s] was c, region by region; shape (K, groups + 1)."""
     ends = np.append(tree.start[1:], len(seen))
     for start, end, groups in zip(tree.start.tolist(), ends.tolist(), tree.groups.tolist(), strict=True):
         yield seen[start:end].reshape(-1, groups + 1)
 
 
-def _medians(tree: Tree, seen: np.ndarray) -> np.ndarray:
+def _medians(tree: KernelTree, seen: np.ndarray) -> np.ndarray:
     """Find the smallest c that c[s] was at most half of the time or more often; shape (regions, K + 1)."""
     rows = [
         np.append((2 * np.cumsum(table, axis=1) >= table.sum(axis=1, keepdims=True)).argmax(axis=1), groups)
@@ -328,7 +328,7 @@ def _medians(tree: Tree, seen: np.ndarray) -> np.ndarray:
     return np.array(rows, np.int64)
 
 
-def _expected_errors(tree: Tree, seen: np.ndarray, cumulative: np.ndarray) -> np.ndarray:
+def _expected_errors(tree: KernelTree, seen: np.ndarray, cumulative: np.ndarray) -> np.ndarray:
     """Average the earth mover's distance of these cumulative counts from where the chain was; shape (regions,)."""
     found = []
     for table, row in zip(_tables(tree, seen), cumulative, strict=True):

@@ -55,7 +55,7 @@ class Bullets:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableBlock:
     """A table.
 
     Attributes:
@@ -107,7 +107,7 @@ class Shown:
     alt: str
 
 
-Block = Heading | Text | Bullets | Table | Picture | Shown
+Block = Heading | Text | Bullets | TableBlock | Picture | Shown
 
 
 def text(*parts: Part) -> Text:
@@ -120,9 +120,9 @@ def table(
     rows: Sequence[Sequence[Cell]],
     numbers: Sequence[int] = (),
     folded: bool = False,
-) -> Table:
+) -> TableBlock:
     """Make a table without groups."""
-    return Table(caption, tuple(columns), (("", tuple(tuple(row) for row in rows)),), tuple(numbers), folded)
+    return TableBlock(caption, tuple(columns), (("", tuple(tuple(row) for row in rows)),), tuple(numbers), folded)
 
 
 def parts_of(cell: Cell) -> tuple[Part, ...]:

@@ -7,15 +7,15 @@ from statistics import median
 
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.effects import Effect, ratio_words
-from pgsr.experiments.engine.verdicts import Finding, Verdict
+from pgsr.experiments.engine.verdicts import TestOutcome, Verdict
 
-COUNTED = tuple(str(finding) for finding in Finding)
+COUNTED = tuple(str(finding) for finding in TestOutcome)
 EFFECTS = ("smallest ratio", "median", "largest", "needed")
 """Heads of the columns, of counts and of effects."""
 
 
 @dataclass
-class Summary:
+class ClaimSummary:
     """What the verdicts on one claim found, with one cause, over all data sets, budgets and levels.
 
     Attributes:
@@ -23,12 +23,12 @@ class Summary:
         effects: of those that compare two errors, or one with a printed number.
     """
 
-    findings: Counter[Finding] = field(default_factory=Counter)
+    findings: Counter[TestOutcome] = field(default_factory=Counter)
     effects: list[Effect] = field(default_factory=list)
 
     @property
     def counts(self) -> list[str]:
-        return [f"{self.findings[finding]:,}" if self.findings[finding] else "" for finding in Finding]
+        return [f"{self.findings[finding]:,}" if self.findings[finding] else "" for finding in TestOutcome]
 
     @property
     def ratios(self) -> list[str]:
@@ -40,11 +40,11 @@ class Summary:
         return [*(ratio_words(each) for each in (min(found), median(found), max(found))), needed]
 
 
-def by_claim(verdicts: Iterable[Verdict]) -> dict[tuple[str, Cause], Summary]:
+def by_claim(verdicts: Iterable[Verdict]) -> dict[tuple[str, Cause], ClaimSummary]:
     """Sum up verdicts by claim and cause, in order of appearance."""
-    found: dict[tuple[str, Cause], Summary] = {}
+    found: dict[tuple[str, Cause], ClaimSummary] = {}
     for verdict in verdicts:
-        summary = found.setdefault((verdict.claim, verdict.cause), Summary())
+        summary = found.setdefault((verdict.claim, verdict.cause), ClaimSummary())
         summary.findings[verdict.finding] += 1
         if verdict.judgement.effect is not None:
             summary.effects.append(verdict.judgement.effect)

@@ -12,9 +12,9 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.effects import MATERIAL
 from pgsr.experiments.engine.experiment import Experiment, Profile
 from pgsr.experiments.engine.printed import Printed
-from pgsr.experiments.engine.runner import Condition
-from pgsr.experiments.engine.store import Entry
-from pgsr.experiments.engine.verdicts import FEWEST, Finding, by, effect_words
+from pgsr.experiments.engine.runner import CellCondition
+from pgsr.experiments.engine.store import StoredCell
+from pgsr.experiments.engine.verdicts import FEWEST, TestOutcome, by, effect_words
 from pgsr.experiments.report.blocks import (
     Block,
     Bullets,
@@ -25,7 +25,7 @@ from pgsr.experiments.report.blocks import (
     Mark,
     Part,
     Picture,
-    Table,
+    TableBlock,
     table,
     text,
 )  # fmt: skip
@@ -73,7 +73,7 @@ def _summary(sections: Sequence[Section], profile: Profile) -> Iterator[Part]:
     counts, findings = _findings(ran, Cause.CLAIM), sum(len(section.verdicts) for section in ran)
     if findings:
         yield f"Of {findings:,} findings, {sum(counts.values()):,} test a claim of a paper as the paper states it: "
-        yield ", ".join(f"{counts[finding]:,} {_plural(finding)}" for finding in Finding) + ". "
+        yield ", ".join(f"{counts[finding]:,} {_plural(finding)}" for finding in TestOutcome) + ". "
         yield "The others are about something else, as the table says, and count neither for nor against a paper. "
     instead = {use.instead_of for section in ran for use in section.data if use.instead_of and use.results}
     absent = any(section.remarks for section in ran)
@@ -90,14 +90,14 @@ def _by_cause(sections: Sequence[Section]) -> Iterator[Block]:
     rows: list[tuple[Cell, ...]] = []
     for cause in Cause:
         counts = _findings(sections, cause)
-        numbers = (f"{counts[finding]:,}" if counts[finding] else "" for finding in Finding)
+        numbers = (f"{counts[finding]:,}" if counts[finding] else "" for finding in TestOutcome)
         rows.append((str(cause), *numbers, cause.meaning))
     if any(section.verdicts for section in sections):
         yield table(
             "Findings by cause: what each is about",
             ("cause", *COUNTED, "meaning"),
             rows,
-            numbers=range(1, 1 + len(Finding)),
+            numbers=range(1, 1 + len(TestOutcome)),
         )
 
 
@@ -136,12 +136,12 @@ def _how_to_read() -> Iterator[Block]:
     yield Bullets((
         "Means are over independent replicates of the noise; s.e. is the standard error of the mean, s.d. the standard "
         "deviation of a replicate, n the number of replicates. From a single replicate there is neither.",
-        (Mark(Finding.HOLDS), " or ", Mark(Finding.FAILS), ": what is claimed, or its opposite, by the test that "
-         "stands beside the verdict, with the number of replicates. Tests are at 5 %, two-sided, so of 40 true "
-         "claims one may fail by chance. ", Mark(Finding.IMMATERIAL),
+        (Mark(TestOutcome.HOLDS), " or ", Mark(TestOutcome.FAILS), ": what is claimed, or its opposite, by the test "
+         "that stands beside the verdict, with the number of replicates. Tests are at 5 %, two-sided, so of 40 true "
+         "claims one may fail by chance. ", Mark(TestOutcome.IMMATERIAL),
          f": the errors differ by less than {MATERIAL:.0%}, where the claim names no factor. ",
-         Mark(Finding.UNDECIDED), ": the interval is too wide to say. ",
-         Mark(Finding.NOT_JUDGED),
+         Mark(TestOutcome.UNDECIDED), ": the interval is too wide to say. ",
+         Mark(TestOutcome.NOT_JUDGED),
          f": fewer than {FEWEST} replicates, no results, or other data than the paper's."),
         "The effect of a verdict is the ratio of two mean errors with its 95 % interval, Fieller's, and what the claim "
         "needs it to be: above 1, the error that is said to be larger over the other; at most 1.1, say, where a claim "
@@ -176,7 +176,7 @@ def _all_claims(sections: Sequence[Section]) -> Iterator[Block]:
             rows = [(link, "no verdicts" if section.done else "not run", "", *("" for _ in (*COUNTED, *EFFECTS)))]
         groups += rows
     counts = _findings(sections)
-    groups.append(("all", "", "", *(f"{counts[finding]:,}" for finding in Finding), *("" for _ in EFFECTS)))
+    groups.append(("all", "", "", *(f"{counts[finding]:,}" for finding in TestOutcome), *("" for _ in EFFECTS)))
     yield table(
         "Claims and printed numbers: on how many data sets, budgets and levels each holds. Identifiers lead to the "
         "experiments, which list every case.",
@@ -232,7 +232,7 @@ def _not_run(section: Section) -> Iterator[Part]:
     yield Code(section.command)
 
 
-def _data(section: Section) -> Table:
+def _data(section: Section) -> TableBlock:
     rows = []
     for use in section.data:
         data = use.data
@@ -245,7 +245,7 @@ def _data(section: Section) -> Table:
     return table(f"{section.experiment.id}: data used", heads, rows, numbers=(4, 5, 7))
 
 
-def _means(section: Section) -> Iterator[Table | Bullets]:
+def _means(section: Section) -> Iterator[TableBlock | Bullets]:
     identity = section.experiment.id
     printed = [row for row in section.means if row.printed is not None]
     if printed:
@@ -269,7 +269,7 @@ def _other_data(rows: Sequence[Mean]) -> Iterator[Bullets]:
         yield Bullets(tuple(f"{'; '.join(names)}: {remark}." for remark, names in why.items()))
 
 
-def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: bool) -> Table:
+def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: bool) -> TableBlock:
     beside = any(row.printed is not None for row in rows)
     depth = {use.data.name: len(use.data.levels) for use in section.data}
     n_groups = {use.data.name: use.data.groups for use in section.data}
@@ -291,7 +291,7 @@ def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: b
         groups.setdefault(_group(row), []).append(tuple(cells))
     columns = ("metric", "level", "ours", "s.e.", "s.d.", "n", *(("printed", "ratio", "in words") if beside else ()))
     grouped = tuple((head, tuple(cells)) for head, cells in groups.items())
-    return Table(caption, columns, grouped, numbers=(2, 3, 4, 5, *((6, 7) if beside else ())), folded=folded)
+    return TableBlock(caption, columns, grouped, numbers=(2, 3, 4, 5, *((6, 7) if beside else ())), folded=folded)
 
 
 def _marked(row: Mean, n_groups: dict[str, int]) -> Cell:
@@ -308,7 +308,7 @@ def _group(row: Mean) -> str:
     return ", ".join([f"{row.data} ({kind})", *epsilon, *free]) + f": {row.arm}"
 
 
-def _unmatched(section: Section) -> Table:
+def _unmatched(section: Section) -> TableBlock:
     rows = [(*_printed_row(each), why) for each, why in section.unmatched]
     return table(
         f"{section.experiment.id}: printed numbers that no number of ours stands beside",
@@ -325,7 +325,7 @@ def _printed_row(each: Printed) -> tuple[str, ...]:
     return (each.data, each.arm, each.epsilon, level, metric, as_printed(each.value), each.source)
 
 
-def _verdicts(section: Section) -> Iterator[Table]:
+def _verdicts(section: Section) -> Iterator[TableBlock]:
     if section.verdicts:
         rows = [
             (v.claim, v.data, Mark(str(v.finding)), str(v.cause), effect_words(v.judgement), v.words, by(v.judgement))
@@ -340,18 +340,18 @@ def _notes(section: Section) -> Iterator[Block]:
     for condition, reasons in section.trouble.items():
         for reason, keys in reasons.items():
             items.append(f"{len(keys):,} {condition}{': ' + reason if reason else ''}. Cells: {_some(keys)}")
-    if section.trouble.keys() & {Condition.MISSING, Condition.STALE, Condition.FAILED, Condition.TORN}:
+    if section.trouble.keys() & {CellCondition.MISSING, CellCondition.STALE, CellCondition.FAILED, CellCondition.TORN}:
         items.append(("This computes what is missing, stale, failed or torn: ", Code(section.command)))
     items += _without_answer(section.done)
     if section.entries:
-        states = ", ".join(f"{section.condition[c]:,} {c}" for c in Condition if section.condition[c])
+        states = ", ".join(f"{section.condition[c]:,} {c}" for c in CellCondition if section.condition[c])
         items.append(f"Cells: {states}. Seconds spent: {section.seconds:,.0f}")
     if items:
         yield Heading(3, f"Notes on {section.experiment.id}")
         yield Bullets(tuple(items))
 
 
-def _without_answer(done: Iterable[Entry]) -> list[Cell]:
+def _without_answer(done: Iterable[StoredCell]) -> list[Cell]:
     """Select finished cells whose outcome is that there is no answer."""
     accepted, found = {str(status.name) for status in ANSWERED}, {}
     for entry in done:
@@ -369,19 +369,19 @@ def _some(keys: Sequence[str]) -> str:
     return "; ".join(keys[:SHOWN_KEYS]) + more
 
 
-def _findings(sections: Iterable[Section], cause: Cause | None = None) -> Counter[Finding]:
+def _findings(sections: Iterable[Section], cause: Cause | None = None) -> Counter[TestOutcome]:
     """Count the findings of one cause, or of all."""
     every = (verdict for section in sections for verdict in section.verdicts)
     return Counter(verdict.finding for verdict in every if cause in (None, verdict.cause))
 
 
-def _plural(finding: Finding) -> str:
+def _plural(finding: TestOutcome) -> str:
     return {
-        Finding.HOLDS: "hold",
-        Finding.FAILS: "fail",
-        Finding.IMMATERIAL: "show no material difference",
-        Finding.UNDECIDED: "are undecided",
-        Finding.NOT_JUDGED: "were not judged",
+        TestOutcome.HOLDS: "hold",
+        TestOutcome.FAILS: "fail",
+        TestOutcome.IMMATERIAL: "show no material difference",
+        TestOutcome.UNDECIDED: "are undecided",
+        TestOutcome.NOT_JUDGED: "were not judged",
     }[finding]
 
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pgsr.experiments.engine.digest import ROOT
-from pgsr.experiments.engine.store import Entry, host, versions
+from pgsr.experiments.engine.store import StoredCell, host, versions
 
 
-def environment(entries: Iterable[Entry]) -> list[tuple[str, str]]:
+def environment(entries: Iterable[StoredCell]) -> list[tuple[str, str]]:
     """Describe where results come from, as names and values. Names of machines are left out: reports are published."""
     found = list(entries)
     dates = sorted(_minute(datetime.fromisoformat(entry.finished)) for entry in found)

@@ -15,7 +15,7 @@ from pgsr.experiments.report.blocks import (
     Part,
     Picture,
     Shown,
-    Table,
+    TableBlock,
     Text,
     parts_of,
 )
@@ -76,7 +76,7 @@ def _picture(picture: Picture) -> str:
     )
 
 
-def _table(table: Table) -> str:
+def _table(table: TableBlock) -> str:
     heads = "".join(
         f'<th scope="col"{_class(table, i)}>{escape(column)}</th>' for i, column in enumerate(table.columns)
     )
@@ -91,17 +91,17 @@ def _table(table: Table) -> str:
     return f"<details><summary>{escape(table.caption)} ({table.n_rows:,} rows)</summary>{whole}</details>"
 
 
-def _group(table: Table, head: str, rows: Sequence[tuple[Cell, ...]]) -> str:
+def _group(table: TableBlock, head: str, rows: Sequence[tuple[Cell, ...]]) -> str:
     first = f'<tr><th scope="rowgroup" colspan="{len(table.columns)}">{escape(head)}</th></tr>' if head else ""
     return f"<tbody>{first}{''.join(_row(table, row) for row in rows)}</tbody>"
 
 
-def _row(table: Table, row: tuple[Cell, ...]) -> str:
+def _row(table: TableBlock, row: tuple[Cell, ...]) -> str:
     cells = "".join(f"<td{_class(table, i)}>{_cell(cell)}</td>" for i, cell in enumerate(row) if i)
     return f'<tr><th scope="row">{_cell(row[0])}</th>{cells}</tr>'
 
 
-def _class(table: Table, column: int) -> str:
+def _class(table: TableBlock, column: int) -> str:
     return ' class="number"' if column in table.numbers else ""
 
 

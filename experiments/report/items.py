@@ -22,7 +22,7 @@ import pgsr.experiments
 import pgsr.models
 from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile
 from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
-from pgsr.experiments.report.blocks import Block, Bullets, Code, Heading, Table, text
+from pgsr.experiments.report.blocks import Block, Bullets, Code, Heading, TableBlock, text
 from pgsr.experiments.report.content import as_printed
 from pgsr.methods.declared import first_sentence, paragraphs, sentences
 
@@ -38,7 +38,7 @@ BEYOND = "Beyond the papers"
 """What stands for the paper's name in items that are in none."""
 
 
-class Kind(StrEnum):
+class ItemKind(StrEnum):
     """What an item is."""
 
     METHOD = "method or definition"
@@ -50,7 +50,7 @@ class Kind(StrEnum):
     EXPERIMENT = "experiment"
 
 
-class State(StrEnum):
+class ItemState(StrEnum):
     """Whether an item works here.
 
     YES: as in the paper. OTHER_DATA: it works, on data that stand in for the paper's. NO: it is absent, or nothing
@@ -77,11 +77,11 @@ class Item:
     """
 
     paper: str
-    kind: Kind
+    kind: ItemKind
     source: str
     what: str
     where: str
-    state: State
+    state: ItemState
     why: str
 
 
@@ -94,7 +94,7 @@ def all_items(experiments: Sequence[Experiment]) -> list[Item]:
         own = [each for each in experiments if each.paper == paper]
         found += [item for item in of_methods if item.paper == paper.name]
         found += [*_tables(paper, own), *_claims(paper, own), *_numbers(paper, own), *_data(paper, own)]
-        found += [Item(paper.name, Kind.TABLE, a.source, a.what, "", State.NO, a.why) for a in paper.absent]
+        found += [Item(paper.name, ItemKind.TABLE, a.source, a.what, "", ItemState.NO, a.why) for a in paper.absent]
     return found
 
 
@@ -103,18 +103,26 @@ def beyond(experiments: Sequence[Experiment]) -> list[Item]:
     found = [item for item in _methods([]) if item.paper == BEYOND]
     own = [each for each in experiments if each.paper is None]
     return found + [
-        Item(BEYOND, Kind.EXPERIMENT, each.part or "of no paper", each.title, f"experiment {each.id}", State.YES, why)
+        Item(
+            BEYOND,
+            ItemKind.EXPERIMENT,
+            each.part or "of no paper",
+            each.title,
+            f"experiment {each.id}",
+            ItemState.YES,
+            why,
+        )
         for each, why in zip(own, map(_profiles, own), strict=True)
     ]
 
 
 def counted(items: Iterable[Item]) -> list[dict[str, str]]:
     """Count items by paper and state, one row per paper."""
-    by_paper: dict[str, Counter[State]] = {}
+    by_paper: dict[str, Counter[ItemState]] = {}
     for item in items:
         by_paper.setdefault(item.paper, Counter())[item.state] += 1
     return [
-        {"paper": paper, "items": f"{counts.total():,}"} | {state.value: f"{counts[state]:,}" for state in State}
+        {"paper": paper, "items": f"{counts.total():,}"} | {state.value: f"{counts[state]:,}" for state in ItemState}
         for paper, counts in by_paper.items()
     ]
 
@@ -125,9 +133,9 @@ def item_blocks(items: Sequence[Item], others: Sequence[Item]) -> list[Block]:
     blocks: list[Block] = [
         Heading(1, "The items of the three papers, and where each lives"),
         text(
-            f"{len(items):,} methods, theorems, tables, claims, numbers and data sets: {states[State.YES]:,} work, "
-            f"{states[State.OTHER_DATA]:,} work on data that stand in for the papers', {states[State.NO]:,} do not, "
-            "each with the reason. The page is made by ",
+            f"{len(items):,} methods, theorems, tables, claims, numbers and data sets: {states[ItemState.YES]:,} work, "
+            f"{states[ItemState.OTHER_DATA]:,} work on data that stand in for the papers', "
+            f"{states[ItemState.NO]:,} do not, each with the reason. The page is made by ",
             Code("python -m pgsr.experiments items --out docs/items.md"),
             " from what methods, experiments and data sets declare, and no list is kept beside them. That a claim is "
             "judged does not mean that it holds: the report of experiments says that.",
@@ -142,18 +150,18 @@ def item_blocks(items: Sequence[Item], others: Sequence[Item]) -> list[Block]:
 
 def _by_kind(items: Sequence[Item], source: str) -> Iterator[Block]:
     """Make a table per kind of item; `source` heads the column that says where an item is from."""
-    for kind in Kind:
+    for kind in ItemKind:
         own = [item for item in items if item.kind is kind]
         if own:
             rows = tuple(
                 (_quoted(item.what), _quoted(item.source), _code(item.where), str(item.state), item.why) for item in own
             )
             heads = ("item", source, "here", "works", "shown by, or why not")
-            yield Table(f"{own[0].paper}: {kind} ({len(own):,})", heads, (("", rows),))
+            yield TableBlock(f"{own[0].paper}: {kind} ({len(own):,})", heads, (("", rows),))
 
 
 def _in_words(row: dict[str, str]) -> str:
-    return f"{row[State.YES]} work, {row[State.OTHER_DATA]} on other data, {row[State.NO]} do not"
+    return f"{row[ItemState.YES]} work, {row[ItemState.OTHER_DATA]} on other data, {row[ItemState.NO]} do not"
 
 
 def _code(where: str) -> tuple[str | Code, ...]:
@@ -202,17 +210,17 @@ def _declared(papers: Sequence[str], name: str, words: str, tests: Sequence[str]
     what, declared = first_sentence(words), list(_paragraphs(words))
     shown = _shown(name, words, tests) if declared else ""
     for label, said in declared:
-        state, why = (State.YES, shown) if shown else (State.NO, "no test names it")
+        state, why = (ItemState.YES, shown) if shown else (ItemState.NO, "no test names it")
         if label.startswith("Extends"):
-            yield Item(BEYOND, Kind.METHOD, sentences(said)[0], what, name, state, why)
+            yield Item(BEYOND, ItemKind.METHOD, sentences(said)[0], what, name, state, why)
         for paper in papers:
             parts = [part for each in sentences(said) for part in each.split("; ") if paper in part]
             if label.startswith("Source") and parts:
-                yield Item(paper, Kind.METHOD, "; ".join(parts).replace(f"{paper}, ", ""), what, name, state, why)
+                yield Item(paper, ItemKind.METHOD, "; ".join(parts).replace(f"{paper}, ", ""), what, name, state, why)
             if label.endswith(f" of {paper}"):
                 named = _named_tests(said)
-                state, why = (State.YES, named) if named else (State.NO, "no test names it")
-                yield Item(paper, Kind.THEOREM, label.split(" of ")[0], sentences(said)[0], name, state, why)
+                state, why = (ItemState.YES, named) if named else (ItemState.NO, "no test names it")
+                yield Item(paper, ItemKind.THEOREM, label.split(" of ")[0], sentences(said)[0], name, state, why)
 
 
 def _paragraphs(words: str) -> Iterator[tuple[str, str]]:
@@ -260,8 +268,8 @@ def _uses(code: str, name: str) -> bool:
 
 def _tables(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
     for each in experiments:
-        state = State.OTHER_DATA if _stands_in(each) else State.YES
-        yield Item(paper.name, Kind.TABLE, each.part, each.title, f"experiment {each.id}", state, _profiles(each))
+        state = ItemState.OTHER_DATA if _stands_in(each) else ItemState.YES
+        yield Item(paper.name, ItemKind.TABLE, each.part, each.title, f"experiment {each.id}", state, _profiles(each))
 
 
 def _profiles(experiment: Experiment) -> str:
@@ -273,11 +281,11 @@ def _claims(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
     for claim in paper.claims:
         experiment = by_id.get(claim.experiment)
         if experiment is None:
-            state, why = State.NO, "no experiment judges it"
+            state, why = ItemState.NO, "no experiment judges it"
         else:
-            state = State.OTHER_DATA if _stands_in(experiment) else State.YES
+            state = ItemState.OTHER_DATA if _stands_in(experiment) else ItemState.YES
             why = "judged by its verdicts"
-        yield Item(paper.name, Kind.CLAIM, claim.source, claim.words, f"experiment {claim.experiment}", state, why)
+        yield Item(paper.name, ItemKind.CLAIM, claim.source, claim.words, f"experiment {claim.experiment}", state, why)
 
 
 def _numbers(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
@@ -296,13 +304,13 @@ def _numbers(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
         reasons = (
             "; ".join(dict.fromkeys(each.remark for each in all_of if each.remark)) or "nothing stands beside them"
         )
-        state = State.YES if own else State.OTHER_DATA if other else State.NO
+        state = ItemState.YES if own else ItemState.OTHER_DATA if other else ItemState.NO
         several = len(numbers) > 1
         what = (
             f"{len(numbers):,} numbers of {data}" if several else f"1 number of {data}: {as_printed(numbers[0].value)}"
         )
         why = "compared with ours on the paper's own data" if own else reasons
-        yield Item(paper.name, Kind.NUMBER, source, what, f"experiment {identity}", state, why)
+        yield Item(paper.name, ItemKind.NUMBER, source, what, f"experiment {identity}", state, why)
 
 
 def _data(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
@@ -318,12 +326,12 @@ def _data(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
         others = {mine: of for mine, of in ours.items() if not of.is_the_papers}
         own = [mine for mine in ours if mine not in others]
         if not others:
-            yield Item(paper.name, Kind.DATA, "data sets", name, "; ".join(own), State.YES, "the paper's own")
+            yield Item(paper.name, ItemKind.DATA, "data sets", name, "; ".join(own), ItemState.YES, "the paper's own")
             continue
         nearest = min(others.values(), key=lambda of: not of.by_recipe)
         why = f"the paper's own is {', '.join(own)}; of the rest: " if own else ""
         where = "; ".join(others)
-        yield Item(paper.name, Kind.DATA, "data sets", name, where, State.OTHER_DATA, why + nearest.why_other)
+        yield Item(paper.name, ItemKind.DATA, "data sets", name, where, ItemState.OTHER_DATA, why + nearest.why_other)
 
 
 def _stands_in(experiment: Experiment) -> bool:

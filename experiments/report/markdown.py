@@ -15,7 +15,7 @@ from pgsr.experiments.report.blocks import (
     Part,
     Picture,
     Shown,
-    Table,
+    TableBlock,
     Text,
     parts_of,
 )
@@ -52,16 +52,16 @@ def _picture(picture: Picture, figures: Path) -> str:
     return f"[![{_escaped(picture.alt)}]({place})]({place})\n\n{_escaped(picture.caption)}"
 
 
-def _folded(table: Table) -> str:
+def _folded(table: TableBlock) -> str:
     summary = f"<summary>{escape(table.caption)} ({table.n_rows:,} rows)</summary>"
     return f"<details>\n{summary}\n\n{_table(table)}\n\n</details>"
 
 
-def _table(table: Table) -> str:
+def _table(table: TableBlock) -> str:
     return "\n".join(_lines(table))
 
 
-def _lines(table: Table) -> Iterator[str]:
+def _lines(table: TableBlock) -> Iterator[str]:
     yield _line(table.columns)
     yield _line(["---:" if i in table.numbers else "---" for i in range(len(table.columns))], raw=True)
     for head, rows in table.groups:

@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 
 from pgsr.experiments.engine.experiment import Parameters
 from pgsr.experiments.engine.printed import Beside, Printed
-from pgsr.experiments.engine.store import Entry, plain
+from pgsr.experiments.engine.store import StoredCell, plain
 from pgsr.experiments.engine.verdicts import FEWEST, half_width
 
 
@@ -91,9 +91,9 @@ class Mean:
         return f"{direction}, by {abs(difference) / error:.1f} standard errors" if error else f"{direction}, exactly"
 
 
-def means(entries: Iterable[Entry]) -> list[Mean]:
+def means(entries: Iterable[StoredCell]) -> list[Mean]:
     """Collect the means of every number that finished cells recorded. Lists other than levels belong to figures."""
-    found: dict[tuple, tuple[Entry, list[float]]] = {}
+    found: dict[tuple, tuple[StoredCell, list[float]]] = {}
     for entry in entries:
         cell = entry.cell
         for metric, level, value in _values(entry):
@@ -111,7 +111,7 @@ def beside(rows: Sequence[Mean], printed: Sequence[Beside]) -> list[Mean]:
     return [row if fit is None else replace(row, printed=fit.number, remark=fit.remark) for row, fit in fitting]
 
 
-def _values(entry: Entry) -> Iterator[tuple[str, int | None, float]]:
+def _values(entry: StoredCell) -> Iterator[tuple[str, int | None, float]]:
     record = plain(entry.record)
     levels = record.pop("levels", None)
     for metric, values in (levels if isinstance(levels, dict) else {}).items():

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile
-from pgsr.experiments.engine.runner import Condition
-from pgsr.experiments.engine.store import Entry, Store, to_frame
+from pgsr.experiments.engine.runner import CellCondition
+from pgsr.experiments.engine.store import Store, StoredCell, to_frame
 from pgsr.experiments.report.environment import environment
 from pgsr.experiments.report.sections import collect
 
@@ -28,7 +28,7 @@ LEFT_OUT = ("key", "reason", "own_mb", "time_limit", "code", "finished")
 
 
 @dataclass(frozen=True)
-class Publication:
+class PublishedResults:
     """The description of an experiment's published results.
 
     Attributes:
@@ -56,7 +56,7 @@ class Publication:
     without: dict[str, int] = field(default_factory=dict)
 
 
-def publish(experiment: Experiment, profile: Profile, store: Store, folder: Path) -> Publication:
+def publish(experiment: Experiment, profile: Profile, store: Store, folder: Path) -> PublishedResults:
     """Write what the store holds of an experiment to ID.parquet and ID.json in a folder that exists.
 
     Cells that failed or were late are left out and counted, with the reason.
@@ -66,20 +66,20 @@ def publish(experiment: Experiment, profile: Profile, store: Store, folder: Path
     """
     owner = experiment.owner
     (section,) = collect([owner], profile, store, draw=False)
-    missing = section.condition[Condition.MISSING] + section.condition[Condition.TORN]
+    missing = section.condition[CellCondition.MISSING] + section.condition[CellCondition.TORN]
     if missing or not section.done:
         lacks = f"{missing:,} cells" if section.done else "all cells"
         raise ExperimentError(
             f"{owner.id} lacks {lacks} of profile {profile}, and a part of a sweep is not published; {section.command}"
         )
-    if stale := section.condition[Condition.STALE]:
+    if stale := section.condition[CellCondition.STALE]:
         raise ExperimentError(
             f"{stale:,} cells of {owner.id} come from other sources than today's, so they cannot be published as this "
             f"version's; {section.command}"
         )
     frame = to_frame(section.done).drop(columns=list(LEFT_OUT)).dropna(axis="columns", how="all")
     about, dates = dict(environment(section.done)), sorted(entry.finished for entry in section.done)
-    found = Publication(
+    found = PublishedResults(
         experiment=owner.id,
         profile=str(profile),
         cells=len(section.done),
@@ -100,7 +100,9 @@ def publish(experiment: Experiment, profile: Profile, store: Store, folder: Path
     return found
 
 
-def published(experiments: Sequence[Experiment], folder: Path) -> list[tuple[Experiment, Publication, "pd.DataFrame"]]:
+def published(
+    experiments: Sequence[Experiment], folder: Path
+) -> list[tuple[Experiment, PublishedResults, "pd.DataFrame"]]:
     """Read the published results of these experiments, with those of others whose cells they look at."""
     import pandas as pd
 
@@ -109,13 +111,13 @@ def published(experiments: Sequence[Experiment], folder: Path) -> list[tuple[Exp
         table, description = _files(folder, experiment.owner.id)
         if description.exists():
             body = json.loads(description.read_text("utf-8"))
-            about = Publication(**(body | {"computed": tuple(body["computed"])}))
+            about = PublishedResults(**(body | {"computed": tuple(body["computed"])}))
             found.append((experiment, about, pd.read_parquet(table)))
     return found
 
 
-def _by_arm(entries: Iterable[Entry]) -> dict[tuple[str, str], list[Entry]]:
-    found: dict[tuple[str, str], list[Entry]] = {}
+def _by_arm(entries: Iterable[StoredCell]) -> dict[tuple[str, str], list[StoredCell]]:
+    found: dict[tuple[str, str], list[StoredCell]] = {}
     for entry in entries:
         found.setdefault((entry.cell.data, entry.cell.arm), []).append(entry)
     return found

@@ -9,8 +9,8 @@ from pgsr.experiments.engine.experiment import Experiment, Profile
 from pgsr.experiments.report.blocks import Block, Cell, Code, Heading, Link, Shown, table, text
 from pgsr.experiments.report.claims import COUNTED, EFFECTS, by_claim
 from pgsr.experiments.report.content import arm_notes
-from pgsr.experiments.report.items import Item, Kind, State, all_items
-from pgsr.experiments.report.publication import Publication, published
+from pgsr.experiments.report.items import Item, ItemKind, ItemState, all_items
+from pgsr.experiments.report.publication import PublishedResults, published
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,7 @@ def results_blocks(experiments: Sequence[Experiment], folder: Path) -> list[Bloc
     return blocks
 
 
-def _absent(experiments: Sequence[Experiment], found: Mapping[str, Publication]) -> Iterator[Block]:
+def _absent(experiments: Sequence[Experiment], found: Mapping[str, PublishedResults]) -> Iterator[Block]:
     """List per paper the tables and figures without results here, what no experiment makes, and data of others."""
     yield Heading(2, "What of the papers is not here")
     yield text(
@@ -72,7 +72,7 @@ def _absent(experiments: Sequence[Experiment], found: Mapping[str, Publication])
         yield table(f"{paper.name}: what is not here", ("what", "in the paper", "why"), rows)
 
 
-def _without_results(experiment: Experiment, about: Publication | None) -> tuple[Cell, ...]:
+def _without_results(experiment: Experiment, about: PublishedResults | None) -> tuple[Cell, ...]:
     """Say that an experiment has no results here, or not those of the paper's size; empty if it has."""
     again = "python -m pgsr.experiments run"
     if about is None:
@@ -90,9 +90,9 @@ def _without_results(experiment: Experiment, about: Publication | None) -> tuple
 
 def _reason(item: Item) -> tuple[Cell, ...]:
     """Say why an item of a paper is absent, or which data stand in for its data; empty if it is here."""
-    if item.state is State.NO:
+    if item.state is ItemState.NO:
         return item.what, item.source, item.why
-    if item.kind is Kind.DATA and item.state is State.OTHER_DATA:
+    if item.kind is ItemKind.DATA and item.state is ItemState.OTHER_DATA:
         return f"the data {item.what}", item.source, f"{item.why}; in their place: {item.where}"
     return ()
 
@@ -114,7 +114,7 @@ def _figures(experiment: Experiment, frame: "pd.DataFrame") -> "Iterator[tuple[s
         yield file, f"{experiment.title}, {name}", frame.loc[frame["data"] == name]
 
 
-def _experiment(experiment: Experiment, about: Publication, frame: "pd.DataFrame") -> Iterator[Block]:
+def _experiment(experiment: Experiment, about: PublishedResults, frame: "pd.DataFrame") -> Iterator[Block]:
     yield Heading(2, _title(experiment))
     yield text(f"{experiment.reproduces[0].upper()}{experiment.reproduces[1:]}. {experiment.question}")
     yield from arm_notes(experiment)

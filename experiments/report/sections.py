@@ -10,8 +10,8 @@ from pgsr.errors import DataError
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile
 from pgsr.experiments.engine.printed import Beside, Printed
-from pgsr.experiments.engine.runner import Condition, conditions
-from pgsr.experiments.engine.store import Entry, State, Store, Torn, to_frame
+from pgsr.experiments.engine.runner import CellCondition, conditions
+from pgsr.experiments.engine.store import CellState, Store, StoredCell, Torn, to_frame
 from pgsr.experiments.engine.verdicts import Verdict
 from pgsr.experiments.report.means import Mean, beside, means
 
@@ -30,7 +30,7 @@ class DataUse:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class FigureImage:
     """A figure as PNG, and a description in words of its panels and axes."""
 
     png: bytes
@@ -53,12 +53,12 @@ class Section:
     experiment: Experiment
     profile: Profile
     planned: bool = True
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[StoredCell, ...] = ()
     data: tuple[DataUse, ...] = ()
-    condition: Counter[Condition] = field(default_factory=Counter)
-    trouble: dict[Condition, dict[str, list[str]]] = field(default_factory=dict)
+    condition: Counter[CellCondition] = field(default_factory=Counter)
+    trouble: dict[CellCondition, dict[str, list[str]]] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
-    drawing: Drawing | None = None
+    drawing: FigureImage | None = None
     means: tuple[Mean, ...] = ()
     unmatched: tuple[tuple[Printed, str], ...] = ()
     verdicts: tuple[Verdict, ...] = ()
@@ -68,8 +68,8 @@ class Section:
         return self.experiment.id.lower().replace(" ", "-")
 
     @property
-    def done(self) -> list[Entry]:
-        return [entry for entry in self.entries if entry.state is State.DONE]
+    def done(self) -> list[StoredCell]:
+        return [entry for entry in self.entries if entry.state is CellState.DONE]
 
     @property
     def seconds(self) -> float:
@@ -79,7 +79,7 @@ class Section:
     @property
     def unfinished(self) -> bool:
         """True if running the experiment in this profile would compute something."""
-        again = (Condition.MISSING, Condition.STALE, Condition.FAILED, Condition.TORN)
+        again = (CellCondition.MISSING, CellCondition.STALE, CellCondition.FAILED, CellCondition.TORN)
         return self.planned and (not self.entries or any(self.condition[each] for each in again))
 
     @property
@@ -101,7 +101,7 @@ def _section(experiment: Experiment, profile: Profile, store: Store, draw: bool)
         return Section(experiment, profile, planned=False, unmatched=_not_run(printed))
     found = list(store.entries(experiment.owner.id, profile))
     known = {key: place for place, key in enumerate(_known_keys(experiment, profile))}
-    stored = [entry for entry in found if isinstance(entry, Entry)]
+    stored = [entry for entry in found if isinstance(entry, StoredCell)]
     entries = tuple(sorted((e for e in stored if e.cell.key in known), key=lambda e: known[e.cell.key]))
     if not entries:
         torn = tuple(f"{each.path.name} {each.reason}" for each in found if isinstance(each, Torn))
@@ -161,9 +161,9 @@ def _on(experiment: Experiment, profile: Profile, data: tuple[DataSet, ...]) -> 
 
 def _conditions(
     there: Experiment, profile: Profile, store: Store, section: Section
-) -> tuple[Counter[Condition], dict[Condition, dict[str, list[str]]]]:
+) -> tuple[Counter[CellCondition], dict[CellCondition, dict[str, list[str]]]]:
     known = conditions(there.tasks(profile), profile, store)
-    trouble: dict[Condition, dict[str, list[str]]] = {}
+    trouble: dict[CellCondition, dict[str, list[str]]] = {}
     planned = {task.cell.key for task, _ in known}
     listed = [(task.cell.key, condition, store.load(task.cell, profile)) for task, condition in known]
     digest = code_digest(section.experiment)
@@ -172,17 +172,17 @@ def _conditions(
         if entry.cell.key not in planned:
             listed.append((entry.cell.key, _stored_condition(entry, digest), entry))
     for key, condition, entry in listed:
-        if condition is not Condition.FINISHED:
+        if condition is not CellCondition.FINISHED:
             trouble.setdefault(condition, {}).setdefault("" if entry is None else entry.reason, []).append(key)
     return Counter(condition for _, condition, _ in listed), trouble
 
 
-def _stored_condition(entry: Entry, digest: str) -> Condition:
-    if entry.state in (State.FAILED, State.ABSENT):
-        return Condition(entry.state.value)
+def _stored_condition(entry: StoredCell, digest: str) -> CellCondition:
+    if entry.state in (CellState.FAILED, CellState.ABSENT):
+        return CellCondition(entry.state.value)
     if entry.code != digest:
-        return Condition.STALE
-    return Condition.TIMED_OUT if entry.state is State.TIMED_OUT else Condition.FINISHED
+        return CellCondition.STALE
+    return CellCondition.TIMED_OUT if entry.state is CellState.TIMED_OUT else CellCondition.FINISHED
 
 
 def _uses(experiment: Experiment, profile: Profile, there: Experiment, section: Section) -> tuple[DataUse, ...]:
@@ -210,7 +210,7 @@ def _not_run(printed: tuple[Printed, ...]) -> tuple[tuple[Printed, str], ...]:
     return tuple((number, "not run") for number in printed)
 
 
-def _drawing(experiment: Experiment, frame: "pd.DataFrame", remarks: list[str]) -> Drawing | None:
+def _drawing(experiment: Experiment, frame: "pd.DataFrame", remarks: list[str]) -> FigureImage | None:
     if frame.empty:
         return None
     try:
@@ -220,7 +220,7 @@ def _drawing(experiment: Experiment, frame: "pd.DataFrame", remarks: list[str]) 
     except Exception as error:
         remarks.append(f"the figure could not be drawn: {_said(error)}")
         return None
-    return Drawing(file.getvalue(), _in_words(experiment, figure))
+    return FigureImage(file.getvalue(), _in_words(experiment, figure))
 
 
 def _in_words(experiment: Experiment, figure: "Figure") -> str:

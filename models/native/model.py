@@ -18,7 +18,7 @@ from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.models.built import Built, NotSolved
 from pgsr.models.formulate import formulate
-from pgsr.models.judge import Answer, Claim, judged
+from pgsr.models.judge import SolverAnswer, SolverClaim, judged
 from pgsr.models.labels import Labels
 from pgsr.models.native import shown
 from pgsr.models.program import SolverProgram
@@ -121,7 +121,7 @@ class NativeModel:
         """Solve the model with the solver that it was made for; return its result, for `read`."""
         return self._built.optimize(time_limit)
 
-    def read(self, solved: Any) -> Answer:
+    def read(self, solved: Any) -> SolverAnswer:
         """Read the answer of the solver: deviations z of all cells, duals and bound, with its own word on it."""
         return self._read(solved, self.changed)
 
@@ -185,7 +185,7 @@ class NativeModel:
         answer = self._read(solution, changed)
         if self.problem.contradiction is not None:
             return Result(Status.INFEASIBLE, self.problem.contradiction)
-        if changed and answer.claim is Claim.INFEASIBLE:
+        if changed and answer.claim is SolverClaim.INFEASIBLE:
             return Result(Status.FAILED, f"{self.solver} says that no point satisfies the conditions, but {CHANGED}")
         if changed and answer.values is not None and np.isfinite(answer.values).all():
             z = answer.values[: self.problem.n_unknowns]
@@ -249,7 +249,7 @@ class NativeModel:
         assert labels is not None, "native models are made with names"
         return labels
 
-    def _read(self, solved: Any, changed: bool) -> Answer:
+    def _read(self, solved: Any, changed: bool) -> SolverAnswer:
         """Read an answer, with the problem's own unknowns and rows alone; a changed model has no duals of these."""
         try:
             answer = self._built.read(solved)

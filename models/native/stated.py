@@ -9,7 +9,7 @@ from scipy import sparse
 
 from pgsr.methods.gate import Stopped
 from pgsr.models.formulate import formulate
-from pgsr.models.labels import Block, Labels
+from pgsr.models.labels import LabelBlock, Labels
 from pgsr.models.program import Program, SolverProgram
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs import names_of, program_of
@@ -84,7 +84,7 @@ def _with_magnitudes(stated: SolverProgram, program: Program) -> SolverProgram:
     low, high = program.reach
     sides = np.maximum(high[cells], 0.0), np.maximum(-low[cells], 0.0)
     kinds = [[f"{kind}{labels.unknowns[j][1:]}" for j in cells.tolist()] for kind in ("up", "down", "distance")]
-    last = Block("distance", slice(m, m + k), (k,))
+    last = LabelBlock("distance", slice(m, m + k), (k,))
     moved = [replace(b, part=slice(b.part.start + k, b.part.stop + k)) for b in labels.row_blocks if b.part.start >= m]
     return replace(
         stated,
@@ -103,8 +103,8 @@ def _with_magnitudes(stated: SolverProgram, program: Program) -> SolverProgram:
             rows=(*labels.rows[:m], *kinds[2], *labels.rows[m:]),
             unknown_blocks=(
                 *labels.unknown_blocks,
-                Block("up", slice(n, n + k), (k,), least="up"),
-                Block("down", slice(n + k, n + 2 * k), (k,), least="down"),
+                LabelBlock("up", slice(n, n + k), (k,), least="up"),
+                LabelBlock("down", slice(n + k, n + 2 * k), (k,), least="down"),
             ),
             row_blocks=(*(b for b in labels.row_blocks if b.part.start < m), last, *moved),
             n_links=k,
@@ -112,30 +112,30 @@ def _with_magnitudes(stated: SolverProgram, program: Program) -> SolverProgram:
     )
 
 
-def _unknown_blocks(problem: Problem, program: Program, names: list[str]) -> Iterator[Block]:
+def _unknown_blocks(problem: Problem, program: Program, names: list[str]) -> Iterator[LabelBlock]:
     """Cut unknowns into the cells of every level and the kinds of what follows them."""
     start = 0
     for level, table in enumerate(problem.tables):
         part = slice(start, start + table.size)
         low = program.lower[part] + program.origin[part]
         least = "nonnegative" if (low == 0).all() else "lower"
-        yield Block(f"z[{level}]", part, table.shape, f"{least}[{level}]", f"upper[{level}]")
+        yield LabelBlock(f"z[{level}]", part, table.shape, f"{least}[{level}]", f"upper[{level}]")
         start += table.size
     for kind, part in _runs(names, start):
-        yield Block(kind, part, (part.stop - part.start,), f"lower {kind}", f"upper {kind}")
+        yield LabelBlock(kind, part, (part.stop - part.start,), f"lower {kind}", f"upper {kind}")
 
 
-def _row_blocks(problem: Problem, equal: list[str], order: list[str]) -> Iterator[Block]:
+def _row_blocks(problem: Problem, equal: list[str], order: list[str]) -> Iterator[LabelBlock]:
     """Cut rows into those of every kind and level; stated conditions are blocks of their own."""
     tree, sizes, start = problem.hierarchy, problem.sizes.max_sizes, 0
     stated = [0, 0, 0] if problem.conditions is None else [int(s.sum()) for s in stated_sides(problem.conditions)]
     n_regions = np.diff(tree.level_start).tolist()
 
-    def block(name: str, *shape: int) -> Iterator[Block]:
+    def block(name: str, *shape: int) -> Iterator[LabelBlock]:
         nonlocal start
         n = int(np.prod(shape))
         if n:
-            yield Block(name, slice(start, start + n), shape)
+            yield LabelBlock(name, slice(start, start + n), shape)
             start += n
 
     if problem.consistent:

@@ -14,20 +14,20 @@ DENSE_CELLS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class GroupRuns:
     """A multiset of groups, `count[i]` of size `size[i]`; sizes increase, counts are positive; shape (runs,) each."""
 
     size: np.ndarray
     count: np.ndarray
 
     @classmethod
-    def of_counts(cls, counts: np.ndarray) -> "Groups":
+    def of_counts(cls, counts: np.ndarray) -> "GroupRuns":
         """Make the runs of a vector of counts per size 0..K."""
         size = np.flatnonzero(counts)
         return cls(size, counts[size].astype(np.int64))
 
     @classmethod
-    def pooled(cls, size: np.ndarray, count: np.ndarray) -> "Groups":
+    def pooled(cls, size: np.ndarray, count: np.ndarray) -> "GroupRuns":
         """Make the groups from runs in any order; counts of equal sizes are added up."""
         sizes, where = np.unique(size, return_inverse=True)
         counts = np.zeros(len(sizes), np.int64)

@@ -24,7 +24,7 @@ busy machine.
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.engines.quadratic_flow import Network, cheapest_flow
+from pgsr.engines.quadratic_flow import FlowNetwork, cheapest_flow
 from pgsr.errors import ProblemError
 from pgsr.problems.conditions import UNBOUNDED
 
@@ -76,7 +76,7 @@ def nearest_within_bounds(
 
 def _network(
     tree: Hierarchy, y: np.ndarray, lower: np.ndarray, upper: np.ndarray, totals: np.ndarray
-) -> tuple[Network, np.ndarray]:
+) -> tuple[FlowNetwork, np.ndarray]:
     """Make the network, and number the arc of every cell; -1 where it has none. Shape (regions, K + 1)."""
     n_regions, n_sizes = y.shape
     fixed, bounded = lower == upper, (lower < upper) & (upper < UNBOUNDED)
@@ -120,4 +120,4 @@ def _network(
     arc = np.full(y.shape, -1)
     arc[~fixed] = rank[: int((~fixed).sum())]
     made = start[order], end[order], targets[order], weights[order], np.zeros(len(order), bool)
-    return Network.of(*made, n_vertices=source + 1, supply=supply), arc
+    return FlowNetwork.of(*made, n_vertices=source + 1, supply=supply), arc

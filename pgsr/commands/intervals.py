@@ -102,10 +102,10 @@ def intervals(
 def _kind_of_intervals(published: "Published", kind: str | None) -> str:
     """Choose the kind of intervals of a release, or check the one that was asked for."""
     from pgsr.release import ConfigError
-    from pgsr.release.stated.kinds import Construction, Measured
+    from pgsr.release.stated.kinds import Construction, MeasuredView
 
     terms = published.terms
-    own = terms.possible_construction is Construction.POSTERIOR and terms.view is not Measured.COUNTS
+    own = terms.possible_construction is Construction.POSTERIOR and terms.view is not MeasuredView.COUNTS
     if kind == "posterior" and not own:
         raise ConfigError(
             "the release knows no intervals of its own: only mechanism posterior does, of noisy values that determine "

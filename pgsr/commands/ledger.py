@@ -12,7 +12,7 @@ from pgsr.privacy.accounting import Approximate, Odometer, Rho, epsilon_delta
 from pgsr.privacy.neighbours import IN_WORDS, Relation, Unit
 
 if TYPE_CHECKING:
-    from pgsr.release.ledger.contents import Contents
+    from pgsr.release.ledger.contents import LedgerContents
 
 app = typer.Typer(
     help="Make, show and verify the ledger of a data set: what may be spent on it in all, and every charge.",
@@ -103,7 +103,7 @@ def verify(
     )
 
 
-def _where(contents: "Contents", head: str | None, name: str) -> str:
+def _where(contents: "LedgerContents", head: str | None, name: str) -> str:
     """Find the number of the line that a noted head belongs to."""
     from pgsr.release.ledger import BrokenLedgerError
 
@@ -119,7 +119,7 @@ def _where(contents: "Contents", head: str | None, name: str) -> str:
     return f"; {after} came after the noted head" if after else "; the noted head is the last"
 
 
-def _show(name: str, contents: "Contents", delta: str | None = None) -> None:
+def _show(name: str, contents: "LedgerContents", delta: str | None = None) -> None:
     table = Table(title=escape(f"Ledger {name}"), show_header=False)
     for key, value in {
         "data set": contents.data_set,
@@ -135,7 +135,7 @@ def _show(name: str, contents: "Contents", delta: str | None = None) -> None:
     console_of().print(table)
 
 
-def _in_every_currency(contents: "Contents", delta: str | None) -> dict[str, object]:
+def _in_every_currency(contents: "LedgerContents", delta: str | None) -> dict[str, object]:
     """Say what all charges come to; epsilon with delta at the delta that is asked for, or else the ledger's."""
     if not contents.entries:
         return {}
@@ -150,7 +150,7 @@ def _in_every_currency(contents: "Contents", delta: str | None) -> dict[str, obj
     return told
 
 
-def _charges(contents: "Contents") -> Table:
+def _charges(contents: "LedgerContents") -> Table:
     table = Table(title="Charges")
     for column in ("time (UTC)", "what", "charged", "relation", "counted as"):
         table.add_column(column, overflow="fold")

@@ -20,7 +20,7 @@ from pgsr.data.views import View
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.machine import compilation
 from pgsr.machine.extras import extra
-from pgsr.machine.isolation import Outcome, Template, run_isolated
+from pgsr.machine.isolation import TaskEnd, Template, run_isolated
 from pgsr.methods import metrics, toys
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import ANSWERED, Method, PostProcess, Result, Seconds, Status
@@ -165,18 +165,18 @@ def label_of(method: object) -> str:
 
 def _run(
     target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None, template: Template
-) -> tuple[Result, Outcome]:
+) -> tuple[Result, TaskEnd]:
     if isinstance(solver, Method) and isinstance(target, Problem):
         reason = solver.supports(target)
         if reason is not None:
-            return Result(Status.UNSUPPORTED, reason), Outcome()
+            return Result(Status.UNSUPPORTED, reason), TaskEnd()
     limit = None if time_limit is None else time_limit * SOLVER_SHARE
     outcome = run_isolated(
         partial(_answer, target, solver, limit), partial(_answer, toy_of(target), solver, limit), time_limit, template
     )
     if not outcome.started:
         reason = "did not start in time (imports, compilation); run it again, compiled code is kept"
-        return Result(Status.TIMED_OUT, reason), Outcome()
+        return Result(Status.TIMED_OUT, reason), TaskEnd()
     if outcome.timed_out:
         return Result(Status.TIMED_OUT, f"stopped after {time_limit:g} s without an answer"), outcome
     if outcome.error:

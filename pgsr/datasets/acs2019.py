@@ -16,7 +16,7 @@ FILE = DataFile(
 )
 
 
-class Kind(StrEnum):
+class Reading(StrEnum):
     """A reading of the extract, after the three data sets of Liu and Wu 2022.
 
     FULL: households of up to 10 members. REDUCED: fewer and coarser attributes, up to 3 members, so that all kinds of
@@ -28,7 +28,7 @@ class Kind(StrEnum):
     RELATED = "related"
 
 
-def acs2019(kind: Kind | str = Kind.FULL, folder: str | os.PathLike[str] | None = None) -> Extract:
+def acs2019(kind: Reading | str = Reading.FULL, folder: str | os.PathLike[str] | None = None) -> Extract:
     """Read households and persons of New York in 2019 from a rectangular extract of IPUMS USA.
 
     The paper does not print its attributes or sizes, so these are ours. Households that do not fit are left out, as
@@ -53,15 +53,15 @@ def acs2019(kind: Kind | str = Kind.FULL, folder: str | os.PathLike[str] | None 
     Source: IPUMS USA, University of Minnesota, its codes of these variables; the sample ACS 2019 is to be asked for
     there, and may not be passed on.
     """
-    kind, path = one_of("kind", kind, tuple(Kind)), FILE.path(folder)
-    reduced = kind is Kind.REDUCED
+    kind, path = one_of("kind", kind, tuple(Reading)), FILE.path(folder)
+    reduced = kind is Reading.REDUCED
     income = Binning("HHINCOME", _LOW_INCOMES if reduced else _INCOMES)
     age = Binning("AGE", _FEW_AGES if reduced else _AGES, last=_OLDEST)
-    names = {Kind.FULL: ("SEX", "RACE", "MARST", "EDUC", "EMPSTAT"), Kind.REDUCED: ("SEX", "EMPSTAT"),
-             Kind.RELATED: ("SEX", "MARST", "EDUC", "EMPSTAT")}[kind]  # fmt: skip
+    names = {Reading.FULL: ("SEX", "RACE", "MARST", "EDUC", "EMPSTAT"), Reading.REDUCED: ("SEX", "EMPSTAT"),
+             Reading.RELATED: ("SEX", "MARST", "EDUC", "EMPSTAT")}[kind]  # fmt: skip
     homes = [Attribute("OWNERSHP", tuple(range(3))), income.attribute]
     people = [age.attribute, *(Attribute(name, tuple(_CODES[name])) for name in names)]
-    if kind is Kind.RELATED:
+    if kind is Reading.RELATED:
         domain = Domain.household(homes, people, max_children=4)
     else:
         domain = Domain.plain(homes, people, max_size=3 if reduced else 10)

@@ -6,7 +6,7 @@ import numpy as np
 
 from pgsr.data.counts import CountOfCounts
 from pgsr.datasets.files import DataFile, Total
-from pgsr.datasets.parameters import Regions, one_of
+from pgsr.datasets.parameters import CensusRegions, one_of
 from pgsr.datasets.table import count_of_counts
 
 SIZES = ("hh1", "hh2", "hh3", "hh4", "hh5", "hh6", "hh7p")
@@ -38,7 +38,7 @@ TRACTS = DataFile(
 
 
 def census2000(
-    regions: Regions | str = Regions.COUNTIES, folder: str | os.PathLike[str] | None = None
+    regions: CensusRegions | str = CensusRegions.COUNTIES, folder: str | os.PathLike[str] | None = None
 ) -> CountOfCounts:
     """Read households by size in the nation, 51 states, 3,141 counties and 65,322 tracts; K = 7 means 7 or more.
 
@@ -62,8 +62,8 @@ def census2000(
     Source:
         U.S. Census Bureau, Census 2000 Summary File 1, table H13 (public domain).
     """
-    regions = one_of("regions", regions, (Regions.STATES, Regions.COUNTIES, Regions.TRACTS))
-    if regions is Regions.TRACTS:
+    regions = one_of("regions", regions, (CensusRegions.STATES, CensusRegions.COUNTIES, CensusRegions.TRACTS))
+    if regions is CensusRegions.TRACTS:
         columns = TRACTS.read(folder)
         # The published tract code repeats from county to county; the full code of 11 digits does not.
         codes = zip(columns["state"], columns["county"], np.char.add(columns["county"], columns["tract"]), strict=True)
@@ -71,7 +71,7 @@ def census2000(
         columns = COUNTIES.read(folder)
         codes = zip(columns["state"], columns["county"], strict=True)
     paths = [("United States", *map(str, path)) for path in codes]
-    if regions is Regions.STATES:
+    if regions is CensusRegions.STATES:
         paths = [path[:2] for path in paths]
     # Counties of one state share a leaf where states are the leaves.
     leaf_of = {path: leaf for leaf, path in enumerate(dict.fromkeys(paths))}

@@ -7,7 +7,7 @@ import numpy as np
 
 from pgsr.data.counts import CountOfCounts
 from pgsr.datasets.files import DataFile, Total
-from pgsr.datasets.parameters import Regions, one_of, whole_number
+from pgsr.datasets.parameters import CensusRegions, one_of, whole_number
 from pgsr.datasets.table import count_of_counts
 
 
@@ -45,7 +45,7 @@ FILE = DataFile(
 
 def census2000_race(
     race: Race | str,
-    regions: Regions | str = Regions.STATES,
+    regions: CensusRegions | str = CensusRegions.STATES,
     folder: str | os.PathLike[str] | None = None,
     max_size: int = 25_000,
 ) -> CountOfCounts:
@@ -73,7 +73,7 @@ def census2000_race(
         U.S. Census Bureau, Census 2000 Summary File 1 (public domain).
     """
     race = one_of("race", race, tuple(Race))
-    regions = one_of("regions", regions, (Regions.STATES, Regions.COUNTIES))
+    regions = one_of("regions", regions, (CensusRegions.STATES, CensusRegions.COUNTIES))
     max_size = whole_number("max_size", max_size, least=1)
     columns = FILE.read(folder, ["county", race])
     leaves, leaf = leaves_of(columns["county"], regions)
@@ -82,7 +82,7 @@ def census2000_race(
     return count_of_counts(leaves, leaf, columns[race], one_each, max_size, name)
 
 
-def leaves_of(county: np.ndarray, regions: Regions) -> tuple[list[tuple[str, ...]], np.ndarray]:
+def leaves_of(county: np.ndarray, regions: CensusRegions) -> tuple[list[tuple[str, ...]], np.ndarray]:
     """Make the paths of the states or counties that occur, and find each row's position among them.
 
     Args:
@@ -90,9 +90,9 @@ def leaves_of(county: np.ndarray, regions: Regions) -> tuple[list[tuple[str, ...
         regions: states or counties.
 
     Example:
-        >>> leaves_of(np.array(["06001", "41003", "06003"]), Regions.STATES)
+        >>> leaves_of(np.array(["06001", "41003", "06003"]), CensusRegions.STATES)
         ([('United States', '06'), ('United States', '41')], array([0, 1, 0]))
     """
-    states = regions is Regions.STATES
+    states = regions is CensusRegions.STATES
     codes, leaf = np.unique(county.astype("U2") if states else county, return_inverse=True)
     return [("United States", str(c)) if states else ("United States", str(c)[:2], str(c)) for c in codes], leaf

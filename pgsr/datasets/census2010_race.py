@@ -9,7 +9,7 @@ import os
 from pgsr.data.counts import CountOfCounts
 from pgsr.datasets.census2000_race import Race, leaves_of
 from pgsr.datasets.files import DataFile, Total
-from pgsr.datasets.parameters import Regions, one_of, whole_number
+from pgsr.datasets.parameters import CensusRegions, one_of, whole_number
 from pgsr.datasets.table import count_of_counts
 
 FILE = DataFile(
@@ -28,7 +28,7 @@ FILE = DataFile(
 
 def census2010_race(
     race: Race | str,
-    regions: Regions | str = Regions.STATES,
+    regions: CensusRegions | str = CensusRegions.STATES,
     folder: str | os.PathLike[str] | None = None,
     max_size: int = 25_000,
 ) -> CountOfCounts:
@@ -55,7 +55,7 @@ def census2010_race(
         U.S. Census Bureau, 2010 Census Summary File 1, table P3 by block (public domain).
     """
     race = one_of("race", race, tuple(Race))
-    regions = one_of("regions", regions, (Regions.STATES, Regions.COUNTIES))
+    regions = one_of("regions", regions, (CensusRegions.STATES, CensusRegions.COUNTIES))
     max_size = whole_number("max_size", max_size, least=1)
     columns = FILE.read(folder)
     kept = columns["race"] == str(race)

@@ -11,9 +11,9 @@ from pgsr.data.sizes import fold, require_falling
 from pgsr.datasets.census_figures import DIVISIONS, HOUSEHOLDS, states
 from pgsr.datasets.census_like import (
     LARGEST_SIZE,
-    Cells,
     Draw,
-    Tail,
+    LevelCells,
+    TailShape,
     county_shares,
     groups_by_state,
     tract_shares,
@@ -125,7 +125,7 @@ class CensusBlocks:
         index = _index(state)
         row = _by_state(self.groups, self.seed)[index]
         size = np.flatnonzero(row)
-        cells = Cells(np.zeros_like(size), size, row[size])
+        cells = LevelCells(np.zeros_like(size), size, row[size])
         tracts, groups, blocks = self._children(index)[1:]
         first = [sum(part[:index]) for part in self._regions_by_state]
         tree, steps = self.tree(state), (Draw.COUNTY, Draw.TRACT, Draw.BLOCK_GROUP, Draw.BLOCK)
@@ -180,7 +180,7 @@ class CensusBlocks:
 
 @lru_cache(1)
 def _by_state(groups: int, seed: int) -> np.ndarray:
-    return groups_by_state(groups, LARGEST_SIZE, seed, Tail.CALIBRATED)
+    return groups_by_state(groups, LARGEST_SIZE, seed, TailShape.CALIBRATED)
 
 
 def _index(state: str) -> int:
@@ -195,7 +195,7 @@ def _evenly(total: int, n: int) -> np.ndarray:
     return np.diff(np.arange(n + 1) * total // n)
 
 
-def _table(cells: Cells, n: int, max_size: int) -> np.ndarray:
+def _table(cells: LevelCells, n: int, max_size: int) -> np.ndarray:
     table = np.zeros((n, max_size + 1), np.int32)
     np.add.at(table, (cells.region, np.minimum(cells.size, max_size)), cells.n_groups.astype(np.int32))
     return table

@@ -30,7 +30,7 @@ DIVISIONS = {
 
 
 @dataclass(frozen=True)
-class State:
+class StateFigures:
     """The figures of one state.
 
     Attributes:
@@ -64,7 +64,7 @@ class State:
 
 
 @lru_cache(maxsize=1)
-def states() -> tuple[State, ...]:
+def states() -> tuple[StateFigures, ...]:
     """List the states in alphabetical order.
 
     Example:
@@ -77,10 +77,12 @@ def states() -> tuple[State, ...]:
     return tuple(_state(line) for line in _TABLE.strip().splitlines())
 
 
-def _state(line: str) -> State:
+def _state(line: str) -> StateFigures:
     name, abbreviation, division, *numbers = (cell.strip() for cell in line.split("|"))
     n_counties, *households, population, group_quarters = map(int, numbers)
-    return State(name, abbreviation, DIVISIONS[division], n_counties, tuple(households), population, group_quarters)
+    return StateFigures(
+        name, abbreviation, DIVISIONS[division], n_counties, tuple(households), population, group_quarters
+    )
 
 
 # state | postal abbreviation | division | counties | households of size 1, ..., 6, 7+ | population | group quarters

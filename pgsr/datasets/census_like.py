@@ -8,8 +8,8 @@ import numpy as np
 
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.rounding import largest_remainder
-from pgsr.datasets.census_figures import HOUSEHOLDS, State, states
-from pgsr.datasets.parameters import Regions, one_of, whole_number
+from pgsr.datasets.census_figures import HOUSEHOLDS, StateFigures, states
+from pgsr.datasets.parameters import CensusRegions, one_of, whole_number
 from pgsr.datasets.table import count_of_counts
 from pgsr.errors import DataError
 
@@ -25,7 +25,7 @@ NATIONAL_OUTLIERS = (10, 1_000)
 """Smallest and largest size of the outliers of Fioretto and Van Hentenryck."""
 
 
-class Tail(StrEnum):
+class TailShape(StrEnum):
     """The way in which groups of 7 and more are spread over sizes.
 
     CALIBRATED: such that the class "7 or more" has the mean size that follows from the figures, plus group quarters.
@@ -41,11 +41,11 @@ class Tail(StrEnum):
 
 
 def census_like(
-    regions: Regions | str = Regions.COUNTIES,
+    regions: CensusRegions | str = CensusRegions.COUNTIES,
     max_size: int = 1_000,
     groups: int = HOUSEHOLDS,
     seed: int = 0,
-    tail: Tail | str = Tail.CALIBRATED,
+    tail: TailShape | str = TailShape.CALIBRATED,
 ) -> CountOfCounts:
     """Generate households and group quarters by size and region: real totals of states, synthetic tail and geography.
 
@@ -117,18 +117,18 @@ def census_like(
     Source: figures of the U.S. Census Bureau; recipes "paper" and "kuo" from the experiments of Kuo et al. 2018
     (outliers up to 10,000); "fioretto" from those of Fioretto and Van Hentenryck 2019 (outliers of 10 to 1,000).
     """
-    regions = one_of("regions", regions, tuple(Regions))
-    tail = one_of("tail", tail, tuple(Tail))
+    regions = one_of("regions", regions, tuple(CensusRegions))
+    tail = one_of("tail", tail, tuple(TailShape))
     max_size = whole_number("max_size", max_size, least=1)
     groups = whole_number("groups", groups, least=1)
     seed = whole_number("seed", seed, least=0)
     by_state = groups_by_state(groups, max_size, seed, tail)
     region, size = np.nonzero(by_state)
-    cells = Cells(region, size, by_state[region, size])
-    if regions in (Regions.COUNTIES, Regions.TRACTS):
+    cells = LevelCells(region, size, by_state[region, size])
+    if regions in (CensusRegions.COUNTIES, CensusRegions.TRACTS):
         counties = [county_shares(state.n_counties) for state in states()]
         cells = cells.divide(counties, seed, Draw.COUNTY)
-        if regions is Regions.TRACTS:
+        if regions is CensusRegions.TRACTS:
             cells = cells.divide(map(tract_shares, tracts_per_county(counties)), seed, Draw.TRACT)
     name = f"census-like/{regions}/K={max_size}/seed={seed}/{tail}/{groups}"
     return count_of_counts(_leaves(regions), cells.region, cells.size, cells.n_groups, max_size, name)
@@ -170,16 +170,16 @@ class Draw(IntEnum):
         return np.random.default_rng([seed, self, region])
 
 
-def groups_by_state(groups: int, max_size: int, seed: int, tail: Tail) -> np.ndarray:
+def groups_by_state(groups: int, max_size: int, seed: int, tail: TailShape) -> np.ndarray:
     """Generate groups by state and size; shape (51, 10,001)."""
-    if tail is Tail.CALIBRATED:
+    if tail is TailShape.CALIBRATED:
         return _calibrated(groups, seed)
-    if tail is Tail.FIORETTO:
+    if tail is TailShape.FIORETTO:
         n_outliers = min(N_OUTLIERS, groups // 100)
         state = Draw.OUTLIERS.generator(seed, 0).choice(len(states()), n_outliers, p=_shares_of_states())
         return _kept_class(groups, seed, np.bincount(state, minlength=len(states())), NATIONAL_OUTLIERS)
     n_outliers = _outliers_per_state(groups, tail)
-    if tail is Tail.KUO:
+    if tail is TailShape.KUO:
         return _kept_class(groups, seed, np.full(len(states()), n_outliers), (1, min(LARGEST_SIZE, max_size)))
     return _paper(groups, max_size, seed, n_outliers)
 
@@ -190,7 +190,7 @@ def _shares_of_states() -> np.ndarray:
     return households / households.sum()
 
 
-def _outliers_per_state(groups: int, tail: Tail) -> int:
+def _outliers_per_state(groups: int, tail: TailShape) -> int:
     least = 100 * len(states())
     if groups < least:
         raise DataError(
@@ -215,7 +215,7 @@ def _calibrated(groups: int, seed: int) -> np.ndarray:
     return counts
 
 
-def _seven_or_more(state: State) -> np.ndarray:
+def _seven_or_more(state: StateFigures) -> np.ndarray:
     """Compute the probability of every size from 7: geometric with the state's published mean; shape (10,001,)."""
     mean = state.mean_of_seven_or_more
     sizes = np.arange(LARGEST_SIZE + 1)
@@ -271,14 +271,14 @@ def _kept_class(groups: int, seed: int, n_outliers: np.ndarray, sizes: tuple[int
 
 
 @dataclass(frozen=True)
-class Cells:
+class LevelCells:
     """The cells of one level, `n_groups[i]` > 0 groups of size `size[i]` in region `region[i]`, sorted by region."""
 
     region: np.ndarray
     size: np.ndarray
     n_groups: np.ndarray
 
-    def divide(self, shares: Iterable[np.ndarray], seed: int, draw: Draw, first: int = 0) -> "Cells":
+    def divide(self, shares: Iterable[np.ndarray], seed: int, draw: Draw, first: int = 0) -> "LevelCells":
         """Divide the groups one level down: each goes to child j of its region r with probability `shares[r][j]`.
 
         Region r has random numbers of its own, those of region `first + r` of the nation.
@@ -291,7 +291,7 @@ class Cells:
             child, cell = np.nonzero(drawn)
             parts.append((first_child + child, self.size[start:stop][cell], drawn[child, cell]))
             first_child += len(share)
-        return Cells(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return LevelCells(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def tracts_per_county(counties: Sequence[np.ndarray], n_tracts: int = N_TRACTS) -> np.ndarray:
@@ -302,17 +302,17 @@ def tracts_per_county(counties: Sequence[np.ndarray], n_tracts: int = N_TRACTS) 
     return 1 + largest_remainder(share * rest, rest)
 
 
-def _leaves(regions: Regions) -> list[tuple[str, ...]]:
+def _leaves(regions: CensusRegions) -> list[tuple[str, ...]]:
     """List the paths of the last level as cells are drawn: states by the alphabet, then regions by rank."""
     nation = "United States"
-    if regions is Regions.DIVISIONS:
+    if regions is CensusRegions.DIVISIONS:
         return [(nation, state.division, state.name) for state in states()]
-    if regions is Regions.STATES:
+    if regions is CensusRegions.STATES:
         return [(nation, state.name) for state in states()]
     counties = [
         (nation, state.name, f"{state.name} county {j}") for state in states() for j in range(1, state.n_counties + 1)
     ]
-    if regions is Regions.COUNTIES:
+    if regions is CensusRegions.COUNTIES:
         return counties
     tracts = tracts_per_county([county_shares(state.n_counties) for state in states()])
     return [(*county, f"tract {j}") for county, n in zip(counties, tracts, strict=True) for j in range(1, n + 1)]

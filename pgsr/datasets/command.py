@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pgsr.datasets.contents import Contents, contents
+from pgsr.datasets.contents import FileContents, contents
 from pgsr.datasets.fetching import download
 from pgsr.datasets.files import VARIABLE, home_of
 from pgsr.datasets.packaged import Packaged, in_words
@@ -175,7 +175,7 @@ def _convert(recipe: Recipe, raw: list[Path], folder: Path) -> None:
         raise typer.Exit(1)
 
 
-def _told(found: Contents) -> bool:
+def _told(found: FileContents) -> bool:
     """Print what was found in a file, and say whether it is what it should be."""
     known = found.data.content is not None
     state = "WRONG" if found.differences else "right" if known else "unknown"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Contents:
+class FileContents:
     """What was found in a file.
 
     Attributes:
@@ -45,7 +45,7 @@ class Contents:
         return tuple(found)
 
 
-def contents(data: DataFile, folder: str | os.PathLike[str] | None = None) -> Contents:
+def contents(data: DataFile, folder: str | os.PathLike[str] | None = None) -> FileContents:
     """Read a file, and find its checksum and totals.
 
     Raises:
@@ -64,7 +64,7 @@ def contents(data: DataFile, folder: str | os.PathLike[str] | None = None) -> Co
     """
     path = data.path(folder)
     table = _table(data, path)
-    return Contents(data, path, _sum_of(table), tuple(_number(total, table) for total in data.totals))
+    return FileContents(data, path, _sum_of(table), tuple(_number(total, table) for total in data.totals))
 
 
 def content_sum(data: DataFile, folder: str | os.PathLike[str] | None = None) -> str:

@@ -10,7 +10,7 @@ from pgsr.errors import DataError
 Member = TypeVar("Member", bound=StrEnum)
 
 
-class Regions(StrEnum):
+class CensusRegions(StrEnum):
     """The levels of a census data set, named after the finest one; `DIVISIONS` after the one in the middle.
 
     DIVISIONS: nation / 9 census divisions / 51 states (50 and the District of Columbia).
@@ -29,7 +29,7 @@ def one_of(name: str, value: object, valid: Sequence[Member]) -> Member:
     """Find the member of `valid` that `value` is or spells, or raise a `DataError` that lists them.
 
     Example:
-        >>> one_of("regions", "states", [Regions.STATES, Regions.COUNTIES])
+        >>> one_of("regions", "states", [CensusRegions.STATES, CensusRegions.COUNTIES])
         <Regions.STATES: 'states'>
     """
     for member in valid:

@@ -95,7 +95,7 @@ def conjugate_gradients(
     return x
 
 
-class Step(NamedTuple):
+class LineStep(NamedTuple):
     """The length that a line search ended at, and whether it is enough; if not, no length that was tried was."""
 
     length: float
@@ -112,7 +112,7 @@ def line_search(
     longest: float = 0.7,
     rounding: float = 0.0,
     straight: float = np.inf,
-) -> Step:
+) -> LineStep:
     """Find a length of a step that raises a concave D by enough, from 1 downwards; see above.
 
     Args:
@@ -138,8 +138,8 @@ def line_search(
             length *= 8.0
             continue
         if here >= end * slope or reached >= value + rise * length * slope - rounding:
-            return Step(length, True)
+            return LineStep(length, True)
         overshot = True
         if trial < trials - 1:
             length *= 0.5 if np.isnan(here) else min(max(slope / (slope - here), 0.1), longest)
-    return Step(length, False)
+    return LineStep(length, False)

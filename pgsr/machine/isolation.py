@@ -28,7 +28,7 @@ END_LIMIT = 10.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TaskEnd:
     """The end of a task in a child process.
 
     Attributes:
@@ -54,7 +54,7 @@ def run_isolated(
     warm_up: Callable[[], Any] | None = None,
     time_limit: float | None = None,
     template: "Template | None" = None,
-) -> Outcome:
+) -> TaskEnd:
     """Call `task` in a Python process of its own and kill it `time_limit` seconds after it started the task.
 
     `warm_up` runs first and is not timed: imports and compilation belong there. Functions and classes defined in the
@@ -82,14 +82,14 @@ def run_isolated(
     except queue.Empty:
         peak = 0 if pid is None else peak_memory(pid)
         template.kill(pid)
-        return Outcome(timed_out=True, started=started, peak_bytes=peak, baseline_bytes=baseline)
-    if isinstance(outcome, Outcome):
+        return TaskEnd(timed_out=True, started=started, peak_bytes=peak, baseline_bytes=baseline)
+    if isinstance(outcome, TaskEnd):
         template.wait()
         return outcome
     error = f"the process died with exit code {template.exit_code(outcome)}{template.last_words()}"
     if outcome is None:
         template.close()
-    return Outcome(error=error)
+    return TaskEnd(error=error)
 
 
 class Template:
@@ -120,7 +120,7 @@ class Template:
         self._imports: dict[str, None] = {}
 
     def start(self, warm_up: Callable[[], Any] | None, task: Callable[[], Any]) -> "queue.Queue[Any]":
-        """Start a process; the queue gets a `_Born`, a `_Ready`, an `Outcome`; an `_Ended` or None if it dies."""
+        """Start a process; the queue gets a `_Born`, a `_Ready`, an `TaskEnd`; an `_Ended` or None if it dies."""
         if self._process is None or self._process.poll() is not None or not _FORKS:
             self.close()
             self._spawn()
@@ -333,11 +333,11 @@ def _work(pipe: IO[bytes], payload: bytes) -> None:
     baseline = psutil.Process().memory_info().rss
     _send(pipe, _Ready(baseline))
     try:
-        outcome = Outcome(value=task())
+        outcome = TaskEnd(value=task())
     except Exception as error:
         text = str(error).strip().splitlines()
-        outcome = Outcome(error=f"{type(error).__name__}{f': {text[0]}' if text else ''}")
-    outcome = Outcome(outcome.value, outcome.error, peak_bytes=peak_memory(), baseline_bytes=baseline)
+        outcome = TaskEnd(error=f"{type(error).__name__}{f': {text[0]}' if text else ''}")
+    outcome = TaskEnd(outcome.value, outcome.error, peak_bytes=peak_memory(), baseline_bytes=baseline)
     _send(pipe, _Imported([name for name in sys.modules if name not in before]))
     _send(pipe, outcome)
 
@@ -361,7 +361,7 @@ def _received(pipe: IO[bytes]) -> Any:
     try:
         return pickle.loads(data)
     except Exception as error:  # whatever the task's own classes raise while they are made again
-        return Outcome(error=f"what it returned cannot be read: {type(error).__name__}: {error}")
+        return TaskEnd(error=f"what it returned cannot be read: {type(error).__name__}: {error}")
 
 
 def _read(pipe: IO[bytes]) -> bytes | None:

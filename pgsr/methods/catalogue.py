@@ -26,7 +26,7 @@ class Use(Flag):
     EVERYWHERE = COMPARE | PAGE | AGREEMENT | LIBRARY | WARM_UP
 
 
-class Answer(Enum):
+class Proof(Enum):
     """The proof that comes with the answer of a method to a stated problem; the value says it in words."""
 
     OPTIMUM = "proved optimum"
@@ -58,7 +58,7 @@ class Entry:
     """
 
     method: Method | PostProcess
-    answer: Answer = Answer.OPTIMUM
+    answer: Proof = Proof.OPTIMUM
     uses: Use = Use.EVERYWHERE
     small: bool = field(default=False, kw_only=True)
     measured: Mapping[ViewRule, str] | None = field(default=None, kw_only=True)

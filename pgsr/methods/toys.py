@@ -12,7 +12,7 @@ from pgsr.noise import Geometric
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.random import Seeded
-from pgsr.problems.conditions import Cells, Conditions, cells, either, state, total, zero_or_at_least
+from pgsr.problems.conditions import Conditions, ProblemCells, cells, either, state, total, zero_or_at_least
 from pgsr.problems.problem import Problem
 from pgsr.problems.sums import MeasuredSums
 
@@ -34,7 +34,9 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
     known, stated = target.groups, target.conditions
     if target.ranks is not None:
         toy = Problem.m_c(Geometric(Split(1), levels).measure(truth, Seeded("toy")))
-        conditions = None if stated is None else _toy_conditions(stated, Cells(toy.hierarchy, toy.view, toy.max_size))
+        conditions = (
+            None if stated is None else _toy_conditions(stated, ProblemCells(toy.hierarchy, toy.view, toy.max_size))
+        )
         return replace(toy, label=target.label, integer=target.integer, conditions=conditions)
     toy = Geometric(target.view, levels, totals="regions", max_sizes=max_sizes).measure(truth, Seeded("toy"))
     return replace(
@@ -47,10 +49,10 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         noise=None if target.noise is None else toy.noise,
         conditions=None
         if stated is None
-        else _toy_conditions(stated, Cells(truth.hierarchy, target.view, toy.max_size)),
+        else _toy_conditions(stated, ProblemCells(truth.hierarchy, target.view, toy.max_size)),
         sums=None
         if target.sums is None
-        else MeasuredSums.of(total(level=levels - 1), 3, 1, Cells(truth.hierarchy, target.view, toy.max_size)),
+        else MeasuredSums.of(total(level=levels - 1), 3, 1, ProblemCells(truth.hierarchy, target.view, toy.max_size)),
     )
 
 
@@ -92,7 +94,7 @@ def _toy_view(view: AnyView | tuple[AnyView, ...], levels: int) -> ViewRule | tu
     return split or (View.CUMULATIVE,) * (levels - 1) + (View.RANKED,) * leaves
 
 
-def _toy_conditions(target: Conditions, place: Cells) -> Conditions:
+def _toy_conditions(target: Conditions, place: ProblemCells) -> Conditions:
     """Conditions of the lowest regions that hold anyway: bounds, a total or a choice, as the target has."""
     lowest = place.hierarchy.n_levels - 1
     bounds = [cells(level=lowest, size=1) >= 0, cells(level=lowest, size=1) <= 9] if target.n_bounds else []

@@ -15,18 +15,18 @@ order.
 """
 
 from pgsr.nation.joint import StreamedLevelRelease, StreamedReleaseResult
-from pgsr.nation.layout import Tree, Truth
+from pgsr.nation.layout import NationTree, Truth
 from pgsr.nation.m_h import StreamedLevelResult, StreamedLevelTreeProjection
 from pgsr.nation.matching import StreamedLevelMatching
 from pgsr.nation.measuring import measure
 
 __all__ = [
+    "NationTree",
     "StreamedLevelMatching",
     "StreamedLevelRelease",
     "StreamedLevelResult",
     "StreamedLevelTreeProjection",
     "StreamedReleaseResult",
-    "Tree",
     "Truth",
     "measure",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 from pgsr.algorithms.m_c.folded import together
 from pgsr.algorithms.m_c.folded_dual import Targets
 from pgsr.algorithms.m_c.joint import precisions
-from pgsr.algorithms.m_h.flow import Part
+from pgsr.algorithms.m_h.flow import FlowPart
 from pgsr.algorithms.tree_rounding import integers_by_level
 from pgsr.checks import require_kind
 from pgsr.data.hierarchy import Hierarchy
@@ -20,7 +20,7 @@ from pgsr.machine.parallel import Mapper
 from pgsr.machine.partitions import Engine, Partitions
 from pgsr.methods.gate import Deadline
 from pgsr.nation.judging import violations
-from pgsr.nation.layout import UPPER, Tree
+from pgsr.nation.layout import UPPER, NationTree
 from pgsr.nation.measured_parts import MeasuredParts
 from pgsr.noise import NoiseStep
 from pgsr.noise.measurement import Measurement
@@ -91,7 +91,7 @@ class StreamedLevelRelease:
     def __post_init__(self) -> None:
         require_kind(self.method, Alone, "method", "give TwoStage() or Posterior()")
 
-    def release(self, tree: Tree, partitions: Partitions, noise: NoiseStep) -> StreamedReleaseResult:
+    def release(self, tree: NationTree, partitions: Partitions, noise: NoiseStep) -> StreamedReleaseResult:
         """Make a release of the stored measurement with this noise and the totals of the last level, and write it.
 
         Raises:
@@ -106,7 +106,7 @@ class StreamedLevelRelease:
             partitions.write(UPPER, f"counts-{level}", table)
         pairs = list(zip(tree.keys, above[-1], strict=True))
         done = list(self.engine(partial(_release_part, stored), pairs))
-        upper = violations(Part.of(tree.upper, tuple(counts)), counts, sum(root.total for root in roots))
+        upper = violations(FlowPart.of(tree.upper, tuple(counts)), counts, sum(root.total for root in roots))
         for key, outcome, root in zip(tree.keys, done, counts[-1], strict=True):
             assert np.array_equal(outcome.root, root), f"{key} keeps the root that it was given"
         found = [upper, *(outcome.violations for outcome in done)]
@@ -183,7 +183,7 @@ def _release_part(stored: _Stored, pair: tuple[str, np.ndarray]) -> _Outcome:
     for level, table in enumerate(counts, parts.first):
         parts.partitions.write(key, f"counts-{level}", table)
     n_cells = sum(table.size for table in counts)
-    part = Part.of(tree, counts, known=measurement.region_totals)
+    part = FlowPart.of(tree, counts, known=measurement.region_totals)
     return _Outcome(violations(part, counts), joint.missing, n_cells, counts[0][0])
 
 

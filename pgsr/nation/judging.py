@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.m_h.flow import UNKNOWN, Part, Prices
+from pgsr.algorithms.m_h.flow import UNKNOWN, FlowPart, PartPrices
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.machine.blocks import row_blocks
@@ -15,7 +15,7 @@ Tables = Sequence[np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class PartOutcome:
     """The judgement of the answer of a part, recomputed in exact integers.
 
     Attributes:
@@ -38,7 +38,9 @@ class Outcome:
         return self.proved and not any(self.violations.values())
 
 
-def judged(part: Part, x: Tables, prices: Prices, total: int | None = None, n_levels: int | None = None) -> Outcome:
+def judged(
+    part: FlowPart, x: Tables, prices: PartPrices, total: int | None = None, n_levels: int | None = None
+) -> PartOutcome:
     """Judge an answer from part, answer and prices alone.
 
     Cell (r, s) adds to two conditions: that of r's own vertex and that of the vertex above. With d the price above less
@@ -60,15 +62,15 @@ def judged(part: Part, x: Tables, prices: Prices, total: int | None = None, n_le
             objective += value
             proved = proved and holds
     n_cells = sum(table.size for table in x[:n_levels])
-    return Outcome(objective, violations(part, x, total), proved, x[0][0], n_cells)
+    return PartOutcome(objective, violations(part, x, total), proved, x[0][0], n_cells)
 
 
-def price_of_the_total(prices: Prices, total: int | None) -> bool:
+def price_of_the_total(prices: PartPrices, total: int | None) -> bool:
     """Say whether the root's cells have one price where its total is public, and 0 where it is not."""
     return bool((prices.top == prices.top[0]).all()) and (total is not None or prices.top[0] == 0)
 
 
-def prices_of_sources(part: Part, prices: Prices) -> bool:
+def prices_of_sources(part: FlowPart, prices: PartPrices) -> bool:
     """Say whether leaves have the price of their public total: one per total, and 0 where none is public."""
     source = part.sources.of_leaf
     stated = source != UNKNOWN
@@ -77,7 +79,7 @@ def prices_of_sources(part: Part, prices: Prices) -> bool:
     return bool((prices.leaves == np.where(stated, price[source], 0)).all())
 
 
-def _judge_rows(part: Part, x: np.ndarray, prices: Prices, level: int, rows: slice) -> tuple[int, bool]:
+def _judge_rows(part: FlowPart, x: np.ndarray, prices: PartPrices, level: int, rows: slice) -> tuple[int, bool]:
     """Compute the part of the objective of some regions of a level, and whether prices prove their cells best."""
     tree = part.hierarchy
     here = slice(tree.level(level).start + rows.start, tree.level(level).start + rows.stop)
@@ -92,7 +94,7 @@ def _judge_rows(part: Part, x: np.ndarray, prices: Prices, level: int, rows: sli
     return sum(int(weight) * _squares(part) for weight, part in _by_weight(w[:, 0], off)), best
 
 
-def violations(part: Part, x: Tables, total: int | None = None) -> dict[str, int]:
+def violations(part: FlowPart, x: Tables, total: int | None = None) -> dict[str, int]:
     """Count violated conditions by kind; of totals, those that the part says are known, and that of the root."""
     tree, sizes = part.hierarchy, Sizes(part.hierarchy, tuple(table.shape[1] - 1 for table in x))
     off = int(total is not None and int(x[0].sum(dtype=np.int64)) != total)

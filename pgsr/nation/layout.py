@@ -14,7 +14,7 @@ KINDS = {View.COUNTS: "noisy", View.CUMULATIVE: "cumulative"}
 """What the tables of noisy values are called."""
 
 
-class Tree(Protocol):
+class NationTree(Protocol):
     """The public side of a hierarchy in parts. It must be possible to pickle it where parts run elsewhere."""
 
     @property
@@ -42,7 +42,7 @@ class Tree(Protocol):
         ...
 
 
-class Truth(Tree, Protocol):
+class Truth(NationTree, Protocol):
     """The exact counts of a hierarchy in parts; only the noise step sees them."""
 
     def part(self, key: str) -> CountOfCounts:

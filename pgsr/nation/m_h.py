@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.algorithms.m_h.flow import UNKNOWN, Part, Prices
+from pgsr.algorithms.m_h.flow import UNKNOWN, FlowPart, PartPrices
 from pgsr.algorithms.m_h.flow.asking import Reply, begin
 from pgsr.algorithms.m_h.flow.joined import Upper
 from pgsr.algorithms.m_h.flow.solving import Solved, solve_parts
@@ -17,8 +17,8 @@ from pgsr.machine.isolation import peak_memory
 from pgsr.machine.parallel import Mapper
 from pgsr.machine.partitions import Engine, Partitions
 from pgsr.methods.gate import Deadline
-from pgsr.nation.judging import Outcome, judged, price_of_the_total
-from pgsr.nation.layout import KINDS, UPPER, Tree
+from pgsr.nation.judging import PartOutcome, judged, price_of_the_total
+from pgsr.nation.layout import KINDS, UPPER, NationTree
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class StreamedLevelTreeProjection:
         if self.view not in KINDS:
             raise MethodError(f"view={self.view!r}; give View.COUNTS for M_H or View.CUMULATIVE for M_c^dp")
 
-    def solve(self, tree: Tree, partitions: Partitions) -> StreamedLevelResult:
+    def solve(self, tree: NationTree, partitions: Partitions) -> StreamedLevelResult:
         """Solve M_H on the stored measurement, and write the answer.
 
         Raises:
@@ -109,12 +109,12 @@ class StreamedLevelTreeProjection:
 class _Stored:
     """Parts whose tables are in partitions, of this view; `total` is the public number of groups of the root."""
 
-    tree: Tree
+    tree: NationTree
     partitions: Partitions
     view: View
     total: int
 
-    def read(self, key: str) -> Part:
+    def read(self, key: str) -> FlowPart:
         tree, first = self.tree.tree(key), self.tree.upper.n_levels - 1
         totals = None
         for level in self.levels_known():
@@ -132,9 +132,9 @@ class _Stored:
                     "measure into an empty folder"
                 )
             tables.append(self._counts(table, None if known is None else known[tree.level(level - first)]))
-        return Part.of(tree, tuple(tables), known=totals)
+        return FlowPart.of(tree, tuple(tables), known=totals)
 
-    def above(self, replies: Sequence[Reply]) -> Part:
+    def above(self, replies: Sequence[Reply]) -> FlowPart:
         """Make the part of the upper levels, whose last one are the roots of the parts."""
         upper, first = self.tree.upper, self.tree.upper.n_levels - 1
         roots, known = np.array([reply.noisy for reply in replies]), None
@@ -145,7 +145,7 @@ class _Stored:
         for level in range(first):
             table = self.partitions.read(UPPER, f"{KINDS[self.view]}-{level}")
             tables.append(self._counts(table, None if known is None else known[upper.level(level)]))
-        return Part.of(upper, (*tables, roots))
+        return FlowPart.of(upper, (*tables, roots))
 
     def _counts(self, table: np.ndarray, known: np.ndarray | None) -> np.ndarray:
         """Make counts of the table of a level: repair it if it is of cumulative ones, below what is known of groups."""
@@ -164,7 +164,7 @@ class _Stored:
             )
         return known
 
-    def keep(self, key: str, part: Part, counts: tuple[np.ndarray, ...], prices: Prices) -> Outcome:
+    def keep(self, key: str, part: FlowPart, counts: tuple[np.ndarray, ...], prices: PartPrices) -> PartOutcome:
         """Judge the answer of a part, and write it."""
         for level, table in enumerate(counts, self.tree.upper.n_levels - 1):
             self.partitions.write(key, f"counts-{level}", table)
@@ -174,10 +174,10 @@ class _Stored:
 @dataclass(frozen=True, eq=False)
 class _JudgedUpper:
     counts: tuple[np.ndarray, ...]
-    outcome: Outcome
+    outcome: PartOutcome
 
 
-def _judge_upper(part: Part, solved: Solved, total: int | None) -> _JudgedUpper:
+def _judge_upper(part: FlowPart, solved: Solved, total: int | None) -> _JudgedUpper:
     """Judge the levels above the parts from their own counts and the parts' roots."""
     assert solved.above is not None
     partly, prices = solved.above

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from pgsr.algorithms.isotonic import IsotonicFit, Optimum
-from pgsr.algorithms.m_h.flow import Part
+from pgsr.algorithms.m_h.flow import FlowPart
 from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.estimators.matching import Matching
@@ -18,7 +18,7 @@ from pgsr.machine.partitions import Engine, Partitions
 from pgsr.methods.gate import Deadline
 from pgsr.nation.joint import StreamedReleaseResult
 from pgsr.nation.judging import violations
-from pgsr.nation.layout import KINDS, UPPER, Tree
+from pgsr.nation.layout import KINDS, UPPER, NationTree
 from pgsr.nation.measured_parts import MeasuredParts
 from pgsr.noise import NoiseStep
 from pgsr.noise.measurement import Measurement
@@ -54,7 +54,7 @@ class StreamedLevelMatching:
     def __post_init__(self) -> None:
         require_kind(self.method, Matching, "method", "give Matching()")
 
-    def release(self, tree: Tree, partitions: Partitions, noise: NoiseStep) -> StreamedReleaseResult:
+    def release(self, tree: NationTree, partitions: Partitions, noise: NoiseStep) -> StreamedReleaseResult:
         """Make a release of the stored measurement with this noise and the totals of the last level, and write it.
 
         Raises:
@@ -71,7 +71,7 @@ class StreamedLevelMatching:
         counts = counted(levels, tree.max_sizes[: upper.n_levels])
         for level, table in enumerate(counts[:-1]):
             partitions.write(UPPER, f"counts-{level}", table)
-        found = [violations(Part.of(upper, counts), counts, sum(totals)), *(part.violations for part in done)]
+        found = [violations(FlowPart.of(upper, counts), counts, sum(totals)), *(part.violations for part in done)]
         return StreamedReleaseResult(
             violations={kind: sum(part[kind] for part in found) for kind in found[0]},
             missing=0.0,
@@ -112,5 +112,5 @@ def _release_part(parts: MeasuredParts, method: Matching, task: tuple[str, Runs]
     counts = tuple(table.astype(kind) for table in counted(levels, max_sizes))
     for level, table in enumerate(counts, parts.first):
         parts.partitions.write(key, f"counts-{level}", table)
-    found = violations(Part.of(tree, counts, known=measurement.region_totals), counts)
+    found = violations(FlowPart.of(tree, counts, known=measurement.region_totals), counts)
     return _Outcome(found, sum(table.size for table in counts), levels[0])

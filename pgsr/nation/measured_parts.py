@@ -9,7 +9,7 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.machine.partitions import Partitions
-from pgsr.nation.layout import KINDS, UPPER, Tree
+from pgsr.nation.layout import KINDS, UPPER, NationTree
 from pgsr.nation.measuring import require_measured
 from pgsr.noise import NoiseStep
 from pgsr.noise.measurement import Measurement, Totals
@@ -26,14 +26,14 @@ class MeasuredParts:
         noise: the noise step that the values were measured with.
     """
 
-    tree: Tree
+    tree: NationTree
     partitions: Partitions
     view: View
     laws: tuple[Law, ...]
     noise: NoiseStep
 
     @classmethod
-    def of(cls, tree: Tree, partitions: Partitions, noise: NoiseStep) -> "MeasuredParts":
+    def of(cls, tree: NationTree, partitions: Partitions, noise: NoiseStep) -> "MeasuredParts":
         """Find the stored measurement of a hierarchy in parts.
 
         Raises:

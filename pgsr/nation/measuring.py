@@ -11,7 +11,7 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.errors import ProblemError
 from pgsr.machine.parallel import Mapper
 from pgsr.machine.partitions import Engine, Partitions
-from pgsr.nation.layout import KINDS, UPPER, Tree, Truth
+from pgsr.nation.layout import KINDS, UPPER, NationTree, Truth
 from pgsr.noise import NoiseStep
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.spending import Ledger
@@ -77,7 +77,7 @@ def measure(
         pass
 
 
-def require_measured(tree: Tree, partitions: Partitions, noise: NoiseStep) -> None:
+def require_measured(tree: NationTree, partitions: Partitions, noise: NoiseStep) -> None:
     """Raise `ProblemError` unless the stored measurement is of this data set and of this noise."""
     kind = KINDS[noise.one_view(tree.max_sizes)]
     terms = _stored_terms(partitions, kind)
@@ -115,7 +115,7 @@ def _stored_terms(partitions: Partitions, kind: str) -> np.ndarray | None:
     return partitions.read(UPPER, f"{kind}-terms") if partitions.has(UPPER, f"{kind}-terms") else None
 
 
-def _digest_of_noise(tree: Tree, noise: NoiseStep) -> np.ndarray:
+def _digest_of_noise(tree: NationTree, noise: NoiseStep) -> np.ndarray:
     """Compute a digest of the data set, its parts and sizes, and of the noise of every level; shape (32,)."""
     laws = noise.laws_of_sizes(tree.max_sizes)
     sizes = [*map(int, tree.max_sizes)]

@@ -23,8 +23,8 @@ from pgsr.noise.measurement import (
 )
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.problems.conditions import (
-    Cells,
     Conditions,
+    ProblemCells,
     Surroundings,
     contradicting_conditions,
     intervals,
@@ -188,7 +188,7 @@ class ProblemFields:
                 "largest size"
             )
 
-    def _cells(self) -> Cells:
+    def _cells(self) -> ProblemCells:
         if self.view is View.RANKED:
             raise ProblemError(
                 f"{self.label} is about ranked sizes, which have no cells to state conditions on; state the problem of "
@@ -199,7 +199,7 @@ class ProblemFields:
                 f"{self.label} has sizes of its own on every level, which conditions do not know; state the problem "
                 "with the same largest size on all levels"
             )
-        return Cells(self.hierarchy, self.view, self.max_size)
+        return ProblemCells(self.hierarchy, self.view, self.max_size)
 
     @property
     def sizes(self) -> Sizes:

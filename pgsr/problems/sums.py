@@ -11,7 +11,7 @@ from pgsr.checks import as_array
 from pgsr.data.hierarchy import Hierarchy, Path
 from pgsr.data.region_ids import region_id
 from pgsr.errors import ProblemError, TooLargeError
-from pgsr.problems.conditions import Cells, Expression
+from pgsr.problems.conditions import Expression, ProblemCells
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -43,7 +43,7 @@ class MeasuredSums:
         return len(self.values)
 
     @classmethod
-    def of(cls, expression: Expression, values: Any, weights: Any, place: Cells) -> "MeasuredSums":
+    def of(cls, expression: Expression, values: Any, weights: Any, place: ProblemCells) -> "MeasuredSums":
         """Take the entries of an expression as sums.
 
         Raises:
@@ -66,7 +66,7 @@ class MeasuredSums:
         values: np.ndarray,
         weights: np.ndarray,
         leaves: Mapping[Path, Path] | None,
-        place: Cells,
+        place: ProblemCells,
     ) -> "MeasuredSums":
         """Take the cells of another hierarchy over leaves of this one, each a sum over the leaves below it.
 

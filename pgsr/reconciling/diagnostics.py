@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.reconciling.measured import Measured
+from pgsr.reconciling.measured import MeasuredCells
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,9 @@ class LevelDiagnostics:
     largest_at: str
 
 
-def diagnostics(found: Measured, answer: np.ndarray, names: tuple[str, ...], near: float) -> list[LevelDiagnostics]:
+def diagnostics(
+    found: MeasuredCells, answer: np.ndarray, names: tuple[str, ...], near: float
+) -> list[LevelDiagnostics]:
     """Compare the values of a table with an answer, level by level.
 
     Args:
@@ -88,7 +90,7 @@ def diagnostics(found: Measured, answer: np.ndarray, names: tuple[str, ...], nea
     return made
 
 
-def lowest_copies(found: Measured) -> np.ndarray:
+def lowest_copies(found: MeasuredCells) -> np.ndarray:
     """Find the lowest copy of every region, the region itself where there are none; shape (regions,)."""
     tree = found.tree
     lowest = np.arange(tree.n_regions)

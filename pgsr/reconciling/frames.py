@@ -16,7 +16,7 @@ KINDS = "a pandas, Polars or Arrow table, a DuckDB relation, or a dictionary of 
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class ColumnFrame:
     """A table whose columns are read as arrays.
 
     Attributes:
@@ -32,7 +32,7 @@ class Frame:
     read: nw.DataFrame[Any] | None = None
 
     @classmethod
-    def of(cls, table: Any) -> "Frame":
+    def of(cls, table: Any) -> "ColumnFrame":
         """Look at a table.
 
         Raises:
@@ -41,7 +41,7 @@ class Frame:
             MissingPackageError: it is a stream of Arrow, such as a DuckDB relation, and PyArrow is not installed.
 
         Example:
-            >>> Frame.of({"state": ["GA", "MI"], "n": [3, 4]}).n_rows
+            >>> ColumnFrame.of({"state": ["GA", "MI"], "n": [3, 4]}).n_rows
             2
         """
         if isinstance(table, Mapping):
@@ -74,7 +74,7 @@ class Frame:
             TableError: there is no such column, or it holds fractions, or numbers and text.
 
         Example:
-            >>> Frame.of({"state": ["MI", None, "GA", "MI"]}).codes("state")
+            >>> ColumnFrame.of({"state": ["MI", None, "GA", "MI"]}).codes("state")
             (array([ 0, -1,  1,  0]), ['MI', 'GA'])
         """
         array, missing = self._values(name)
@@ -98,7 +98,7 @@ class Frame:
             TableError: there is no such column, or it holds no numbers, or whole ones beyond 64 bits.
 
         Example:
-            >>> Frame.of({"n": [3, None, 4]}).numbers("n")
+            >>> ColumnFrame.of({"n": [3, None, 4]}).numbers("n")
             array([ 3., nan,  4.])
         """
         values, missing = self._values(name)

@@ -10,8 +10,8 @@ import scipy  # which imports its submodules when they are used
 from pgsr.data.region_ids import region_id
 from pgsr.errors import TableError
 from pgsr.problems.sums import leaves_below
-from pgsr.reconciling.frames import Frame
-from pgsr.reconciling.measured import Measured, values_of, weights_of
+from pgsr.reconciling.frames import ColumnFrame
+from pgsr.reconciling.measured import MeasuredCells, values_of, weights_of
 from pgsr.reconciling.regions import regions_of_levels
 from pgsr.reconciling.sizes import sizes_of
 
@@ -46,14 +46,14 @@ class Other:
         names: of the rows' regions.
     """
 
-    frame: Frame
+    frame: ColumnFrame
     matrix: Any
     value: np.ndarray
     weight: np.ndarray
     names: tuple[str, ...]
 
 
-def totals_over_sizes(found: Measured) -> Sums:
+def totals_over_sizes(found: MeasuredCells) -> Sums:
     """Find the rows that have a region and no size: sums over its sizes."""
     n_sizes = found.shape[1]
     rows = np.flatnonzero((found.row_cell < 0) & (found.row_weight > 0))
@@ -68,14 +68,20 @@ def totals_over_sizes(found: Measured) -> Sums:
 
 
 def other_table(
-    found: Measured, table: Any, hierarchy: Sequence[str], value: str, size: str | None, weights: Any, variance: Any
+    found: MeasuredCells,
+    table: Any,
+    hierarchy: Sequence[str],
+    value: str,
+    size: str | None,
+    weights: Any,
+    variance: Any,
 ) -> Other:
     """Read a table of a second hierarchy, whose lowest regions have the last names of lowest regions of the first.
 
     Raises:
         TableError: a row is malformed, or names a lowest region or a size that the first table does not have.
     """
-    frame = Frame.of(table)
+    frame = ColumnFrame.of(table)
     regions = regions_of_levels(frame, list(hierarchy))
     here = _leaf_by_name(found)
     tree = regions.tree
@@ -125,7 +131,7 @@ def joined_sums(totals: Sums, others: Sequence[Other]) -> Sums | None:
     )
 
 
-def _leaf_by_name(found: Measured) -> dict[str, int]:
+def _leaf_by_name(found: MeasuredCells) -> dict[str, int]:
     """Find the lowest regions by their last names; -1 where several have the same."""
     tree, made = found.tree, {}
     for region in range(tree.leaves.start, tree.leaves.stop):

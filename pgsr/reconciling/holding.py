@@ -13,7 +13,7 @@ import numpy as np
 from pgsr.engines.losses import Norm, loss
 from pgsr.errors import TooLargeError
 from pgsr.reconciling.further import Sums
-from pgsr.reconciling.measured import Measured
+from pgsr.reconciling.measured import MeasuredCells
 from pgsr.reconciling.whole_numbers import too_heavy
 
 
@@ -32,7 +32,7 @@ class Held:
     known: np.ndarray
 
     @classmethod
-    def of(cls, found: Measured, weight: np.ndarray, most: np.ndarray, nonnegative: bool) -> "Held":
+    def of(cls, found: MeasuredCells, weight: np.ndarray, most: np.ndarray, nonnegative: bool) -> "Held":
         """Find the cells that have to be held.
 
         Args:
@@ -68,7 +68,7 @@ class Held:
         others = weight[(weight > 0) & ~self.out]
         return np.where(self.out & (weight > 0), others.min(initial=np.inf) if len(others) else 1.0, weight)
 
-    def on(self, found: Measured) -> Measured:
+    def on(self, found: MeasuredCells) -> MeasuredCells:
         """Hold the cells in the table."""
         lower = np.full(found.shape, -np.inf) if found.lower is None else found.lower.copy()
         upper = np.full(found.shape, np.inf) if found.upper is None else found.upper.copy()
@@ -76,7 +76,7 @@ class Held:
         return replace(found, lower=lower, upper=upper)
 
     def require_proved(
-        self, found: Measured, answer: np.ndarray, sums: Sums | None, norm: Norm, nonnegative: bool
+        self, found: MeasuredCells, answer: np.ndarray, sums: Sums | None, norm: Norm, nonnegative: bool
     ) -> None:
         """Raise `TooLargeError` unless the answer is the optimum of all weights."""
         if not self.any:
@@ -97,14 +97,14 @@ class Held:
             refuse(found, np.where(self.out, 0.0, found.weight).ravel(), least)
 
 
-def known_cells(found: Measured) -> np.ndarray:
+def known_cells(found: MeasuredCells) -> np.ndarray:
     """Find the cells that a table holds at one number, bool; shape (regions, sizes)."""
     if found.lower is None or found.upper is None:
         return np.zeros(found.shape, bool)
     return found.lower == found.upper
 
 
-def refuse(found: Measured, weight: np.ndarray, cell: int, heavy: str = "") -> None:
+def refuse(found: MeasuredCells, weight: np.ndarray, cell: int, heavy: str = "") -> None:
     """Raise for a cell whose weight whole numbers cannot have beside the smallest of some weights."""
     light = int(np.argmin(np.where(weight > 0, weight, np.inf)))
     times = found.weight.ravel()[cell] / found.weight.ravel()[light] if found.weight.ravel()[light] else np.inf

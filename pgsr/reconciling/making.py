@@ -12,9 +12,9 @@ from pgsr.errors import ArgumentError, MethodError, NoEstimateError, ProblemErro
 from pgsr.methods.method import Method, Result, Status
 from pgsr.problems.conditions import Condition, Either
 from pgsr.problems.problem import Problem
-from pgsr.reconciling.frames import Frame
+from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.further import Sums, joined_sums, other_table, totals_over_sizes
-from pgsr.reconciling.measured import Measured, measured
+from pgsr.reconciling.measured import MeasuredCells, measured
 from pgsr.reconciling.reconciled import Reconciled
 from pgsr.reconciling.regions import ABOVE_ALL
 from pgsr.reconciling.stating import Asked, Stated, stated
@@ -111,7 +111,7 @@ def reconcile(
         raise ArgumentError(f"level={level!r}; give the chance of an interval, between 0 and 1")
     if isinstance(hierarchy, Mapping) and len(hierarchy) != 1:
         raise ArgumentError("hierarchy has several entries; give {id column: parent column}, or the levels' columns")
-    frame = Frame.of(table)
+    frame = ColumnFrame.of(table)
     found = measured(frame, hierarchy, value, size, weights, variance, fixed, nonnegative)
     asked = Asked(integer, nonnegative, norm, monotone, totals, said)
     others = tuple(other_table(found, *further, value, size, weights, variance) for further in also)
@@ -125,7 +125,7 @@ def reconcile(
 
 
 def _solved(
-    found: Measured, asked: Asked, sums: Sums | None, method: Method | None, time_limit: float | None
+    found: MeasuredCells, asked: Asked, sums: Sums | None, method: Method | None, time_limit: float | None
 ) -> tuple[Stated, Result]:
     """State the problem of a table and solve it, with large weights as long as the method's arithmetic takes them."""
     if method is not None:

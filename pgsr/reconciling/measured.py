@@ -9,13 +9,13 @@ import numpy as np
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import region_id
 from pgsr.errors import TableError
-from pgsr.reconciling.frames import Frame
+from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.regions import regions_of_levels, regions_of_parents
 from pgsr.reconciling.sizes import SizeNames, sizes_of
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredCells:
     """The cells of a table, regions by sizes, and what its rows say of them.
 
     Attributes:
@@ -59,7 +59,7 @@ class Measured:
 
 
 def measured(
-    frame: Frame,
+    frame: ColumnFrame,
     hierarchy: Sequence[str] | Mapping[str, str],
     value: str,
     size: str | None,
@@ -67,7 +67,7 @@ def measured(
     variance: Any,
     fixed: str | None,
     nonnegative: bool,
-) -> Measured:
+) -> MeasuredCells:
     """Find the cells of a table and what is measured of them; arguments are those of `reconcile`.
 
     Raises:
@@ -97,11 +97,11 @@ def measured(
             mean = np.bincount(cell, w * row_value[kept], n_cells) / weight
     shape = regions.tree.n_regions, n_sizes
     of_cells = mean.reshape(shape), weight.reshape(shape)
-    found = Measured(regions.tree, sizes, row_cell, regions.of_row, row_value, row_weight, *of_cells)
+    found = MeasuredCells(regions.tree, sizes, row_cell, regions.of_row, row_value, row_weight, *of_cells)
     return found if fixed is None else _with_fixed(found, frame, fixed, value, nonnegative)
 
 
-def values_of(frame: Frame, value: str) -> np.ndarray:
+def values_of(frame: ColumnFrame, value: str) -> np.ndarray:
     """Read the values, NaN where one is missing."""
     values = frame.numbers(value).astype(float)
     if np.isinf(values).any():
@@ -110,7 +110,7 @@ def values_of(frame: Frame, value: str) -> np.ndarray:
     return values
 
 
-def weights_of(frame: Frame, weights: Any, variance: Any, values: np.ndarray) -> np.ndarray:
+def weights_of(frame: ColumnFrame, weights: Any, variance: Any, values: np.ndarray) -> np.ndarray:
     """Find the weight of every row; 0 where its value is missing."""
     if weights is not None and variance is not None:
         raise TableError("weights and variance are given; give one of them, weights are 1 / variance")
@@ -137,7 +137,7 @@ def weights_of(frame: Frame, weights: Any, variance: Any, values: np.ndarray) ->
     return np.where(there, w, 0.0)
 
 
-def _with_fixed(found: Measured, frame: Frame, fixed: str, value: str, nonnegative: bool) -> Measured:
+def _with_fixed(found: MeasuredCells, frame: ColumnFrame, fixed: str, value: str, nonnegative: bool) -> MeasuredCells:
     """Hold the cells of rows whose column `fixed` is true at their values."""
     held = np.nan_to_num(frame.numbers(fixed)) != 0
     rows = np.flatnonzero(held)
@@ -158,4 +158,4 @@ def _with_fixed(found: Measured, frame: Frame, fixed: str, value: str, nonnegati
         cell = int(np.argmax(low > high))
         raise TableError(f"{found.first_row(cell)} is fixed at two values, {high[cell]:g} and {low[cell]:g}; give one")
     low, high = low.reshape(found.shape), high.reshape(found.shape)
-    return Measured(**{**found.__dict__, "lower": low, "upper": high})
+    return MeasuredCells(**{**found.__dict__, "lower": low, "upper": high})

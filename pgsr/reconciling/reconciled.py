@@ -16,9 +16,9 @@ from pgsr.figures.html import facts_table
 from pgsr.machine.extras import extra
 from pgsr.methods.method import Result, Status
 from pgsr.reconciling.diagnostics import LevelDiagnostics, diagnostics, lowest_copies
-from pgsr.reconciling.frames import Frame
+from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.further import Other, Sums
-from pgsr.reconciling.measured import Measured
+from pgsr.reconciling.measured import MeasuredCells
 from pgsr.reconciling.stating import Stated
 from pgsr.reconciling.variances import estimates_and_variances, intervals
 
@@ -50,9 +50,9 @@ class Reconciled:
 
     result: Result
     answer: np.ndarray
-    found: Measured
+    found: MeasuredCells
     stated: Stated
-    frame: Frame
+    frame: ColumnFrame
     level_names: tuple[str, ...]
     level: float | None
     nonnegative: bool

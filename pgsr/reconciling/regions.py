@@ -8,14 +8,14 @@ import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import TableError
-from pgsr.reconciling.frames import Frame
+from pgsr.reconciling.frames import ColumnFrame
 
 ABOVE_ALL = "(all)"
 """The name of the region that is put above the regions of the first column where there are several."""
 
 
 @dataclass(frozen=True, eq=False)
-class Regions:
+class TableRegions:
     """The regions of a table.
 
     Attributes:
@@ -27,7 +27,7 @@ class Regions:
     of_row: np.ndarray
 
 
-def regions_of_levels(frame: Frame, columns: Sequence[str]) -> Regions:
+def regions_of_levels(frame: ColumnFrame, columns: Sequence[str]) -> TableRegions:
     """Find the regions of rows that name one region per level, from the root down, and nothing below their own.
 
     Raises:
@@ -60,7 +60,7 @@ def regions_of_levels(frame: Frame, columns: Sequence[str]) -> Regions:
     return _assembled(parents, names, depth - 1, region)
 
 
-def regions_of_parents(frame: Frame, ids: str, parents: str) -> Regions:
+def regions_of_parents(frame: ColumnFrame, ids: str, parents: str) -> TableRegions:
     """Find the regions of rows that have an id and that of the region above, nothing at the root.
 
     Raises:
@@ -104,7 +104,7 @@ def regions_of_parents(frame: Frame, ids: str, parents: str) -> Regions:
 
 def _assembled(
     parents: list[np.ndarray], names: list[tuple[Sequence[str], np.ndarray]], level: np.ndarray, place: np.ndarray
-) -> Regions:
+) -> TableRegions:
     """Put levels below each other, with copies of regions that end early, and one region above several roots.
 
     Args:
@@ -142,7 +142,7 @@ def _assembled(
     region = index[first[level] + place]
     paths = LazyPaths(parents, names, first, np.concatenate(who), added)
     tree = Hierarchy(paths, parent, first_child, np.array(level_start), np.full(n, -1), padded)  # pyright: ignore
-    return Regions(tree, region)
+    return TableRegions(tree, region)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pgsr.errors import TableError
-from pgsr.reconciling.frames import Frame
+from pgsr.reconciling.frames import ColumnFrame
 
 LARGEST_SIZE = 100_000
 """The largest whole number that is taken for a size and not for a name."""
@@ -11,7 +11,7 @@ LARGEST_SIZE = 100_000
 SizeNames = tuple[int, ...] | tuple[str, ...]
 
 
-def sizes_of(frame: Frame, column: str | None) -> tuple[SizeNames, np.ndarray]:
+def sizes_of(frame: ColumnFrame, column: str | None) -> tuple[SizeNames, np.ndarray]:
     """Find the sizes, whole numbers in rising order or names as they appear, and which every row has, -1 for none.
 
     Without a column there is one size, called "".
@@ -20,7 +20,7 @@ def sizes_of(frame: Frame, column: str | None) -> tuple[SizeNames, np.ndarray]:
         TableError: the column has no sizes.
 
     Example:
-        >>> sizes_of(Frame.of({"size": ["10", None, "9"]}), "size")
+        >>> sizes_of(ColumnFrame.of({"size": ["10", None, "9"]}), "size")
         ((9, 10), array([ 1, -1,  0]))
     """
     if column is None:

@@ -12,13 +12,13 @@ from pgsr.engines.losses import Norm
 from pgsr.engines.nearest_tree.exchange import LARGEST_SLOPE
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.noise.measurement import Totals
-from pgsr.problems.conditions import UNBOUNDED, Cells, Condition, Conditions, Either, cells, state, total
+from pgsr.problems.conditions import UNBOUNDED, Condition, Conditions, Either, ProblemCells, cells, state, total
 from pgsr.problems.problem import Problem
 from pgsr.problems.sums import MeasuredSums
 from pgsr.reconciling.further import Sums
 from pgsr.reconciling.holding import Held, known_cells, refuse
 from pgsr.reconciling.layout import Layout
-from pgsr.reconciling.measured import Measured
+from pgsr.reconciling.measured import MeasuredCells
 from pgsr.reconciling.variances import estimates_and_variances
 from pgsr.reconciling.whole_numbers import (
     LARGEST,
@@ -67,7 +67,7 @@ class Stated:
         return found if self.numbers.unit == 1 else found * self.numbers.unit
 
 
-def stated(found: Measured, asked: Asked, sums: Sums | None = None, near: bool = False) -> Stated:
+def stated(found: MeasuredCells, asked: Asked, sums: Sums | None = None, near: bool = False) -> Stated:
     """State the problem of a table, and of sums that were measured besides its cells.
 
     Args:
@@ -139,7 +139,7 @@ def stated(found: Measured, asked: Asked, sums: Sums | None = None, near: bool =
     return Stated(problem, layout, numbers, held)
 
 
-def _require_norm(found: Measured, asked: Asked, fractions: bool) -> None:
+def _require_norm(found: MeasuredCells, asked: Asked, fractions: bool) -> None:
     """Refuse distances that are not the sum of those to two whole numbers, or to the mean of several values."""
     if asked.norm != 2 and len(found.row_cell) > np.count_nonzero(found.weight):
         kept = found.row_cell[(found.row_cell >= 0) & (found.row_weight > 0)]
@@ -204,7 +204,7 @@ def _largest_near(tree: Hierarchy, value: np.ndarray, weight: np.ndarray, levels
     return np.minimum(MOST_EXACT / levels, LARGEST_SLOPE / (32.0 * levels * (off + 1.0)))
 
 
-def _require_more_than_nothing(found: Measured, asked: Asked, sums: Sums | None) -> None:
+def _require_more_than_nothing(found: MeasuredCells, asked: Asked, sums: Sums | None) -> None:
     """Refuse to make whole numbers of rates and shares so small that nothing is left of any."""
     there = found.row_value[found.row_weight > 0]
     if not asked.integer or sums is not None or asked.totals is not None or asked.where or not len(there):
@@ -216,7 +216,7 @@ def _require_more_than_nothing(found: Measured, asked: Asked, sums: Sums | None)
         )
 
 
-def _with_faint_leaves(found: Measured, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+def _with_faint_leaves(found: MeasuredCells, whole: bool) -> tuple[np.ndarray, np.ndarray]:
     """Give leaves that nothing measured an even share of what their parent's others leave, with a small weight.
 
     Nothing tells how several of them share what is left. Without a weight there would be many answers.
@@ -242,7 +242,7 @@ def _with_faint_leaves(found: Measured, whole: bool) -> tuple[np.ndarray, np.nda
     return value, weight
 
 
-def _known_totals(found: Measured, asked: Asked, every: bool) -> np.ndarray | None:
+def _known_totals(found: MeasuredCells, asked: Asked, every: bool) -> np.ndarray | None:
     """Find the totals that a problem has by itself: the root's, shape (1,), or those of all regions, shape (regions,).
 
     The latter with `every` alone, where the problem's regions are the table's and have one weight each; otherwise, and
@@ -254,7 +254,7 @@ def _known_totals(found: Measured, asked: Asked, every: bool) -> np.ndarray | No
     return None if asked.totals is None else np.array([asked.totals])
 
 
-def _conditions(found: Measured, asked: Asked, known: np.ndarray | None) -> Conditions | None:
+def _conditions(found: MeasuredCells, asked: Asked, known: np.ndarray | None) -> Conditions | None:
     """Find what was stated of the cells, regions by the sizes of the table."""
     said = list(asked.where)
     if isinstance(asked.totals, Mapping) and known is None:
@@ -266,7 +266,7 @@ def _conditions(found: Measured, asked: Asked, known: np.ndarray | None) -> Cond
     stated = None
     if said:
         labels = np.array([_label_of(found, i) for i in range(len(found.sizes))])
-        place = Cells(found.tree, View.COUNTS, int(labels.max()))
+        place = ProblemCells(found.tree, View.COUNTS, int(labels.max()))
         stated = _of_labels(state(said, place), labels)
     if found.lower is None or found.upper is None:
         return stated
@@ -276,7 +276,7 @@ def _conditions(found: Measured, asked: Asked, known: np.ndarray | None) -> Cond
     return held if stated is None else held.and_also(stated)
 
 
-def _require_possible(found: Measured, stated: Conditions, least: int) -> None:
+def _require_possible(found: MeasuredCells, stated: Conditions, least: int) -> None:
     """Raise unless some numbers from `least` on add up and are within the bounds of cells, from the leaves upwards.
 
     Raises:
@@ -302,7 +302,7 @@ def _require_possible(found: Measured, stated: Conditions, least: int) -> None:
         from_below[here], up_to[here] = np.maximum(from_below[here], least_sum), np.minimum(up_to[here], most_sum)
 
 
-def _label_of(found: Measured, column: int) -> int:
+def _label_of(found: MeasuredCells, column: int) -> int:
     """Give the number by which conditions name a size: itself, or its place among the names."""
     label = found.sizes[column]
     return label if isinstance(label, int) else column

@@ -84,7 +84,7 @@ with extra("release"):
     from pgsr.release.publishing.findings import Finding, Outcome, Report
     from pgsr.release.publishing.signature import fingerprint, new_key
     from pgsr.release.read.reading import Published, read_release
-    from pgsr.release.stated.kinds import Kind, Measured
+    from pgsr.release.stated.kinds import Kind, MeasuredView
     from pgsr.release.stated.publication import Publication
     from pgsr.release.stated.terms import Terms
 
@@ -99,7 +99,7 @@ __all__ = [
     "LedgerError",
     "LedgerFile",
     "ManifestError",
-    "Measured",
+    "MeasuredView",
     "Outcome",
     "Outline",
     "Publication",

@@ -30,7 +30,7 @@ with extra("release"):
     from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, Role, SynthesisError
     from pgsr.synthesis.data.impossible import Impossible, implied
     from pgsr.synthesis.data.ipums import Extract, Misfit, read_ipums
-    from pgsr.synthesis.data.linked_tables import TableError, read_population, to_tables, write_population
+    from pgsr.synthesis.data.linked_tables import LinkedTableError, read_population, to_tables, write_population
     from pgsr.synthesis.data.population import Population
     from pgsr.synthesis.marginals.filled_households import FilledHouseholds
     from pgsr.synthesis.marginals.marginal_curator import MeasuredMarginal
@@ -50,10 +50,10 @@ with extra("release"):
     from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
     from pgsr.synthesis.queries.sensitivity import Neighbours, NoiseScale, sensitivities, sensitivity
     from pgsr.synthesis.queries.torch_runs import Device
-    from pgsr.synthesis.queries.transcript import Measured, Privacy, Transcript
+    from pgsr.synthesis.queries.transcript import MeasuredQuery, Privacy, Transcript
     from pgsr.synthesis.queries.type_distribution import TypeDistribution
     from pgsr.synthesis.queries.universe import Universe
-    from pgsr.synthesis.queries.workload import Level, Marginal, Relation, Workload
+    from pgsr.synthesis.queries.workload import Level, Marginal, Relative, Workload
 
 __all__ = [
     "COUNT",
@@ -78,12 +78,13 @@ __all__ = [
     "Impossible",
     "IndependentMarginals",
     "Level",
+    "LinkedTableError",
     "Marginal",
     "MarginalRound",
     "MarginalSensitivity",
     "MarginalTranscript",
-    "Measured",
     "MeasuredMarginal",
+    "MeasuredQuery",
     "Misfit",
     "Mixture",
     "Neighbours",
@@ -93,12 +94,11 @@ __all__ = [
     "Privacy",
     "PublicHouseholds",
     "RegionalPopulation",
-    "Relation",
+    "Relative",
     "RhoLedger",
     "Role",
     "Round",
     "SynthesisError",
-    "TableError",
     "Transcript",
     "TypeDistribution",
     "Universe",

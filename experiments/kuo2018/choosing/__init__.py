@@ -21,7 +21,7 @@ and its noise, `checks` what is refused before anything is spent.
 
 from pgsr.experiments.kuo2018.choosing.mechanisms import ChosenByNoise, ChosenByScore, ChosenByStatistic
 from pgsr.experiments.kuo2018.choosing.score import Branch, score
-from pgsr.experiments.kuo2018.choosing.statistic import DISTINCT_SIZES, Statistic, distinct_sizes
+from pgsr.experiments.kuo2018.choosing.statistic import DISTINCT_SIZES, IntegerStatistic, distinct_sizes
 
 __all__ = [
     "DISTINCT_SIZES",
@@ -29,7 +29,7 @@ __all__ = [
     "ChosenByNoise",
     "ChosenByScore",
     "ChosenByStatistic",
-    "Statistic",
+    "IntegerStatistic",
     "distinct_sizes",
     "score",
 ]

@@ -13,7 +13,7 @@ from pgsr.estimators.isotonic_tree_projection import IsotonicTreeProjection
 from pgsr.estimators.matching import Matching
 from pgsr.experiments.kuo2018.choosing.checks import checked_candidates, label, refuse_early
 from pgsr.experiments.kuo2018.choosing.score import Branch, draw, score
-from pgsr.experiments.kuo2018.choosing.statistic import DISTINCT_SIZES, Statistic
+from pgsr.experiments.kuo2018.choosing.statistic import DISTINCT_SIZES, IntegerStatistic
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import ANSWERED, PostProcess, Result, Status
 from pgsr.noise.measurement import Measurement, Totals
@@ -119,7 +119,7 @@ class ChosenByStatistic:
     candidates: Sequence[Mechanism]
     choose: Callable[[int], Mechanism]
     choice_epsilon: Number
-    statistic: Statistic = DISTINCT_SIZES
+    statistic: IntegerStatistic = DISTINCT_SIZES
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "candidates", checked_candidates(self.candidates))

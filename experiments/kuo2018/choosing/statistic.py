@@ -10,7 +10,7 @@ from pgsr.errors import MethodError
 
 
 @dataclass(frozen=True)
-class Statistic:
+class IntegerStatistic:
     """An integer computed from the truth; an entity that joins or leaves a group changes it by `sensitivity` at most.
 
     With `totals="noisy"` candidates this must hold for one empty group more or less as well.
@@ -38,4 +38,4 @@ def distinct_sizes(truth: CountOfCounts) -> int:
     return int(np.count_nonzero(truth.rows(0, 1)))
 
 
-DISTINCT_SIZES = Statistic("distinct sizes", distinct_sizes, 1)
+DISTINCT_SIZES = IntegerStatistic("distinct sizes", distinct_sizes, 1)

@@ -17,8 +17,8 @@ from pgsr.methods.method import Method
 from pgsr.methods.toys import toy_of
 from pgsr.models import CpSat
 from pgsr.models.adapter import Route, SolverModel
-from pgsr.models.judge import Claim
-from pgsr.models.program import Kind
+from pgsr.models.judge import SolverClaim
+from pgsr.models.program import ProgramKind
 
 NEAR = Fraction(1, 10**6)
 """How far, relatively, an objective may be from the optimum and conditions of a bare program may be missed."""
@@ -50,7 +50,7 @@ class Ask:
         trap, limit = find(self.trap), SOLVER_SHARE * self.time_limit
         if trap.base is None:
             return of_program(trap, self.method, self.optimum, limit)
-        claims: list[Claim] = []
+        claims: list[SolverClaim] = []
         result = listening(self.method, claims).solve(trap.problem(), limit)
         return of_result(result, claims[-1] if claims else None, self.optimum)
 
@@ -60,22 +60,22 @@ def takes(method: Method, trap: Trap) -> bool:
     if trap.base is None:
         if not isinstance(method, SolverModel) or isinstance(method, CpSat):  # whose unknowns are all whole
             return False
-        return Kind.MILP in method.takes and method.unavailable() is None
+        return ProgramKind.MILP in method.takes and method.unavailable() is None
     if method.supports(trap.problem()) is not None:
         return False
     return not isinstance(method, SolverModel) or method.route(trap.problem()) is not Route.RELAXED
 
 
-def of_result(result: Result, claim: Claim | None, optimum: Fraction) -> str:
+def of_result(result: Result, claim: SolverClaim | None, optimum: Fraction) -> str:
     """Say what came of a problem: right, a wrong optimum, no point, conditions broken, or no claim.
 
     Where the solver was never asked, because stating the program came to that end, the error is ours.
     """
-    if claim is Claim.INFEASIBLE:
+    if claim is SolverClaim.INFEASIBLE:
         return "**no point**"
     if result.status is Status.INFEASIBLE:
         return "**no point, ours**"
-    said = result.status is Status.OPTIMAL if claim is None else claim is Claim.OPTIMAL
+    said = result.status is Status.OPTIMAL if claim is None else claim is SolverClaim.OPTIMAL
     if not said or result.status in (Status.TIMED_OUT, Status.RELAXED):
         return "no claim"
     known = result.certificate
@@ -93,9 +93,9 @@ def of_program(trap: Trap, method: Method, optimum: Fraction, time_limit: float)
     assert program is not None
     assert isinstance(method, SolverModel)
     answer = method.run(program, time_limit).answer
-    if answer.claim is Claim.INFEASIBLE:
+    if answer.claim is SolverClaim.INFEASIBLE:
         return "**no point**"
-    if answer.claim is not Claim.OPTIMAL or answer.values is None:
+    if answer.claim is not SolverClaim.OPTIMAL or answer.values is None:
         return "no claim"
     x, near = answer.values, float(NEAR)
     over = [program.order @ x - program.order_right, program.lower - x, x - program.upper]

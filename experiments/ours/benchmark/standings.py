@@ -17,7 +17,7 @@ RESAMPLES = 2_000
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class BudgetErrors:
     """The errors of a data set at an epsilon.
 
     Attributes:
@@ -61,7 +61,7 @@ class Standings:
     """
 
     arms: tuple[str, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[BudgetErrors, ...]
 
     @classmethod
     def of(cls, errors: LevelErrors, arms: Sequence[str]) -> "Standings":
@@ -82,7 +82,7 @@ class Standings:
             rows = {(row.arm, row.level): row.values for row in here if row.arm in arms}
             values = _values(rows, arms, here.n_levels)
             if values.size and not np.isnan(values).all():
-                blocks.append(Block(data, epsilon, values))
+                blocks.append(BudgetErrors(data, epsilon, values))
         return cls(tuple(arms), tuple(blocks))
 
     @cached_property

@@ -45,7 +45,7 @@ REACH = 40
 
 
 @dataclass(frozen=True)
-class Partitions:
+class PartitionSelection:
     """The exponential mechanism of the module."""
 
     name: str = "partitions"
@@ -99,7 +99,7 @@ def _generator(stream: ByteStream) -> np.random.Generator:
     return np.random.default_rng(stream.words(8).tolist())
 
 
-MECHANISM = Partitions()
+MECHANISM = PartitionSelection()
 
 ARM = Competitor(
     "exponential mechanism on partitions",

@@ -7,9 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.algorithms.choice_tree.search import UNDECIDED, Decided, Found
-from pgsr.algorithms.choice_tree.sums import Rows, parts_of
+from pgsr.algorithms.choice_tree.sums import SumRows, parts_of
 from pgsr.data.views import View
-from pgsr.engines.convex_flow import FREE, ConvexNetwork, Cut, Families, FarFlow, two_families
+from pgsr.engines.convex_flow import FREE, ConvexNetwork, Cut, FarFlow, SetArcs, two_families
 from pgsr.errors import TooLargeError
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Status
@@ -125,7 +125,7 @@ class _Asked:
     problem: Problem
     choices: Choices
     parts: sparse.csr_array
-    rows: Rows
+    rows: SumRows
     n_fixed: int
     w: np.ndarray
     y: np.ndarray
@@ -169,7 +169,7 @@ class _Asked:
         matrix = sparse.csr_array(sparse.vstack(blocks))
         low, high = (np.concatenate(side) for side in zip(*sides, strict=True))
         of_choices = tuple(choices.names[k] for k in choices.choice[choices.alternative].tolist())
-        rows = Rows.of(matrix, low, high, parts, problem.integer)
+        rows = SumRows.of(matrix, low, high, parts, problem.integer)
         return cls(problem, choices, parts, rows, n_fixed, weight, noisy, stated.names + of_choices)
 
     def nodes(self, leaving_out: bool) -> FlowNodes | str:
@@ -202,7 +202,7 @@ class _Asked:
             bool(rows.holds[:first].all()),
         )
 
-    def families(self, leaving_out: bool) -> tuple[Families | None, np.ndarray, str]:
+    def families(self, leaving_out: bool) -> tuple[SetArcs | None, np.ndarray, str]:
         """Find the network of all sums, or of those that one has; the numbers of the latter, and what is in the way."""
         rows, fixed = self.rows, np.arange(len(self.rows.lower)) < self.n_fixed
         empty = np.diff(rows.sets.indptr) == 0
@@ -213,19 +213,19 @@ class _Asked:
             return None, fixed, f"{self.name_of(int(np.argmax(lost)))} is no sum of cells, each once"
         kept = np.flatnonzero(sets)
         found = two_families(sparse.csr_array(rows.sets[kept]))
-        if isinstance(found, Families):
+        if isinstance(found, SetArcs):
             return found, kept, ""
         many = f"{self.problem.label} has sums with too many cells in common to be looked at as a flow"
         if found is None:
             return None, kept, many
         kept = np.flatnonzero(sets & fixed)
         base = two_families(sparse.csr_array(rows.sets[kept]))
-        if not isinstance(base, Families):
+        if not isinstance(base, SetArcs):
             return None, kept, f"{self.problem.label} is no flow through a network"
         for row in np.flatnonzero(sets & ~fixed)[: _MOST_LEFT_OUT if leaving_out else None].tolist():
             more = np.append(kept, row)
             found = two_families(sparse.csr_array(rows.sets[more]))
-            if isinstance(found, Families):
+            if isinstance(found, SetArcs):
                 kept, base = more, found
             elif not leaving_out:
                 return None, kept, f"{self.name_of(row)} fits into no network beside the other sums of the problem"

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pgsr.algorithms.choice_tree.by_flow import FlowNodes
 from pgsr.algorithms.choice_tree.by_methods import MethodNodes
-from pgsr.algorithms.choice_tree.search import MOST, Found, Outcome, best_first
+from pgsr.algorithms.choice_tree.search import MOST, Found, Searched, best_first
 from pgsr.certificates import ALTERNATIVES, certify
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
@@ -103,7 +103,7 @@ class ChoiceTree(GatedMethod):
         reason = f"no point that keeps all choices in {found.n_solved:,} problems without choices; {self._remedy}"
         return Result(Status.TIMED_OUT, reason, seconds=seconds)
 
-    def _judged(self, problem: Problem, found: Outcome, best: Found, seconds: Seconds) -> Result:
+    def _judged(self, problem: Problem, found: Searched, best: Found, seconds: Seconds) -> Result:
         values = best.cells if problem.integer or best.cells is None else best.cells.astype(float)
         assert values is not None, "a point that keeps all choices has cells"
         estimate = Estimate(problem.hierarchy, problem.view, values)

@@ -68,7 +68,7 @@ class Nodes(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Searched:
     """The facts that a search proved.
 
     Attributes:
@@ -84,7 +84,7 @@ class Outcome:
     complete: bool
 
 
-def best_first(nodes: Nodes, most: int, deadline: Deadline, upto: int | float | None = None) -> Outcome:
+def best_first(nodes: Nodes, most: int, deadline: Deadline, upto: int | float | None = None) -> Searched:
     """Search the tree.
 
     Args:
@@ -115,7 +115,7 @@ class _Search:
     waiting: list[_Waiting] = field(default_factory=list)
     root: Found | None = None
 
-    def run(self) -> Outcome:
+    def run(self) -> Searched:
         first = self.looked_at((UNDECIDED,) * len(self.nodes.choices), None)
         self.waiting += [] if first is None else [first]
         for turn in count(1):
@@ -181,9 +181,9 @@ class _Search:
         """The distance that points have to be below."""
         return self.limit if self.best is None or self.best.value is None else min(self.limit, self.best.value)
 
-    def outcome(self, complete: bool) -> Outcome:
+    def outcome(self, complete: bool) -> Searched:
         bounds = [self.floor, self.known, *(node[0] for node in self.waiting[:1])]
-        return Outcome(min(bounds), self.best, self.n_solved, complete)
+        return Searched(min(bounds), self.best, self.n_solved, complete)
 
 
 def missed_by(choices: Choices, cells: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ def parts_of(problem: Problem) -> sparse.csr_array:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SumRows:
     """Rows lower <= matrix x <= upper over cells, as sets of parts between bounds.
 
     Attributes:
@@ -55,7 +55,7 @@ class Rows:
     @classmethod
     def of(
         cls, matrix: sparse.csr_array, lower: np.ndarray, upper: np.ndarray, parts: sparse.csr_array, integer: bool
-    ) -> "Rows":
+    ) -> "SumRows":
         """Find the sets: of a row whose parts have the same coefficient, the bounds divided by it."""
         of_parts = sparse.csr_array(matrix @ parts)
         of_parts.sum_duplicates()

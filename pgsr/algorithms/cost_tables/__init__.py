@@ -21,18 +21,18 @@ Files: `method` is `CostTables`, `steps` the ways to compute phi, `windows` whic
 """
 
 from pgsr.algorithms.cost_tables.method import CostTables
-from pgsr.algorithms.cost_tables.steps import UNFINISHED, Combined, SlopeGreedy, SlopeMerge, Step, Tables
+from pgsr.algorithms.cost_tables.steps import UNFINISHED, Combined, CostTableList, SlopeGreedy, SlopeMerge, Step
 from pgsr.algorithms.cost_tables.windows import Domains, domains, half_widths
 
 __all__ = [
     "UNFINISHED",
     "Combined",
+    "CostTableList",
     "CostTables",
     "Domains",
     "SlopeGreedy",
     "SlopeMerge",
     "Step",
-    "Tables",
     "domains",
     "half_widths",
 ]

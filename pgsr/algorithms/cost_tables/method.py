@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pgsr.algorithms.cost_tables.steps import UNFINISHED, Combined, SlopeMerge, Step, Tables
+from pgsr.algorithms.cost_tables.steps import UNFINISHED, Combined, CostTableList, SlopeMerge, Step
 from pgsr.algorithms.cost_tables.windows import Domains, Window, checked_window, domains
 from pgsr.certificates import certify
 from pgsr.checks import require_kind
@@ -147,7 +147,7 @@ def _optimum(problem: Problem, within: Domains, step: Step, deadline: Deadline) 
         splits.append(split)
     total = problem.root_total
     x = np.empty(problem.target.shape, np.int64)
-    x[0] = step.combine(Tables.of(within.low[0], roots), total, total, deadline).split(total)
+    x[0] = step.combine(CostTableList.of(within.low[0], roots), total, total, deadline).split(total)
     for size, split in enumerate(splits):
         deadline.check(UNFINISHED)
         for region, combined in enumerate(split):
@@ -162,8 +162,8 @@ def _subtree(problem: Problem, within: Domains, size: int, step: Step, deadline:
     y, w = problem.target[:, size], problem.w
     low, high = within.low[:, size], within.high[:, size]
 
-    def leaves(first: int, stop: int) -> Tables:
-        return Tables.quadratic(y[first:stop], w[first:stop], low[first:stop], high[first:stop])
+    def leaves(first: int, stop: int) -> CostTableList:
+        return CostTableList.quadratic(y[first:stop], w[first:stop], low[first:stop], high[first:stop])
 
     def own(region: int, combined: Combined) -> np.ndarray:
         distance = np.arange(low[region], high[region] + 1) - y[region]
@@ -176,7 +176,7 @@ def _subtree(problem: Problem, within: Domains, size: int, step: Step, deadline:
         if first >= tree.n_inner:
             below = leaves(first, stop)
         else:
-            below = Tables.of(low[first:stop], [tables.pop(child) for child in range(first, stop)])
+            below = CostTableList.of(low[first:stop], [tables.pop(child) for child in range(first, stop)])
         combined = step.combine(below, int(low[region]), int(high[region]), deadline)
         tables[region] = own(region, combined)
         splits[region] = combined.split

@@ -16,7 +16,7 @@ _NO_SLOPE = np.iinfo(np.int64).max  # from the end of one table to the start of 
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class CostTableList:
     """A list of cost tables: table c gives the costs of the values low[c], low[c] + 1, ..., high[c].
 
     Attributes:
@@ -30,18 +30,18 @@ class Tables:
     costs: np.ndarray
 
     @classmethod
-    def of(cls, low: Sequence[int] | np.ndarray, tables: Sequence[Sequence[int] | np.ndarray]) -> "Tables":
+    def of(cls, low: Sequence[int] | np.ndarray, tables: Sequence[Sequence[int] | np.ndarray]) -> "CostTableList":
         """Make the tables from one array of costs per table.
 
         Example:
-            >>> Tables.of([0, 2], [[4, 1, 0], [7, 9]]).high
+            >>> CostTableList.of([0, 2], [[4, 1, 0], [7, 9]]).high
             array([2, 3])
         """
         start = np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
         return cls(np.asarray(low, np.int64), start, np.concatenate(tables).astype(np.int64))
 
     @classmethod
-    def quadratic(cls, y: np.ndarray, w: np.ndarray, low: np.ndarray, high: np.ndarray) -> "Tables":
+    def quadratic(cls, y: np.ndarray, w: np.ndarray, low: np.ndarray, high: np.ndarray) -> "CostTableList":
         """Make the tables of leaves, with costs w[c] (v - y[c])^2 for v = low[c]..high[c]."""
         start = np.concatenate([[0], np.cumsum(high - low + 1)])
         length = np.diff(start)
@@ -87,7 +87,7 @@ class Step(Protocol):
         """Give the result of every solve if a package is missing, or None."""
         ...
 
-    def combine(self, tables: Tables, low: int, high: int, deadline: Deadline) -> Combined:
+    def combine(self, tables: CostTableList, low: int, high: int, deadline: Deadline) -> Combined:
         """Compute for every v = low..high, each of which the tables can reach,
 
             phi(v) = min sum_c tables[c](x[c])  subject to  sum_c x[c] = v,  x[c] in low[c]..high[c].
@@ -114,7 +114,7 @@ class SlopeMerge:
 
     Example:
         >>> georgia, michigan = [9, 4, 1, 0, 1, 4, 9], [0, 1, 4, 9, 16, 25, 36]
-        >>> combined = SlopeMerge().combine(Tables.of([0, 0], [georgia, michigan]), 0, 8, Deadline())
+        >>> combined = SlopeMerge().combine(CostTableList.of([0, 0], [georgia, michigan]), 0, 8, Deadline())
         >>> combined.costs
         array([ 9,  4,  1,  0,  1,  2,  5,  8, 13])
         >>> combined.split(5)
@@ -124,7 +124,7 @@ class SlopeMerge:
     def unavailable(self) -> Result | None:
         return None
 
-    def combine(self, tables: Tables, low: int, high: int, deadline: Deadline) -> Combined:
+    def combine(self, tables: CostTableList, low: int, high: int, deadline: Deadline) -> Combined:
         deadline.check(UNFINISHED)
         first = tables.costs[tables.start[:-1]]
         slopes = np.diff(tables.costs)
@@ -155,7 +155,7 @@ class SlopeGreedy:
     def unavailable(self) -> Result | None:
         return None
 
-    def combine(self, tables: Tables, low: int, high: int, deadline: Deadline) -> Combined:
+    def combine(self, tables: CostTableList, low: int, high: int, deadline: Deadline) -> Combined:
         cheapest = np.array([int(table.argmin()) for table in tables])
         least = sum(int(table[k]) for table, k in zip(tables, cheapest, strict=True))
         at = int((tables.low + cheapest).sum())
@@ -168,7 +168,7 @@ class SlopeGreedy:
 
 
 def _walk(
-    tables: Tables, begin: np.ndarray, sign: int, n_steps: int, deadline: Deadline
+    tables: CostTableList, begin: np.ndarray, sign: int, n_steps: int, deadline: Deadline
 ) -> tuple[np.ndarray, np.ndarray]:
     """Move one child at a time by `sign`, the cheapest move first; return which child moved, and the cost of each."""
     costs = [table.tolist() for table in tables]

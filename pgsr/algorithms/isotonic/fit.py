@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.groups import GroupRuns
 from pgsr.algorithms.isotonic.meeting import groups_below
 from pgsr.algorithms.isotonic.regression import (
     Optimum,
@@ -68,18 +68,18 @@ class IsotonicFit:
             return "isotonic fits need View.CUMULATIVE or View.RANKED; for counts use SimplexProjection"
         return None
 
-    def groups(self, measurement: Measurement, region: int) -> Groups:
+    def groups(self, measurement: Measurement, region: int) -> GroupRuns:
         """Estimate the groups of one measured region; `refusal` says beforehand whether it can be fitted."""
         view = measurement.view_of(region)
         total = int(measurement.region_totals[region])
         row, largest = measurement.row(region), measurement.max_size_of(region)
         if view is View.CUMULATIVE:
-            return Groups.of_counts(self.cumulative_counts(row[None], np.array([total]))[0])
+            return GroupRuns.of_counts(self.cumulative_counts(row[None], np.array([total]))[0])
         if isinstance(view, Split):
             return self._from_split(row, view, total, largest)
         return self._from_ranked(row, self.min_size, largest)
 
-    def all_groups(self, measurement: Measurement, regions: Iterable[int]) -> list[Groups]:
+    def all_groups(self, measurement: Measurement, regions: Iterable[int]) -> list[GroupRuns]:
         """Estimate the groups of many regions on all cores, because the compiled loops release Python's lock."""
         return Threads()(lambda region: self.groups(measurement, region), regions)
 
@@ -104,13 +104,13 @@ class IsotonicFit:
     def _fit_l1(self, row: np.ndarray, total: int, out: np.ndarray) -> None:
         out[:] = isotonic_l1(row, 0, total, self.optimum)
 
-    def _from_ranked(self, row: np.ndarray, least: int, largest: int) -> Groups:
+    def _from_ranked(self, row: np.ndarray, least: int, largest: int) -> GroupRuns:
         if self.ranked_norm == 1:
             size = nearest(isotonic_l1(row, least, largest, self.optimum))
-            return Groups.of_counts(np.bincount(size, minlength=1))
-        return Groups.pooled(*isotonic_l2_runs(row, least, largest))
+            return GroupRuns.of_counts(np.bincount(size, minlength=1))
+        return GroupRuns.pooled(*isotonic_l2_runs(row, least, largest))
 
-    def _from_split(self, row: np.ndarray, view: Split, total: int, max_size: int) -> Groups:
+    def _from_split(self, row: np.ndarray, view: Split, total: int, max_size: int) -> GroupRuns:
         threshold, noisy = view.threshold, row[: view.threshold]
         least = max(0, self.min_size - threshold)
         beyond = self._from_ranked(row[threshold:], least, max_size - threshold)
@@ -122,7 +122,7 @@ class IsotonicFit:
         left = np.clip(np.cumsum(beyond.count) - max(0, beyond.total - n_beyond), 0, beyond.count)
         sizes = np.concatenate([np.arange(threshold), [threshold + least], threshold + beyond.size])
         counts = np.concatenate([below, [max(0, n_beyond - beyond.total)], left])
-        return Groups.pooled(sizes[counts > 0], counts[counts > 0])
+        return GroupRuns.pooled(sizes[counts > 0], counts[counts > 0])
 
     def __repr__(self) -> str:
         defaults = IsotonicFit()

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.groups import GroupRuns
 
 
-def groups_below(fitted: np.ndarray, noisy: np.ndarray, beyond: Groups, total: int) -> int:
+def groups_below(fitted: np.ndarray, noisy: np.ndarray, beyond: GroupRuns, total: int) -> int:
     """Choose how many of a region's groups are smaller than the threshold T, by its fitted columns and rows together.
 
     With u groups below T no cumulative count exceeds u, and of the measured ranks the total - u largest alone may have
@@ -28,7 +28,7 @@ def groups_below(fitted: np.ndarray, noisy: np.ndarray, beyond: Groups, total: i
     Complexity: O(T + n), n the ranks with something beyond T.
 
     Example:
-        >>> groups_below(np.array([3, 9, 10]), np.array([3, 9, 12]), Groups(np.array([0, 80]), np.array([9, 1])), 10)
+        >>> groups_below(np.array([3, 9, 10]), np.array([3, 9, 12]), GroupRuns(np.array([0, 80]), np.array([9, 1])), 10)
         9
     """
     most, ends = int(fitted[-1]), np.concatenate([[0], np.cumsum(beyond.count)])

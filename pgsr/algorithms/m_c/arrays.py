@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Tree(NamedTuple):
+class NodeTree(NamedTuple):
     """The tree of nodes, and the leaves below every node.
 
     The leaves of a node lie in chunks, so that sums over leaves are formed chunk by chunk, in one order.
@@ -35,7 +35,7 @@ class Tree(NamedTuple):
     held: bool
 
 
-class Leaves(NamedTuple):
+class LeafTerms(NamedTuple):
     """The terms of the leaves, w (x - y)^2, and the bounds of x.
 
     Attributes:

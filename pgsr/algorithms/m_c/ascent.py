@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.m_c.dual import Point, SquaresDual
+from pgsr.algorithms.m_c.dual import DualPoint, SquaresDual
 from pgsr.methods.gate import Deadline
 
 _PATIENCE = 200
@@ -13,7 +13,7 @@ _PATIENCE = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Ascended:
     """A feasible x, shape (regions, K + 1), and the prices it is computed from.
 
     Attributes:
@@ -22,7 +22,7 @@ class Answer:
     """
 
     x: np.ndarray
-    point: Point
+    point: DualPoint
     gap: float
     steps: int
     timed_out: bool
@@ -34,7 +34,7 @@ def maximise(
     deadline: Deadline,
     start: np.ndarray | None = None,
     room: np.ndarray | None = None,
-) -> Answer:
+) -> Ascended:
     """Ascend until a feasible point is within the relative gap, time is up, or there is no progress.
 
     Args:
@@ -51,7 +51,7 @@ def maximise(
             reached = (dual.objective_at(point) if x is None else dual.objective(x)) - point.value
             if late or stuck or reached <= gap * max(1.0, point.value):
                 x = dual.feasible(point, room) if x is None else x
-                return Answer(x, point, reached / max(1.0, point.value), steps, late)
+                return Ascended(x, point, reached / max(1.0, point.value), steps, late)
         if estimated < best / 2:
             best, since = estimated, steps
         following = dual.better(point)

@@ -37,7 +37,7 @@ _PASSES = 20
 """Passes between two looks at the clock."""
 
 
-class Families:
+class LeafFlows:
     """The leaves below every node, as flows of their own; `visits` counts the nodes that may still be looked at."""
 
     def __init__(self, dual: SquaresDual, deadline: Deadline) -> None:
@@ -95,7 +95,7 @@ def cheapest(
         leaves: feasible integers, shape (leaves, K + 1); the nearer to the optimum the sooner it is found.
         prices: from which potentials start, shape (nodes, cells).
     """
-    families, x = Families(dual, deadline), leaves.copy()
+    families, x = LeafFlows(dual, deadline), leaves.copy()
     off = sums_of(dual, x) - dual.node_y
     weight = dual.weight.astype(np.int64)
     if _exceed(families, off, x):
@@ -125,7 +125,7 @@ def sums_of(dual: SquaresDual, x: np.ndarray) -> np.ndarray:
     return sums
 
 
-def _exceed(families: Families, off: np.ndarray, x: np.ndarray) -> bool:
+def _exceed(families: LeafFlows, off: np.ndarray, x: np.ndarray) -> bool:
     """Say whether lengths of paths might not stay within 64 bits."""
     dual, n = families.dual, families.dual.n
     steepest = float(families.weight.max()) * (1 + 2 * float(np.abs(off).max(initial=0)))

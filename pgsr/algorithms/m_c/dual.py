@@ -6,7 +6,7 @@ from math import fsum
 
 import numpy as np
 
-from pgsr.algorithms.m_c.arrays import Blocks, Diagonal, Leaves, Takings, Tree
+from pgsr.algorithms.m_c.arrays import Blocks, Diagonal, LeafTerms, NodeTree, Takings
 from pgsr.algorithms.m_c.preconditioner import Preconditioner, TwoLevel, added_up
 from pgsr.certificates import Multipliers, objective
 from pgsr.data.estimate import Estimate
@@ -32,7 +32,7 @@ the public total alone has a price. Steps by the ridge would take hundreds."""
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class DualPoint:
     """A point of the dual: prices, shape (nodes, cells), with the dual's value and gradient, and the leaves' costs."""
 
     prices: np.ndarray
@@ -98,7 +98,7 @@ class SquaresDual:
         chunk_node = self.leaf_node[start][order]
         chunks = (chunk_node, start[order], np.append(start[1:], len(self.y))[order])
         chunk_from = np.searchsorted(chunk_node, np.arange(m + 1))
-        self.tree = Tree(self.parent, child_from, child, chunk_from, *chunks, self.first_free, self.held)
+        self.tree = NodeTree(self.parent, child_from, child, chunk_from, *chunks, self.first_free, self.held)
         self.residual = own.copy()
         np.subtract.at(self.residual, self.parent[1:], own[1:])
         np.subtract.at(self.residual, self.leaf_node[start], np.add.reduceat(self.y[:, : self.n], start, axis=0))
@@ -120,7 +120,7 @@ class SquaresDual:
             self.constant = float((w * (problem.region_totals - y[:, -1]).astype(float) ** 2).sum())
         elif self.held:
             self.constant = float(w[0]) * float(problem.root_total - int(y[0, -1])) ** 2
-        self._last: Point | None = None
+        self._last: DualPoint | None = None
 
     def fit(self, prices: np.ndarray) -> tuple[float, float]:
         """Minimise over leaves and nodes at these prices; return both costs. Sets the arrays above and `change`."""
@@ -132,7 +132,7 @@ class SquaresDual:
         share(kernels.fit_nodes, *self.node_rows, self.rate, self.parent, self.held, prices, self.own, spent)
         return float(cost.sum()), float(spent.sum()) + self.constant
 
-    def at(self, prices: np.ndarray) -> Point:
+    def at(self, prices: np.ndarray) -> DualPoint:
         """Evaluate the dual at these prices."""
         from pgsr.algorithms.m_c import tree_kernel as kernels
 
@@ -140,10 +140,10 @@ class SquaresDual:
         value, gradient = np.zeros(self.shape[0]), np.empty(self.shape)
         takings = Takings(self.residual, self.own, self.change)
         share(kernels.gradient, *self.node_rows, self.tree, takings, prices, gradient, value)
-        self._last = Point(prices, leaves + nodes + float(value.sum()), gradient, leaves)
+        self._last = DualPoint(prices, leaves + nodes + float(value.sum()), gradient, leaves)
         return self._last
 
-    def beyond(self, point: Point) -> np.ndarray:
+    def beyond(self, point: DualPoint) -> np.ndarray:
         """Compute by how much the sums of the leaves exceed c; shape (nodes, cells)."""
         from pgsr.algorithms.m_c import tree_kernel as kernels
 
@@ -151,7 +151,7 @@ class SquaresDual:
         share_levels(kernels.sums_beyond, self.levels[::-1], self.n, *children, point.gradient, beyond)
         return beyond
 
-    def feasible(self, point: Point, out: np.ndarray | None = None) -> np.ndarray:
+    def feasible(self, point: DualPoint, out: np.ndarray | None = None) -> np.ndarray:
         """Bring the leaves at these prices to the public total, and add them upwards; shape (regions, K + 1).
 
         Args:
@@ -200,7 +200,7 @@ class SquaresDual:
             np.minimum(out, last[rows, None], out=out)
             out[:, -1] = last[rows]
 
-    def better(self, point: Point) -> Point | None:
+    def better(self, point: DualPoint) -> DualPoint | None:
         """Find the next point of Newton's method; None if rounding leaves no ascent."""
         direction = self.direction(point.gradient)
         slope = inner_product(point.gradient, direction)
@@ -221,10 +221,10 @@ class SquaresDual:
         return conjugate_gradients(system, gradient, system.inverse.residual, _CG_STEPS)
 
     @property
-    def leaves(self) -> Leaves:
+    def leaves(self) -> LeafTerms:
         """The leaves' costs, in squares, and bounds."""
         least, most = (np.zeros((0, 0)),) * 2 if self.bounds is None else self.bounds
-        return Leaves(self.y, self.upper, least, most, self.leaf_weight)
+        return LeafTerms(self.y, self.upper, least, most, self.leaf_weight)
 
     @property
     def node_rows(self) -> tuple[range, int]:
@@ -237,7 +237,7 @@ class SquaresDual:
         n_chunks = len(self.tree.chunk_node)
         return range(n_chunks), self.y.size // n_chunks
 
-    def multipliers(self, point: Point) -> Multipliers:
+    def multipliers(self, point: DualPoint) -> Multipliers:
         """Collect the prices of all inner regions; a region that was taken out has its parent's."""
         n_inner, totals = self.problem.hierarchy.n_inner, self.problem.stated_totals
         prices = np.zeros((n_inner, self.problem.target.shape[1]))
@@ -254,7 +254,7 @@ class SquaresDual:
         prices[0, : self.first_free] = 0.0  # as at every root without weight
         return prices
 
-    def estimated_gap(self, point: Point) -> float:
+    def estimated_gap(self, point: DualPoint) -> float:
         """Estimate the relative gap of `feasible` without forming it; only the step to the public total is ignored."""
         from pgsr.algorithms.m_c import squares_kernel as kernels
 
@@ -268,7 +268,7 @@ class SquaresDual:
     def objective(self, x: np.ndarray) -> float:
         return float(objective(self.problem, Estimate(self.problem.hierarchy, View.CUMULATIVE, x)))
 
-    def objective_at(self, point: Point) -> float:
+    def objective_at(self, point: DualPoint) -> float:
         """Compute the objective of `feasible` with no more than one family of leaves in memory."""
         if point is not self._last:
             self.at(point.prices)

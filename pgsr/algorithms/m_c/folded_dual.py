@@ -75,7 +75,7 @@ def _rows(w: np.ndarray | float, shape: tuple[int, ...]) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class FoldedPoint:
     """Prices, the dual's value there, and its gradient: counts of regions less the counts of their children."""
 
     prices: Prices
@@ -139,7 +139,7 @@ class FoldedDual:
         """Prices of 0."""
         return [np.zeros((len(self.rows[level]), k)) for level, k in enumerate(self.k[:-1])]
 
-    def at(self, prices: Prices) -> Point:
+    def at(self, prices: Prices) -> FoldedPoint:
         """Evaluate the dual at these prices."""
         from pgsr.algorithms.m_c import folded_kernel as kernel
 
@@ -155,9 +155,9 @@ class FoldedDual:
         gradient = [
             self.taken[level][:, :k] - targets.sums(level, self.taken[level + 1]) for level, k in enumerate(self.k[:-1])
         ]
-        return Point(prices, value, gradient)
+        return FoldedPoint(prices, value, gradient)
 
-    def better(self, point: Point) -> Point | None:
+    def better(self, point: FoldedPoint) -> FoldedPoint | None:
         """Find the next point of Newton's method; None if rounding leaves no ascent."""
         if point.missing < 1:
             self.ridge = self.least_ridge
@@ -172,7 +172,7 @@ class FoldedDual:
             self.ridge = min(100 * self.ridge, self.largest_ridge)
             self.at(point.prices)  # restores the blocks that the Hessian is made of, which are those of the last trial
 
-    def _along(self, point: Point, direction: Prices, slope: float) -> Point | None:
+    def _along(self, point: FoldedPoint, direction: Prices, slope: float) -> FoldedPoint | None:
         """Find a point in this direction where the dual is larger, or None; adapt the ridge to the step length."""
         reached = point
 
@@ -279,7 +279,7 @@ class _TreeDiagonal:
             share(kernel.carry_down, rows[level], part.shape[1], *about, part)
 
 
-def ascend(dual: FoldedDual, tolerance: float, deadline: Deadline = NO_LIMIT) -> tuple[Point, int]:
+def ascend(dual: FoldedDual, tolerance: float, deadline: Deadline = NO_LIMIT) -> tuple[FoldedPoint, int]:
     """Ascend from prices of 0 until no sum is off by more than `tolerance` groups; also give the number of steps."""
     point = dual.at(dual.start())
     for step in range(_STEPS):

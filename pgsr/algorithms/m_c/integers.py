@@ -9,7 +9,7 @@ import numpy as np
 
 from pgsr.algorithms.m_c import cycles
 from pgsr.algorithms.m_c.ascent import maximise
-from pgsr.algorithms.m_c.dual import Point, SquaresDual, cumulative_counts_exceed, refused_bounds_above
+from pgsr.algorithms.m_c.dual import DualPoint, SquaresDual, cumulative_counts_exceed, refused_bounds_above
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
 from pgsr.certificates import Multipliers, certify, lagrangian_bound, objective
@@ -184,4 +184,4 @@ class _Best:
 
 
 def _multipliers(dual: SquaresDual, prices: np.ndarray) -> Multipliers:
-    return dual.multipliers(Point(prices, 0.0, prices, 0.0))
+    return dual.multipliers(DualPoint(prices, 0.0, prices, 0.0))

@@ -18,7 +18,7 @@ _ROUNDS, _SWEEPS = 2, 4
 
 
 @dataclass(frozen=True, eq=False)
-class Leaves:
+class LeafValues:
     """The values of all leaves at given prices, shape (leaves, cells), and what nodes take, less y; (nodes, cells)."""
 
     x: np.ndarray
@@ -60,7 +60,7 @@ class RoundedDual:
         share(tree_kernel.gradient, *dual.node_rows, dual.tree, takings, prices, out, value)
         return out
 
-    def leaves(self, prices: np.ndarray, softness: float) -> Leaves:
+    def leaves(self, prices: np.ndarray, softness: float) -> LeafValues:
         """Compute the counts that all leaves and nodes take at given prices."""
         from pgsr.algorithms.m_c import tree_kernel
 
@@ -68,7 +68,7 @@ class RoundedDual:
         self.gradient(prices, softness)
         x = np.empty((len(dual.y), dual.n))
         share(tree_kernel.expand, range(len(x)), dual.n, dual.blocks, dual.upper, x)
-        return Leaves(x, dual.own.copy())
+        return LeafValues(x, dual.own.copy())
 
     def integers(self, prices: np.ndarray, softness: float) -> np.ndarray:
         """Find integers of all regions that satisfy all conditions, near the optimum if prices are; (regions, K + 1).

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pgsr.algorithms.m_c.arrays import Blocks, Tree
+from pgsr.algorithms.m_c.arrays import Blocks, NodeTree
 from pgsr.machine.parallel import share, share_levels
 
 
@@ -23,7 +23,7 @@ class Hessian(Protocol):
 
     shape: tuple[int, int]
     levels: list[range]
-    tree: Tree
+    tree: NodeTree
     blocks: Blocks
     rate: np.ndarray
     largest: float

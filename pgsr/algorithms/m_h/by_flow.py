@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgsr.algorithms.m_h.flow import UNKNOWN, Part, solve
+from pgsr.algorithms.m_h.flow import UNKNOWN, FlowPart, solve
 from pgsr.certificates import Multipliers
 from pgsr.certificates.multipliers import of_levels
 from pgsr.data.estimate import Estimate
@@ -50,7 +50,7 @@ def optimum_by_flow(problem: Problem, deadline: Deadline) -> tuple[Estimate, Mul
     known = np.full(tree.n_regions, UNKNOWN, np.int64)
     if problem.totals is Totals.REGIONS:
         known[tree.leaves] = problem.region_totals[tree.leaves]
-    tables, found = solve(Part(tree, problem.tables, problem.w, known), total, deadline)
+    tables, found = solve(FlowPart(tree, problem.tables, problem.w, known), total, deadline)
     prices = np.zeros({None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals])
     if total is not None:
         prices[0] = found.top[0]

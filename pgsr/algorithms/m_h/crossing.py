@@ -15,7 +15,7 @@ from scipy import sparse
 from pgsr.certificates import Multipliers
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
-from pgsr.engines.quadratic_flow import Network, cheapest_flow, nearly_whole, relaxed_prices
+from pgsr.engines.quadratic_flow import FlowNetwork, cheapest_flow, nearly_whole, relaxed_prices
 from pgsr.methods.gate import Deadline
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
@@ -138,7 +138,7 @@ class Sets:
         return cls(order, outer, innermost)
 
 
-def _network(problem: Problem, sets: Sets) -> tuple[Network, np.ndarray]:
+def _network(problem: Problem, sets: Sets) -> tuple[FlowNetwork, np.ndarray]:
     """Make the network of all cells and sets, and give the order of its arcs among these.
 
     Vertex 0 is the ground, 1 the root's total if it is public; those of inner cells and of sets follow.
@@ -162,7 +162,7 @@ def _network(problem: Problem, sets: Sets) -> tuple[Network, np.ndarray]:
     if top:
         supply[top] = -problem.root_total
     start, end, noisy, w = (part[order] for part in (start, end, noisy, w))
-    return Network.of(start, end, noisy, w, np.zeros(len(order), bool), len(supply), supply), order
+    return FlowNetwork.of(start, end, noisy, w, np.zeros(len(order), bool), len(supply), supply), order
 
 
 def _why(problem: Problem) -> str:

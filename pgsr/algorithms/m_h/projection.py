@@ -12,7 +12,7 @@ from pgsr.certificates.rounded_reals import is_proved, missed
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.engines.nearest_tree.bounded_trees import MixedTrees
-from pgsr.engines.nearest_tree.bounds import Intervals
+from pgsr.engines.nearest_tree.bounds import CellBounds
 from pgsr.engines.nearest_tree.exchange import LARGEST_SLOPE
 from pgsr.engines.nearest_tree.integers import LARGEST as ALWAYS_SMALL
 from pgsr.engines.nearest_tree.integers import SLACK, WIDEST, optimal_prices, widening
@@ -157,7 +157,7 @@ def _priced_trees(problem: Problem, total: int | None) -> tuple[SizeTrees | Mixe
     slack = SLACK if problem.integer else 0.0
     intervals = None
     if stated is not None:
-        intervals = Intervals.of(tree, stated.lower, stated.upper, downwards=problem.integer)
+        intervals = CellBounds.of(tree, stated.lower, stated.upper, downwards=problem.integer)
     if stated is None or intervals is None or not len(intervals.sizes):
         trees = SizeTrees.of(tree, y, problem.w)
         return trees, *optimal_prices(trees, total, slack)

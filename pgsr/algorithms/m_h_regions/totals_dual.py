@@ -27,7 +27,7 @@ _NOTHING = -1e200
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class TotalsPoint:
     """A point of the dual: prices and multipliers, and the dual there.
 
     Attributes:
@@ -88,12 +88,12 @@ class Dual:
         """The total of the leaves of every set, shape (sets,)."""
         return self.fixed.totals
 
-    def start(self) -> Point:
+    def start(self) -> TotalsPoint:
         """Make the starting point: every set of leaves alone, projected onto its total."""
         below = np.zeros((len(self.forest.y), self.forest.n_inner))
         return self._projected(self.at(below, self._with_all_sizes(below)))
 
-    def maximum(self, point: Point, tolerance: float, deadline: Deadline = NO_LIMIT) -> Point:
+    def maximum(self, point: TotalsPoint, tolerance: float, deadline: Deadline = NO_LIMIT) -> TotalsPoint:
         """Find the maximum, where every set has its total at these prices.
 
         It ends when the next step promises to gain less than `tolerance`, relative to the value.
@@ -108,11 +108,11 @@ class Dual:
                 break
         return self._projected(point)
 
-    def estimate(self, point: Point) -> Estimate:
+    def estimate(self, point: TotalsPoint) -> Estimate:
         """Compute the counts of the leaves at a point, and their sums."""
         return self.forest.continuous(point.below, self.fixed.at_leaves(point.mu), point.active)
 
-    def multipliers(self, point: Point) -> Multipliers:
+    def multipliers(self, point: TotalsPoint) -> Multipliers:
         """Make the multipliers of the problem; a set without groups gets the highest mu at which it takes none.
 
         Leaves are paid mu of their set in all. Spread over the fixed totals of all regions above a leaf, each one's
@@ -137,7 +137,7 @@ class Dual:
         consistency = point.below.T[: tree.n_inner] + np.append(mu, 0.0)[fixed.within[: tree.n_inner], None]
         return Multipliers(consistency, totals, conditions=of_rows)
 
-    def at(self, below: np.ndarray, mu: np.ndarray) -> Point:
+    def at(self, below: np.ndarray, mu: np.ndarray) -> TotalsPoint:
         """Evaluate the dual at these prices in one pass."""
         from pgsr.algorithms.m_h_regions import totals_kernel as kernels
 
@@ -152,9 +152,9 @@ class Dual:
         n, missing = number.sum(axis=0), fixed.totals - fixed.summed(count.sum(axis=0))
         finite = self._finite(mu)
         gradient = missing - fixed.summed((paid.sum(axis=0) + n * fixed.at_leaves(finite)) * self._rate)
-        return Point(below, mu, active, n, missing, gradient, float(value.sum() + finite @ missing))
+        return TotalsPoint(below, mu, active, n, missing, gradient, float(value.sum() + finite @ missing))
 
-    def _projected(self, point: Point) -> Point:
+    def _projected(self, point: TotalsPoint) -> TotalsPoint:
         """Find the best mu at these prices, set by set by Newton's method, which is monotone after its first step.
 
         Then the cells of a set that are positive only become fewer; where they do not, it is done. Where none is
@@ -172,12 +172,12 @@ class Dual:
             point = following
         return point
 
-    def _newton_step(self, point: Point) -> np.ndarray:
+    def _newton_step(self, point: TotalsPoint) -> np.ndarray:
         """Compute the change of mu at which every set would have its total, if the same cells stayed positive."""
         rise = self.fixed.summed(point.number * self._rate)
         return point.gradient / np.where(rise > 0.0, rise, 1.0)
 
-    def _lost(self, point: Point) -> np.ndarray:
+    def _lost(self, point: TotalsPoint) -> np.ndarray:
         """Say which sets with groups have no positive cell."""
         return (self.fixed.summed(point.number) == 0) & (self.totals > 0)
 
@@ -190,7 +190,7 @@ class Dual:
         enough = self.fixed.highest(1.0 - lowest + 1e-9 * np.abs(lowest))
         return np.where(self.totals > 0, enough, _NOTHING)
 
-    def _direction(self, point: Point, enough: float) -> tuple[np.ndarray, np.ndarray]:
+    def _direction(self, point: TotalsPoint, enough: float) -> tuple[np.ndarray, np.ndarray]:
         """Compute Newton's step in prices and mu, mu by conjugate gradients to a tenth of the error or to `enough`."""
         from pgsr.algorithms.m_h_regions import totals_kernel as kernels
 
@@ -244,13 +244,13 @@ class Dual:
 
         return precondition
 
-    def _slope(self, point: Point, below: np.ndarray, mu: np.ndarray) -> float:
+    def _slope(self, point: TotalsPoint, below: np.ndarray, mu: np.ndarray) -> float:
         """Compute the derivative of the dual along a direction."""
         at, step = self.fixed.at_leaves(point.mu), self.fixed.at_leaves(mu)
         slope = self.forest.slope((point.below, at), point.active, (below, step))
         return slope + float(mu @ point.missing)
 
-    def _ascend(self, point: Point, below: np.ndarray, mu: np.ndarray, promised: float) -> Point:
+    def _ascend(self, point: TotalsPoint, below: np.ndarray, mu: np.ndarray, promised: float) -> TotalsPoint:
         """Take a step by Armijo's rule; return the same point if rounding hides every ascent."""
         reached = point
 

@@ -77,7 +77,7 @@ YEAR_2010 = Year(
 
 
 @dataclass(frozen=True)
-class Table:
+class SummaryTable:
     """A table whose first cell is the sum of the others.
 
     Attributes:
@@ -95,13 +95,13 @@ _CELLS_OF_H1_TO_H12 = (1, 6, 3, 3, 7, 8, 17, 7, 15, 1, 3, 3)
 _CELLS_OF_P6 = 73
 _RACES = (*map(str, Race), "two_or_more")
 
-H13 = Table(37, FIRST_FIELD + sum(_CELLS_OF_H1_TO_H12), SIZES)
+H13 = SummaryTable(37, FIRST_FIELD + sum(_CELLS_OF_H1_TO_H12), SIZES)
 """Households by size, 2000: segment 37, after tables H1 to H12."""
 
-P7 = Table(2, FIRST_FIELD + _CELLS_OF_P6, _RACES)
+P7 = SummaryTable(2, FIRST_FIELD + _CELLS_OF_P6, _RACES)
 """People by race, 2000: segment 2, after table P6."""
 
-P3 = Table(3, FIRST_FIELD, _RACES)
+P3 = SummaryTable(3, FIRST_FIELD, _RACES)
 """People by race, 2010: segment 3, whose first table it is."""
 
 
@@ -167,7 +167,7 @@ def blocks_2010(raw: Sequence[Path], folder: Path) -> Path:
 
 
 def regions(
-    raw: Sequence[Path], year: Year, level: bytes, codes: Sequence[str], table: Table
+    raw: Sequence[Path], year: Year, level: bytes, codes: Sequence[str], table: SummaryTable
 ) -> Iterator["pd.DataFrame"]:
     """Read the codes and the cells of a table of the regions of one level, state by state.
 
@@ -230,7 +230,7 @@ def _is(lines: np.ndarray, place: slice, word: bytes) -> np.ndarray:
     return (lines[:, place] == np.frombuffer(word, np.uint8)).all(axis=1)
 
 
-def _segment(content: bytes, name: str, table: Table) -> list[np.ndarray]:
+def _segment(content: bytes, name: str, table: SummaryTable) -> list[np.ndarray]:
     """Read the record numbers and the cells of a table after its first, and see that they add up to that."""
     with extra("release"):
         import pyarrow as pa

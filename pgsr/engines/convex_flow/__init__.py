@@ -12,7 +12,7 @@ Files: `sets` finds out whether sums of unknowns are the arcs of a network, `net
 `kernel` has the loops. `pgsr.engines.quadratic_flow` is for squares without upper bounds, and is faster on millions.
 """
 
-from pgsr.engines.convex_flow.network import FREE, ConvexNetwork, Cut, FarFlow, Flow
-from pgsr.engines.convex_flow.sets import Families, two_families
+from pgsr.engines.convex_flow.network import FREE, ConvexFlow, ConvexNetwork, Cut, FarFlow
+from pgsr.engines.convex_flow.sets import SetArcs, two_families
 
-__all__ = ["FREE", "ConvexNetwork", "Cut", "Families", "FarFlow", "Flow", "two_families"]
+__all__ = ["FREE", "ConvexFlow", "ConvexNetwork", "Cut", "FarFlow", "SetArcs", "two_families"]

@@ -14,7 +14,7 @@ _STRAIGHT = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class Flow:
+class ConvexFlow:
     """A cheapest flow: x by arc and price by vertex, int64."""
 
     x: np.ndarray
@@ -66,7 +66,9 @@ class ConvexNetwork:
         ends = np.array(start, np.int64), np.array(end, np.int64)
         return cls(*ends, np.array(y, np.int64), np.array(w, np.int64), norm, n_vertices)
 
-    def cheapest(self, lower: np.ndarray, upper: np.ndarray, near: Flow | None = None) -> Flow | Cut | FarFlow:
+    def cheapest(
+        self, lower: np.ndarray, upper: np.ndarray, near: ConvexFlow | None = None
+    ) -> ConvexFlow | Cut | FarFlow:
         """Find a cheapest flow between bounds; where there is none, a cut that proves it.
 
         Args:
@@ -88,10 +90,10 @@ class ConvexNetwork:
         excess, reached = np.zeros(self.n_vertices, np.int64), np.zeros(self.n_vertices, np.uint8)
         status = kernel.balance(self._around, arcs, price, excess, reached)
         if status == kernel.BALANCED:
-            return Flow(arcs[:, 0].copy(), price - price[0])
+            return ConvexFlow(arcs[:, 0].copy(), price - price[0])
         return Cut(reached > 0) if status == kernel.CUT else FarFlow()
 
-    def is_proved(self, lower: np.ndarray, upper: np.ndarray, found: Flow | Cut) -> bool:
+    def is_proved(self, lower: np.ndarray, upper: np.ndarray, found: ConvexFlow | Cut) -> bool:
         """Check in integers that a flow is a cheapest one, or that there is none because of a cut.
 
         A flow that balances every vertex is, if at some prices each arc alone could do no better: one unit more costs

@@ -17,7 +17,7 @@ MOST_PAIRS = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Families:
+class SetArcs:
     """The arcs of sets and of unknowns.
 
     Attributes:
@@ -32,7 +32,7 @@ class Families:
     n_vertices: int
 
 
-def two_families(sets: sparse.csr_array) -> Families | int | None:
+def two_families(sets: sparse.csr_array) -> SetArcs | int | None:
     """Make the arcs of a network of sets, a row each with ones at its unknowns.
 
     Returns:
@@ -76,7 +76,7 @@ def two_families(sets: sparse.csr_array) -> Families | int | None:
         start.append(ends[0])
         end.append(ends[1])
         (start if family == 0 else end)[0] = innermost
-    return Families(arc, np.concatenate(start), np.concatenate(end), vertices)
+    return SetArcs(arc, np.concatenate(start), np.concatenate(end), vertices)
 
 
 def _coloured(sets: sparse.csr_array) -> np.ndarray | int:

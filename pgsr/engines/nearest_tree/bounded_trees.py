@@ -22,7 +22,7 @@ import numpy as np
 
 from pgsr.checks import what_to_lower
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.engines.nearest_tree.bounds import Intervals
+from pgsr.engines.nearest_tree.bounds import CellBounds
 from pgsr.engines.nearest_tree.size_trees import MergedTrees, RootDemand, SizeTrees, Windows
 from pgsr.errors import TooLargeError
 from pgsr.machine.parallel import Mapper, Threads, spans_for_threads
@@ -95,7 +95,7 @@ class BoundedTrees:
 
     @classmethod
     def of(
-        cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: Intervals, mapper: Mapper | None = None
+        cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: CellBounds, mapper: Mapper | None = None
     ) -> "BoundedTrees":
         """Take the sizes with bounds apart from the others.
 
@@ -205,7 +205,7 @@ class MixedTrees:
 
     @classmethod
     def of(
-        cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: Intervals, mapper: Mapper | None = None
+        cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: CellBounds, mapper: Mapper | None = None
     ) -> "MixedTrees":
         without = np.setdiff1d(np.arange(y.shape[1]), intervals.sizes)
         free = SizeTrees.of(tree, np.take(y, without, axis=1), w, mapper)

@@ -31,7 +31,7 @@ LARGEST_BOUND = 2**50
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class CellBounds:
     """The intervals lower..upper that signs and bounds of cells imply at the sizes that have some; sizes x regions.
 
     Attributes:
@@ -48,7 +48,7 @@ class Intervals:
     clipped: np.ndarray
 
     @classmethod
-    def of(cls, tree: Hierarchy, lower: np.ndarray, upper: np.ndarray, downwards: bool = True) -> "Intervals":
+    def of(cls, tree: Hierarchy, lower: np.ndarray, upper: np.ndarray, downwards: bool = True) -> "CellBounds":
         """Find the intervals of all cells x >= 0 with lower <= x <= upper.
 
         Args:
@@ -105,7 +105,7 @@ class Intervals:
         return None
 
 
-def _conflict_text(tree: Hierarchy, intervals: Intervals, lower: np.ndarray, upper: np.ndarray) -> str:
+def _conflict_text(tree: Hierarchy, intervals: CellBounds, lower: np.ndarray, upper: np.ndarray) -> str:
     assert intervals.conflict is not None
     position, region = intervals.conflict
     size = int(intervals.sizes[position])

@@ -8,7 +8,7 @@ import numpy as np
 from pgsr.checks import what_to_lower
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.engines.nearest_tree.bounded_trees import MixedTrees
-from pgsr.engines.nearest_tree.bounds import Intervals
+from pgsr.engines.nearest_tree.bounds import CellBounds
 from pgsr.engines.nearest_tree.exchange import passes_exchange_test
 from pgsr.engines.nearest_tree.size_trees import RootDemand, SizeTrees, root_price
 from pgsr.errors import ProblemError, TooLargeError
@@ -62,7 +62,7 @@ def nearest_integers(
         trees = SizeTrees.of(tree, y, w)
         _, below = optimal_prices(trees, total, SLACK)
     else:
-        intervals = Intervals.of(tree, lower, upper)
+        intervals = CellBounds.of(tree, lower, upper)
         reason = intervals.contradiction(tree, y.shape[1], total, lower, upper)
         if reason is not None:
             raise ProblemError(reason)

@@ -19,8 +19,8 @@ Files: `network` is the input, `relaxed`, `balancing` and `integers` what others
 """
 
 from pgsr.engines.quadratic_flow.balancing import nearly_whole
-from pgsr.engines.quadratic_flow.integers import Flow, cheapest_flow
-from pgsr.engines.quadratic_flow.network import Network
+from pgsr.engines.quadratic_flow.integers import IntegerFlow, cheapest_flow
+from pgsr.engines.quadratic_flow.network import FlowNetwork
 from pgsr.engines.quadratic_flow.relaxed import LEAST_TIE, MOST_TIE, relaxed_prices
 
-__all__ = ["LEAST_TIE", "MOST_TIE", "Flow", "Network", "cheapest_flow", "nearly_whole", "relaxed_prices"]
+__all__ = ["LEAST_TIE", "MOST_TIE", "FlowNetwork", "IntegerFlow", "cheapest_flow", "nearly_whole", "relaxed_prices"]

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from pgsr.engines.quadratic_flow.network import Network
+from pgsr.engines.quadratic_flow.network import FlowNetwork
 
 _SHARE, _TURNS = 0.5, 5
 
 
-def nearly_whole(network: Network, start: np.ndarray, share: float = _SHARE, turns: int = _TURNS) -> np.ndarray:
+def nearly_whole(network: FlowNetwork, start: np.ndarray, share: float = _SHARE, turns: int = _TURNS) -> np.ndarray:
     """Find prices for integers near those for real numbers.
 
     An arc that must carry an integer carries the one nearest to f = y + d / 2w, so it goes from k to k + 1 where
@@ -28,7 +28,7 @@ def nearly_whole(network: Network, start: np.ndarray, share: float = _SHARE, tur
         turns: of `Balance`. A turn takes about as long as a few of Newton's steps.
 
     Example:
-        >>> network = Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
+        >>> network = FlowNetwork.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
         >>> float(nearly_whole(network, np.array([0, 14 / 3]), 0.1)[1].round(1))  # 4 + 2 come in, 9 - 3 leave
         5.0
     """
@@ -48,7 +48,7 @@ class Balance:
     first; all vertices as one. No move raises the dual. A turn visits every arc a few times.
     """
 
-    def __init__(self, network: Network, share: float) -> None:
+    def __init__(self, network: FlowNetwork, share: float) -> None:
         n = network.n_vertices
         self.terms = network.around, network.y, network.w, network.free, network.supply, share
         vertices, one = np.arange(n, dtype=np.int32), np.ones(n, np.int32)
@@ -65,7 +65,7 @@ class Balance:
             balance_kernel.balance(*self.terms, group, members, firsts, price)
 
 
-def _trees(network: Network) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _trees(network: FlowNetwork) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Find the trees that free arcs make: number of each vertex's, and vertices by tree, those alone left out."""
     group = np.arange(network.n_vertices, dtype=np.int32)
     ties = network.free & (network.start > 0) & (network.end > 0)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.engines.quadratic_flow.network import Network
+from pgsr.engines.quadratic_flow.network import FlowNetwork
 from pgsr.engines.quadratic_flow.relaxed import relaxed_prices
 from pgsr.errors import ProblemError
 
@@ -28,7 +28,7 @@ _LEAST = -(2**62)
 
 
 @dataclass(frozen=True, eq=False)
-class Flow:
+class IntegerFlow:
     """A cheapest integer flow.
 
     Attributes:
@@ -42,7 +42,7 @@ class Flow:
     visits: int
 
 
-def cheapest_flow(network: Network, start: np.ndarray | None = None, near: np.ndarray | None = None) -> Flow:
+def cheapest_flow(network: FlowNetwork, start: np.ndarray | None = None, near: np.ndarray | None = None) -> IntegerFlow:
     """Find the cheapest integer flow, and integer prices that prove it.
 
         minimise    sum over arcs a  of  w[a] (x[a] - y[a])^2
@@ -67,7 +67,7 @@ def cheapest_flow(network: Network, start: np.ndarray | None = None, near: np.nd
         ProblemError: no flow satisfies all vertices.
 
     Example:
-        >>> network = Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
+        >>> network = FlowNetwork.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
         >>> cheapest_flow(network).x.tolist()
         [6, 0, 6]
     """
@@ -82,7 +82,7 @@ def cheapest_flow(network: Network, start: np.ndarray | None = None, near: np.nd
     visits = sum(_some(exchange_kernel.search(*state, sign, _SHORT)) for sign in (1, -1))
     for sign in (1, -1):
         visits += _many(state, sign) + _some(exchange_kernel.search(*state, sign, _UNLIMITED))
-    return Flow(arcs[:, 0].copy(), price, visits)
+    return IntegerFlow(arcs[:, 0].copy(), price, visits)
 
 
 def _many(state: tuple, sign: int) -> int:
@@ -103,7 +103,7 @@ def _left(excess: np.ndarray, sign: int) -> int:
     return int(np.maximum(sign * excess[1:], 0).sum())
 
 
-def _arcs(network: Network, near: np.ndarray | None) -> np.ndarray:
+def _arcs(network: FlowNetwork, near: np.ndarray | None) -> np.ndarray:
     """Put what belongs to an arc next to each other: its flow, y, w, and the least that it may carry."""
     arcs = np.empty((len(network.y), 4), np.int64)
     arcs[:, 0] = _LEAST if near is None else near

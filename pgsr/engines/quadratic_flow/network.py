@@ -7,7 +7,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class FlowNetwork:
     """A network whose arc a carries x[a] units from start[a] to end[a], at a cost of w[a] (x[a] - y[a])^2.
 
         minimise    sum over arcs a  of  w[a] (x[a] - y[a])^2
@@ -27,7 +27,7 @@ class Network:
             speed of `relaxed_prices` depends on them.
 
     Example:
-        >>> Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2).first
+        >>> FlowNetwork.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2).first
         array([0, 2, 3])
     """
 
@@ -50,7 +50,7 @@ class Network:
         n_vertices: int,
         supply: object = 0,
         aggregate: object = None,
-    ) -> "Network":
+    ) -> "FlowNetwork":
         """Make the network of arcs that are sorted by their start; without aggregates every vertex is one by itself."""
         balances = np.broadcast_to(np.asarray(supply, np.int64), n_vertices).copy()
         ends, numbers = (_narrow(start), _narrow(end)), (_numbers(y), _narrow(w))

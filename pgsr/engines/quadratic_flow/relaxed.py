@@ -4,7 +4,7 @@ import numpy as np
 
 from pgsr.engines.newton import conjugate_gradients, line_search
 from pgsr.engines.quadratic_flow.balancing import Balance
-from pgsr.engines.quadratic_flow.network import Network
+from pgsr.engines.quadratic_flow.network import FlowNetwork
 from pgsr.machine.parallel import inner_product
 
 _MOST_STEPS = 60
@@ -17,7 +17,7 @@ are at their lower bounds would be moved infinitely far. It begins with the most
 
 
 def relaxed_prices(
-    network: Network,
+    network: FlowNetwork,
     start: np.ndarray | None = None,
     tolerance: float = 1e-6,
     patience: int | None = None,
@@ -50,7 +50,7 @@ def relaxed_prices(
             arcs begin to carry something or cease to, and there a step ends for all of them.
 
     Example:
-        >>> network = Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
+        >>> network = FlowNetwork.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
         >>> float(relaxed_prices(network)[1].round(4))  # 4 + 7/3 and -2 + 7/3 come in, 9 - 7/3 leave
         4.6667
     """
@@ -99,7 +99,7 @@ class _System:
         step: the step of `solve`.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: FlowNetwork) -> None:
         n, rate = network.n_vertices, 0.5 / network.w
         self.network, self.coarse = network, network.coarse
         self.c, self.excess, self.step, self.pivot = np.empty(len(network.y)), *np.empty((3, n))

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pgsr.algorithms.groups import Groups, estimate_of_runs
+from pgsr.algorithms.groups import GroupRuns, estimate_of_runs
 from pgsr.algorithms.isotonic import IsotonicFit, isotonic_l2_means
 from pgsr.checks import require_kind
 from pgsr.data.rounding import nearest
@@ -133,7 +133,7 @@ def level_alone(fit: IsotonicFit, measurement: Measurement, level: int, partitio
 
 
 def precision_of(
-    fit: IsotonicFit, measurement: Measurement, region: int, groups: Groups, partitions: bool
+    fit: IsotonicFit, measurement: Measurement, region: int, groups: GroupRuns, partitions: bool
 ) -> GivenPrecisions:
     """Compute 1 / variance of the size of one group of a measured region, per run."""
     law, view, largest = measurement.law(region), measurement.view_of(region), measurement.max_size_of(region)

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.groups import GroupRuns
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.estimators.matching.precisions import MatchedPrecisions
 from pgsr.estimators.matching.runs import Runs
@@ -78,9 +78,9 @@ def _found_pairs(matcher: Matcher):
             own = tree.children(region)
             first = tree.level(level).start
             regions = [slice(*starts[child - first : child - first + 2]) for child in own]
-            groups = [Groups(children.size[here], children.count[here]) for here in regions]
+            groups = [GroupRuns(children.size[here], children.count[here]) for here in regions]
             try:
-                found = matcher.match(Groups(parents.size[there], parents.count[there]), groups, deadline.left)
+                found = matcher.match(GroupRuns(parents.size[there], parents.count[there]), groups, deadline.left)
             except NoMatchError as error:
                 raise Stopped(error.status, f"region {' / '.join(tree.paths[region])}: {error}") from error
             yield there.start + found.top, below.start + found.bottom, found.count

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.groups import GroupRuns
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.estimators.matching.precisions import GivenPrecisions, MatchedPrecisions, MergedPrecisions, Precisions
 
@@ -36,7 +36,7 @@ class Runs:
         return cls(owner, size, count, precision, len(counts))
 
     @classmethod
-    def of_groups(cls, regions: Sequence[Groups], precisions: Sequence[GivenPrecisions]) -> "Runs":
+    def of_groups(cls, regions: Sequence[GroupRuns], precisions: Sequence[GivenPrecisions]) -> "Runs":
         """Put the groups of the regions of a level one after the other."""
         owner = np.repeat(np.arange(len(regions)), [len(groups.size) for groups in regions])
         size, count = (

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.groups import GroupRuns
 from pgsr.errors import MethodError, ProblemError
 from pgsr.methods.method import Status
 
@@ -19,7 +19,7 @@ class Matcher(Protocol):
         """Give the reason why this many groups cannot be matched, or None; asked before any budget is spent."""
         ...
 
-    def match(self, parent: Groups, children: Sequence[Groups], time_limit: float | None = None) -> "Match":
+    def match(self, parent: GroupRuns, children: Sequence[GroupRuns], time_limit: float | None = None) -> "Match":
         """Find the matching, with its cost; arguments and answer are those of `match_groups`.
 
         Raises:
@@ -34,7 +34,8 @@ class SortedMatching:
     """The matcher that calls `match_groups`, which needs no solver and has no size limit.
 
     Example:
-        >>> SortedMatching().match(Groups(np.array([2]), np.array([5])), [Groups(np.array([4]), np.array([5]))]).cost
+        >>> parent, child = GroupRuns(np.array([2]), np.array([5])), GroupRuns(np.array([4]), np.array([5]))
+        >>> SortedMatching().match(parent, [child]).cost
         10
     """
 
@@ -42,7 +43,7 @@ class SortedMatching:
         del n_groups
         return None
 
-    def match(self, parent: Groups, children: Sequence[Groups], time_limit: float | None = None) -> "Match":
+    def match(self, parent: GroupRuns, children: Sequence[GroupRuns], time_limit: float | None = None) -> "Match":
         del time_limit
         return match_groups(parent, children)
 
@@ -73,7 +74,7 @@ class Match:
 
     @classmethod
     def of(
-        cls, parent: Groups, children: Sequence[Groups], top: np.ndarray, bottom: np.ndarray, count: np.ndarray
+        cls, parent: GroupRuns, children: Sequence[GroupRuns], top: np.ndarray, bottom: np.ndarray, count: np.ndarray
     ) -> "Match":
         """Make a matching from entries in any order; the children and the cost are looked up."""
         owner, size, _ = runs_below(parent, children)
@@ -83,7 +84,7 @@ class Match:
         return cls(top[by_child], bottom[by_child], owner[bottom][by_child], count[by_child], cost)
 
 
-def match_groups(parent: Groups, children: Sequence[Groups]) -> Match:
+def match_groups(parent: GroupRuns, children: Sequence[GroupRuns]) -> Match:
     """Find a least-cost perfect matching of a parent's groups to its children's.
 
         minimise  sum over matched pairs of |size in the parent - size in the child|,
@@ -98,8 +99,8 @@ def match_groups(parent: Groups, children: Sequence[Groups]) -> Match:
         ProblemError: the children have more or fewer groups than the parent.
 
     Example:
-        >>> parent = Groups(np.array([1, 2]), np.array([300, 100]))
-        >>> children = [Groups(np.array([1]), np.array([200])), Groups(np.array([1]), np.array([200]))]
+        >>> parent = GroupRuns(np.array([1, 2]), np.array([300, 100]))
+        >>> children = [GroupRuns(np.array([1]), np.array([200])), GroupRuns(np.array([1]), np.array([200]))]
         >>> match = match_groups(parent, children)
         >>> match.count, match.cost
         (array([150,  50, 150,  50]), 100)
@@ -114,7 +115,7 @@ def match_groups(parent: Groups, children: Sequence[Groups]) -> Match:
     return Match.of(parent, children, top, order[place], matched)
 
 
-def runs_below(parent: Groups, children: Sequence[Groups]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def runs_below(parent: GroupRuns, children: Sequence[GroupRuns]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """List the runs of all children, one child after the other: child, size, count; shape (runs,) each.
 
     Raises:

@@ -21,7 +21,7 @@ _CHUNK = 1 << 18
 _MORE_BYTES = 8
 
 
-class Sizes(Protocol):
+class SizeLaw(Protocol):
     """A hashable law of sizes 0, 1, ..., by enclosures of 2^precision P(|X| <= m)."""
 
     def probability_at_most(self, m: int, precision: int) -> tuple[int, int]:
@@ -33,7 +33,7 @@ class Sizes(Protocol):
         ...
 
 
-def add_to(law: Sizes, values: np.ndarray, stream: ByteStream) -> None:
+def add_to(law: SizeLaw, values: np.ndarray, stream: ByteStream) -> None:
     """Add an independent draw with a fair sign to every entry of a contiguous int64 array, in place."""
     from pgsr.privacy.laws.inversion_kernel import add_noise
 
@@ -53,7 +53,7 @@ def add_to(law: Sizes, values: np.ndarray, stream: ByteStream) -> None:
             chunk[i] += -size if word >> BITS else size
 
 
-def decide(law: Sizes, first_bits: int, stream: ByteStream) -> int:
+def decide(law: SizeLaw, first_bits: int, stream: ByteStream) -> int:
     """Find |X| for a U that starts with these 31 bits, drawing as many further bits as needed."""
     low = int(np.searchsorted(table_of(law).thresholds, first_bits))
     uniform = Uniform(first_bits, stream)
@@ -73,7 +73,7 @@ def decide(law: Sizes, first_bits: int, stream: ByteStream) -> int:
     return high
 
 
-def thresholds(law: Sizes) -> list[int]:
+def thresholds(law: SizeLaw) -> list[int]:
     """Compute T_m = floor(2^31 P(|X| <= m)) up to the first m where it is 2^31 - 1.
 
     Example:
@@ -91,7 +91,7 @@ def thresholds(law: Sizes) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Table:
+class Thresholds:
     """The thresholds, all below 2^31, and for every leading 16 bits the first threshold that can matter."""
 
     thresholds: np.ndarray
@@ -103,9 +103,9 @@ class Table:
 
 
 @lru_cache(maxsize=16)
-def table_of(law: Sizes) -> Table:
+def table_of(law: SizeLaw) -> Thresholds:
     """Compute the table of a law, or find it where it was computed before."""
-    return Table(np.array(thresholds(law), np.uint32))
+    return Thresholds(np.array(thresholds(law), np.uint32))
 
 
 @dataclass
@@ -129,7 +129,7 @@ class Uniform:
             self.n_bits += 8 * _MORE_BYTES
 
 
-def _thresholds_at(law: Sizes, precision: int) -> list[int] | None:
+def _thresholds_at(law: SizeLaw, precision: int) -> list[int] | None:
     """The thresholds, or None if an interval of this precision straddles an integer."""
     table = []
     for low, high in law.enclosures(precision):

@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from pgsr.privacy.enclosure import exp_minus
-from pgsr.privacy.laws.inversion import BITS, GUIDE_SHIFT, Sizes, Uniform, decide, table_of
+from pgsr.privacy.laws.inversion import BITS, GUIDE_SHIFT, SizeLaw, Uniform, decide, table_of
 from pgsr.privacy.random import ByteStream
 
 _CHUNK = 1 << 17
@@ -29,7 +29,7 @@ _CHUNK = 1 << 17
 class Strips:
     """Strips of 2^strip_bits sizes, the law of their numbers j, and rate = 1 / (2 sigma^2)."""
 
-    numbers: Sizes
+    numbers: SizeLaw
     strip_bits: int
     rate: Fraction
 

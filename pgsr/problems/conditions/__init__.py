@@ -18,17 +18,17 @@ from pgsr.problems.conditions.propagation import (
     intervals,
     is_decided_by_sums,
 )
-from pgsr.problems.conditions.resolved import Cells
+from pgsr.problems.conditions.resolved import ProblemCells
 from pgsr.problems.conditions.stated import UNBOUNDED, Conditions, state
 
 __all__ = [
     "UNBOUNDED",
-    "Cells",
     "Choices",
     "Condition",
     "Conditions",
     "Either",
     "Expression",
+    "ProblemCells",
     "Surroundings",
     "cells",
     "contradicting_conditions",

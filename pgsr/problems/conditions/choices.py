@@ -10,7 +10,7 @@ import scipy  # which imports its submodules when they are used
 from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.problems.conditions.expressions import Condition, Expression
-from pgsr.problems.conditions.resolved import LARGEST_NUMBER, Cells, matched
+from pgsr.problems.conditions.resolved import LARGEST_NUMBER, ProblemCells, matched
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -99,7 +99,7 @@ class Choices:
         return len(self.names)
 
     @classmethod
-    def of(cls, choices: Sequence[Either], place: Cells) -> "Choices":
+    def of(cls, choices: Sequence[Either], place: ProblemCells) -> "Choices":
         """Find the rows of all entries.
 
         Raises:
@@ -164,7 +164,7 @@ def _product(matrix: "scipy.sparse.csr_array", values: np.ndarray) -> np.ndarray
     )
 
 
-def _numbers(choice: Either, place: Cells) -> Choices:
+def _numbers(choice: Either, place: ProblemCells) -> Choices:
     found = []
     for number, side in enumerate(choice.alternatives):
         for condition in side:

@@ -21,7 +21,7 @@ from pgsr.problems.conditions.arguments import (
     index_of,
     size_text,
 )
-from pgsr.problems.conditions.resolved import Cells, Resolved, matched, require_products, rows_of, without_zeros
+from pgsr.problems.conditions.resolved import ProblemCells, Resolved, matched, require_products, rows_of, without_zeros
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -50,7 +50,7 @@ class Expression(ABC):
         """The expression as a modeller would read it."""
 
     @abstractmethod
-    def resolve(self, place: Cells) -> Resolved:
+    def resolve(self, place: ProblemCells) -> Resolved:
         """Find the cells of this expression.
 
         Raises:
@@ -248,7 +248,7 @@ class _Selection(Expression):
         """Whether it has one entry per region, over all sizes."""
         return self.kind in ("total", "entities")
 
-    def resolve(self, place: Cells) -> Resolved:
+    def resolve(self, place: ProblemCells) -> Resolved:
         regions, sizes = self._regions(place), self._sizes(place)
         n_sizes, paths = place.max_size + 1, place.hierarchy.paths
         if self.is_of_regions:
@@ -275,7 +275,7 @@ class _Selection(Expression):
         shape = len(regions), 1 if self.is_of_regions else len(sizes)
         return Resolved(without_zeros(matrix), np.zeros(len(matrix.indptr) - 1, np.int64), names, shape)
 
-    def _of_sizes(self, place: Cells) -> np.ndarray:
+    def _of_sizes(self, place: ProblemCells) -> np.ndarray:
         """The coefficients of a region's cells in its number of groups or entities; shape (K + 1,).
 
         With cumulative counts c, c[s] - c[s - 1] groups have size s. So sum over s of s (c[s] - c[s - 1]) = K c[K] less
@@ -287,7 +287,7 @@ class _Selection(Expression):
             return coefficients - np.append(coefficients[1:], 0)
         return coefficients
 
-    def _regions(self, place: Cells) -> np.ndarray:
+    def _regions(self, place: ProblemCells) -> np.ndarray:
         tree = place.hierarchy
         if self.regions is not None:
             return np.array([index_of(tree, path) for path in self.regions])
@@ -297,7 +297,7 @@ class _Selection(Expression):
             raise ProblemError(f"{self.name}: levels run 0..{tree.n_levels - 1}, 0 is the root's; give one of these")
         return np.arange(*tree.level(self.level).indices(tree.n_regions))
 
-    def _sizes(self, place: Cells) -> np.ndarray:
+    def _sizes(self, place: ProblemCells) -> np.ndarray:
         if isinstance(self.size, int) and self.size > place.max_size:
             raise ProblemError(f"{self.name}: sizes run 0..{place.max_size:,}; give one of these")
         if isinstance(self.size, int):
@@ -322,7 +322,7 @@ class _Number(Expression):
     def name(self) -> str:
         return f"{int(self.values[0]):,}" if len(self.values) == 1 else f"{len(self.values):,} numbers"
 
-    def resolve(self, place: Cells) -> Resolved:
+    def resolve(self, place: ProblemCells) -> Resolved:
         n, n_cells = len(self.values), place.shape[0] * place.shape[1]
         nothing = scipy.sparse.csr_array((n, n_cells), dtype=np.int64)
         written = lambda entries: [f"{value:,}" for value in self.values[entries].tolist()]  # noqa: E731
@@ -342,7 +342,7 @@ class _Plus(Expression):
         right = f"({self.right.name})" if self.sign < 0 and isinstance(self.right, _Plus) else self.right.name
         return f"{self.left.name} {_sign(self.sign)} {right}"
 
-    def resolve(self, place: Cells) -> Resolved:
+    def resolve(self, place: ProblemCells) -> Resolved:
         left, right = matched(self.left.resolve(place), self.right.resolve(place), self.name)
         matrix = left.matrix + right.matrix if self.sign > 0 else left.matrix - right.matrix
         added = self.sign * right.constant
@@ -373,7 +373,7 @@ class _Times(Expression):
     def name(self) -> str:
         return _times(self.factor, f"({self.inner.name})" if isinstance(self.inner, _Plus) else self.inner.name)
 
-    def resolve(self, place: Cells) -> Resolved:
+    def resolve(self, place: ProblemCells) -> Resolved:
         inner = self.inner.resolve(place)
         require_products(inner, self.factor)
         matrix = without_zeros(scipy.sparse.csr_array(inner.matrix * self.factor))
@@ -395,7 +395,7 @@ class _Sum(Expression):
     def name(self) -> str:
         return f"sum({self.inner.name})"
 
-    def resolve(self, place: Cells) -> Resolved:
+    def resolve(self, place: ProblemCells) -> Resolved:
         inner = self.inner.resolve(place)
         require_products(inner, len(inner.constant))
         ones = scipy.sparse.csr_array(np.ones((1, len(inner.constant)), np.int64))

@@ -8,7 +8,7 @@ import numpy as np
 
 from pgsr.data.region_ids import region_id
 from pgsr.data.views import View
-from pgsr.problems.conditions.resolved import Cells
+from pgsr.problems.conditions.resolved import ProblemCells
 from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
 
 ROUNDS = 10
@@ -34,7 +34,7 @@ class Surroundings:
     totals: np.ndarray
 
 
-def is_decided_by_sums(stated: Conditions, place: Cells, around: Surroundings) -> bool:
+def is_decided_by_sums(stated: Conditions, place: ProblemCells, around: Surroundings) -> bool:
     """Say whether `contradicting_conditions` finds every contradiction.
 
     Without rows and order, cells of one size form a tree, in which every value between the sums of bounds is reached
@@ -47,7 +47,7 @@ def is_decided_by_sums(stated: Conditions, place: Cells, around: Surroundings) -
     return not around.consistent or not coupled
 
 
-def contradicting_conditions(stated: Conditions, place: Cells, around: Surroundings) -> str | None:
+def contradicting_conditions(stated: Conditions, place: ProblemCells, around: Surroundings) -> str | None:
     """Say why no point satisfies the conditions, or return None where none is found.
 
     Every cell has an interval, which starts from stated bounds, signs and public totals. Order, sums over children,
@@ -61,7 +61,7 @@ def contradicting_conditions(stated: Conditions, place: Cells, around: Surroundi
     Example:
         >>> from pgsr.problems.conditions import cells, state
         >>> from pgsr.data.hierarchy import Hierarchy
-        >>> place = Cells(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), View.COUNTS, 1)
+        >>> place = ProblemCells(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), View.COUNTS, 1)
         >>> around = Surroundings(True, True, False, True, np.array([5]))
         >>> stated = state([cells(level=1, size=1) >= 2, cells(level=0, size=1) <= 3], place)
         >>> contradicting_conditions(stated, place, around)
@@ -73,7 +73,7 @@ def contradicting_conditions(stated: Conditions, place: Cells, around: Surroundi
     return search.one_sweep() if is_decided_by_sums(stated, place, around) else search.rounds()
 
 
-def intervals(stated: Conditions, place: Cells, around: Surroundings) -> tuple[np.ndarray, np.ndarray]:
+def intervals(stated: Conditions, place: ProblemCells, around: Surroundings) -> tuple[np.ndarray, np.ndarray]:
     """Compute two numbers that each cell of every point is between, -inf or inf where none is found.
 
     Choices are not looked into. Shape (regions, K + 1) each.
@@ -88,7 +88,7 @@ def intervals(stated: Conditions, place: Cells, around: Surroundings) -> tuple[n
     return search.low[:, :n_sizes], search.high[:, :n_sizes]
 
 
-def _begun(stated: Conditions, place: Cells, around: Surroundings, every_size: bool = False) -> "_Search | None":
+def _begun(stated: Conditions, place: ProblemCells, around: Surroundings, every_size: bool = False) -> "_Search | None":
     """Begin the search with what is stated of single cells; None where numbers are too large for it."""
     decided = is_decided_by_sums(stated, place, around) and not every_size
     sizes = np.arange(stated.lower.shape[1])
@@ -130,7 +130,7 @@ class _Search:
     """
 
     stated: Conditions
-    place: Cells
+    place: ProblemCells
     around: Surroundings
     sizes: np.ndarray
     low: np.ndarray

@@ -22,7 +22,7 @@ LARGEST_PRODUCT = 2**62
 
 
 @dataclass(frozen=True)
-class Cells:
+class ProblemCells:
     """The cells of one problem, which expressions are resolved against.
 
     Attributes:
@@ -94,7 +94,7 @@ def _repeated(one: Resolved, n: int) -> Resolved:
     )
 
 
-def rows_of(columns: np.ndarray, data: np.ndarray, place: Cells) -> "scipy.sparse.csr_array":
+def rows_of(columns: np.ndarray, data: np.ndarray, place: ProblemCells) -> "scipy.sparse.csr_array":
     """Make the matrix with data[i, j] in row i and column columns[i, j]."""
     n, width = columns.shape
     shape = n, place.shape[0] * place.shape[1]

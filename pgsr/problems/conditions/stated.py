@@ -10,7 +10,7 @@ import scipy  # which imports its submodules when they are used
 from pgsr.errors import ProblemError
 from pgsr.problems.conditions.choices import UNBOUNDED, Choices, Either
 from pgsr.problems.conditions.expressions import Condition
-from pgsr.problems.conditions.resolved import Cells, matched
+from pgsr.problems.conditions.resolved import ProblemCells, matched
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -146,7 +146,7 @@ class Conditions:
         return np.where(tighter, later, self.sources)
 
 
-def state(conditions: Sequence[Condition | Either], place: Cells) -> Conditions:
+def state(conditions: Sequence[Condition | Either], place: ProblemCells) -> Conditions:
     """Find the bounds and rows of conditions: an entry with one cell and coefficient 1 or -1 is a bound.
 
     Choices are kept apart from both.

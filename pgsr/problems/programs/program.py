@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 
-class Kind(Enum):
+class ProgramKind(Enum):
     """The kind of a program, which a solver has to be able to solve."""
 
     LP = "linear program"
@@ -17,7 +17,7 @@ class Kind(Enum):
 
     @property
     def integer(self) -> bool:
-        return self in (Kind.MILP, Kind.MIQP)
+        return self in (ProgramKind.MILP, ProgramKind.MIQP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class Program:
         return len(self.weight)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ProgramKind:
         if self.norm == 1:
-            return Kind.MILP if self.integer else Kind.LP
-        return Kind.MIQP if self.integer else Kind.QP
+            return ProgramKind.MILP if self.integer else ProgramKind.LP
+        return ProgramKind.MIQP if self.integer else ProgramKind.QP

@@ -31,7 +31,7 @@ from pgsr.release.publishing.check_base import FolderCheck, OpenError
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Report
 from pgsr.release.publishing.parquet_pages import require_plain
-from pgsr.release.stated.kinds import Measured
+from pgsr.release.stated.kinds import MeasuredView
 from pgsr.release.stated.preflight import require_publishable
 from pgsr.release.stated.terms import Terms
 
@@ -164,7 +164,7 @@ class ReleaseCheck(FolderCheck):
                 raise ReleaseError("thresholds follow from the root, and it is not measured in cumulative counts")
             _require_follow(terms, terms.thresholds_by_root(tree, totals, measurement.row(0)))
         self.known["measurement"] = measurement
-        split = terms.view is Measured.SPLIT
+        split = terms.view is MeasuredView.SPLIT
         ranked = " below its threshold, and of every rank beyond it" if split else ""
         return f"noisy values of every measured region and {self._sizes}{ranked}"
 

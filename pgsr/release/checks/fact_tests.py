@@ -47,7 +47,7 @@ _FAR = 40.0
 
 
 @dataclass(frozen=True)
-class Comparison:
+class FactComparison:
     """A fact of one region, beside what noisy values say.
 
     Attributes:
@@ -85,7 +85,7 @@ class FactVerdict:
     """
 
     n_comparisons: int
-    worst: Comparison | None
+    worst: FactComparison | None
     chance: float
 
     @property
@@ -113,7 +113,7 @@ def judge_facts(terms: Terms, measurement: Measurement) -> FactVerdict:
     found = list(comparisons(terms, measurement))
     if not found:
         return FactVerdict(0, None, 1.0)
-    grouped: defaultdict[tuple[tuple[int, ...], int], list[Comparison]] = defaultdict(list)
+    grouped: defaultdict[tuple[tuple[int, ...], int], list[FactComparison]] = defaultdict(list)
     for each in found:
         grouped[each.draws, each.sides].append(each)
     largest = [max(group, key=lambda each: each.against) for group in grouped.values()]
@@ -124,7 +124,7 @@ def judge_facts(terms: Terms, measurement: Measurement) -> FactVerdict:
     return FactVerdict(len(found), worst, min(1.0, chance * len(found) * sides))
 
 
-def comparisons(terms: Terms, measurement: Measurement) -> Iterator[Comparison]:
+def comparisons(terms: Terms, measurement: Measurement) -> Iterator[FactComparison]:
     """List what noisy values say of every fact about single sizes, or of a range that is empty, region by region."""
     tree, n_levels = measurement.hierarchy, measurement.hierarchy.n_levels
     views = [measurement.view_of(region) for region in range(tree.n_regions)]
@@ -152,7 +152,7 @@ def comparisons(terms: Terms, measurement: Measurement) -> Iterator[Comparison]:
             value, each = _value(measurement, parts, first, last, total, counts=views[parts[0]] is View.COUNTS)
             if each:
                 draws = each * np.bincount(tree.level_of[parts], minlength=n_levels)
-                yield Comparison(fact, region, tuple(map(int, draws)), value - fact.number)
+                yield FactComparison(fact, region, tuple(map(int, draws)), value - fact.number)
 
 
 def _is_told(measurement: Measurement, parts: list[int], first: int, last: int, total: int | None) -> bool:
@@ -161,7 +161,7 @@ def _is_told(measurement: Measurement, parts: list[int], first: int, last: int, 
     return first <= sizes and (last < sizes or (last == measurement.max_size and total is not None))
 
 
-def chance_of(comparison: Comparison, laws: tuple) -> float:
+def chance_of(comparison: FactComparison, laws: tuple) -> float:
     """Bound the chance of a deviation that speaks as much against its fact, were this true."""
     if comparison.against <= 0:
         return 1.0

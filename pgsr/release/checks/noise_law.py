@@ -40,7 +40,7 @@ from pgsr.noise.measurement import Measurement
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.shapes import Shape
 from pgsr.release.checks.noise_residuals import families
-from pgsr.release.checks.residuals import Family, Sum
+from pgsr.release.checks.residuals import ResidualFamily, Sum
 from pgsr.release.checks.split_residuals import DOUBT
 
 FALSE_ALARM = 1e-9
@@ -62,7 +62,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class NoiseVerdict:
     """The answer of the residuals on the stated scales.
 
     Attributes:
@@ -89,7 +89,7 @@ class Verdict:
         return self.most is not None or self.least is not None
 
 
-def judge(measurement: Measurement, stated: Sequence[Law | None], by_root: bool = False) -> Verdict:
+def judge(measurement: Measurement, stated: Sequence[Law | None], by_root: bool = False) -> NoiseVerdict:
     """Test the residuals of a measurement against the stated laws of noise per level (None where none was drawn).
 
     `by_root` says that thresholds of split views follow from the noisy root.
@@ -111,7 +111,7 @@ def judge(measurement: Measurement, stated: Sequence[Law | None], by_root: bool 
     """
     found = [family for family in families(measurement, by_root) if family.size]
     if not found:
-        return Verdict(0, 0.0, None, None)
+        return NoiseVerdict(0, 0.0, None, None)
     laws: dict[Sum, SumLaw] = {}
     for family in found:
         for kind in family.residuals:
@@ -123,7 +123,7 @@ def judge(measurement: Measurement, stated: Sequence[Law | None], by_root: bool 
     told = {f for f in FACTORS if any(_is_found(family, laws, f, prior) for family in found)}
     small = [f for f in FACTORS if f < 1 and all(g in told for g in FACTORS if g <= f)]
     large = [f for f in FACTORS if f > 1 and all(g in told for g in FACTORS if g >= f)]
-    return Verdict(
+    return NoiseVerdict(
         sum(family.size for family in found),
         total,
         1 / max(small) if small else None,
@@ -231,7 +231,7 @@ def _alternatives(n_levels: int) -> Iterator[np.ndarray]:
             yield factors
 
 
-def _log_ratios(family: Family, laws: dict[Sum, SumLaw], alternatives: list[np.ndarray]) -> np.ndarray:
+def _log_ratios(family: ResidualFamily, laws: dict[Sum, SumLaw], alternatives: list[np.ndarray]) -> np.ndarray:
     """Compute the log of the product of P1 / P0 over the family's residuals, for every alternative."""
     found = np.zeros(len(alternatives))
     for kind, values in family.residuals.items():
@@ -241,7 +241,7 @@ def _log_ratios(family: Family, laws: dict[Sum, SumLaw], alternatives: list[np.n
     return found
 
 
-def _is_found(family: Family, laws: dict[Sum, SumLaw], factor: float, prior: float) -> bool:
+def _is_found(family: ResidualFamily, laws: dict[Sum, SumLaw], factor: float, prior: float) -> bool:
     """Tell whether evidence three standard deviations below its mean would do, were all scales wrong by `factor`."""
     mean = spread = 0.0
     for kind, values in family.residuals.items():

@@ -9,11 +9,11 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.noise.measurement import Measurement, Totals
-from pgsr.release.checks.residuals import Family, Sum, fewest_draws
+from pgsr.release.checks.residuals import ResidualFamily, Sum, fewest_draws
 from pgsr.release.checks.split_residuals import columns_of, split_families
 
 
-def families(measurement: Measurement, by_root: bool = False) -> Iterator[Family]:
+def families(measurement: Measurement, by_root: bool = False) -> Iterator[ResidualFamily]:
     """The residuals: of public totals, of every level against the measured regions below it, and of split views.
 
     With sizes per level, counts of a region's tail are added up first; its cumulative counts at the end of a class are
@@ -27,7 +27,7 @@ def families(measurement: Measurement, by_root: bool = False) -> Iterator[Family
     assert not {View.COUNTS, View.CUMULATIVE} <= set(views), "counts and cumulative counts measure different things"
     measured = measurement.measured & np.array([view is not View.RANKED for view in views])
     split = np.array([isinstance(view, Split) for view in views])
-    yield Family("numbers of groups", _of_totals(measurement, measured & ~split))
+    yield ResidualFamily("numbers of groups", _of_totals(measurement, measured & ~split))
     below = measured_below(tree, measured, without_groups(measurement))
     for level in range(tree.n_levels - 1):
         grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
@@ -41,7 +41,7 @@ def families(measurement: Measurement, by_root: bool = False) -> Iterator[Family
                 grouped[Sum(tuple(map(int, draws)))].append(residuals)
                 draws[level] -= own
         choices = (measurement.max_size + 2) * (tree.n_regions + 1) if by_root and not level else 1
-        yield Family(f"level {level}", fewest_draws(grouped), choices)
+        yield ResidualFamily(f"level {level}", fewest_draws(grouped), choices)
     if split.any():
         yield from split_families(measurement, below, by_root)
 

@@ -11,7 +11,7 @@ from pgsr.noise.tables import noisy_tables
 from pgsr.privacy.laws import Law
 from pgsr.privacy.random import Seeded, StreamId
 from pgsr.release.folder.manifest import REHEARSAL_KEY
-from pgsr.release.stated.kinds import Measured
+from pgsr.release.stated.kinds import MeasuredView
 from pgsr.release.stated.terms import Terms
 
 LOG_CHANCE = math.log(1e-12)
@@ -31,7 +31,7 @@ def is_rehearsal(terms: Terms, measurement: Measurement) -> bool:
     levels = [level for level in range(tree.n_levels) if measurement.measured[tree.level(level)].all()][:2]
     laws = terms.noise_laws(tree.n_levels)
     # Noisy totals measure cumulative counts from above, which shifts the first cell by their own noise.
-    first = int(terms.totals is Totals.NOISY and terms.view is not Measured.COUNTS)
+    first = int(terms.totals is Totals.NOISY and terms.view is not MeasuredView.COUNTS)
     compared = _compared(measurement, levels)
     chances, sums = 0.0, np.zeros((2, compared), np.int64)
     for place, level in enumerate(levels):

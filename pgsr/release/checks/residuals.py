@@ -21,7 +21,7 @@ class Sum:
 
 
 @dataclass(frozen=True)
-class Family:
+class ResidualFamily:
     """A set of residuals that are independent of each other under the stated law.
 
     Attributes:

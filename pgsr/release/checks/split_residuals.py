@@ -31,7 +31,7 @@ from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.laws import Law
-from pgsr.release.checks.residuals import Family, Sum, fewest_draws
+from pgsr.release.checks.residuals import ResidualFamily, Sum, fewest_draws
 
 DOUBT = 1e-13
 """The largest chance that any group of a release is taken for a small one and is none."""
@@ -44,7 +44,7 @@ def columns_of(view: AnyView, max_size: int) -> int:
     return 0 if view is View.RANKED else max_size + 1
 
 
-def split_families(measurement: Measurement, below: list[list[int]], by_root: bool) -> Iterator[Family]:
+def split_families(measurement: Measurement, below: list[list[int]], by_root: bool) -> Iterator[ResidualFamily]:
     """The residuals of split views beside those of their columns.
 
     Args:
@@ -62,7 +62,7 @@ def split_families(measurement: Measurement, below: list[list[int]], by_root: bo
             draws = np.bincount([tree.level_of[region]], minlength=tree.n_levels)
             ranks = measurement.row(region)[view.threshold :]
             grouped[Sum(tuple(map(int, draws)))].append(ranks[: max(0, len(ranks) - kept)])
-    yield Family("ranks of small groups", fewest_draws(grouped))
+    yield ResidualFamily("ranks of small groups", fewest_draws(grouped))
     if measurement.public is not Totals.REGIONS:
         return
     for level in range(int(by_root), tree.n_levels - 1):
@@ -73,7 +73,7 @@ def split_families(measurement: Measurement, below: list[list[int]], by_root: bo
             found = _members_left(measurement, region, below[region], reach)
             if found is not None:
                 grouped[found[0]].append(np.array([found[1]], np.int64))
-        yield Family(f"members, level {level}", fewest_draws(grouped))
+        yield ResidualFamily(f"members, level {level}", fewest_draws(grouped))
 
 
 def _members_left(measurement: Measurement, region: int, parts: list[int], reach: "_Reach") -> tuple[Sum, int] | None:

@@ -11,10 +11,10 @@ from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.neighbours import Relation
 from pgsr.release.publishing.configuration import forms
-from pgsr.release.publishing.configuration.declared import Key, Table, json_schema
+from pgsr.release.publishing.configuration.declared import DeclaredTable, Key, json_schema
 from pgsr.release.publishing.configuration.forms import Form, choice
 from pgsr.release.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
-from pgsr.release.stated.kinds import Kind, Measured
+from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.levels import RESERVED_NAMES
 from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS
 
@@ -37,7 +37,7 @@ def stored_schema() -> str:
     return files("pgsr.release.configuration").joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
 
 
-def _described(table: Table) -> dict[str, object]:
+def _described(table: DeclaredTable) -> dict[str, object]:
     return {"description": table.description, **json_schema(table)}
 
 
@@ -76,7 +76,7 @@ _REGION = Key(
     None,
 )
 
-_ENTITIES = Table(
+_ENTITIES = DeclaredTable(
     "entities",
     "Private: one row per entity; a group's size is its number of rows.",
     (
@@ -89,7 +89,7 @@ _ENTITIES = Table(
     apart=SOURCE_APART,
 )
 
-_TUPLES = Table(
+_TUPLES = DeclaredTable(
     "tuples",
     "Private, instead of [entities]: tuples of user, unit, region and quantity; a unit's size is the sum of its "
     "quantities.",
@@ -106,7 +106,7 @@ _TUPLES = Table(
     apart=SOURCE_APART,
 )
 
-_GROUPS = Table(
+_GROUPS = DeclaredTable(
     "groups",
     "One row per group, groups without entities too; public unless private = true.",
     (
@@ -124,7 +124,7 @@ _GROUPS = Table(
     apart=SOURCE_APART,
 )
 
-_REGIONS = Table(
+_REGIONS = DeclaredTable(
     "regions",
     "Public: one row per region.",
     (
@@ -139,7 +139,7 @@ _REGIONS = Table(
     apart=SOURCE_APART,
 )
 
-_LIMITS = Table(
+_LIMITS = DeclaredTable(
     "limits",
     "What reading the tables may use.",
     (
@@ -149,7 +149,7 @@ _LIMITS = Table(
     ),
 )
 
-_OPTIONS = Table(
+_OPTIONS = DeclaredTable(
     "options",
     "Of the mechanisms kuo (merge, norm) and bottom_up (norm).",
     (
@@ -163,7 +163,7 @@ _OPTIONS = Table(
     ),
 )
 
-_FACTS = Table(
+_FACTS = DeclaredTable(
     "facts",
     "Public facts about counts, which the released counts keep at no cost; each below a line [[facts]].",
     (
@@ -194,7 +194,7 @@ _FACTS = Table(
     many=True,
 )
 
-_PUBLICATION = Table(
+_PUBLICATION = DeclaredTable(
     "publication",
     "What readers are told besides the numbers, and the form of the tables; all of it is published, and no number "
     "depends on it.",
@@ -215,7 +215,7 @@ _PUBLICATION = Table(
     ),
 )
 
-CONFIGURATION = Table(
+CONFIGURATION = DeclaredTable(
     "",
     "What to release, of which tables, and where to. Names of files are relative to the configuration's folder.",
     (
@@ -265,7 +265,7 @@ CONFIGURATION = Table(
         ),
         Key(
             "view",
-            choice(Measured),
+            choice(MeasuredView),
             "What is measured of a region: counts (m_h), cumulative counts (the others), or (kuo, bottom_up, "
             "posterior, two_stage) split, which is cumulative counts of the sizes below a threshold and, rank by "
             "rank, what groups have beyond it; the mechanism's own if left out.",

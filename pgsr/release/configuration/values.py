@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.release.configuration.schema import BY_ROOT, CONFIGURATION
-from pgsr.release.publishing.configuration.declared import Table, complete, require
+from pgsr.release.publishing.configuration.declared import DeclaredTable, complete, require
 from pgsr.release.publishing.configuration.sources import read_source
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.facts import Fact
@@ -80,7 +80,7 @@ def _facts(tables: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
 
 def _tables(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Read the fields that are tables, and the limits of reading; names of files are relative to `folder`."""
-    known = {member.name: member for member in CONFIGURATION.members if isinstance(member, Table)}
+    known = {member.name: member for member in CONFIGURATION.members if isinstance(member, DeclaredTable)}
     tables = {name: complete(known[name], values[name]) for name in TABLES if name in values}
     rows, tuples, groups, regions = (tables.get(name) for name in TABLES)
     sources = {name: read_source(values[name], name, folder) for name in tables}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pgsr.release.stated.kinds import Construction, Measured
+from pgsr.release.stated.kinds import Construction, MeasuredView
 from pgsr.release.stated.terms import Terms
 
 _HELD = {
@@ -91,7 +91,7 @@ def wide_columns(terms: Terms, names: Sequence[str], level: int) -> list[Column]
 def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     """The columns of measurement.parquet: the noisy values that everything else was computed from."""
     groups = terms.publication.group_name
-    if terms.view is Measured.COUNTS:
+    if terms.view is MeasuredView.COUNTS:
         exactly = "exactly this size" if terms.max_sizes is None else "this size, at the last class of larger ones too,"
         value = f"Noisy number of {groups} of {exactly} in this region: true number plus noise."
         return [
@@ -105,7 +105,7 @@ def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
         f"sizes): true number plus noise. At {last} it is the noisy number of all {groups}."
     )
     columns = [_size(terms, names), _noisy("noisy_cumulative_count", value)]
-    if terms.view is Measured.SPLIT:
+    if terms.view is MeasuredView.SPLIT:
         return [*_region_columns(groups, names), *_split_columns(terms, columns)]
     return [*_region_columns(groups, names), *columns]
 

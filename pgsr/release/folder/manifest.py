@@ -20,7 +20,7 @@ from pgsr.privacy.neighbours import Relation
 from pgsr.release.folder.distance import distance, exact_sum
 from pgsr.release.publishing.errors import ManifestError
 from pgsr.release.stated.facts import Fact
-from pgsr.release.stated.kinds import Kind, Measured
+from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.publication import USUAL, Publication
 from pgsr.release.stated.terms import Terms
 
@@ -301,7 +301,7 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
             Merge(options.get("merge", Merge.WEIGHTED)),
             options.get("norm", 1),
             tuple(_kind(level, "name", str) for level in manifest["levels"]),
-            Measured(_kind(manifest["levels"][0], "view", str)),
+            MeasuredView(_kind(manifest["levels"][0], "view", str)),
             exact(_kind(manifest["intervals"], "level", str), "intervals") if "intervals" in manifest else None,
             total.parts[1] or None,
             total.parts[2] or None,
@@ -335,7 +335,7 @@ def regions_of(manifest: dict[str, Any]) -> list[int]:
 def _thresholds(manifest: dict[str, Any]) -> dict[str, Any]:
     """Read where views are split: a size per level, or one per region."""
     levels = manifest["levels"]
-    if levels[0]["view"] != str(Measured.SPLIT):
+    if levels[0]["view"] != str(MeasuredView.SPLIT):
         return {}
     if any("threshold" not in level for level in levels):
         raise ManifestError("some levels of the manifest have split views, and others none")
@@ -384,7 +384,7 @@ _NEIGHBOURS = {
 
 def _level_fields(level: object, first: object, plain: bool) -> tuple[str, ...]:
     view = level.get("view") if isinstance(level, dict) else None
-    few = ("threshold", "ranks") if view == str(Measured.SPLIT) else ()
+    few = ("threshold", "ranks") if view == str(MeasuredView.SPLIT) else ()
     size = ("max_size",) if isinstance(first, dict) and "max_size" in first else ()
     noise = ("epsilon", "sensitivity", "noise_scale") if plain else _NOISE
     return ("level", "name", "regions", *size, "view", *few, "share", *noise)

@@ -28,7 +28,7 @@ from pgsr.release.folder.artefact import REGIONS
 from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.stated.excess import counts_by_size, with_sizes_below
-from pgsr.release.stated.kinds import Measured
+from pgsr.release.stated.kinds import MeasuredView
 from pgsr.release.stated.terms import Terms
 from pgsr.tables import path_of_id, read_long, region_id, to_long
 from pgsr.tables.long import SIZE_CLASS, region_columns
@@ -323,7 +323,7 @@ class _Rows:
         self._tree, self._terms, self._described = tree, terms, region_columns(tree, names)
         self.schema = _schema(measurement_columns(terms, names), facts)
         self.measured = np.flatnonzero(measured_regions(tree, terms.levels(tree.n_levels)))
-        self.ragged = terms.view is Measured.SPLIT
+        self.ragged = terms.view is MeasuredView.SPLIT
         self.rectangular = not self.ragged and terms.max_sizes is None
         self.sizes = np.array(terms.excesses(tree.n_levels))[tree.level_of] + 1
         self.ranks = np.zeros(tree.n_regions, np.int64)
@@ -344,7 +344,7 @@ class _Rows:
 
         Each block has at least one row, at most `_BLOCK_ROWS`, and one level where these differ.
         """
-        if self._terms.view is Measured.SPLIT:
+        if self._terms.view is MeasuredView.SPLIT:
             yield from self._blocks_by_length()
             return
         alike, sizes = [self.measured], [self._terms.max_excess]

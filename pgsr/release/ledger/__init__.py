@@ -3,7 +3,7 @@
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release.ledger.adding import counted, fits, spent
 from pgsr.release.ledger.charge import Charge
-from pgsr.release.ledger.contents import Contents, Entry
+from pgsr.release.ledger.contents import LedgerContents, LedgerEntry
 from pgsr.release.ledger.errors import BrokenLedgerError, LedgerError
 from pgsr.release.ledger.file import LedgerFile
 from pgsr.release.ledger.relation import steps
@@ -11,8 +11,8 @@ from pgsr.release.ledger.relation import steps
 __all__ = [
     "BrokenLedgerError",
     "Charge",
-    "Contents",
-    "Entry",
+    "LedgerContents",
+    "LedgerEntry",
     "LedgerError",
     "LedgerFile",
     "Relation",

@@ -19,7 +19,7 @@ FORMAT = "pgsr ledger 1"
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """A charge that was made, with its data set and time (UTC)."""
 
     charge: Charge
@@ -28,7 +28,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Contents:
+class LedgerContents:
     """The contents of a ledger whose lines were checked.
 
     Attributes:
@@ -43,7 +43,7 @@ class Contents:
     total: Loss
     relation: Relation
     unit: Unit
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
     hashes: tuple[str, ...]
 
     @property
@@ -120,7 +120,7 @@ def hash_of(line: bytes) -> str:
     return hashlib.sha256(line).hexdigest()
 
 
-def read(data: bytes, head: str, name: str) -> Contents:
+def read(data: bytes, head: str, name: str) -> LedgerContents:
     """Read the ledger that these bytes are, and check every line.
 
     Args:
@@ -155,7 +155,7 @@ def read(data: bytes, head: str, name: str) -> Contents:
             f"the ledger {name} does not end as its last charge left it: its last lines were edited, removed or added, "
             f"or it and its .head file are of different times; {REMEDY}"
         )
-    contents = Contents(data_set, total, relation, unit, tuple(entries), hashes)
+    contents = LedgerContents(data_set, total, relation, unit, tuple(entries), hashes)
     try:
         _ = contents.spent
     except BudgetError as error:
@@ -195,11 +195,11 @@ def _header(fields: dict[str, Any]) -> tuple[str, Loss, Relation, Unit]:
     return _text(fields["data_set"]), total, Relation(fields["relation"]), Unit.parse(fields["unit"])
 
 
-def _entry(fields: dict[str, Any]) -> tuple[Entry, str]:
+def _entry(fields: dict[str, Any]) -> tuple[LedgerEntry, str]:
     if tuple(fields) != _ENTRY:
         raise ValueError("no charge")
     charge = Charge(Loss.of(fields["loss"]), _text(fields["what"]), fields["relation"], fields["unit"])
-    return Entry(charge, _text(fields["data_set"]), _text(fields["at"])), _text(fields["previous"])
+    return LedgerEntry(charge, _text(fields["data_set"]), _text(fields["at"])), _text(fields["previous"])
 
 
 def _text(value: object) -> str:

@@ -14,7 +14,16 @@ from pgsr.machine.extras import extra
 from pgsr.privacy.accounting import Loss
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release.ledger.charge import Charge
-from pgsr.release.ledger.contents import REMEDY, Contents, Entry, charge_line, hash_of, header_line, is_header, read
+from pgsr.release.ledger.contents import (
+    REMEDY,
+    LedgerContents,
+    LedgerEntry,
+    charge_line,
+    hash_of,
+    header_line,
+    is_header,
+    read,
+)
 from pgsr.release.ledger.errors import BrokenLedgerError, LedgerError
 
 with extra("release"):
@@ -100,7 +109,7 @@ class LedgerFile:
             ) from None
         return ledger
 
-    def read(self) -> Contents:
+    def read(self) -> LedgerContents:
         """Read everything in the ledger, checked.
 
         Raises:
@@ -123,7 +132,7 @@ class LedgerFile:
         return self.read().left
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LedgerEntry, ...]:
         """The charges, oldest first."""
         return self.read().entries
 
@@ -181,7 +190,7 @@ class LedgerFile:
     def _head_path(self) -> Path:
         return self.files["ledger's head"]
 
-    def _read(self) -> Contents:
+    def _read(self) -> LedgerContents:
         try:
             data = self.path.read_bytes()
         except OSError as error:

@@ -9,7 +9,7 @@ from scipy.special import chdtrc
 
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.privacy.laws.gaussian_sums import GaussianSizes
-from pgsr.privacy.laws.inversion import Sizes, table_of
+from pgsr.privacy.laws.inversion import SizeLaw, table_of
 from pgsr.privacy.laws.strips import Strips
 from pgsr.privacy.random import ByteStream, Secure, StreamId
 from pgsr.release.publishing.findings import Finding, Outcome, Report
@@ -45,7 +45,7 @@ def selftest(laws: Iterable[Law]) -> Report:
     return Report(None, tuple(findings))
 
 
-def expected_thresholds(sizes: Sizes) -> list[int]:
+def expected_thresholds(sizes: SizeLaw) -> list[int]:
     """Compute floor(2^31 P(size <= m)) for m = 0, 1, ... up to the first equal to 2^31 - 1, in decimal arithmetic."""
     found, top = [], 2**31 - 1
     with localcontext(Context(prec=_DIGITS)):
@@ -69,7 +69,7 @@ def _geometric_tails(law: DoubleGeometric) -> Iterator[Decimal]:
         tail *= a
 
 
-def _gaussian_tails(sizes: Sizes) -> Iterator[Decimal]:
+def _gaussian_tails(sizes: SizeLaw) -> Iterator[Decimal]:
     """List P(size > m), adding the weights exp(-m^2 rate) from the smallest that matters down."""
     assert isinstance(sizes, GaussianSizes), "no other law of sizes is tabulated"
     rate, sums = Decimal(sizes.rate.numerator) / Decimal(sizes.rate.denominator), [Decimal(0)]
@@ -117,7 +117,7 @@ def _fit(law: Law) -> Finding:
     return _finding(name, p > REJECT, figure, f"{figure}: they do not follow the law; draw no noise")
 
 
-def _tabulated(law: Law) -> Sizes:
+def _tabulated(law: Law) -> SizeLaw:
     """Find the law of sizes whose thresholds the sampler of this law reads."""
     if isinstance(law, DiscreteGaussian):
         return law.drawn_from.numbers if isinstance(law.drawn_from, Strips) else law.drawn_from

@@ -16,13 +16,13 @@ from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting import starting_shares
 from pgsr.privacy.laws import GaussianNoise, GeometricNoise
 from pgsr.release.configuration.release_config import ReleaseConfig
-from pgsr.release.plan.interval_widths import USUAL_LEVEL, Cell, cell_of, median_width, publishing
+from pgsr.release.plan.interval_widths import USUAL_LEVEL, SizeCells, cell_of, median_width, publishing
 from pgsr.release.plan.planning import Plan, expected_errors, splits_of_all, usual_splits
 from pgsr.release.plan.share_search import choose_shares
 from pgsr.release.plan.split_reasons import split_reasons
 from pgsr.release.plan.stand_ins import stand_in_for
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.kinds import Kind, Measured
+from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.least_error import least_error_sentence, least_errors
 from pgsr.release.stated.preflight import bytes_needed
 from pgsr.release.stated.terms import Terms
@@ -113,7 +113,7 @@ class Forecast(Plan):
     about: str
     peak_bytes: int
     tree: Hierarchy | None = field(default=None, kw_only=True)
-    cell: Cell | None = field(default=None, kw_only=True)
+    cell: SizeCells | None = field(default=None, kw_only=True)
     interval_level: Fraction = field(default=USUAL_LEVEL, kw_only=True)
     widths: tuple[float, ...] = field(default=(), kw_only=True)
     bound: tuple[float, ...] | None = field(default=None, kw_only=True)
@@ -452,15 +452,15 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> li
     for kind in kinds:
         noisy = terms.totals is Totals.NOISY
         totals = terms.totals if noisy or kind is terms.kind else kind.totals[0]
-        left_out = {Measured.COUNTS} if kind is Kind.POSTERIOR and not terms.unit.is_group else set()
-        left_out |= set() if terms.has_thresholds_for(kind) else {Measured.SPLIT}
+        left_out = {MeasuredView.COUNTS} if kind is Kind.POSTERIOR and not terms.unit.is_group else set()
+        left_out |= set() if terms.has_thresholds_for(kind) else {MeasuredView.SPLIT}
         for view in [view for view in kind.views if view not in left_out]:
             for shares in [leaves_only] if kind is Kind.BOTTOM_UP else splits:
-                rootless = view is Measured.SPLIT and terms.by_root is not None and not shares[0]
+                rootless = view is MeasuredView.SPLIT and terms.by_root is not None and not shares[0]
                 if rootless or (kind, view, shares) == (terms.kind, terms.view, own):
                     continue
                 share = terms.totals_share if noisy else None
                 about = {"view": view, "shares": shares, "totals": totals, "totals_share": share, "intervals": None}
-                about |= {} if view is Measured.SPLIT else _NO_THRESHOLDS
+                about |= {} if view is MeasuredView.SPLIT else _NO_THRESHOLDS
                 choices.append(Choice(replace(terms, kind=kind, **about), shares))
     return choices

@@ -19,7 +19,7 @@ USUAL_LEVEL = Fraction(9, 10)
 
 
 @dataclass(frozen=True)
-class Cell:
+class SizeCells:
     """The cells of one size in all regions of a level.
 
     Attributes:
@@ -36,7 +36,7 @@ class Cell:
         return f"{self.name}:{self.size}"
 
 
-def cell_of(text: str | None, terms: Terms, n_levels: int, mean_size: float) -> Cell:
+def cell_of(text: str | None, terms: Terms, n_levels: int, mean_size: float) -> SizeCells:
     """Read LEVEL:SIZE; the last level and the size nearest to the mean size if None.
 
     Raises:
@@ -49,7 +49,7 @@ def cell_of(text: str | None, terms: Terms, n_levels: int, mean_size: float) -> 
     """
     names, sizes = terms.names(n_levels), terms.sizes(n_levels)
     if text is None:
-        return Cell(n_levels - 1, names[-1], min(max(round(mean_size), terms.min_size), sizes[-1]))
+        return SizeCells(n_levels - 1, names[-1], min(max(round(mean_size), terms.min_size), sizes[-1]))
     name, _, number = text.rpartition(":")
     if not name or not (number.isascii() and number.isdigit()):
         raise ArgumentError(f"the cell is {text!r}; write LEVEL:SIZE, such as {names[-1]}:2")
@@ -61,7 +61,7 @@ def cell_of(text: str | None, terms: Terms, n_levels: int, mean_size: float) -> 
             f"level {name} has the sizes {terms.min_size:,} to {sizes[level]:,}, and the cell is {text!r}; give one of "
             "these"
         )
-    return Cell(level, name, size)
+    return SizeCells(level, name, size)
 
 
 def publishing(terms: Terms, probability: Fraction, stand_in: CountOfCounts) -> Terms | None:
@@ -76,7 +76,7 @@ def publishing(terms: Terms, probability: Fraction, stand_in: CountOfCounts) -> 
     return found
 
 
-def median_width(terms: Terms, cell: Cell, measurement: Any, result: Any) -> float:
+def median_width(terms: Terms, cell: SizeCells, measurement: Any, result: Any) -> float:
     """Compute the median over a level's regions of upper - lower, as a release would publish them for a cell.
 
     Args:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.privacy.accounting.shares import consistent_variances
-from pgsr.release.stated.kinds import Kind, Measured
+from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.terms import Terms
 
 
@@ -28,7 +28,7 @@ equal shares).
     shares = terms.shares_of(tree.n_levels)
     unusual = [f"{name} gets {_said(share, tree.n_levels)}" for name, share in zip(names, shares, strict=True)]
     unusual = [text for text, share in zip(unusual, shares, strict=True) if _is_unusual(share, tree.n_levels)]
-    if not unusual or terms.kind is Kind.BOTTOM_UP or terms.view is Measured.SPLIT:
+    if not unusual or terms.kind is Kind.BOTTOM_UP or terms.view is MeasuredView.SPLIT:
         return ""
     own = _deviations(terms, tree)
     equal = _deviations(replace(terms, shares=(Fraction(1, tree.n_levels),) * tree.n_levels), tree)

@@ -16,7 +16,7 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import path_of_id
 from pgsr.data.views import View
 from pgsr.errors import HierarchyError, ProblemError
-from pgsr.problems.conditions import Cells, Condition, groups, state, total
+from pgsr.problems.conditions import Condition, ProblemCells, groups, state, total
 from pgsr.problems.problem import Problem
 from pgsr.release.publishing.errors import ConfigError
 
@@ -190,7 +190,7 @@ def fact_bounds(
         ([[0, 0, 0], [0, 4, 0], [0, 0, 0]], True)
     """
     of_cells = [fact for fact in facts if fact.sizes is not None]
-    place = Cells(tree, View.COUNTS, n_sizes - 1)
+    place = ProblemCells(tree, View.COUNTS, n_sizes - 1)
     stated = state(conditions_of(of_cells, names, min_size), place)
     return np.maximum(stated.lower, 0), stated.upper
 

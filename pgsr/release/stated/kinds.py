@@ -7,7 +7,7 @@ from pgsr.noise.measurement import Totals
 from pgsr.release.publishing.errors import ConfigError
 
 
-class Measured(StrEnum):
+class MeasuredView(StrEnum):
     """The view that a release measures: one of all regions, or split views, whose thresholds stand in the terms."""
 
     COUNTS = "counts"
@@ -17,12 +17,12 @@ class Measured(StrEnum):
     @property
     def plain(self) -> View | None:
         """The view of the noise step; None of split views, whose views follow from the terms' thresholds."""
-        return {Measured.COUNTS: View.COUNTS, Measured.CUMULATIVE: View.CUMULATIVE}.get(self)
+        return {MeasuredView.COUNTS: View.COUNTS, MeasuredView.CUMULATIVE: View.CUMULATIVE}.get(self)
 
     @property
     def sensitive(self) -> View:
         """The view whose sensitivity counts: split views have that of cumulative counts."""
-        return View.COUNTS if self is Measured.COUNTS else View.CUMULATIVE
+        return View.COUNTS if self is MeasuredView.COUNTS else View.CUMULATIVE
 
 
 class Construction(StrEnum):
@@ -60,14 +60,14 @@ class Kind(StrEnum):
         raise ConfigError(f"the mechanism {value!r} is unknown; write one of {', '.join(cls)}")
 
     @property
-    def views(self) -> tuple[Measured, ...]:
+    def views(self) -> tuple[MeasuredView, ...]:
         """The choices of what is measured, the usual one first."""
         if self is Kind.M_H:
-            return (Measured.COUNTS,)
+            return (MeasuredView.COUNTS,)
         if self is Kind.M_C_DP:
-            return (Measured.CUMULATIVE,)
-        more = (Measured.COUNTS,) if self is Kind.POSTERIOR else ()
-        return Measured.CUMULATIVE, Measured.SPLIT, *more
+            return (MeasuredView.CUMULATIVE,)
+        more = (MeasuredView.COUNTS,) if self is Kind.POSTERIOR else ()
+        return MeasuredView.CUMULATIVE, MeasuredView.SPLIT, *more
 
     @property
     def totals(self) -> tuple[Totals, ...]:

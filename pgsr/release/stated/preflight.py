@@ -15,7 +15,7 @@ from pgsr.noise.measurement import Totals, measured_regions
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.release.publishing.formulas import require_no_formula
-from pgsr.release.stated.kinds import Construction, Kind, Measured
+from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
 from pgsr.release.stated.terms import Terms
 
 MOST_IN_SUMS = 2**50
@@ -99,7 +99,7 @@ def most_filled(terms: Terms, tree: Hierarchy, totals: np.ndarray) -> int:
 
 def n_ranks(terms: Terms, truth: CountOfCounts) -> int:
     """Count the ranks that a release with split views measures, at most."""
-    if terms.view is not Measured.SPLIT:
+    if terms.view is not MeasuredView.SPLIT:
         return 0
     levels = terms.levels(truth.hierarchy.n_levels)
     groups = truth.totals[measured_regions(truth.hierarchy, levels)]
@@ -139,7 +139,7 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
             "so many groups, or so much noise, would need more than 64 bits; spend more epsilon, or release parts "
             "of the hierarchy; nothing was charged"
         )
-    if terms.view is Measured.SPLIT and terms.kind is not Kind.POSTERIOR:
+    if terms.view is MeasuredView.SPLIT and terms.kind is not Kind.POSTERIOR:
         ranks = min(groups + noise, terms.ranks or groups + noise)
         if (terms.max_excess + noise) * ranks**2 >= 2**62:  # always by squares
             raise ReleaseError(

@@ -15,7 +15,7 @@ from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.facts import Fact
-from pgsr.release.stated.kinds import Construction, Kind, Measured
+from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
 from pgsr.release.stated.levels import require_level_names, sizes_and_names
 from pgsr.release.stated.publication import USUAL, Publication
 from pgsr.release.stated.thresholds import checked_ranks, checked_thresholds
@@ -54,7 +54,7 @@ class StatedTerms:
     merge: Merge = Merge.WEIGHTED
     norm: int = 1
     level_names: tuple[str, ...] | None = None
-    view: Measured = None  # pyright: ignore[reportAssignmentType]
+    view: MeasuredView = None  # pyright: ignore[reportAssignmentType]
     intervals: Fraction | None = None
     delta: Fraction | None = None
     rho: Fraction | None = None
@@ -143,7 +143,7 @@ class StatedTerms:
         keep(self, "kind", Kind(self.kind))
         keep(self, "merge", _one_of(Merge, self.merge, "merge"))
         if self.view is not None:
-            keep(self, "view", _one_of(Measured, self.view, "view"))
+            keep(self, "view", _one_of(MeasuredView, self.view, "view"))
         if self.totals is not None:
             keep(self, "totals", _one_of(Totals, self.totals, "totals"))
         if self.totals_share is not None:
@@ -189,7 +189,7 @@ class StatedTerms:
                 "delta or rho"
             )
         several = self.by_root is not None or (isinstance(self.threshold, tuple) and len(set(self.threshold)) > 1)
-        if self.view is Measured.SPLIT and several and not self.ranks_alike:
+        if self.view is MeasuredView.SPLIT and several and not self.ranks_alike:
             raise ConfigError(
                 'view = "split" with several thresholds measures views that differ in sensitivity here; write one '
                 'threshold for all regions, or view = "cumulative"'
@@ -200,7 +200,7 @@ class StatedTerms:
         names = {"threshold": "threshold", "ranks": "ranks", "by_root": 'threshold = "root"'}
         given = [name for name in names if getattr(self, name) is not None]
         shown = " and ".join(names[name] for name in given)
-        if self.view is not Measured.SPLIT:
+        if self.view is not MeasuredView.SPLIT:
             if given:
                 raise ConfigError(
                     f'{shown} with view = "{self.view}", which has no thresholds; write view = "split", or leave out '
@@ -266,7 +266,7 @@ class StatedTerms:
         no_columns = self.by_root is not None or self.min_size in sizes
         ranked = kind is Kind.TWO_STAGE and self.ranks is None and no_columns
         rootless = kind is Kind.BOTTOM_UP and self.by_root is not None
-        return self.view is Measured.SPLIT and not ranked and not rootless
+        return self.view is MeasuredView.SPLIT and not ranked and not rootless
 
     def _check_fact(self, fact: Fact, where: str) -> None:
         """Raise `ConfigError` unless a release under the other terms can keep this fact."""
@@ -309,7 +309,7 @@ class StatedTerms:
                 f'merge = "{self.merge}" with norm = {self.norm} wants the same sizes on all levels; leave [options] '
                 "out, or write one max_size"
             )
-        if self.view is Measured.SPLIT:
+        if self.view is MeasuredView.SPLIT:
             raise ConfigError(
                 'view = "split" has the same sizes on all levels; write view = "cumulative", or one max_size'
             )
@@ -366,7 +366,7 @@ class StatedTerms:
         about = {"max_quantity": self.max_quantity, "max_size": most, "relation": self.relation}
         keep(self, "sensitivity", sensitivity_of(self.view.sensitive, self.unit, **about))
         keep(self, "totals_sensitivity", sensitivity_of_totals(self.unit, self.relation))
-        own = self.kind is Kind.POSTERIOR and (self.view is not Measured.COUNTS or self.max_sizes is None)
+        own = self.kind is Kind.POSTERIOR and (self.view is not MeasuredView.COUNTS or self.max_sizes is None)
         made = Construction.POSTERIOR if own else Construction.BAND
         keep(self, "construction", None if self.intervals is None else made)
 

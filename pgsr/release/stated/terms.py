@@ -24,7 +24,7 @@ from pgsr.problems.problem import Problem
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.facts import fact_bounds, require_possible
 from pgsr.release.stated.keeping_facts import StatedFacts, keeping
-from pgsr.release.stated.kinds import Construction, Kind, Measured
+from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
 from pgsr.release.stated.post_processing import post_of
 from pgsr.release.stated.publication import MOST_ROWS
 from pgsr.release.stated.stated_terms import StatedTerms
@@ -180,7 +180,7 @@ class Terms(StatedTerms):
 
         A level with sizes of its own holds the counts of the same data with that largest size.
         """
-        if self.view is Measured.SPLIT and not self.ranks_alike:
+        if self.view is MeasuredView.SPLIT and not self.ranks_alike:
             step = self.noise(n_levels)
             view = step.view[0] if isinstance(step.view, tuple) else step.view
             assert isinstance(view, Split), "one for all regions, as others would differ in sensitivity"

@@ -1,6 +1,6 @@
 """What a short description of terms says, in words: an outline, a configuration and a published folder share it."""
 
-from pgsr.release.stated.kinds import Measured
+from pgsr.release.stated.kinds import MeasuredView
 from pgsr.release.stated.terms import Terms
 
 
@@ -21,9 +21,9 @@ def terms_facts(terms: Terms) -> dict[str, str]:
 
 
 def _measures(terms: Terms) -> str:
-    if terms.view is Measured.SPLIT:
+    if terms.view is MeasuredView.SPLIT:
         return f"cumulative counts below {_thresholds(terms)} and, beyond it, {_ranks(terms)} by rank"
-    return "counts" if terms.view is Measured.COUNTS else "cumulative counts"
+    return "counts" if terms.view is MeasuredView.COUNTS else "cumulative counts"
 
 
 def _thresholds(terms: Terms) -> str:

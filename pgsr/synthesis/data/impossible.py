@@ -101,7 +101,7 @@ def implied(domain: Domain, when: Mapping[str, Sequence[Value]], then: Mapping[s
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class AttributeBlock:
     """Individual attributes that impossible combinations tie together; most often a single one.
 
     Attributes:
@@ -115,7 +115,7 @@ class Block:
     allowed: np.ndarray
 
 
-def blocks_of(domain: Domain, impossible: Sequence[Impossible]) -> list[Block]:
+def blocks_of(domain: Domain, impossible: Sequence[Impossible]) -> list[AttributeBlock]:
     """Divide the individual attributes into blocks, so that every impossible combination concerns one block.
 
     Raises:
@@ -147,7 +147,7 @@ def blocks_of(domain: Domain, impossible: Sequence[Impossible]) -> list[Block]:
         if not allowed.any(0).all():
             names = ", ".join(domain.individual[number].name for number in attributes)
             raise SynthesisError(f"impossible combinations leave no values of {names} to some member; leave one out")
-        found.append(Block(attributes, shape, allowed))
+        found.append(AttributeBlock(attributes, shape, allowed))
     return found
 
 

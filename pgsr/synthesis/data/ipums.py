@@ -10,7 +10,7 @@ import numpy as np
 
 from pgsr.synthesis.data.binning import Binning
 from pgsr.synthesis.data.domain import Domain
-from pgsr.synthesis.data.linked_tables import TableError, load, numbered, read_population
+from pgsr.synthesis.data.linked_tables import LinkedTableError, load, numbered, read_population
 from pgsr.synthesis.data.population import Population
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def read_ipums(
     misfit = _misfits(domain, home_of, role_of, len(first))
     left_out = {why: (int((misfit == why).sum()), int((misfit[home_of] == why).sum())) for why in Misfit}
     if (misfit != "").any() and not leave_out:
-        raise TableError(
+        raise LinkedTableError(
             "extract: some households do not fit the domain; choose another domain, or leave them out with "
             "leave_out=True, before any analysis of privacy, which tells why in `left_out`"
         )
@@ -99,7 +99,7 @@ def read_ipums(
 
 def _refuse(wrong: np.ndarray, what: str) -> None:
     if wrong.any():
-        raise TableError(f"extract: some rows have {what}; correct the extract")
+        raise LinkedTableError(f"extract: some rows have {what}; correct the extract")
 
 
 def _texts(column: Any) -> np.ndarray:
@@ -113,7 +113,7 @@ def _roles(codes: np.ndarray, domain: Domain) -> np.ndarray:
     numbers = {role.name: number for number, role in enumerate(domain.roles)}
     unknown = set(RELATE.values()) - numbers.keys()
     if unknown:
-        raise TableError(f"roles: {min(unknown)} is no role of the domain, which has {', '.join(numbers)}")
+        raise LinkedTableError(f"roles: {min(unknown)} is no role of the domain, which has {', '.join(numbers)}")
     # 1, 1.0, "1" and "01" are one code.
     texts = [code.lstrip("0") or "0" for code in codes]
     return np.array([numbers[RELATE[text]] if text in RELATE else -1 for text in texts], np.int64)

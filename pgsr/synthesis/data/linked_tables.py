@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Table = pd.DataFrame | str | os.PathLike[str] | Source
 
 
-class TableError(SynthesisError, errors.TableError):
+class LinkedTableError(SynthesisError, errors.TableError):
     """An error in a table of households or persons. No message tells a value of the table or counts its rows."""
 
 
@@ -115,7 +115,7 @@ def to_tables(
 def require_free_names(
     domain: Domain, remedy: str, n_levels: int = 0, linking: Sequence[str] = ("household", "person", "role")
 ) -> None:
-    """Raise `TableError` if an attribute has the name of a column that is written beside the attributes.
+    """Raise `LinkedTableError` if an attribute has the name of a column that is written beside the attributes.
 
     Args:
         remedy: what the message advises.
@@ -133,9 +133,9 @@ def require_free_names(
     levels = [a.name for a in domain.group if a.name in regions]
     for names, what in ((links, "that links the tables"), (levels, "of the regions")):
         if len(names) > 1:
-            raise TableError(f"{', '.join(names)} are attributes and columns {what}; {remedy}")
+            raise LinkedTableError(f"{', '.join(names)} are attributes and columns {what}; {remedy}")
         if names:
-            raise TableError(f"{names[0]} is an attribute and a column {what}; {remedy}")
+            raise LinkedTableError(f"{names[0]} is an attribute and a column {what}; {remedy}")
 
 
 def write_population(
@@ -173,10 +173,12 @@ def load(table: "Table", name: str, columns: Sequence[str]) -> "pd.DataFrame":
         try:
             return read_frame(source(table), name, columns, [COUNT])
         except (errors.TableError, errors.ArgumentError) as fault:
-            raise TableError(str(fault) if str(fault).startswith(name) else f"{name}: {fault}") from None
+            raise LinkedTableError(str(fault) if str(fault).startswith(name) else f"{name}: {fault}") from None
     missing = [column for column in columns if list(table.columns).count(column) != 1]
     if missing:
-        raise TableError(f"{name}: column {missing[0]} is needed once; there are {', '.join(map(str, table.columns))}")
+        raise LinkedTableError(
+            f"{name}: column {missing[0]} is needed once; there are {', '.join(map(str, table.columns))}"
+        )
     return table
 
 
@@ -189,15 +191,15 @@ def codes_of(frame: "pd.DataFrame", attribute: Attribute, name: str) -> np.ndarr
     column = f"{name}: column {attribute.name}"
     lookup = {text_of(value): code for code, value in enumerate(attribute.values)}
     if len(lookup) < len(attribute):
-        raise TableError(f"{column}: two values of {attribute.values} are the same text; rename one")
+        raise LinkedTableError(f"{column}: two values of {attribute.values} are the same text; rename one")
     number, distinct = numbered(frame[attribute.name])
     if (number < 0).any():
-        raise TableError(
+        raise LinkedTableError(
             f"{column} has rows without a value; give the attribute a value that stands for missing and fill it in"
         )
     codes = np.array([lookup.get(value, -1) for value in distinct], np.int64)[number]
     if (codes < 0).any():
-        raise TableError(
+        raise LinkedTableError(
             f"{column} has values outside its domain; the domain has {', '.join(map(str, attribute.values))}: mend the "
             "table, or add values"
         )
@@ -236,13 +238,15 @@ def _link(homes: "pd.DataFrame", people: "pd.DataFrame", key: str) -> np.ndarray
     for name, frame in (("households", homes), ("persons", people)):
         number, distinct = numbered(frame[key])
         if (number < 0).any():
-            raise TableError(f"{name}: key {key} is missing in some rows; give every row its key")
+            raise LinkedTableError(f"{name}: key {key} is missing in some rows; give every row its key")
         keys.append(pd.Series(np.array(distinct, object)[number], dtype=object))
     if keys[0].duplicated().any():
-        raise TableError(f"households: some rows repeat a key {key}; give every household one row and its own key")
+        raise LinkedTableError(
+            f"households: some rows repeat a key {key}; give every household one row and its own key"
+        )
     group_of = pd.Index(keys[0]).get_indexer(pd.Index(keys[1]))
     if (group_of < 0).any():
-        raise TableError(
+        raise LinkedTableError(
             f"persons: some rows have a key {key} that no household has; add the households or mend the keys"
         )
     return group_of.astype(np.int64)
@@ -264,7 +268,7 @@ def _check_members(domain: Domain, group_of: np.ndarray, role_of: np.ndarray, ho
 
 def _refuse(wrong: np.ndarray, what: str) -> None:
     if wrong.any():
-        raise TableError(f"households: some have {what}; correct the tables or choose another domain")
+        raise LinkedTableError(f"households: some have {what}; correct the tables or choose another domain")
 
 
 def _values(attribute: Attribute) -> np.ndarray:
@@ -278,4 +282,4 @@ def _is_parquet(path: Path) -> bool:
         return True
     if path.name.endswith((".csv", ".csv.gz")):
         return False
-    raise TableError(f"{path} is neither Parquet nor CSV; end its name in .parquet, .csv or .csv.gz")
+    raise LinkedTableError(f"{path} is neither Parquet nor CSV; end its name in .parquet, .csv or .csv.gz")

@@ -53,7 +53,7 @@ def exchange(
 
     Cost: per sweep O(members attributes pairs), with all pairs of the other attributes, and once all expected counts.
     """
-    from pgsr.synthesis.marginals.exchange_kernel import Drawn, Proposing, Tables, sweep
+    from pgsr.synthesis.marginals.exchange_kernel import Drawn, Proposing, TripleTables, sweep
 
     domain = model.domain
     sets = _sets(domain)
@@ -66,7 +66,7 @@ def exchange(
     persons, weight = drawn.persons.astype(np.int64), (drawn.n_persons / drawn.n_groups) ** 4
     first, group_of = drawn.first.astype(np.int64), np.asarray(drawn.group_of, np.int64)
     members = Drawn(first, codes, persons, group_of, _slots(drawn), component)
-    tables = Tables(*_tables_of(domain, sets), weight, off_persons, off_groups)
+    tables = TripleTables(*_tables_of(domain, sets), weight, off_persons, off_groups)
     for _ in range(SWEEPS):
         order = rng.permutation(len(persons))
         for start in range(0, len(order), MEMBERS_AT_ONCE):

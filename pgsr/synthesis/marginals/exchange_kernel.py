@@ -45,7 +45,7 @@ class Proposing(NamedTuple):
     chances: np.ndarray
 
 
-class Tables(NamedTuple):
+class TripleTables(NamedTuple):
     """The tables of three attributes, and by how much their cells are off: numbers drawn minus numbers expected.
 
     Attributes:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pgsr.synthesis.data.domain import Domain
-from pgsr.synthesis.data.impossible import Block
+from pgsr.synthesis.data.impossible import AttributeBlock
 from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal
 
 Array = Any
@@ -38,7 +38,7 @@ class Filling:
     """
 
     domain: Domain
-    blocks: Sequence[Block]
+    blocks: Sequence[AttributeBlock]
     with_sizes: bool
 
     @cached_property

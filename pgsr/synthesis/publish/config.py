@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgsr.privacy.neighbours import Unit
 from pgsr.release.publishing.configuration import forms
-from pgsr.release.publishing.configuration.declared import Key, Table, complete, require
+from pgsr.release.publishing.configuration.declared import DeclaredTable, Key, complete, require
 from pgsr.release.publishing.configuration.sources import read_source
 from pgsr.release.publishing.configuration.toml import read_toml, shown
 from pgsr.release.publishing.errors import ConfigError, Faults
@@ -256,7 +256,7 @@ def _attributes(values: Mapping[str, Any], key: str) -> tuple[list[Attribute], l
                 f"{name} of [{key}] is {shown(given)}; write an array of values, or {{bins = [0, 18, 65]}}"
             )
         options = {option: value for option, value in given.items() if option != "bins"}
-        declared = Table(f"{key}.{name}", "", _OF_BINS)
+        declared = DeclaredTable(f"{key}.{name}", "", _OF_BINS)
         require(declared, options)
         binning = Binning(name, tuple(lower), **complete(declared, options))
         attributes.append(binning.attribute)

@@ -1,7 +1,7 @@
 """The keys of the configuration of `pgsr synthesize`, each declared once for the check of a file."""
 
 from pgsr.release.publishing.configuration import forms
-from pgsr.release.publishing.configuration.declared import Key, Table
+from pgsr.release.publishing.configuration.declared import DeclaredTable, Key
 from pgsr.release.publishing.configuration.forms import Form, choice
 from pgsr.release.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
 
@@ -16,9 +16,9 @@ _ATTRIBUTE = Form(
 )
 
 
-def keys(neighbours: tuple[str, ...]) -> Table:
+def keys(neighbours: tuple[str, ...]) -> DeclaredTable:
     """Declare the keys, given the names of the neighbours."""
-    return Table(
+    return DeclaredTable(
         "",
         "What to synthesize, of which tables, and where to.",
         (
@@ -48,7 +48,7 @@ def keys(neighbours: tuple[str, ...]) -> Table:
             Key(
                 "max_children", forms.INTEGER, "Children per household at most, with a head and perhaps a spouse.", None
             ),
-            Table(
+            DeclaredTable(
                 "households",
                 "One row per household.",
                 (*SOURCE, Key("key", forms.TEXT, "The column that both tables share.", "household")),
@@ -56,7 +56,7 @@ def keys(neighbours: tuple[str, ...]) -> Table:
                 one_of=FILE_OR_QUERY,
                 apart=SOURCE_APART,
             ),
-            Table(
+            DeclaredTable(
                 "persons",
                 "Private: one row per person.",
                 (*SOURCE, Key("role", forms.TEXT, "The column of roles.", "role")),
@@ -64,7 +64,9 @@ def keys(neighbours: tuple[str, ...]) -> Table:
                 one_of=FILE_OR_QUERY,
                 apart=SOURCE_APART,
             ),
-            Table("household_attributes", "Public values of the attributes of households.", (), free=_ATTRIBUTE),
-            Table("person_attributes", "Public values of the attributes of persons.", (), free=_ATTRIBUTE),
+            DeclaredTable(
+                "household_attributes", "Public values of the attributes of households.", (), free=_ATTRIBUTE
+            ),
+            DeclaredTable("person_attributes", "Public values of the attributes of persons.", (), free=_ATTRIBUTE),
         ),
     )

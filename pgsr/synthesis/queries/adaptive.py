@@ -22,7 +22,7 @@ from pgsr.synthesis.data.population import Population
 from pgsr.synthesis.queries.curator import Curator
 from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours, NoiseScale
-from pgsr.synthesis.queries.transcript import Measured, Privacy, Transcript
+from pgsr.synthesis.queries.transcript import MeasuredQuery, Privacy, Transcript
 from pgsr.synthesis.queries.workload import Workload
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "Estimator",
     "Family",
     "Fitted",
-    "Measured",
+    "MeasuredQuery",
     "Privacy",
     "Round",
     "Transcript",
@@ -61,7 +61,7 @@ class Estimator(Protocol):
         """Compute the shares of all queries of the workload under the present model, shape (queries,)."""
         ...
 
-    def update(self, measured: Sequence[Measured]) -> None:
+    def update(self, measured: Sequence[MeasuredQuery]) -> None:
         """Fit the model again to all measurements so far, of which the newest is the last."""
         ...
 
@@ -168,7 +168,7 @@ def fit(
     )
     del population
     estimator = family.start(workload, curator.n_groups, curator.n_persons, seed)
-    measured: list[Measured] = []
+    measured: list[MeasuredQuery] = []
     history: list[Round] = []
     estimates = estimator.answers()
     for _ in tqdm(range(budget.rounds), desc="fit", unit="round", disable=None if progress else True):

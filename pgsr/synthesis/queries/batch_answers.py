@@ -8,8 +8,8 @@ from operator import mul
 
 import numpy as np
 
-from pgsr.synthesis.queries.tables import Array, Members, Tables, expected_size, persons_factor, starts
-from pgsr.synthesis.queries.workload import Level, Relation, Workload
+from pgsr.synthesis.queries.tables import Array, ComponentTables, Members, expected_size, persons_factor, starts
+from pgsr.synthesis.queries.workload import Level, Relative, Workload
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Batch:
     """
 
     level: Level
-    relation: Relation | None
+    relation: Relative | None
     place: np.ndarray
     group: Array
     own: Array | None
@@ -83,7 +83,7 @@ def batches(
     return found
 
 
-def answers_of(tables: Tables, batch: Batch) -> Array:
+def answers_of(tables: ComponentTables, batch: Batch) -> Array:
     """Compute the answers of the queries of one batch, shape (n,), in O(n K M) time."""
     by_size = batch.size is not None
     group_level = batch.level is Level.GROUP

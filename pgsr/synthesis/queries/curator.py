@@ -16,7 +16,7 @@ from pgsr.synthesis.queries.noise import noise_of, with_noise
 from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.queries.selection import exponential_mechanism
 from pgsr.synthesis.queries.sensitivity import Neighbours, NoiseScale, sensitivities, sensitivity
-from pgsr.synthesis.queries.transcript import Measured, Privacy
+from pgsr.synthesis.queries.transcript import MeasuredQuery, Privacy
 from pgsr.synthesis.queries.workload import Level, Workload
 
 _LARGEST_SCORE = 2**61
@@ -121,7 +121,7 @@ class Curator:
         rate = self._budget.selection_rate / (self._delta * self._grid)
         return int(candidates[exponential_mechanism(scores, rate, stream)])
 
-    def measure(self, query: int) -> Measured:
+    def measure(self, query: int) -> MeasuredQuery:
         """Measure the share of a query with noise, and clip it to [0, 1] afterwards.
 
         Raises:
@@ -138,7 +138,7 @@ class Curator:
         stream = self._source.stream(StreamId(self._name, "measurement", self._described[words], (words,)))
         self._described[words] += 1
         [noisy] = with_noise(self._counts[[query]], self._laws[int(self._scale[query])], stream).tolist()
-        return Measured(query, float(Fraction(min(max(noisy, 0), of), of)))
+        return MeasuredQuery(query, float(Fraction(min(max(noisy, 0), of), of)))
 
 
 def _grid(n_groups: int, n_persons: int, max_size: int) -> int:

@@ -14,12 +14,12 @@ from pgsr.synthesis.data.checks import chosen, require_whole
 from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.queries.adam import Adam
 from pgsr.synthesis.queries.batch_answers import Batch, answers_of, batches
-from pgsr.synthesis.queries.logits import FixedLogits, Model, Network
+from pgsr.synthesis.queries.logits import FixedLogits, LogitNetwork, Model
 from pgsr.synthesis.queries.mixture import Mixture
 from pgsr.synthesis.queries.mixture_answers import all_answers
 from pgsr.synthesis.queries.sensitivity import NoiseScale
 from pgsr.synthesis.queries.torch_runs import Device, chosen_device, quiet_torch
-from pgsr.synthesis.queries.transcript import Measured
+from pgsr.synthesis.queries.transcript import MeasuredQuery
 from pgsr.synthesis.queries.workload import Workload
 
 
@@ -120,7 +120,7 @@ class HPDGen(Descent):
         """Make the mixture of an untrained network."""
         del n_groups, n_persons
         device = chosen_device(self.device)
-        model = Network(workload.domain, self.components, self.embedding, self.hidden, seed, device)
+        model = LogitNetwork(workload.domain, self.components, self.embedding, self.hidden, seed, device)
         return HPDEstimator(self, workload, model, device)
 
 
@@ -138,7 +138,7 @@ class HPDEstimator:
         with quiet_torch(self._device) as torch, torch.no_grad():
             return all_answers(self._model.tables(self._model.parameters), self._workload)
 
-    def update(self, measured: Sequence[Measured]) -> None:
+    def update(self, measured: Sequence[MeasuredQuery]) -> None:
         """Do one round of descent with all measurements so far."""
         if not measured:
             return

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from pgsr.synthesis.data.domain import Domain
 from pgsr.synthesis.data.optional import torch
-from pgsr.synthesis.queries.tables import Tables
+from pgsr.synthesis.queries.tables import ComponentTables
 
 Tensor = Any
 
@@ -17,7 +17,7 @@ class Model(Protocol):
 
     parameters: list[Tensor]
 
-    def tables(self, parameters: list[Tensor]) -> Tables:
+    def tables(self, parameters: list[Tensor]) -> ComponentTables:
         """Compute the mixture that the present parameters stand for."""
         ...
 
@@ -33,12 +33,12 @@ class FixedLogits:
             for shape in _shapes(domain, n_components)
         ]
 
-    def tables(self, parameters: list[Tensor]) -> Tables:
+    def tables(self, parameters: list[Tensor]) -> ComponentTables:
         group, slots, *sizes = parameters
         return _softmaxed(self._domain, group, slots, sizes)
 
 
-class Network:
+class LogitNetwork:
     """A network that makes the logits of component k from noise z_k ~ N(0, I).
 
     It has residual blocks, then a linear head per table.
@@ -61,7 +61,7 @@ class Network:
         self.parameters += self._linear(width, sum(_rows(shape) for shape in self._shapes))
         self.parameters = [x.to(device).requires_grad_() for x in self.parameters]
 
-    def tables(self, parameters: list[Tensor]) -> Tables:
+    def tables(self, parameters: list[Tensor]) -> ComponentTables:
         *body, weight, bias = parameters
         x = self._z
         for w, b, gain, shift in zip(*(body[i::4] for i in range(4)), strict=True):
@@ -99,8 +99,8 @@ def _rows(shape: tuple[int, ...]) -> int:
     return rows
 
 
-def _softmaxed(domain: Domain, group: Tensor, slots: Tensor, sizes: list[Tensor]) -> Tables:
-    return Tables(
+def _softmaxed(domain: Domain, group: Tensor, slots: Tensor, sizes: list[Tensor]) -> ComponentTables:
+    return ComponentTables(
         domain,
         _blocks(group, [len(attribute) for attribute in domain.group]),
         _blocks(slots, [len(attribute) for attribute in domain.individual]),

@@ -9,7 +9,7 @@ from pgsr.synthesis.data.checks import require_whole
 from pgsr.synthesis.data.domain import Domain, SynthesisError
 from pgsr.synthesis.data.population import Population
 from pgsr.synthesis.queries.mixture_answers import all_answers, as_numpy
-from pgsr.synthesis.queries.tables import Tables, starts
+from pgsr.synthesis.queries.tables import ComponentTables, starts
 from pgsr.synthesis.queries.workload import Workload
 
 
@@ -75,7 +75,7 @@ class Mixture:
                 raise SynthesisError(f"role {role.name} has at least {role.least} members; the sizes below get 0")
 
     @classmethod
-    def of(cls, tables: Tables) -> "Mixture":
+    def of(cls, tables: ComponentTables) -> "Mixture":
         """Make the mixture from tables of NumPy or torch."""
         domain = tables.domain
         first = {"group": starts(map(len, domain.group)), "slots": starts(map(len, domain.individual))}
@@ -94,10 +94,10 @@ class Mixture:
         return len(self.sizes[0])
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> ComponentTables:
         """The tables with the same numbers, in which components are the last axis."""
         k = self.n_components
-        return Tables(
+        return ComponentTables(
             self.domain,
             np.concatenate([*(table.T for table in self.group), np.ones((1, k))]),
             np.concatenate(

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.synthesis.data.domain import Domain
-from pgsr.synthesis.queries.tables import Array, Curve, Members, Tables, expected_size, persons_factor, starts
-from pgsr.synthesis.queries.workload import Level, Marginal, Relation, Workload
+from pgsr.synthesis.queries.tables import Array, ComponentTables, Curve, Members, expected_size, persons_factor, starts
+from pgsr.synthesis.queries.workload import Level, Marginal, Relative, Workload
 
 CHUNK = 2**18
 """How many probabilities of members are handled at a time, so that they stay in the cache."""
 
 
-def all_answers(tables: Tables, workload: Workload, *, pairs: bool = False) -> np.ndarray:
+def all_answers(tables: ComponentTables, workload: Workload, *, pairs: bool = False) -> np.ndarray:
     """Compute the answers of all queries, float64, shape (queries,).
 
     Marginals that ask the same of members share it: what members contribute is computed once per cell and component,
@@ -41,7 +41,7 @@ class _Asked:
     """The part of a marginal that concerns members."""
 
     level: Level
-    relation: Relation | None
+    relation: Relative | None
     individual: tuple[int, ...]
     relative: tuple[int, ...]
     by_size: bool
@@ -57,7 +57,7 @@ def _shared(workload: Workload) -> dict[_Asked, list[int]]:
 class _GroupTables:
     """The products of group attributes for all combinations of their values, shape (cells, K)."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: ComponentTables) -> None:
         self._rows = tables.group
         self._starts = starts(len(attribute) for attribute in tables.domain.group)
         self._known: dict[tuple[int, ...], Array] = {(): tables.group[-1:]}
@@ -74,7 +74,7 @@ class _GroupTables:
         return self._known[given]
 
 
-def _member_chunks(tables: Tables, asked: _Asked, pairs: bool) -> Iterator[Curve]:
+def _member_chunks(tables: ComponentTables, asked: _Asked, pairs: bool) -> Iterator[Curve]:
     """Yield the factors of members by size, each (cells, K), in pieces of whole values of the first attribute."""
     group_level = asked.level is Level.GROUP
     relative = None
@@ -89,7 +89,7 @@ def _member_chunks(tables: Tables, asked: _Asked, pairs: bool) -> Iterator[Curve
         yield [x.reshape(-1, tables.n_components) for x in curve if x is not None]
 
 
-def _conditions(tables: Tables, attributes: tuple[int, ...], chunk: int | None) -> Iterator[Array | None]:
+def _conditions(tables: ComponentTables, attributes: tuple[int, ...], chunk: int | None) -> Iterator[Array | None]:
     """Yield P(slot j of component k has these values) for all combinations, (cells, M, K); None without attributes."""
     if not attributes:
         yield None

@@ -13,7 +13,7 @@ from pgsr.synthesis.data.checks import chosen, require_whole
 from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.predicates import matches
 from pgsr.synthesis.queries.sensitivity import NoiseScale
-from pgsr.synthesis.queries.transcript import Measured
+from pgsr.synthesis.queries.transcript import MeasuredQuery
 from pgsr.synthesis.queries.type_distribution import TypeDistribution
 from pgsr.synthesis.queries.universe import MOST_TYPES, Universe
 from pgsr.synthesis.queries.workload import Level, Workload
@@ -122,7 +122,7 @@ class MWEMEstimator:
             self._answers = answers(self._types, self._workload, self._current)
         return self._answers
 
-    def update(self, measured: Sequence[Measured]) -> None:
+    def update(self, measured: Sequence[MeasuredQuery]) -> None:
         """Do one round of updates with all measurements so far."""
         found = self.answers()[[m.query for m in measured]] if measured else np.zeros(0)
         values = np.array([m.value for m in measured])
@@ -157,7 +157,7 @@ class MWEMEstimator:
         weight = float(self._current @ self._phi(query))
         return weight if self._of_groups(query) else weight / float(self._current @ self._sizes)
 
-    def _factor(self, measured: Measured) -> np.ndarray:
+    def _factor(self, measured: MeasuredQuery) -> np.ndarray:
         phi = self._phi(measured.query)
         if self._of_groups(measured.query):
             return group_step(self._current, phi, measured.value)

@@ -11,7 +11,7 @@ from operator import mul
 from typing import Any
 
 from pgsr.synthesis.data.domain import Domain
-from pgsr.synthesis.queries.workload import PAIRS, Level, Relation
+from pgsr.synthesis.queries.workload import PAIRS, Level, Relative
 
 Array = Any
 """An array of NumPy or of torch."""
@@ -21,7 +21,7 @@ Curve = list[Array | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class ComponentTables:
     """The probabilities of K components.
 
     Attributes:
@@ -68,7 +68,9 @@ class Members:
     none: list[Curve]
 
     @classmethod
-    def of(cls, tables: Tables, p: Array | None, *, by_size: bool, own: bool = True, none: bool = True) -> "Members":
+    def of(
+        cls, tables: ComponentTables, p: Array | None, *, by_size: bool, own: bool = True, none: bool = True
+    ) -> "Members":
         """Compute the factors asked for, per size or summed over sizes; `p` None stands for no condition."""
         domain = tables.domain
         of_size, of_own, of_none = [], [], []
@@ -111,7 +113,7 @@ def _none_curve(mass: list[Array], least: int, p: list[Array], by_size: bool) ->
 def persons_factor(
     domain: Domain,
     level: Level,
-    relation: Relation | None,
+    relation: Relative | None,
     own: Members,
     relative: Members | None = None,
     *,
@@ -146,12 +148,12 @@ def persons_factor(
     return total
 
 
-def _related(domain: Domain, relation: Relation, role: int) -> set[int]:
+def _related(domain: Domain, relation: Relative, role: int) -> set[int]:
     names = [other.name for other in domain.roles]
     return {names.index(theirs) for mine, theirs in PAIRS[relation] if mine == names[role]}
 
 
-def expected_size(tables: Tables) -> Array:
+def expected_size(tables: ComponentTables) -> Array:
     """Compute the expected number of members of a group, added over components."""
     return _sum(m * mass for table in tables.sizes for m, mass in enumerate(list(table)) if m).sum()
 

@@ -29,7 +29,7 @@ IN_WORDS_OF_GROUPS = {
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredQuery:
     """A query of the workload and its noisy answer, a share in [0, 1]."""
 
     query: int
@@ -102,7 +102,7 @@ class Transcript:
     workload: Workload
     n_groups: int
     n_persons: int
-    measured: tuple[Measured, ...]
+    measured: tuple[MeasuredQuery, ...]
     privacy: Privacy
 
     def __post_init__(self) -> None:

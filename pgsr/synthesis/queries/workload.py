@@ -30,7 +30,7 @@ class Level(StrEnum):
     RELATION = "relation"
 
 
-class Relation(StrEnum):
+class Relative(StrEnum):
     """The relative that a query asks for: head and spouse are married; both are parents of every child."""
 
     SPOUSE = "spouse"
@@ -38,10 +38,10 @@ class Relation(StrEnum):
     PARENT = "parent"
 
 
-PAIRS: dict[Relation, tuple[tuple[str, str], ...]] = {
-    Relation.SPOUSE: (("head", "spouse"), ("spouse", "head")),
-    Relation.CHILD: (("head", "child"), ("spouse", "child")),
-    Relation.PARENT: (("child", "head"), ("child", "spouse")),
+PAIRS: dict[Relative, tuple[tuple[str, str], ...]] = {
+    Relative.SPOUSE: (("head", "spouse"), ("spouse", "head")),
+    Relative.CHILD: (("head", "child"), ("spouse", "child")),
+    Relative.PARENT: (("child", "head"), ("child", "spouse")),
 }
 """(own role, relative's role) of every relation. Source: Liu & Wu 2022, table 2."""
 
@@ -61,13 +61,13 @@ class Marginal:
     level: Level
     group: tuple[int, ...] = ()
     individual: tuple[int, ...] = ()
-    relation: Relation | None = None
+    relation: Relative | None = None
     relative: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "level", chosen(Level, self.level, "the level"))
         if self.relation is not None:
-            object.__setattr__(self, "relation", chosen(Relation, self.relation, "the relation"))
+            object.__setattr__(self, "relation", chosen(Relative, self.relation, "the relation"))
         for name in ("group", "individual", "relative"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if (self.level is Level.RELATION) != (self.relation is not None) or bool(self.relative) > bool(self.relation):
@@ -207,5 +207,5 @@ def _sets(domain: Domain, k: int, level: Level, *, count: bool) -> Iterator[Marg
         if level is not Level.RELATION:
             yield Marginal(level, group, own)
         elif relative:  # without a condition on the relative it would repeat for every k
-            for relation in Relation:
+            for relation in Relative:
                 yield Marginal(level, group, own, relation, relative)

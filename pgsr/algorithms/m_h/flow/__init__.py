@@ -5,7 +5,7 @@ arcs, `asking` asks a part of the hierarchy, `joined` makes one network of all, 
 left to add. In memory there is one part, the whole; `pgsr.nation` has parts on disk or on a cluster.
 """
 
-from pgsr.algorithms.m_h.flow.part import UNKNOWN, Part, Prices
+from pgsr.algorithms.m_h.flow.part import UNKNOWN, FlowPart, PartPrices
 from pgsr.algorithms.m_h.flow.solving import solve
 
-__all__ = ["UNKNOWN", "Part", "Prices", "solve"]
+__all__ = ["UNKNOWN", "FlowPart", "PartPrices", "solve"]

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pgsr.algorithms.m_h.flow.part import Part, Prices
+from pgsr.algorithms.m_h.flow.part import FlowPart, PartPrices
 from pgsr.algorithms.m_h.flow.selection import Arcs, Piece, Selection
 
 Key = Any
@@ -19,11 +19,11 @@ Key = Any
 class Parts(Protocol):
     """The place of parts and of their answers. It must be possible to pickle it where parts run elsewhere."""
 
-    def read(self, key: Key) -> Part:
+    def read(self, key: Key) -> FlowPart:
         """Give the part: the region of this key and what lies below it."""
         ...
 
-    def keep(self, key: Key, part: Part, counts: tuple[np.ndarray, ...], prices: Prices) -> Any:
+    def keep(self, key: Key, part: FlowPart, counts: tuple[np.ndarray, ...], prices: PartPrices) -> Any:
         """Take the answer of a part, and give the outcome that `solving.Solved` is to hold, which is not None.
 
         Where it is called again the last call counts.
@@ -61,7 +61,7 @@ class Reply:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class PartQuestion:
     """The question that is put to a part.
 
     Attributes:
@@ -83,7 +83,7 @@ def begin(parts: Parts, key: Key) -> Reply:
     return replace(_reply(Selection.of(part).piece(), None), noisy=part.tables[0][0])
 
 
-def improve(parts: Parts, question: Question) -> Reply:
+def improve(parts: Parts, question: PartQuestion) -> Reply:
     """Add the cells that are worth a unit; if there are none and there are integers, have them kept."""
     part = parts.read(question.key)
     selection = _unpacked(part, question.kept)
@@ -100,7 +100,7 @@ def improve(parts: Parts, question: Question) -> Reply:
     return Reply(question.kept, outcome=parts.keep(question.key, part, counts, prices))
 
 
-def _reply(piece: Piece, prices: Prices | None) -> Reply:
+def _reply(piece: Piece, prices: PartPrices | None) -> Reply:
     """Make the reply of a part with this selection: its network, and prices to start from, 0 where none are known."""
     start = np.zeros(piece.n_vertices) if prices is None else piece.start(prices)
     return Reply(_packed(piece.selection), piece.arcs, piece.supply, piece.begins, start, root=piece.root)
@@ -110,7 +110,7 @@ def _packed(selection: Selection) -> tuple[np.ndarray, ...]:
     return tuple(np.packbits(kept) for kept in selection.kept)
 
 
-def _unpacked(part: Part, bits: tuple[np.ndarray, ...]) -> Selection:
+def _unpacked(part: FlowPart, bits: tuple[np.ndarray, ...]) -> Selection:
     shapes = [kept.shape for kept in Selection.empty(part).kept]
     kept = (np.unpackbits(b, count=n * m).astype(bool).reshape(n, m) for b, (n, m) in zip(bits, shapes, strict=True))
     return Selection(part, tuple(kept))

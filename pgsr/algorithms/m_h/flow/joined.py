@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.m_h.flow.asking import Reply
-from pgsr.algorithms.m_h.flow.part import Part, Prices
+from pgsr.algorithms.m_h.flow.part import FlowPart, PartPrices
 from pgsr.algorithms.m_h.flow.selection import ABOVE, GROUND, Arcs, Piece, Selection, layers
-from pgsr.engines.quadratic_flow import Network
+from pgsr.engines.quadratic_flow import FlowNetwork
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,12 +21,12 @@ class Upper:
         piece: the arcs of all levels but that of the roots.
     """
 
-    part: Part
+    part: FlowPart
     selection: Selection
     piece: Piece
 
     @classmethod
-    def of(cls, part: Part, replies: Sequence[Reply]) -> "Upper":
+    def of(cls, part: FlowPart, replies: Sequence[Reply]) -> "Upper":
         """Choose the cells to begin with."""
         return cls._around(Selection.of(part), replies)
 
@@ -44,7 +44,7 @@ class Upper:
         """Take up the cells that were added to it, and those of its roots that parts have chosen now."""
         return self._around(self.selection, replies)
 
-    def offer(self, price: np.ndarray, top: np.ndarray) -> tuple[Prices, int]:
+    def offer(self, price: np.ndarray, top: np.ndarray) -> tuple[PartPrices, int]:
         """Do the same as `Piece.offer` above the parts; the last of the prices are those at which their roots end."""
         return self.piece.offer(price, top, self.n_levels)
 
@@ -69,7 +69,7 @@ class Joined:
         flows_at: which arcs are those of a piece and layer.
     """
 
-    network: Network
+    network: FlowNetwork
     top: int
     n_sizes: int
     numbers: list[np.ndarray]
@@ -161,10 +161,10 @@ def _in_order(
     return np.concatenate([before, *(of_layers[piece][layer - 1] for piece, layer in places if layer)])
 
 
-def _network(parts: Iterable[Arcs], supply: np.ndarray, aggregate: np.ndarray) -> Network:
+def _network(parts: Iterable[Arcs], supply: np.ndarray, aggregate: np.ndarray) -> FlowNetwork:
     columns = zip(*((arcs.start, arcs.end, arcs.y, arcs.w, arcs.free) for arcs in parts), strict=True)
     arrays = map(np.concatenate, columns)
-    return Network.of(*arrays, n_vertices=len(supply), supply=supply, aggregate=aggregate)
+    return FlowNetwork.of(*arrays, n_vertices=len(supply), supply=supply, aggregate=aggregate)
 
 
 def _whole(arcs: Arcs, number: np.ndarray, tops: np.ndarray) -> Arcs:

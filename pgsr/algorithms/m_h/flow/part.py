@@ -12,7 +12,7 @@ UNKNOWN = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class FlowPart:
     """The regions of a part, the counts that theirs are to be near, and what is public.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
@@ -39,7 +39,7 @@ class Part:
         tables: tuple[np.ndarray, ...],
         w: np.ndarray | None = None,
         known: np.ndarray | None = None,
-    ) -> "Part":
+    ) -> "FlowPart":
         """Make a part of weights 1 and with nothing public where these are None."""
         n = hierarchy.n_regions
         weights = np.ones(n, np.int64) if w is None else w
@@ -64,7 +64,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class PartPrices:
     """Prices of the sums of a part, which prove an answer optimal once they are integers.
 
     Attributes:

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pgsr.algorithms.m_h.flow.part import UNKNOWN, Part, Prices
+from pgsr.algorithms.m_h.flow.part import UNKNOWN, FlowPart, PartPrices
 from pgsr.machine.parallel import share
 
 GROUND = -1
@@ -37,17 +37,17 @@ class Selection:
         kept: whether a part is in the network, per level; bool, shape (regions of the level, parts).
     """
 
-    part: Part
+    part: FlowPart
     kept: tuple[np.ndarray, ...]
 
     @classmethod
-    def empty(cls, part: Part) -> "Selection":
+    def empty(cls, part: FlowPart) -> "Selection":
         """Choose nothing."""
         shapes = ((len(table), table.shape[1] - part.first_tail(l)) for l, table in enumerate(part.tables))
         return cls(part, tuple(np.zeros(shape, bool) for shape in shapes))
 
     @classmethod
-    def of(cls, part: Part) -> "Selection":
+    def of(cls, part: FlowPart) -> "Selection":
         """Choose the cells that would be positive if regions stood alone: their tails as large as their children say.
 
         Of leaves with few sizes and many zeros, all cells.
@@ -207,7 +207,7 @@ class Piece:
         """List the levels of the cells whose arcs start at each layer."""
         return [-1, *range(len(self.numbers)), *[-1] * (len(self.numbers) + 1)]
 
-    def start(self, prices: Prices) -> np.ndarray:
+    def start(self, prices: PartPrices) -> np.ndarray:
         """Take over prices that another selection of the same problem gave; shape (vertices,)."""
         out = np.zeros(self.n_vertices, prices.leaves.dtype)
         for number, price in zip(self.numbers, prices.inner, strict=True):
@@ -217,7 +217,7 @@ class Piece:
         out[self.leaves[stated]] = prices.leaves[stated]
         return out
 
-    def offer(self, price: np.ndarray, top: np.ndarray, n_levels: int | None = None) -> tuple[Prices, int]:
+    def offer(self, price: np.ndarray, top: np.ndarray, n_levels: int | None = None) -> tuple[PartPrices, int]:
         """Add cells that are worth a unit at these prices to the selection; return all prices, and how many were added.
 
         Not all of them are added where there are many; if there are any some are.
@@ -247,7 +247,7 @@ class Piece:
             share(kernels.offer, range(len(table)), table.shape[1], *fixed, kept[level], added)
             n_added += int(added.sum())
             above = own
-        return Prices(top, tuple(inner), leaves), n_added
+        return PartPrices(top, tuple(inner), leaves), n_added
 
 
 def layers(n_levels: int, first: int) -> list[tuple[int, int]]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.algorithms.m_h.flow.asking import Key, Parts, Question, Reply, begin, improve
+from pgsr.algorithms.m_h.flow.asking import Key, PartQuestion, Parts, Reply, begin, improve
 from pgsr.algorithms.m_h.flow.joined import Joined, Upper
-from pgsr.algorithms.m_h.flow.part import Part, Prices
-from pgsr.engines.quadratic_flow import LEAST_TIE, MOST_TIE, Network, cheapest_flow, nearly_whole, relaxed_prices
+from pgsr.algorithms.m_h.flow.part import FlowPart, PartPrices
+from pgsr.engines.quadratic_flow import LEAST_TIE, MOST_TIE, FlowNetwork, cheapest_flow, nearly_whole, relaxed_prices
 from pgsr.machine.parallel import Mapper
 from pgsr.methods.gate import NO_LIMIT, Deadline
 
@@ -18,12 +18,12 @@ _ENOUGH = 0.1
 """Units by which sums may be off before prices are rounded."""
 
 
-def _gather(network: Network, price: np.ndarray) -> np.ndarray:
+def _gather(network: FlowNetwork, price: np.ndarray) -> np.ndarray:
     """Find prices that show which cells are missing; what has no way yet does not hold up the rest."""
     return relaxed_prices(network, price, _ENOUGH, 3, MOST_TIE)
 
 
-def _settle(network: Network, price: np.ndarray) -> np.ndarray:
+def _settle(network: FlowNetwork, price: np.ndarray) -> np.ndarray:
     """Find all prices."""
     return relaxed_prices(network, price, _ENOUGH, 6, LEAST_TIE, balanced=True)
 
@@ -44,7 +44,7 @@ class Solved:
     """
 
     outcomes: list[Any]
-    above: tuple[tuple[np.ndarray, ...], Prices] | None
+    above: tuple[tuple[np.ndarray, ...], PartPrices] | None
     passes: int
     n_arcs: int
 
@@ -53,20 +53,22 @@ class Solved:
 class Whole:
     """The one part of a hierarchy that is in memory, and its answer."""
 
-    part: Part
+    part: FlowPart
     counts: tuple[np.ndarray, ...] = ()
-    prices: Prices | None = None
+    prices: PartPrices | None = None
 
-    def read(self, key: Key) -> Part:
+    def read(self, key: Key) -> FlowPart:
         del key
         return self.part
 
-    def keep(self, key: Key, part: Part, counts: tuple[np.ndarray, ...], prices: Prices) -> "Whole":
+    def keep(self, key: Key, part: FlowPart, counts: tuple[np.ndarray, ...], prices: PartPrices) -> "Whole":
         del key
         return Whole(part, counts, prices)
 
 
-def solve(part: Part, total: int | None = None, deadline: Deadline = NO_LIMIT) -> tuple[tuple[np.ndarray, ...], Prices]:
+def solve(
+    part: FlowPart, total: int | None = None, deadline: Deadline = NO_LIMIT
+) -> tuple[tuple[np.ndarray, ...], PartPrices]:
     """Find the integers of a hierarchy in memory, one table per level, and the prices that prove them.
 
     Args:
@@ -128,7 +130,7 @@ def solve_parts(
             prices, added = upper.offer(own.pop(0), tops[0])
             tops = [prices.inner[-1][upper.row(part)] for part in range(len(keys))]
         flows = [None] * len(keys) if x is None else [joined.flows_of(part, x) for part in range(-len(keys), 0)]
-        questions = map(Question, keys, (reply.kept for reply in replies), own, tops, flows)
+        questions = map(PartQuestion, keys, (reply.kept for reply in replies), own, tops, flows)
         answers = list(mapper(partial(improve, parts), questions))
         passes += 1
         outcomes = [answer.outcome for answer in answers if answer.outcome is not None]

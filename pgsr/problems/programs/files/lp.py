@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pgsr.errors import ProblemError
-from pgsr.problems.programs.files.reading import Built, FileError
+from pgsr.problems.programs.files.reading import FileError, ProgramBuilder
 from pgsr.problems.programs.files.text import joined, lines, numbers, only, pieces, runs
 from pgsr.problems.programs.named import NamedProgram
 from pgsr.problems.programs.names import Names
@@ -113,7 +113,7 @@ def read(text: Iterator[str]) -> NamedProgram:
     Raises:
         FileError: a line is none of those.
     """
-    built, section, row = Built(), "", -1
+    built, section, row = ProgramBuilder(), "", -1
     for number, given in enumerate(text, 1):
         line = given.strip()
         if line.startswith("\\"):
@@ -150,7 +150,7 @@ def _parts(line: str) -> tuple[str | Any, ...]:
     return found.groups()
 
 
-def _read_objective(built: Built, line: str) -> None:
+def _read_objective(built: ProgramBuilder, line: str) -> None:
     if line in ("distance:", "+ [", "] / 2"):
         return
     sign, size, name, square, sense, _ = _parts(line)
@@ -165,7 +165,7 @@ def _read_objective(built: Built, line: str) -> None:
         built.linear[built.variable(name)] += value
 
 
-def _read_term(built: Built, row: int, line: str) -> None:
+def _read_term(built: ProgramBuilder, row: int, line: str) -> None:
     sign, size, name, square, sense, right = _parts(line)
     if square:
         raise ValueError(line)
@@ -175,7 +175,7 @@ def _read_term(built: Built, row: int, line: str) -> None:
         built.row_upper[row] = np.inf if sense == ">=" else float(right)
 
 
-def _read_bound(built: Built, words: list[str]) -> None:
+def _read_bound(built: ProgramBuilder, words: list[str]) -> None:
     name, sense, *value = words
     if len(value) != (sense != "free") or (name == CONSTANT and (sense, *value) != ("=", "1")):
         raise ValueError(" ".join(words))

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from pgsr.problems.programs.files.reading import Built, FileError
+from pgsr.problems.programs.files.reading import FileError, ProgramBuilder
 from pgsr.problems.programs.files.text import lines, numbers, pieces, runs
 from pgsr.problems.programs.named import NamedProgram
 from pgsr.problems.programs.names import Names, decoded, encoded
@@ -116,7 +116,7 @@ def read(text: Iterator[str]) -> NamedProgram:
     Raises:
         FileError: a line is none of those.
     """
-    built, section, integer, objective = Built(), "", False, ""
+    built, section, integer, objective = ProgramBuilder(), "", False, ""
     for number, line in enumerate(text, 1):
         if line.startswith("*") or not line.strip():
             continue

@@ -12,7 +12,7 @@ class FileError(ProblemError):
     """An error of a file of a program that is damaged, or of another kind than its name says."""
 
 
-class Built:
+class ProgramBuilder:
     """A program in the making; names are words as the file has them."""
 
     def __init__(self) -> None:

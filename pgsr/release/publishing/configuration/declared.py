@@ -35,7 +35,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Table:
+class DeclaredTable:
     """A table with its keys, and tables in it. The table without a name is the whole file.
 
     Attributes:
@@ -51,7 +51,7 @@ class Table:
 
     Example:
         >>> from pgsr.release.publishing.configuration.forms import COUNT, TEXT
-        >>> file = Table("", "A file.", (Key("name", TEXT, "A name."), Key("size", COUNT, "A size.", 1)))
+        >>> file = DeclaredTable("", "A file.", (Key("name", TEXT, "A name."), Key("size", COUNT, "A size.", 1)))
         >>> faults(file, {"nam": "a", "size": 0})
         ["the key 'nam' is unknown; did you mean 'name', which is missing?",
          "the key 'size' is 0; write an integer from 1 up"]
@@ -59,7 +59,7 @@ class Table:
 
     name: str
     description: str
-    members: "tuple[Key | Table, ...]"
+    members: "tuple[Key | DeclaredTable, ...]"
     required: bool = False
     one_of: tuple[tuple[tuple[str, ...], ...], ...] = ()
     not_both: tuple[str, ...] = ()
@@ -68,19 +68,19 @@ class Table:
     many: bool = False
 
     @property
-    def known(self) -> "dict[str, Key | Table]":
+    def known(self) -> "dict[str, Key | DeclaredTable]":
         """The keys and tables in it, by name."""
         return {member.name: member for member in self.members}
 
 
-def require(table: Table, values: Mapping[str, Any]) -> None:
+def require(table: DeclaredTable, values: Mapping[str, Any]) -> None:
     """Raise `ConfigError` unless all keys are known, there and of their form; the error lists everything at once."""
     found = faults(table, dict(values))
     if found:
         raise ConfigError(listed(found))
 
 
-def complete(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+def complete(table: DeclaredTable, values: Mapping[str, Any]) -> dict[str, Any]:
     """Fill in the defaults of all keys that are left out, after `require`; arrays become tuples.
 
     A table that is left out is None, one of which there may be any number an empty tuple. Those that are there are
@@ -88,7 +88,7 @@ def complete(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
 
     Example:
         >>> from pgsr.release.publishing.configuration.forms import COUNT, TEXT
-        >>> file = Table("", "A file.", (Key("name", TEXT, "A name."), Key("size", COUNT, "A size.", 1)))
+        >>> file = DeclaredTable("", "A file.", (Key("name", TEXT, "A name."), Key("size", COUNT, "A size.", 1)))
         >>> complete(file, {"name": "a"})
         {'name': 'a', 'size': 1}
     """
@@ -103,7 +103,7 @@ def complete(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def faults(table: Table, values: object, root: Table | None = None) -> list[str]:
+def faults(table: DeclaredTable, values: object, root: DeclaredTable | None = None) -> list[str]:
     """List all that is wrong with a table's keys, a sentence each, in the order of the file; missing keys last."""
     if not isinstance(values, dict):
         return [_no_table(table.name, values)]
@@ -117,9 +117,9 @@ def faults(table: Table, values: object, root: Table | None = None) -> list[str]
         member = known.get(key)
         if key in unknown:
             found.append(f"{shown_key(key, table.name)} is unknown{_hint(key, table, root, meant)}")
-        elif isinstance(member, Table) and member.many:
+        elif isinstance(member, DeclaredTable) and member.many:
             found += _faults_of_many(member, value, root)
-        elif isinstance(member, Table):
+        elif isinstance(member, DeclaredTable):
             found += faults(member, value, root)
         elif key not in table.apart:
             form = table.free if member is None else member.form
@@ -129,7 +129,7 @@ def faults(table: Table, values: object, root: Table | None = None) -> list[str]
     return found + list(_contradictions(table, values | dict.fromkeys(meant)))
 
 
-def _faults_of_many(table: Table, values: object, root: Table) -> list[str]:
+def _faults_of_many(table: DeclaredTable, values: object, root: DeclaredTable) -> list[str]:
     """List what is wrong with the tables of an array, each by its number."""
     if not isinstance(values, list):
         return [f"{table.name} is {shown(values)}, {kind_of(values)}; write [[{table.name}]] before each of them"]
@@ -143,7 +143,7 @@ def shown_key(key: str, table: str) -> str:
     return f"the key {key!r}" + (f" of [{table}]" if table else "")
 
 
-def json_schema(table: Table) -> dict[str, Any]:
+def json_schema(table: DeclaredTable) -> dict[str, Any]:
     """The JSON schema of a table and everything in it (draft 2020-12)."""
     properties = {member.name: _property(member) for member in table.members}
     schema: dict[str, Any] = {"type": "object", "properties": properties}
@@ -161,10 +161,10 @@ def json_schema(table: Table) -> dict[str, Any]:
     return schema
 
 
-def _property(member: Key | Table) -> dict[str, Any]:
-    if isinstance(member, Table) and member.many:
+def _property(member: Key | DeclaredTable) -> dict[str, Any]:
+    if isinstance(member, DeclaredTable) and member.many:
         return {"description": member.description, "type": "array", "items": json_schema(member)}
-    if isinstance(member, Table):
+    if isinstance(member, DeclaredTable):
         return {"description": member.description, **json_schema(member)}
     default = {} if member.default is REQUIRED or member.default is None else {"default": member.default}
     return {"description": member.description, **member.form.schema, **default}
@@ -175,12 +175,12 @@ def _alone(keys: tuple[str, ...], all_sets: tuple[tuple[str, ...], ...]) -> dict
     return {"required": list(keys), "not": {"anyOf": [{"required": [key]} for key in others]}}
 
 
-def _hint(key: str, table: Table, root: Table, meant: dict[str, str]) -> str:
+def _hint(key: str, table: DeclaredTable, root: DeclaredTable, meant: dict[str, str]) -> str:
     """Say what to do about an unknown key: a missing key, another name or another table may be meant."""
     for name, written in meant.items():
         if written == key:
             return f"; did you mean {name!r}, which is missing?"
-    homes = [home for home in (root, *root.members) if isinstance(home, Table) and key in home.known]
+    homes = [home for home in (root, *root.members) if isinstance(home, DeclaredTable) and key in home.known]
     if nearest(key, table.known) or not homes:
         return _near_or_all(key, table.known)
     if homes[0] is root:
@@ -188,14 +188,14 @@ def _hint(key: str, table: Table, root: Table, meant: dict[str, str]) -> str:
     return f" there; it is a key of {' and '.join(f'[{home.name}]' for home in homes)}"
 
 
-def _missing(name: str, table: Table) -> str:
+def _missing(name: str, table: DeclaredTable) -> str:
     member = table.known[name]
-    if isinstance(member, Table):
+    if isinstance(member, DeclaredTable):
         return f"the table [{name}] is missing; write [{name}] and its keys below it"
     return f"{shown_key(name, table.name)} is missing; write {name} = ... with {member.form.wanted}"
 
 
-def _contradictions(table: Table, values: dict[str, Any]) -> Iterator[str]:
+def _contradictions(table: DeclaredTable, values: dict[str, Any]) -> Iterator[str]:
     where = f" in [{table.name}]" if table.name else ""
     for sets in table.one_of:
         given = {key for key in chain(*sets) if key in values}
@@ -209,8 +209,8 @@ def _contradictions(table: Table, values: dict[str, Any]) -> Iterator[str]:
         yield f"the keys {both}{of_table} exclude each other; leave one out"
 
 
-def _named(key: str, table: Table) -> str:
-    return f"[{key}]" if isinstance(table.known[key], Table) else f"{key} = ..."
+def _named(key: str, table: DeclaredTable) -> str:
+    return f"[{key}]" if isinstance(table.known[key], DeclaredTable) else f"{key} = ..."
 
 
 def _no_table(name: str, value: object) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pgsr.errors import ArgumentError, TableError
 from pgsr.release.publishing.configuration import forms
-from pgsr.release.publishing.configuration.declared import Key, Table, complete
+from pgsr.release.publishing.configuration.declared import DeclaredTable, Key, complete
 from pgsr.release.publishing.configuration.forms import choice
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.tables import Csv, Database, Entities, Groups, Levels, Parents, Parquet, Quantities
@@ -64,7 +64,7 @@ def read_source(given: Mapping[str, Any], name: str, folder: Path) -> Csv | Parq
     """
     if "integers" in given:
         raise ConfigError(f"the key 'integers' of [{name}] is not used any more; write cast = {{column = 'integer'}}")
-    values = complete(Table(name, "", SOURCE), given)
+    values = complete(DeclaredTable(name, "", SOURCE), given)
     cast, file = values["cast"] or {}, values["file"]
     csv = file is not None and (values["kind"] or ("csv" if file_kind(file) is Csv else "parquet")) == "csv"
     if not csv:
