@@ -5,7 +5,7 @@ import pytest
 
 from pgsr.experiments.benchmarks.reconcile_peers import (
     METHODS,
-    PeerRow,
+    ReconcilePeer,
     _shown,
     dense_program,
     least_squares,
@@ -42,4 +42,4 @@ def test_all_methods_find_the_same_distance():
 
 
 def test_a_row_without_an_answer_is_shown_without_numbers():
-    assert _shown(PeerRow(1000, "a peer", note="no answer in 3 s"))["seconds"] == ""
+    assert _shown(ReconcilePeer(1000, "a peer", note="no answer in 3 s"))["seconds"] == ""

@@ -27,7 +27,7 @@ from pgsr import (
     metrics,
 )
 from pgsr.estimators import Matching, PooledPrior, Posterior, TwoStage
-from pgsr.estimators.posterior.folded_prior import Levels
+from pgsr.estimators.posterior.folded_prior import LevelFacts
 from pgsr.estimators.posterior.rows import marginal_tables
 from pgsr.intervals import band
 from pgsr.methods.method import Method, PostProcess
@@ -169,7 +169,7 @@ def test_the_posterior_of_one_size_is_that_of_split_views() -> None:
 
 def test_counts_known_by_ranks_do_not_stand_out() -> None:
     """A region's own have infinite variance; in sums they add their squares, a last class as it is spread."""
-    levels = Levels(
+    levels = LevelFacts(
         Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]),
         [np.array([9]), np.array([5, 4])],
         [1.0, 1.0],

@@ -12,7 +12,7 @@ from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ProblemError
 from pgsr.estimators import PooledPrior, Posterior, TwoStage
 from pgsr.estimators.posterior.evidence import BORDER, Evidence
-from pgsr.estimators.posterior.folded_prior import Levels, prior_means
+from pgsr.estimators.posterior.folded_prior import LevelFacts, prior_means
 from pgsr.estimators.posterior.rows import marginal_tables
 from pgsr.estimators.posterior.windows import smoothed, window_sums
 from pgsr.models import Cvxpy
@@ -57,7 +57,7 @@ def test_every_region_is_a_chain_of_its_own():
     ]
     pilots = [np.array([about.pilot() for about in level], float) for level in evidence]
     precision = [2 / float(law.variance_bound) for law in laws]
-    levels, seen = Levels(TREE, totals, precision, [4 / p for p in precision]), 0
+    levels, seen = LevelFacts(TREE, totals, precision, [4 / p for p in precision]), 0
     for level, rows, mu in prior_means(PooledPrior(), levels, pilots):
         for row in range(rows.start, rows.stop):
             about = evidence[level][row]
@@ -75,7 +75,7 @@ def test_priors_are_those_of_the_definition():
     counts = [generator.random((n, k + 1)) * 9 for n, k in ((1, 20), (2, 11), (3, 4))]
     totals = [np.array([90]), np.array([50, 40]), np.array([20, 30, 40])]
     precision = [0.5, 0.2, 0.9]
-    levels = Levels(TREE, totals, precision, [4 / p for p in precision])
+    levels = LevelFacts(TREE, totals, precision, [4 / p for p in precision])
     found = list(prior_means(rule, levels, [np.cumsum(table, axis=1) for table in counts]))
     assert [(level, rows.start, rows.stop) for level, rows, _ in found] == [(0, 0, 1), (1, 0, 2), (2, 0, 3)]
 

@@ -33,7 +33,7 @@ LEVELS = ("nation", "state", "county", "tract")
 
 
 @dataclass(frozen=True)
-class PeerRow:
+class ReconcilePeer:
     """A row of the table: one method on one table.
 
     Attributes:
@@ -225,7 +225,7 @@ def main(console: Console, out: Path, cells: list[int], limit: float, memory: fl
     console.print(f"\nrows  {path}", highlight=False)
 
 
-def _shown(row: PeerRow) -> dict[str, str]:
+def _shown(row: ReconcilePeer) -> dict[str, str]:
     """Write a row's numbers as tables have them."""
     forms = {"cells": ",", "seconds": ",.3f", "off": ".0e", "least": ".1g", "objective": ".5f", "times": ",.1f"}
     return {
@@ -234,7 +234,7 @@ def _shown(row: PeerRow) -> dict[str, str]:
     }
 
 
-def _rows(cells: int, limit: float, memory: float) -> Iterator[PeerRow]:
+def _rows(cells: int, limit: float, memory: float) -> Iterator[ReconcilePeer]:
     best = own = math.nan
     for name, method in METHODS.items():
         is_ours = name.startswith("pgsr")
@@ -242,12 +242,12 @@ def _rows(cells: int, limit: float, memory: float) -> Iterator[PeerRow]:
         outcome = run_isolated(task, time_limit=10 * limit if is_ours else limit)
         if outcome.error or outcome.timed_out:
             note = f"no answer in {limit:g} s" if outcome.timed_out else outcome.error.splitlines()[-1]
-            yield PeerRow(cells, name, note=note)
+            yield ReconcilePeer(cells, name, note=note)
             continue
         seconds, off, least, distance, note = outcome.value
         if math.isnan(best):
             best, own = distance, seconds
-        row = PeerRow(cells, name, seconds, off, least, distance / best, note)
+        row = ReconcilePeer(cells, name, seconds, off, least, distance / best, note)
         yield replace(row, times=seconds / own)
 
 

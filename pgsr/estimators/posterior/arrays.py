@@ -87,7 +87,7 @@ class RowMoments(NamedTuple):
     step_variance: np.ndarray
 
 
-class Round(NamedTuple):
+class PriorRound(NamedTuple):
     """One of the rounds in which means and priors of several regions follow from each other.
 
     Attributes:

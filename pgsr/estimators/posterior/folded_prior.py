@@ -13,7 +13,7 @@ Tables = Sequence[np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class LevelFacts:
     """The facts about every level that prior means follow from.
 
     Attributes:
@@ -80,7 +80,7 @@ class Levels:
         return shapes, variances
 
 
-def prior_means(rule: PooledPrior, levels: Levels, cumulative: Tables) -> Iterator[tuple[int, slice, np.ndarray]]:
+def prior_means(rule: PooledPrior, levels: LevelFacts, cumulative: Tables) -> Iterator[tuple[int, slice, np.ndarray]]:
     """Yield levels, rows and prior means of their counts by the rule: the root first, families of siblings whole.
 
     Args:
@@ -114,7 +114,7 @@ def prior_means(rule: PooledPrior, levels: Levels, cumulative: Tables) -> Iterat
 
 def _of_families(
     rule: PooledPrior,
-    levels: Levels,
+    levels: LevelFacts,
     shape: np.ndarray,
     apart: np.ndarray | None,
     first: np.ndarray,

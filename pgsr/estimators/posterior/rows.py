@@ -24,9 +24,9 @@ from pgsr.algorithms.m_c.joint import laws_of
 from pgsr.algorithms.simplex import simplex_projection
 from pgsr.data.split_view import Split
 from pgsr.data.views import View
-from pgsr.estimators.posterior.arrays import Noisy, Prior, Round, RowMoments
+from pgsr.estimators.posterior.arrays import Noisy, Prior, PriorRound, RowMoments
 from pgsr.estimators.posterior.evidence import BORDER, BOXES, COUNTS, ROUGH_BORDER, Evidence
-from pgsr.estimators.posterior.folded_prior import Levels, prior_means
+from pgsr.estimators.posterior.folded_prior import LevelFacts, prior_means
 from pgsr.estimators.posterior.likelihood import Likelihood
 from pgsr.estimators.posterior.misfit import WIDE_SHAPE, misfits
 from pgsr.estimators.posterior.prior import COUNT_NOISE, PooledPrior
@@ -83,7 +83,7 @@ def marginal_tables(
     precision = [2 / float(law.variance_bound) for law in laws]
     pairs = zip(laws, views, strict=True)
     noise = [float(law.variance_bound) * COUNT_NOISE[view or View.CUMULATIVE] for law, view in pairs]
-    known = Levels(tree, totals, precision, noise, None if all(views) else _up_to(measurement))
+    known = LevelFacts(tree, totals, precision, noise, None if all(views) else _up_to(measurement))
     alone = [[] if view else _evidence(measurement, level) for level, view in enumerate(views)]
     tables = [_table(measurement, level) if view else np.zeros((0, 0), np.int64) for level, view in enumerate(views)]
     means = [
@@ -207,7 +207,10 @@ def _improve(
         likelihood.log_base,
     )
     moments = RowMoments(mean, variance, steps)
-    given, about = Prior(mu, np.where(wide, WIDE_SHAPE, prior.shapes(n_sizes))), Round(half, first, border, deviation)
+    given, about = (
+        Prior(mu, np.where(wide, WIDE_SHAPE, prior.shapes(n_sizes))),
+        PriorRound(half, first, border, deviation),
+    )
     share(posterior_rows, range(len(y)), 20 * n_sizes, noisy, given, total, about, moments)
 
 
