@@ -37,7 +37,7 @@ ALLOWED = {
     "goes with the estimator's own change, or with its file": (
         *("PooledPrior(shape=)", "PooledPrior(root_width=)", "PooledPrior(shape_width=)", "PooledPrior(own_width=)"),
         *("PooledPrior(shrinkage=)", "Uncertainty(errors=)", "StreamedTreeProjection(block=)"),
-        *("CumulativeFlow(exact=)", "FolderCheck(odd=)", "Frame(read=)"),
+        *("CumulativeFlow(exact=)", "FolderCheck(odd=)", "ColumnFrame(read=)"),
     ),
 }
 """Options that nothing outside the tests sets, by the reason why they are there."""
