@@ -224,18 +224,18 @@ TWINS = {
         "advance": ("the inverse of the factors", AGGREGATES),
     },
     "engines.quadratic_flow.phase_kernel": {"phase": FLOWS},
-    "synthesis.answers_kernel": {
+    "synthesis.queries.answers_kernel": {
         "count": (
             "naive_counts, loops over groups, persons and relatives",
             "test_synthesis_queries::test_counts_equal_loops_over_groups_persons_and_relatives",
         ),
     },
-    "synthesis.balanced_kernel": {
+    "synthesis.marginals.balanced_kernel": {
         "draw_values": ("dictionaries", "test_synthesis_balanced_draws::test_values_equal_dictionaries"),
         "draw_members": ("dictionaries", "test_synthesis_balanced_draws::test_members_equal_dictionaries"),
         "inverted": ("a loop in Python", "test_synthesis_balanced_draws::test_members_equal_dictionaries"),
     },
-    "synthesis.exchange_kernel": {
+    "synthesis.marginals.exchange_kernel": {
         "sweep": ("all tables counted anew", "test_synthesis_exchange::test_moves_equal_counting_anew"),
     },
     "tables.csv_records_kernel": {

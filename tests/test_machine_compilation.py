@@ -222,3 +222,20 @@ def run(code: str, *arguments: str, cache: Path | None = None) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_code_of_an_older_version_on_disk_is_compiled_anew(tmp_path):
+    """A class that the compiled code names has another name now, in a file that is not the loop's own."""
+    (tmp_path / "loop.py").write_text(
+        "from pgsr.machine.compilation import compiled\n\n@compiled\ndef total(of):\n    return of.values.sum()\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
+    for name in ("Old", "New"):
+        made = f"class {name}(NamedTuple):\n    values: np.ndarray\n"
+        (tmp_path / "shapes.py").write_text(f"from typing import NamedTuple\nimport numpy as np\n\n\n{made}")
+        code = f"import numpy as np, shapes, loop; print(loop.total(shapes.{name}(np.arange(4))))"
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.stdout.strip() == "6", done.stderr
+    assert list((tmp_path / "__pycache__").glob("loop.total*.nbi")), "the first code was kept"

@@ -115,6 +115,7 @@ def _numba() -> Any:
     _CLOCK.start()
     try:
         import numba
+        from numba.core.caching import IndexDataCacheFile
         from numba.core.event import Listener, register
     finally:
         _CLOCK.stop()
@@ -127,4 +128,22 @@ def _numba() -> Any:
             _CLOCK.stop()
 
     register("numba:compiler_lock", Starter())
+    _read_old_caches_as_empty(IndexDataCacheFile)
     return numba
+
+
+def _read_old_caches_as_empty(file: Any) -> None:
+    """Compile anew where the code on disk names classes that a later version of pgsr no longer has.
+
+    Numba reads the types of all compiled forms before it looks whether the file is of this version. A class that was
+    renamed since would raise an error in the middle of a solve, in a release after the noise was paid.
+    """
+    read = file._load_index
+
+    def read_or_empty(index: Any) -> dict:
+        try:
+            return read(index)
+        except (AttributeError, ImportError):
+            return {}
+
+    file._load_index = read_or_empty
