@@ -23,7 +23,7 @@ from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.native.model import NativeModel
 from pgsr.models.native.stated import program_to_state, stated_program
-from pgsr.models.parts import Part, joined, n_parts, parts
+from pgsr.models.parts import Part, joined, parts
 from pgsr.models.program import Kind, Program, SolverProgram, quadratic, scaled
 from pgsr.models.relaxed import relaxed_optimum
 from pgsr.models.start import duals_to_start, values_to_start
@@ -316,11 +316,9 @@ class SolverModel(GatedMethod):
 
     def _once(self, program: SolverProgram, clock: "Clock", exact: bool = False) -> Answer:
         """Solve a program, part by part where that helps; it is not scaled where vertices shall be `exact` integers."""
-        reason = self.too_large(program)
-        if (reason is None and not self.prefers_parts) or n_parts(program) < 2:
-            return self._called(program, clock, exact)
+        together = not self.prefers_parts and self.too_large(program) is None
         found: list[tuple[Part, Answer]] = []
-        for part in parts(program):
+        for part in parts(program, apart=not together):
             answer = self._called(part.program, clock, exact)
             found.append((part, answer))
             if answer.values is None:
@@ -330,8 +328,6 @@ class SolverModel(GatedMethod):
     def _called(self, program: SolverProgram, clock: "Clock", exact: bool) -> Answer:
         """Call the solver once."""
         program = with_indicators(program) if self.takes_indicators else program
-        if not program.n:  # ranked sizes of no groups at all; solvers stumble over it
-            return Answer(Claim.OPTIMAL, "", *(np.zeros(0) for _ in range(3)), bound=program.constant)
         reason = self.too_large(program)
         if reason is not None:
             raise Stopped(Status.TOO_LARGE, reason)
