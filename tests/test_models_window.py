@@ -14,7 +14,7 @@ from pgsr.errors import MethodError
 from pgsr.experiments.benchmarks.agreement import random_problem
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy, Squares
 from pgsr.models.formulate import formulate
-from pgsr.models.parts import n_parts, parts
+from pgsr.models.parts import parts
 from pgsr.models.relaxed import relaxed_optimum
 from pgsr.models.window import RADIUS, magnitudes, window
 from pgsr.problems.conditions import cells, total
@@ -181,14 +181,23 @@ def test_programs_fall_apart_into_regions_and_come_together():
     problem = Problem.naive(naive_measurement(tree))
     program = formulate(problem)
     handed = window(program, None).columns(False, None)
-    assert n_parts(handed) == 3
     ends = [(part.program.n, part.program.m) for part in parts(handed)]
     assert sum(n for n, _ in ends) == handed.n
     assert [m for _, m in ends] == [1, 1, 1]
-    assert n_parts(window(formulate(Problem.m_h(naive_measurement(tree))), None).columns(False, None)) == 1
+    assert len(list(parts(window(formulate(Problem.m_h(naive_measurement(tree))), None).columns(False, None)))) == 1
+    assert len(list(parts(handed, apart=False))) == 1
     whole, apart = Scipy().solve(problem), CpSat().solve(problem)
     assert whole.status is apart.status is Status.OPTIMAL
     assert whole.certificate.objective == apart.certificate.objective
+
+
+@pytest.mark.parametrize(("name", "instance"), [("H_c L1, bounds", 0), ("H_c L1, bounds", 3), ("H_c L2, bounds", 2)])
+def test_rows_of_fixed_cells_alone_are_left_out(name, instance):
+    """The order of two fixed cells is a row without unknowns, and where all cells are fixed there are no others."""
+    problem = random_problem(name, np.random.default_rng([0, instance, *name.encode()]))
+    for method in (Scipy(), Cvxpy("SCIP"), CpSat(), Gurobi()):
+        result = method.solve(problem, 60)
+        assert result.status is Status.OPTIMAL, (method, result)
 
 
 def test_relaxed_squares_of_regions_fit_the_licence_region_by_region():
