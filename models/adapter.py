@@ -20,7 +20,7 @@ from pgsr.models.built import Built
 from pgsr.models.choices import INTEGRALITY, beyond_tolerance, with_indicators
 from pgsr.models.clock import Clock, Run
 from pgsr.models.formulate import formulate
-from pgsr.models.judge import Answer, Claim, judged
+from pgsr.models.judge import Answer, Claim, judged, lagrangian_bound
 from pgsr.models.native.model import NativeModel
 from pgsr.models.native.stated import program_to_state, stated_program
 from pgsr.models.parts import Part, joined, parts
@@ -28,7 +28,7 @@ from pgsr.models.program import Kind, Program, SolverProgram, quadratic, scaled
 from pgsr.models.relaxed import relaxed_optimum
 from pgsr.models.start import duals_to_start, values_to_start
 from pgsr.models.watch import within
-from pgsr.models.window import Pieces, magnitudes, window
+from pgsr.models.window import Pieces, in_units, magnitudes, window
 from pgsr.problems.problem import Problem
 
 BYTES_PER_UNKNOWN = 400
@@ -39,6 +39,15 @@ BYTES_PER_WINDOWED_UNKNOWN = 2_000
 
 MOST_PROGRAMS = 60
 """The programs that a solve gives to its solver at most; windows settle after one to six as a rule."""
+
+UNITS = (1.0, 1 / 8, 1 / 64, 1 / 512, 1 / 4096)
+"""The grids on which squares in real numbers are solved, coarse ones first."""
+
+FINER = 8
+"""How much finer each grid is than the one before, and so the steps on either side of a window."""
+
+NEAR = 1e-9
+"""The relative gap at which no finer grid is tried."""
 
 WHOLE = 1e-6
 """How far a vertex may be from integers, by a solver's tolerance."""
@@ -68,6 +77,7 @@ class Route(Enum):
 
     DIRECT = "as it stands"
     WINDOW = "linear pieces that are exact at integers, a sequence of linear programs"
+    GRIDS = "linear pieces that are exact at the points of finer and finer grids, a sequence of linear programs"
     RELAXED = "relaxation, then every cell rounded to the nearest integer"
 
 
@@ -302,6 +312,8 @@ class SolverModel(GatedMethod):
         try:
             if route is Route.WINDOW or program.norm == 1:
                 answer = self._in_pieces(problem, program, values, clock, start)
+            elif route is Route.GRIDS:
+                answer = self._on_grids(program, clock)
             else:
                 duals = None if start is None or program.integer else duals_to_start(program, problem, start)
                 clock.handed(f"{'quadratic' if program.norm == 2 else 'linear'} program", program.n, False)
@@ -368,6 +380,36 @@ class SolverModel(GatedMethod):
         duals = None if start is None or program.integer else duals_to_start(program, problem, start)
         clock.add(Run(Answer(Claim.STOPPED), clock.deadline.spent - before, 0.0))
         integers = program.integer and not self._linear_first(problem, values is not None)
+        return self._settled(pieces, integers, values, duals, clock)
+
+    def _on_grids(self, program: Program, clock: "Clock") -> Answer:
+        """Solve squares in real numbers on grids, each around the optimum on the one before, until the bound is near.
+
+        The first window lies around the noisy values, so no other solver has a part in the answer.
+        """
+        last: Answer | None = None
+        for unit in UNITS:
+            grid, around = in_units(program, unit), None if last is None else last.values / unit
+            found = self._settled(window(grid, around, FINER), False, None, None, clock)
+            if found.claim is not Claim.OPTIMAL or found.values is None or found.duals is None:
+                return found if last is None else replace(last, claim=Claim.STOPPED)
+            v, mu, z = unit * found.duals, unit * found.order_duals, unit * found.values
+            last = replace(found, values=z, duals=v, order_duals=mu)
+            objective = float(program.weight @ z**2 + program.linear @ z)
+            if objective - lagrangian_bound(program, v, mu) <= NEAR * max(1.0, objective):
+                break
+        return last
+
+    def _settled(
+        self,
+        pieces: Pieces,
+        integers: bool,
+        values: np.ndarray | None,
+        duals: tuple[np.ndarray, np.ndarray] | None,
+        clock: "Clock",
+    ) -> Answer:
+        """Solve pieces, and move the windows until the solution lies within them."""
+        program = pieces.program
         last: Answer | None = None
         while True:
             before = clock.deadline.spent

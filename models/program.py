@@ -193,7 +193,9 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
     forced = [program.right, np.minimum(program.order_right, 0), np.maximum(program.lower, 0)]
     sizes = np.concatenate([np.abs(part[np.isfinite(part) & (part != 0)]).astype(float) for part in forced])
     unit = max(1.0, float(np.sqrt(np.mean(sizes**2)))) if len(sizes) else 1.0
-    duals = program.start_duals
+    duals, bends = program.start_duals, program.bends
+    if bends is not None:
+        bends = Bends(bends.unknown, bends.at / unit, bends.cost / unit)
     if duals is not None and program.is_quadratic:
         duals = duals[0] / unit, duals[1] / unit
     return (
@@ -207,6 +209,7 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
             reach=(program.reach[0] / unit, program.reach[1] / unit),
             start=None if program.start is None else program.start / unit,
             start_duals=duals,
+            bends=bends,
         ),
         unit,
     )
