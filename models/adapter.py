@@ -77,7 +77,6 @@ class Route(Enum):
 
     DIRECT = "as it stands"
     WINDOW = "linear pieces that are exact at integers, a sequence of linear programs"
-    GRIDS = "linear pieces that are exact at the points of finer and finer grids, a sequence of linear programs"
     RELAXED = "relaxation, then every cell rounded to the nearest integer"
 
 
@@ -140,7 +139,8 @@ class SolverModel(GatedMethod):
 
     def build(self, program: SolverProgram) -> Built:
         """Make a program in the solver's own interface. It may raise `Stopped`."""
-        raise NotImplementedError
+        del program
+        raise MethodError(f"{self!r} has no native models; Cvxpy, Gurobi, MathOpt, CpSat and Scip have")
 
     def run(self, program: SolverProgram, time_limit: float | None) -> "Run":
         """Build, solve within the limit, and read the answer. It may raise `Stopped`."""
@@ -172,8 +172,6 @@ class SolverModel(GatedMethod):
                 f"{problem.label} is about ranked sizes, whose regions have vectors of different lengths; native "
                 "models are of counts or cumulative counts, and problem.write(...) states this one as a file"
             )
-        if type(self).build is SolverModel.build:
-            raise MethodError(f"{self!r} has no native models; Cvxpy, Gurobi, MathOpt, CpSat and Scip have")
         kind, takes = _kind(problem), self.takes_natively
         if kind in takes:
             stated = problem
@@ -312,7 +310,7 @@ class SolverModel(GatedMethod):
         try:
             if route is Route.WINDOW or program.norm == 1:
                 answer = self._in_pieces(problem, program, values, clock, start)
-            elif route is Route.GRIDS:
+            elif self._on_grids_alone(program):
                 answer = self._on_grids(program, clock)
             else:
                 duals = None if start is None or program.integer else duals_to_start(program, problem, start)
@@ -320,10 +318,10 @@ class SolverModel(GatedMethod):
                 answer = self._once(replace(quadratic(program, values), start_duals=duals), clock)
         except Stopped as refused:
             return Result(refused.status, refused.reason, seconds=clock.seconds, form=clock.form)
-        before, limit = deadline.spent, deadline.limit
+        before = deadline.spent
         if program.integer and self.tolerance is not None and answer.claim is Claim.OPTIMAL:
-            answer, limit = replace(answer, claim=Claim.STOPPED), None  # as near as it was asked to, no optimum
-        result = judged(self.name, problem, program, answer, limit, deadline.left)
+            answer = replace(answer, claim=Claim.NEAR)
+        result = judged(self.name, problem, program, answer, deadline.limit, deadline.left)
         return replace(result, seconds=replace(clock.seconds, round=deadline.spent - before), form=clock.form)
 
     def _once(self, program: SolverProgram, clock: "Clock", exact: bool = False) -> Answer:
@@ -381,6 +379,11 @@ class SolverModel(GatedMethod):
         clock.add(Run(Answer(Claim.STOPPED), clock.deadline.spent - before, 0.0))
         integers = program.integer and not self._linear_first(problem, values is not None)
         return self._settled(pieces, integers, values, duals, clock)
+
+    def _on_grids_alone(self, program: Program) -> bool:
+        """Whether squares in real numbers are more than a licence takes, which linear programs need not be."""
+        squares = program.norm == 2 and not program.integer and program.weight.any()
+        return bool(squares and self.finds_vertices and self.too_large(quadratic(program)) is not None)
 
     def _on_grids(self, program: Program, clock: "Clock") -> Answer:
         """Solve squares in real numbers on grids, each around the optimum on the one before, until the bound is near.

@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from hashlib import sha256
 from types import SimpleNamespace
@@ -81,7 +82,9 @@ class CvxpyProgram(Built):
         (data, chain, inverse, options), self.compiled = self.compiled, None
         start = time.perf_counter()
         try:
-            raw = chain.solve_via_data(native, data, warm_start=self.program.start is not None, solver_opts=options)
+            with _without_banner() if self.solver == "HIGHS" else nullcontext():
+                told, started = {**_quietly(self.solver), **options}, self.program.start is not None
+                raw = chain.solve_via_data(native, data, warm_start=started, solver_opts=told)
         except Exception as error:
             if self.solver in REMEDIES and "icense" in str(error):
                 refusal = str(error).splitlines()[0]
@@ -325,6 +328,29 @@ def own_bound(solver: str, solved: Any) -> float | None:
     except (KeyError, AttributeError, TypeError):  # another version of the interface, or a solver that gives none
         return None
     return float(bound) if abs(value - solved.value) < 0.5 else None
+
+
+def _quietly(solver: str) -> dict[str, Any]:
+    """Give Gurobi an environment that does not print the licence; other solvers print nothing that options silence."""
+    return {"env": load("gurobipy").Env(params={"OutputFlag": 0})} if solver == "GUROBI" else {}
+
+
+@contextmanager
+def _without_banner() -> Iterator[None]:
+    """Have no banner printed by HiGHS, whose constructor prints it before CVXPY can set an option."""
+    highs = load("highspy").Highs
+    usual = highs.enableCallbacks
+
+    def quietly(one: Any) -> None:
+        one.setOptionValue("output_flag", False)
+        usual(one)
+        one.setOptionValue("output_flag", True)
+
+    highs.enableCallbacks = quietly
+    try:
+        yield
+    finally:
+        highs.enableCallbacks = usual
 
 
 def _past_of_highs(program: SolverProgram, data: Any, options: Any) -> Any:

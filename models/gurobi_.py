@@ -58,14 +58,13 @@ class Gurobi(SolverModel):
         return frozenset({Kind.MILP, Kind.MIQP})
 
     def route(self, problem: Problem) -> Route | None:
-        """Choose squares as they stand beside choices and in reals, where the licence takes them; else linear pieces."""
+        """Choose squares as they stand beside choices, where the licence takes them; else linear pieces."""
         stated = problem.conditions
         choices = 0 if stated is None or stated.choices is None else len(stated.choices.choice)
         fits = license_file() is not None or problem.n_unknowns + choices <= BUNDLED_QUADRATIC_LIMIT
         if choices and fits and problem.norm == 2 and self.squares is None:
             return Route.DIRECT
-        usual = super().route(problem)
-        return Route.GRIDS if usual is Route.DIRECT and not (problem.integer or fits) and problem.norm == 2 else usual
+        return super().route(problem)
 
     @property
     def takes_indicators(self) -> bool:

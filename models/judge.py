@@ -47,6 +47,7 @@ class Claim(Enum):
     """The solver's own word on its answer, before it is checked."""
 
     OPTIMAL = "optimal"
+    NEAR = "stopped at the gap that it was given"
     INFEASIBLE = "infeasible"
     STOPPED = "stopped at its limit"
     FAILED = "failed"
@@ -293,7 +294,8 @@ def _judged_integer(
         reason = "" if claims else f"{solver} stopped before claiming it; our own proof shows it"
         return Result(Status.OPTIMAL, reason, estimate, certificate, claimed=claimed)
     left = "we have no proof of it" if certificate.bound is None else "our own bound leaves a gap"
-    reason = f"{claimed}; {left}" if claims else f"{solver} reached {limit}"
+    ended = f"{solver} reached {limit}" if answer.claim is Claim.STOPPED else f"{solver} {answer.claim.value}"
+    reason = f"{claimed}; {left}" if claims else ended
     return Result(Status.FEASIBLE, reason, estimate, certificate, claimed=claimed)
 
 

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.program import Bends, SolverProgram
 
-WORST = (Claim.OPTIMAL, Claim.STOPPED, Claim.INFEASIBLE, Claim.FAILED)
+WORST = (Claim.OPTIMAL, Claim.NEAR, Claim.STOPPED, Claim.INFEASIBLE, Claim.FAILED)
 """Claims in the order in which the claim of one part is that of the whole."""
 
 

@@ -123,11 +123,11 @@ class ScipProgram(Built):
         claims = {
             "optimal": Claim.OPTIMAL,
             "timelimit": Claim.STOPPED,
-            "gaplimit": Claim.STOPPED,
+            "gaplimit": Claim.NEAR if model.getGap() > 0 else Claim.OPTIMAL,
             "infeasible": Claim.INFEASIBLE,
             "inforunbd": Claim.INFEASIBLE,
         }
-        claim, note = claims.get(status, Claim.FAILED), "" if status == "optimal" else f"it says {status}"
+        claim, note = claims.get(status, Claim.FAILED), "" if status in ("optimal", "gaplimit") else f"it says {status}"
         if not model.getNSols():
             return Answer(claim, note)
         best = model.getBestSol()
