@@ -458,7 +458,10 @@ class SolverModel(GatedMethod):
 
     @property
     def finds_vertices(self) -> bool:
-        """Whether solutions of linear programs are vertices, which are whole where the matrix is a network."""
+        """Whether solutions of linear programs are vertices, which are whole where the matrix is a network.
+
+        SCIP's are not after its presolve, so it gets integers at once.
+        """
         return Kind.LP in self.takes
 
 

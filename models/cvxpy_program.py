@@ -22,6 +22,9 @@ from pgsr.models.labels import Block
 from pgsr.models.optional import load
 from pgsr.models.program import SolverProgram
 
+BOUNDED = ("HIGHS", "SCIP", "GUROBI", "SCIPY", "GLOP", "PDLP", "PIQP")
+"""The solvers to which CVXPY hands bounds of unknowns as such."""
+
 REMEDIES: Mapping[str, str] = {
     "GUROBI": GUROBI_REMEDY,
     "MOSEK": "put a licence (free for academics, mosek.com) where MOSEKLM_LICENSE_FILE points, or use another method",
@@ -46,7 +49,7 @@ class CvxpyProgram(Built):
         self.program, self.solver, self.options = program, solver, options
         cp, self.compiled = load("cvxpy"), None
         self.parts = [
-            cp.Variable(b.shape, name=b.name, integer=bool(program.integer[b.part].any()))
+            cp.Variable(b.shape, name=b.name, integer=bool(program.integer[b.part].any()), **self._bounds(b))
             for b in self._unknown_blocks()
         ]
         if program.start is not None:  # where CVXPY hands these on to a solver, as to Gurobi
@@ -185,6 +188,15 @@ class CvxpyProgram(Built):
         return tuple(Block("v", slice(a, b), (b - a,)) for a, b in ends if b > a)
 
     @property
+    def _bounded(self) -> bool:
+        """Whether bounds are said of unknowns and not by rows, as where labels are and bounds may change."""
+        return self.solver in BOUNDED and self.program.labels is None
+
+    def _bounds(self, block: Block) -> dict[str, Any]:
+        program = self.program
+        return {"bounds": [program.lower[block.part], program.upper[block.part]]} if self._bounded else {}
+
+    @property
     def _n_row_blocks(self) -> int:
         """The number of conditions that are rows, the first ones."""
         program = self.program
@@ -197,7 +209,7 @@ class CvxpyProgram(Built):
         """
         program, rows = self.program, self.program.rows
         if program.labels is None:
-            yield from _sides_at_once(program)
+            yield from _sides_at_once(program, self._bounded)
             return
         senses, right = rows.senses, rows.right
         for block in program.labels.row_blocks:
@@ -261,12 +273,12 @@ class ReadConditions(list[Any]):
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refused  # pyright: ignore
 
 
-def _sides_at_once(program: SolverProgram) -> Iterator[tuple[str, Any, str, np.ndarray]]:
-    """Yield all equalities as one condition, and all inequalities and bounds as another one."""
+def _sides_at_once(program: SolverProgram, bounded: bool) -> Iterator[tuple[str, Any, str, np.ndarray]]:
+    """Yield all equalities as one condition, and all inequalities, with bounds if unknowns have none, as another."""
     if len(program.right):
         yield "equal", program.matrix, "=", program.right
     left, right = [program.order], [program.order_right]
-    for bound, sign in ((program.lower, -1.0), (program.upper, 1.0)):
+    for bound, sign in () if bounded else ((program.lower, -1.0), (program.upper, 1.0)):
         there = np.flatnonzero(np.isfinite(bound))
         one = np.full(len(there), sign)
         left.append(sparse.csr_array((one, (np.arange(len(there)), there)), shape=(len(there), program.n)))

@@ -35,10 +35,6 @@ class Scip(SolverModel):
         return frozenset({Kind.MILP, Kind.MIQP})
 
     @property
-    def finds_vertices(self) -> bool:
-        return True
-
-    @property
     def starts(self) -> frozenset[Kind]:
         return self.takes
 
