@@ -30,7 +30,7 @@ LARGEST_NUMBER = 2.0**53
 CHECKING_SECONDS = 10.0
 """The time that each of the two checks of such a claim may take, beyond the solver's own."""
 
-SEARCHING_SECONDS = 2.0
+SEARCHING_SECONDS = 3.0
 """The time that the search for something better than an integer answer may take, beyond the solver's own."""
 
 NO_OBJECTIVE = 2**61
