@@ -263,7 +263,7 @@ def _judged_integer(
         return Result(Status.FAILED, reason, refused=_estimate(problem, program, z), claimed=claimed)
     if fractional:
         reason = f"the linear program has {fractional:,} fractional cells, rounded to the nearest integer"
-        return Result(Status.RELAXED, reason, estimate, certificate)
+        return Result(Status.RELAXED, reason, estimate, _with_own_bound(program, answer, certificate))
     if problem.view is View.RANKED:
         certificate = _with_order(program, whole, certificate)
     if not certificate.feasible:
