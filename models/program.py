@@ -10,7 +10,7 @@ from scipy import sparse
 from pgsr.models.labels import Labels
 from pgsr.problems.programs import Kind, Program
 
-__all__ = ["Bends", "Indicators", "Kind", "Program", "Rows", "SolverProgram", "quadratic", "scaled"]
+__all__ = ["Bends", "Indicators", "Kind", "Program", "Rows", "SolverProgram", "in_cells", "quadratic", "scaled"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,15 +215,14 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
     )
 
 
-def quadratic(program: Program, start: np.ndarray | None = None) -> SolverProgram:
-    """The program as it stands, for solvers that take squares, or where it has none and no magnitudes either.
+def in_cells(program: Program, start: np.ndarray | None = None) -> SolverProgram:
+    """The program's rows, bounds and linear costs, without what deviations cost.
 
     Args:
         start: values z from which a solver may start, shape (n,).
     """
-    assert program.norm == 2 or not program.weight.any()
     return SolverProgram(
-        quadratic=program.weight.astype(float),
+        quadratic=np.zeros(program.n),
         linear=program.linear.astype(float),
         matrix=program.matrix,
         right=program.right,
@@ -236,3 +235,9 @@ def quadratic(program: Program, start: np.ndarray | None = None) -> SolverProgra
         start=start,
         switch=program.switch,
     )
+
+
+def quadratic(program: Program, start: np.ndarray | None = None) -> SolverProgram:
+    """The program as it stands, for solvers that take squares, or where it has none and no magnitudes either."""
+    assert program.norm == 2 or not program.weight.any()
+    return replace(in_cells(program, start), quadratic=program.weight.astype(float))

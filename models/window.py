@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from pgsr.models.program import Bends, Program, SolverProgram
+from pgsr.models.program import Bends, Program, SolverProgram, in_cells
 
 RADIUS = 2
 """The steps on either side of the point around which a window lies: rounding a relaxed optimum rarely moves a cell by
@@ -159,21 +159,12 @@ class Pieces:
         cell, z, cost = self._points()
         w, linear = program.weight.astype(float), program.linear.astype(float)
         cost = cost + linear[cell] * z
-        return SolverProgram(
-            quadratic=np.zeros(program.n),
+        return replace(
+            in_cells(program, start),
             linear=np.where(w > 0, 0.0, linear),
-            matrix=program.matrix,
-            right=program.right,
-            order=program.order,
-            order_right=program.order_right,
-            lower=program.lower,
-            upper=program.upper,
             integer=np.full(program.n, integers),
-            reach=program.reach,
             constant=float(w @ np.abs(self.base) ** program.norm),
-            start=start,
             bends=Bends(cell, z.astype(float), cost.astype(float)),
-            switch=program.switch,
         )
 
     def _points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
