@@ -390,18 +390,19 @@ class SolverModel(GatedMethod):
 
         The first window lies around the noisy values, so no other solver has a part in the answer.
         """
-        last: Answer | None = None
+        answer = Answer(Claim.STOPPED)
         for unit in UNITS:
-            grid, around = in_units(program, unit), None if last is None else last.values / unit
-            found = self._settled(window(grid, around, FINER), False, None, None, clock)
-            if found.claim is not Claim.OPTIMAL or found.values is None or found.duals is None:
-                return found if last is None else replace(last, claim=Claim.STOPPED)
-            v, mu, z = unit * found.duals, unit * found.order_duals, unit * found.values
-            last = replace(found, values=z, duals=v, order_duals=mu)
+            around = None if answer.values is None else answer.values / unit
+            found = self._settled(window(in_units(program, unit), around, FINER), False, None, None, clock)
+            z, v, mu = found.values, found.duals, found.order_duals
+            if found.claim is not Claim.OPTIMAL or z is None or v is None or mu is None:
+                return found if answer.values is None else replace(answer, claim=Claim.STOPPED)
+            z, v, mu = unit * z, unit * v, unit * mu
+            answer = replace(found, values=z, duals=v, order_duals=mu)
             objective = float(program.weight @ z**2 + program.linear @ z)
             if objective - lagrangian_bound(program, v, mu) <= NEAR * max(1.0, objective):
                 break
-        return last
+        return answer
 
     def _settled(
         self,
