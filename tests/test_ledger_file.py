@@ -398,7 +398,7 @@ def test_no_call_that_windows_lacks(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "open", no_folders)
     for flag in ("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_SYNC"):
         monkeypatch.delattr(os, flag)
-    source = (Path(__file__).parent.parent / "pgsr" / "ledger" / "file.py").read_text()
+    source = (Path(__file__).parent.parent / "pgsr" / "release" / "ledger" / "file.py").read_text()
     assert "fcntl" not in source
     ledger = new(tmp_path)
     spend(ledger, "1/2")

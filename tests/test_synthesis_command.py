@@ -184,7 +184,7 @@ def test_a_failure_after_the_noise_says_what_is_spent(place, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("pgsr.synthesis.publish.write", full)
+    monkeypatch.setattr("pgsr.synthesis.publish.making.write", full)
     with pytest.raises(SynthesisError, match=r"epsilon 1 is spent.*the disk is full"):
         invoke(configured(place))
     hidden = next(p for p in place.iterdir() if p.name.startswith(".synthetic"))

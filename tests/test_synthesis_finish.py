@@ -69,7 +69,7 @@ def test_the_command_of_the_message_finishes_what_was_paid_for(place, monkeypatc
 
 def test_what_failed_twice_is_finished_without_its_first_signature(place, monkeypatch):
     new_key(place / "publisher")
-    message = failed(place, monkeypatch, "pgsr.synthesis.publish.name_folder", "--sign", place / "publisher.key")
+    message = failed(place, monkeypatch, "pgsr.synthesis.publish.making.name_folder", "--sign", place / "publisher.key")
     hidden = Path(command_of(message)[1])
     assert (hidden / SIGNATURE).exists()
     finish(hidden)
@@ -85,7 +85,7 @@ def test_a_fit_that_was_not_complete_is_lost(place, monkeypatch):
 
 
 def test_a_model_without_its_transcript_is_kept(place, monkeypatch):
-    message = failed(place, monkeypatch, "pgsr.synthesis.publish.files.written")
+    message = failed(place, monkeypatch, "pgsr.synthesis.publish.making.files.written")
     assert "`pgsr synthesize --model` samples it at no further charge" in message
     [hidden] = [p for p in place.iterdir() if p.name.startswith(".")]
     assert load_model(hidden / "model.npz")
@@ -98,7 +98,7 @@ def test_an_interrupted_synthesis_says_how_to_go_on(place, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("pgsr.synthesis.publish.write", interrupted)
+        patch.setattr("pgsr.synthesis.publish.making.write", interrupted)
         done = invoke(configured(place))
     assert "stopped after the noise was drawn" in done.output
     [hidden] = [p for p in place.iterdir() if p.name.startswith(".")]
@@ -111,7 +111,7 @@ def test_sizes_are_given_again(place, monkeypatch):
     write_long(CountOfCounts(tree, [[2, 10, 5, 1], [0, 3, 8, 4]]), place / "counts.parquet")
     write_long(CountOfCounts(tree, [[2, 10, 5, 1], [0, 3, 8, 5]]), place / "others.parquet")
     sizes = ("--sizes", place / "counts.parquet")
-    message = failed(place, monkeypatch, "pgsr.synthesis.publish.write", *sizes)
+    message = failed(place, monkeypatch, "pgsr.synthesis.publish.making.write", *sizes)
     arguments = command_of(message)
     hidden = arguments[1]
     with pytest.raises(SynthesisError, match="was tied to sizes; give them again"):
@@ -124,13 +124,13 @@ def test_sizes_are_given_again(place, monkeypatch):
 
 def test_a_rehearsal_is_not_finished(place, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("pgsr.synthesis.publish.write", full)
+        patch.setattr("pgsr.synthesis.publish.making.write", full)
         with pytest.raises(SynthesisError, match="nothing was charged"):
             invoke(configured(place), "--rehearse")
     assert not [p for p in place.iterdir() if p.name.startswith(".")]
     with monkeypatch.context() as patch:  # a process that is killed removes nothing
-        patch.setattr("pgsr.synthesis.publish.write", full)
-        patch.setattr("pgsr.synthesis.publish.shutil.rmtree", lambda *_, **__: None)
+        patch.setattr("pgsr.synthesis.publish.making.write", full)
+        patch.setattr("pgsr.synthesis.publish.making.shutil.rmtree", lambda *_, **__: None)
         with pytest.raises(SynthesisError):
             invoke(configured(place), "--rehearse")
     [hidden] = [p for p in place.iterdir() if p.name.startswith(".")]

@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from pgsr import ledger
+from pgsr.release import ledger
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Relative, SynthesisError, Workload, counts
 from pgsr.synthesis.queries.sensitivity import Neighbours, sensitivities, sensitivity
 
