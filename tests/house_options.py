@@ -43,7 +43,7 @@ class Option:
 def unset_options() -> list[Option]:
     """List the options that nothing outside the tests sets, in the order of files."""
     said = _said()
-    return [option for option in _options() if not _is_set(option, said)]
+    return [option for option in options() if not _is_set(option, said)]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _own(path: Path) -> bool:
     return not path.relative_to(ROOT).as_posix().startswith(("pgsr/models/", "pgsr/experiments/"))
 
 
-def _options() -> Iterator[Option]:
+def options() -> Iterator[Option]:
     for path in _files():
         file = path.relative_to(ROOT).as_posix()
         for node in _tree(path).body:
