@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgsr.datasets import acs2019, nhts2001, tlc_trips
-from pgsr.datasets.census2000 import COUNTIES, TRACTS
-from pgsr.datasets.census2000_race import FILE as BLOCK_GROUPS
-from pgsr.datasets.census2010_race import FILE as BLOCKS
 from pgsr.datasets.census_figures import states
-from pgsr.datasets.files import DataFile
-from pgsr.datasets.kuo_hawaiian import FILE as HAWAIIAN
-from pgsr.datasets.kuo_taxi import FILE as TAXI
-from pgsr.datasets.raw import ipums, kuo2018, summary_file_1, tlc
-from pgsr.datasets.raw import nhts2001 as survey
 from pgsr.errors import DataError
+from pgsr.experiments.data import acs2019, nhts2001, tlc_trips
+from pgsr.experiments.data.census2000 import COUNTIES, TRACTS
+from pgsr.experiments.data.census2000_race import FILE as BLOCK_GROUPS
+from pgsr.experiments.data.census2010_race import FILE as BLOCKS
+from pgsr.experiments.data.files import DataFile
+from pgsr.experiments.data.kuo_hawaiian import FILE as HAWAIIAN
+from pgsr.experiments.data.kuo_taxi import FILE as TAXI
+from pgsr.experiments.data.raw import ipums, kuo2018, summary_file_1, tlc
+from pgsr.experiments.data.raw import nhts2001 as survey
 
 Converter = Callable[[Sequence[Path], Path], Path]
 """A function that takes raw files (files, zip archives, folders) and the folder to write to, and returns the file."""
@@ -70,7 +70,7 @@ class Recipe:
             ("source", self.source),
             ("licence", self.licence),
             ("download", ", ".join(shown) or f"by hand: {self.by_hand}"),
-            ("convert", f"python -m pgsr.datasets convert {data.name} RAW... --out FOLDER; RAW: {self.raw}"),
+            ("convert", f"python -m pgsr.experiments data convert {data.name} RAW... --out FOLDER; RAW: {self.raw}"),
             ("columns", ", ".join(data.columns)),
             ("totals", totals or "none are known"),
             ("content", data.content or "not known, nobody here has had the file"),

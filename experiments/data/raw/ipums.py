@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pgsr.datasets.acs2019 import FILE
 from pgsr.errors import DataError
+from pgsr.experiments.data.acs2019 import FILE
 from pgsr.machine.extras import extra
 from pgsr.machine.replacing import replacing
 

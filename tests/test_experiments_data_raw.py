@@ -10,19 +10,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgsr.datasets import acs2019, census2000, kuo_taxi, tlc_trips
-from pgsr.datasets.census2000 import COUNTIES, TRACTS
-from pgsr.datasets.census2000_race import FILE as BLOCK_GROUPS
-from pgsr.datasets.census2000_race import Race, census2000_race
-from pgsr.datasets.census2010_race import FILE as BLOCKS
-from pgsr.datasets.census2010_race import census2010_race
-from pgsr.datasets.kuo_taxi import FILE as TAXI
-from pgsr.datasets.nhts2001 import HOUSEHOLDS, PERSONS, nhts2001
-from pgsr.datasets.raw import ipums, kuo2018, tlc
-from pgsr.datasets.raw import nhts2001 as survey
-from pgsr.datasets.raw import summary_file_1 as sf1
-from pgsr.datasets.raw.files import members
 from pgsr.errors import DataError
+from pgsr.experiments.data import acs2019, tlc_trips
+from pgsr.experiments.data.census2000 import COUNTIES, TRACTS, census2000
+from pgsr.experiments.data.census2000_race import FILE as BLOCK_GROUPS
+from pgsr.experiments.data.census2000_race import Race, census2000_race
+from pgsr.experiments.data.census2010_race import FILE as BLOCKS
+from pgsr.experiments.data.census2010_race import census2010_race
+from pgsr.experiments.data.kuo_taxi import FILE as TAXI
+from pgsr.experiments.data.kuo_taxi import kuo_taxi
+from pgsr.experiments.data.nhts2001 import HOUSEHOLDS, PERSONS, nhts2001
+from pgsr.experiments.data.raw import ipums, kuo2018, tlc
+from pgsr.experiments.data.raw import nhts2001 as survey
+from pgsr.experiments.data.raw import summary_file_1 as sf1
+from pgsr.experiments.data.raw.files import members
 
 RACES = (*map(str, Race), "two_or_more")
 

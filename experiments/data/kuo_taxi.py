@@ -5,9 +5,9 @@ import os
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.table import count_of_counts
+from pgsr.experiments.data.files import DataFile, Total
 
 FILE = DataFile(
     "kuo2018_taxi_nyc2013.parquet",

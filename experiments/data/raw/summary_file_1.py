@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.datasets.census2000 import COUNTIES, SIZES, TRACTS
-from pgsr.datasets.census2000_race import FILE as BLOCK_GROUPS
-from pgsr.datasets.census2000_race import Race
-from pgsr.datasets.census2010_race import FILE as BLOCKS
-from pgsr.datasets.raw.files import members, reader, write_parquet
 from pgsr.errors import DataError
+from pgsr.experiments.data.census2000 import COUNTIES, SIZES, TRACTS
+from pgsr.experiments.data.census2000_race import FILE as BLOCK_GROUPS
+from pgsr.experiments.data.census2000_race import Race
+from pgsr.experiments.data.census2010_race import FILE as BLOCKS
+from pgsr.experiments.data.raw.files import members, reader, write_parquet
 from pgsr.machine.extras import extra
 from pgsr.machine.replacing import replacing
 

@@ -1,4 +1,4 @@
-"""The command `python -m pgsr.datasets`: it tells, fetches, converts and checks, and docs/data.md says the same."""
+"""`python -m pgsr.experiments data` tells, fetches, converts and checks, and docs/data.md says the same."""
 
 import os
 import re
@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pgsr.datasets import command, fetching, recipes
-from pgsr.datasets.command import app
-from pgsr.datasets.contents import content_sum, contents
-from pgsr.datasets.fetching import download
-from pgsr.datasets.files import DataFile, Total
-from pgsr.datasets.recipes import RECIPES, recipe_of
 from pgsr.errors import DataError
+from pgsr.experiments.data import command, fetching, recipes
+from pgsr.experiments.data.command import app
+from pgsr.experiments.data.contents import content_sum, contents
+from pgsr.experiments.data.fetching import download
+from pgsr.experiments.data.files import DataFile, Total
+from pgsr.experiments.data.recipes import RECIPES, recipe_of
 
 FOLDER = os.environ.get("PGSR_DATA")
 PAGE = (Path(__file__).parent.parent / "docs" / "data.md").read_text("utf-8")
@@ -108,7 +108,9 @@ def test_every_file_that_is_read_has_a_recipe():
     assert stated - {"cells.csv", "cells.csv.gz"} == set(files)
     assert len(set(files)) == len({recipe.data.name for recipe in RECIPES}) == len(RECIPES)
     for recipe in RECIPES:
-        with pytest.raises(DataError, match=f"python -m pgsr.datasets fetch {recipe.data.name}, and docs/data.md"):
+        with pytest.raises(
+            DataError, match=f"python -m pgsr.experiments data fetch {recipe.data.name}, and docs/data.md"
+        ):
             recipe.data.path("nowhere")
         assert recipe_of(recipe.data.file) is recipe
 

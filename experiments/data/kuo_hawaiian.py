@@ -5,9 +5,9 @@ import os
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.table import count_of_counts
+from pgsr.experiments.data.files import DataFile, Total
 
 FILE = DataFile(
     "kuo2018_hawaiian_national.csv",
@@ -26,7 +26,7 @@ def kuo_hawaiian(folder: str | os.PathLike[str] | None = None, max_size: int = 1
 
     A group is a block, its size the number of these people who live in it: 11,155,486 groups, of which 11,011,898 are
     empty, 540,383 people, 224 distinct sizes, the largest 908. States and counties were not published;
-    `pgsr.datasets.census2010_race` counts them from the Bureau's files.
+    `pgsr.experiments.data.census2010_race` counts them from the Bureau's files.
 
     Args:
         folder: holds kuo2018_hawaiian_national.csv; by default the folder that PGSR_DATA names.

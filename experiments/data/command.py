@@ -1,4 +1,4 @@
-"""The commands of `python -m pgsr.datasets`: real data in files and packages, and how files are made."""
+"""The commands of `python -m pgsr.experiments data`: real data in files and packages, and how files are made."""
 
 import os
 import sys
@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pgsr.datasets.contents import FileContents, contents
-from pgsr.datasets.fetching import download
-from pgsr.datasets.files import VARIABLE, home_of
 from pgsr.datasets.packaged import Packaged, in_words
 from pgsr.datasets.packages import PACKAGED, packaged_row
-from pgsr.datasets.recipes import RECIPES, Recipe, recipe_of
-from pgsr.errors import DataError, PgsrError
+from pgsr.errors import DataError
+from pgsr.experiments.data.contents import FileContents, contents
+from pgsr.experiments.data.fetching import download
+from pgsr.experiments.data.files import VARIABLE, home_of
+from pgsr.experiments.data.recipes import RECIPES, Recipe, recipe_of
 from pgsr.help import examples
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
@@ -45,11 +45,11 @@ FolderOption = Annotated[
 
 @app.callback(
     epilog=examples(
-        ("python -m pgsr.datasets list", "all files and all data sets of packages"),
-        ("python -m pgsr.datasets list nhts2001_persons", "one of them, with source, licence and checksum"),
-        ("python -m pgsr.datasets fetch nhts2001_persons", "download, convert and check it"),
-        ("python -m pgsr.datasets convert nhts2001_persons Ascii.zip --out data", "make it of what you have"),
-        ("python -m pgsr.datasets check", "whether all files are those of the published results"),
+        ("python -m pgsr.experiments data list", "all files and all data sets of packages"),
+        ("python -m pgsr.experiments data list nhts2001_persons", "one of them, with source, licence and checksum"),
+        ("python -m pgsr.experiments data fetch nhts2001_persons", "download, convert and check it"),
+        ("python -m pgsr.experiments data convert nhts2001_persons Ascii.zip --out data", "make it of what you have"),
+        ("python -m pgsr.experiments data check", "whether all files are those of the published results"),
         after="Exit codes: 0 done, 1 a check failed or there is work by hand, 2 refused (one sentence on stderr).",
     )
 )
@@ -193,12 +193,3 @@ def _print(text: str) -> None:
 
 def _console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 150)
-
-
-def main() -> None:
-    """Run the command; an error is one sentence, with exit code 2."""
-    try:
-        app(prog_name="python -m pgsr.datasets")
-    except PgsrError as error:
-        Console(stderr=True).print(f"[bold red]error:[/bold red] {escape(str(error))}", highlight=False, soft_wrap=True)
-        raise SystemExit(2) from None

@@ -6,9 +6,9 @@ from enum import StrEnum
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import CensusRegions, one_of, whole_number
 from pgsr.datasets.table import count_of_counts
+from pgsr.experiments.data.files import DataFile, Total
 
 
 class Race(StrEnum):

@@ -5,10 +5,10 @@ import os
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.table import count_of_counts
 from pgsr.errors import DataError
+from pgsr.experiments.data.files import DataFile, Total
 from pgsr.machine.extras import extra
 
 FILE = DataFile("tlc2014_trips.parquet", text=("medallion",), whole=("PULocationID",), may_miss=("PULocationID",))

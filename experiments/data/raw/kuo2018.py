@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pgsr.datasets.kuo_hawaiian import FILE as HAWAIIAN
-from pgsr.datasets.kuo_taxi import FILE as TAXI
-from pgsr.datasets.raw.files import member, write_parquet
 from pgsr.errors import DataError
+from pgsr.experiments.data.kuo_hawaiian import FILE as HAWAIIAN
+from pgsr.experiments.data.kuo_taxi import FILE as TAXI
+from pgsr.experiments.data.raw.files import member, write_parquet
 from pgsr.machine.extras import extra
 from pgsr.machine.replacing import replacing
 

@@ -11,11 +11,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgsr.datasets import acs2019, census2000, flights, kuo_hawaiian, kuo_taxi, tlc_trips
-from pgsr.datasets import census2010_race as census2010
+from pgsr.datasets import flights
 from pgsr.datasets.census_figures import states
-from pgsr.datasets.kuo_hawaiian import FILE as HAWAIIAN
 from pgsr.errors import DataError
+from pgsr.experiments.data import acs2019, tlc_trips
+from pgsr.experiments.data import census2010_race as census2010
+from pgsr.experiments.data.census2000 import census2000
+from pgsr.experiments.data.kuo_hawaiian import FILE as HAWAIIAN
+from pgsr.experiments.data.kuo_hawaiian import kuo_hawaiian
+from pgsr.experiments.data.kuo_taxi import kuo_taxi
 
 NATION = [27_230_075, 34_418_046, 17_439_027, 14_973_089, 6_936_886, 2_636_134, 1_846_844]
 FOLDER = os.environ.get("PGSR_DATA")

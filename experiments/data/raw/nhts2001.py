@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr.datasets.files import DataFile
-from pgsr.datasets.nhts2001 import DIVISIONS, HOMES, HOUSEHOLDS, INCOMES, KEY, PERSONS, SIZE
-from pgsr.datasets.raw.files import member, write_parquet
 from pgsr.errors import DataError
+from pgsr.experiments.data.files import DataFile
+from pgsr.experiments.data.nhts2001 import DIVISIONS, HOMES, HOUSEHOLDS, INCOMES, KEY, PERSONS, SIZE
+from pgsr.experiments.data.raw.files import member, write_parquet
 from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ import os
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import CensusRegions, one_of
 from pgsr.datasets.table import count_of_counts
+from pgsr.experiments.data.files import DataFile, Total
 
 SIZES = ("hh1", "hh2", "hh3", "hh4", "hh5", "hh6", "hh7p")
 """The columns of households by size. The last holds those of 7 or more people."""

@@ -3,9 +3,9 @@
 import os
 from enum import StrEnum
 
-from pgsr.datasets.files import DataFile
 from pgsr.datasets.parameters import one_of
 from pgsr.errors import DataError
+from pgsr.experiments.data.files import DataFile
 from pgsr.synthesis.data.binning import Binning
 from pgsr.synthesis.data.domain import Attribute, Domain, SynthesisError
 from pgsr.synthesis.data.ipums import Extract, read_ipums

@@ -1,16 +1,17 @@
 """The people of one race by census block, Census of 2010: the data sets White and Hawaiian of Kuo et al. 2018.
 
-The Bureau's Summary File 1 is five gigabytes of text, so `python -m pgsr.datasets convert census2010_block_race` counts
-its blocks once, and `census2010_race` reads the small table that it writes.
+The Bureau's Summary File 1 is five gigabytes of text, so
+`python -m pgsr.experiments data convert census2010_block_race` counts its blocks once, and `census2010_race` reads the
+small table that it writes.
 """
 
 import os
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.census2000_race import Race, leaves_of
-from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import CensusRegions, one_of, whole_number
 from pgsr.datasets.table import count_of_counts
+from pgsr.experiments.data.census2000_race import Race, leaves_of
+from pgsr.experiments.data.files import DataFile, Total
 
 FILE = DataFile(
     "census2010_block_race.parquet",
@@ -40,7 +41,7 @@ def census2010_race(
     Args:
         race: "white" (226,378,365 people by Kuo et al. 2018), "black", "aian", "asian", "nhpi" (540,383) or "other".
         regions: "states" or "counties", the last level.
-        folder: holds census2010_block_race.parquet, which `python -m pgsr.datasets` makes; by
+        folder: holds census2010_block_race.parquet, which `python -m pgsr.experiments data` makes; by
             default the folder that PGSR_DATA names.
         max_size: K; larger sizes count as K. The paper's experiments use 100,000.
 

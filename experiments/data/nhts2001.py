@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.datasets.files import DataFile, Total
 from pgsr.errors import DataError
+from pgsr.experiments.data.files import DataFile, Total
 from pgsr.machine.extras import extra
 from pgsr.synthesis.data.binning import Binning
 from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, SynthesisError

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr.datasets.raw.files import member
-from pgsr.datasets.tlc_trips import FILE, UNKNOWN, ZONES
 from pgsr.errors import DataError
+from pgsr.experiments.data.raw.files import member
+from pgsr.experiments.data.tlc_trips import FILE, UNKNOWN, ZONES
 from pgsr.machine.extras import extra
 from pgsr.machine.replacing import replacing
 
