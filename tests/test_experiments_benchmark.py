@@ -29,7 +29,6 @@ from pgsr.experiments.ours.benchmark.arms import (
 from pgsr.experiments.ours.benchmark.data import DATA
 from pgsr.experiments.ours.benchmark.data.census import SMALL
 from pgsr.experiments.ours.benchmark.standings import Standings, critical_difference, ranked
-from pgsr.experiments.ours.rivals import labelled_groups, partitions
 from pgsr.experiments.report.recommended import recommended, worst_cases
 
 Errors = Mapping[tuple[str, float, str], tuple[float, ...]]

@@ -19,15 +19,15 @@ It assumes nothing of the counts. A range of sizes has an error of order h^1.5 /
 
 Source: Xiao, Wang and Gehrke 2010, "Differential privacy via wavelet transforms", ICDE 2010, section IV (one ordinal
 attribute). Its bound on the noise of a range, a variance of (2 + h) lambda^2 at most, is checked by
-`tests/test_experiments_rivals.py::test_privelet_keeps_the_variance_of_its_lemma`.
+`tests/test_experiments_others_rivals.py::test_privelet_keeps_the_variance_of_its_lemma`.
 """
 
 from functools import partial
 
 import numpy as np
 
-from pgsr.experiments.ours.competitor import Competitor
-from pgsr.experiments.ours.rivals.leaves import Additive, isotonic_counts, leaf_by_leaf, release_leaves
+from pgsr.experiments.others.competitor import Competitor
+from pgsr.experiments.others.rivals.leaves import Additive, isotonic_counts, leaf_by_leaf, release_leaves
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 
 

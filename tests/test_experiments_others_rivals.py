@@ -11,10 +11,8 @@ import pytest
 
 from pgsr import Status
 from pgsr.experiments.engine.experiment import Cell, Trial
-from pgsr.experiments.ours.benchmark.arms import RIVALS
-from pgsr.experiments.ours.benchmark.data.census import SMALL
-from pgsr.experiments.ours.competitor import Competitor
-from pgsr.experiments.ours.rivals import (
+from pgsr.experiments.others.competitor import Competitor
+from pgsr.experiments.others.rivals import (
     cyclic_laplace,
     dyadic_ranges,
     geometric_tail,
@@ -23,7 +21,9 @@ from pgsr.experiments.ours.rivals import (
     partitions,
     privelet,
 )
-from pgsr.experiments.ours.rivals.leaves import Additive, whole
+from pgsr.experiments.others.rivals.leaves import Additive, whole
+from pgsr.experiments.ours.benchmark.arms import RIVALS
+from pgsr.experiments.ours.benchmark.data.census import SMALL
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 from pgsr.privacy.random import Seeded, StreamId
 

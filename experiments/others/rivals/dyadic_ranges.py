@@ -15,16 +15,16 @@ dyadic ranges, the pure epsilon and equal shares of all levels are choices made 
 
 Source: Boninsegna and Silvestri 2025, "InfTDA: a simple TopDown mechanism for hierarchical differentially private
 counting queries", arXiv 2505.05347, and their PoPETs 2025 paper, arXiv 2412.09256. That a half is nearest in Chebyshev
-distance is checked against all by `tests/test_experiments_rivals.py::test_halves_are_nearest`.
+distance is checked against all by `tests/test_experiments_others_rivals.py::test_halves_are_nearest`.
 """
 
 from functools import partial
 
 import numpy as np
 
-from pgsr.experiments.ours.competitor import Competitor
-from pgsr.experiments.ours.rivals.leaves import Additive, leaf_by_leaf, release_leaves
-from pgsr.experiments.ours.rivals.privelet import height, padded
+from pgsr.experiments.others.competitor import Competitor
+from pgsr.experiments.others.rivals.leaves import Additive, leaf_by_leaf, release_leaves
+from pgsr.experiments.others.rivals.privelet import height, padded
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 
 

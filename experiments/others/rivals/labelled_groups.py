@@ -22,15 +22,15 @@ It assumes nothing of the counts.
 Source: Ghazi, Kamath, Kumar and Manurangsi 2022, "Anonymized histograms in intermediate privacy models", NeurIPS 2022
 (post-processing the noisy histogram); Wu and Pagh 2024, "Profile reconstruction from private sketches", ICML 2024 (the
 inverse of the noise). Both bound other errors, with other post-processing; the isotonic regression is a choice made
-here. Shown by `tests/test_experiments_rivals.py::test_the_filter_inverts_the_noise`.
+here. Shown by `tests/test_experiments_others_rivals.py::test_the_filter_inverts_the_noise`.
 """
 
 from functools import partial
 
 import numpy as np
 
-from pgsr.experiments.ours.competitor import Competitor
-from pgsr.experiments.ours.rivals.leaves import Additive, isotonic_counts, leaf_by_leaf, release_leaves
+from pgsr.experiments.others.competitor import Competitor
+from pgsr.experiments.others.rivals.leaves import Additive, isotonic_counts, leaf_by_leaf, release_leaves
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 
 

@@ -18,10 +18,10 @@ Source: Kohli and Laskowski 2026, "Preserving target distributions with differen
 PoPETs 2026(2), pages 615-641, section 3; noise, cut-off and scaling as their published artefact has them. Its second
 stage, a count for every labelled category, is another release and not here. The paper compares by figure 3, on data
 that are not here: that its errors are below those of noise on the histogram and of Privelet as sizes get more, by the
-earth mover's distance, is what `tests/test_experiments_rivals.py::test_cyclic_noise_beats_histogram_noise_and_privelet`
-finds on made-up counts.
+earth mover's distance, is what `test_cyclic_noise_beats_histogram_noise_and_privelet` of
+`tests/test_experiments_others_rivals.py` finds on made-up counts.
 
-Shown by `tests/test_experiments_rivals.py::test_law_of_cyclic_noise`, by its exact law on small worlds.
+Shown by `tests/test_experiments_others_rivals.py::test_law_of_cyclic_noise`, by its exact law on small worlds.
 """
 
 from dataclasses import replace
@@ -29,8 +29,8 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.experiments.ours.competitor import Competitor
-from pgsr.experiments.ours.rivals.leaves import Additive, isotonic_counts, leaf_by_leaf, release_leaves
+from pgsr.experiments.others.competitor import Competitor
+from pgsr.experiments.others.rivals.leaves import Additive, isotonic_counts, leaf_by_leaf, release_leaves
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 
 

@@ -25,8 +25,8 @@ Source: Blocki, Datta and Bonneau 2016, "Differentially private password frequen
 "Differentially private integer partitions and their applications", for the bounded case. They prove an L1 error of
 O(sqrt(N) / epsilon) for N users and conjecture O(sqrt(N / epsilon)); their printed errors are of a list of passwords
 that is not here. Numbers of partitions in a box, and all
-probabilities on small worlds: `tests/test_experiments_rivals.py::test_partitions_by_enumeration`; growth:
-`tests/test_experiments_rivals.py::test_partitions_grow_as_conjectured`.
+probabilities on small worlds: `tests/test_experiments_others_rivals.py::test_partitions_by_enumeration`; growth:
+`tests/test_experiments_others_rivals.py::test_partitions_grow_as_conjectured`.
 """
 
 from collections.abc import Sequence
@@ -36,8 +36,8 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.experiments.ours.competitor import Competitor
-from pgsr.experiments.ours.rivals.leaves import release_leaves
+from pgsr.experiments.others.competitor import Competitor
+from pgsr.experiments.others.rivals.leaves import release_leaves
 from pgsr.privacy.random import ByteStream
 
 REACH = 40

@@ -16,16 +16,16 @@ normal noise and a fixed target; here the noise is double geometric and the targ
 an approximation, and errors are measured by the earth mover's distance, not by squares.
 
 Source: James and Stein 1961; towards a common mean: Efron and Morris 1973; in blocks: Cai 1999. That it beats the noisy
-values by squares where the theorem holds is what `tests/test_experiments_rivals.py::test_shrinkage_gains_by_squares`
-finds.
+values by squares where the theorem holds is what `test_shrinkage_gains_by_squares` of
+`tests/test_experiments_others_rivals.py` finds.
 """
 
 from functools import partial
 
 import numpy as np
 
-from pgsr.experiments.ours.competitor import Competitor
-from pgsr.experiments.ours.rivals.leaves import Additive, isotonic_counts, release_leaves
+from pgsr.experiments.others.competitor import Competitor
+from pgsr.experiments.others.rivals.leaves import Additive, isotonic_counts, release_leaves
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 
 BLOCK = 16

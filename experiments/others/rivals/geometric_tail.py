@@ -19,8 +19,8 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.experiments.ours.competitor import Competitor
-from pgsr.experiments.ours.rivals.leaves import Additive, isotonic_counts, leaf_by_leaf, release_leaves
+from pgsr.experiments.others.competitor import Competitor
+from pgsr.experiments.others.rivals.leaves import Additive, isotonic_counts, leaf_by_leaf, release_leaves
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 
 
