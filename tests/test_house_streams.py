@@ -18,7 +18,7 @@ import pgsr
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrError, Secure, Seeded, Totals, View
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.estimators import Matching, NoConsistency
-from pgsr.experiments.kuo2018.choosing import ChosenByNoise, ChosenByScore, ChosenByStatistic
+from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
 from pgsr.experiments.others.persons_alone import PersonsAlone
 from pgsr.machine.partitions import ParquetFolder
 from pgsr.nation import measure
@@ -170,7 +170,7 @@ def test_choices(counted: Callable[[int, str], None]) -> None:
     truth = truth_on(DEEP)
     steps, sizes = (Mechanism(Geometric(view, "1"), Matching()) for view in (View.CUMULATIVE, View.RANKED))
     leaves = Mechanism(Geometric(View.CUMULATIVE, "1", (0, 0, 1)), NoConsistency())
-    mixed = Mechanism(Geometric((View.CUMULATIVE, View.RANKED, View.CUMULATIVE), "1"), ChosenByNoise())
+    mixed = Mechanism(Geometric((View.CUMULATIVE, View.RANKED, View.CUMULATIVE), "1"), Matching())
     for candidates in ([steps], [steps, steps], [steps, sizes, mixed], [leaves, steps, leaves]):
         source = Counting()
         ChosenByScore(candidates, "1").release(truth, source)

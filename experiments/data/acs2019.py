@@ -6,9 +6,9 @@ from enum import StrEnum
 from pgsr.datasets.parameters import one_of
 from pgsr.errors import DataError
 from pgsr.experiments.data.files import DataFile
+from pgsr.experiments.data.ipums import Extract, read_ipums
 from pgsr.synthesis.data.binning import Binning
 from pgsr.synthesis.data.domain import Attribute, Domain, SynthesisError
-from pgsr.synthesis.data.ipums import Extract, read_ipums
 
 FILE = DataFile(
     "ipums_acs2019_ny.csv",

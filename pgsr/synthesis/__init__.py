@@ -29,7 +29,6 @@ with extra("release"):
     from pgsr.synthesis.data.binning import Binning
     from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, Role, SynthesisError
     from pgsr.synthesis.data.impossible import Impossible, implied
-    from pgsr.synthesis.data.ipums import Extract, Misfit, read_ipums
     from pgsr.synthesis.data.linked_tables import LinkedTableError, read_population, to_tables, write_population
     from pgsr.synthesis.data.population import Population
     from pgsr.synthesis.marginals.filled_households import FilledHouseholds
@@ -68,7 +67,6 @@ __all__ = [
     "Domain",
     "Errors",
     "Estimator",
-    "Extract",
     "Family",
     "FilledHouseholds",
     "Fitted",
@@ -85,7 +83,6 @@ __all__ = [
     "MarginalTranscript",
     "MeasuredMarginal",
     "MeasuredQuery",
-    "Misfit",
     "Mixture",
     "Neighbours",
     "NoiseScale",
@@ -112,7 +109,6 @@ __all__ = [
     "fit",
     "implied",
     "marginal_sensitivity",
-    "read_ipums",
     "read_population",
     "replay",
     "rho_of",
