@@ -10,7 +10,8 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View, metrics
-from pgsr.algorithms import CumulativeProjection, Optimum, isotonic_l1
+from pgsr.algorithms import CumulativeProjection, isotonic_l1
+from pgsr.algorithms.isotonic.regression import Optimum
 from pgsr.datasets import census_like
 from pgsr.errors import ProblemError
 from pgsr.estimators import BottomUp, Matching, TwoStage

@@ -30,7 +30,7 @@ from pgsr.estimators import (
     Posterior,
     TwoStage,
 )
-from pgsr.estimators.matching import SortedMatching
+from pgsr.estimators.matching.sorted_matching import SortedMatching
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.problems.conditions import cells, zero_or_at_least
 

@@ -26,25 +26,26 @@ from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import measured_regions
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
-from pgsr.release import Kind, ReleaseConfig, Terms
+from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.plan.planning import expected_errors
+from pgsr.release.stated.kinds import Kind
 from pgsr.synthesis import (
     MWEM,
     AdaptiveBudget,
     Attribute,
-    Curator,
     Domain,
     IndependentMarginals,
     Level,
     Marginal,
-    Neighbours,
     Population,
-    RhoLedger,
     WholeMarginals,
     Workload,
     fit,
 )
+from pgsr.synthesis.queries.curator import Curator
 from pgsr.synthesis.queries.noisy_histograms import Histogram, noisy_shares
+from pgsr.synthesis.queries.rho_budget import RhoLedger
+from pgsr.synthesis.queries.sensitivity import Neighbours
 
 DEEP = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b", "y")])
 RAGGED = Hierarchy.from_paths(

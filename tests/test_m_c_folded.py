@@ -13,7 +13,8 @@ from pgsr.algorithms import CumulativeProjection
 from pgsr.algorithms.m_c.folded import together
 from pgsr.algorithms.m_c.folded_dual import FoldedDual, Targets, _TreeDiagonal
 from pgsr.algorithms.m_c.joint import laws_of, precisions
-from pgsr.algorithms.tree_rounding import integers_by_level, integers_near
+from pgsr.algorithms.tree_rounding.folded import integers_by_level
+from pgsr.algorithms.tree_rounding.rounding import integers_near
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import cumulative
 from pgsr.errors import CountError, ProblemError

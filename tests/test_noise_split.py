@@ -32,9 +32,10 @@ from pgsr import (
     View,
     overlay,
 )
-from pgsr.algorithms import IsotonicFit, Optimum, isotonic_l1, isotonic_l2
+from pgsr.algorithms import IsotonicFit, isotonic_l1, isotonic_l2
 from pgsr.algorithms.groups import GroupRuns
 from pgsr.algorithms.isotonic.meeting import groups_below
+from pgsr.algorithms.isotonic.regression import Optimum
 from pgsr.estimators import BottomUp, Matching, NoConsistency, Posterior, TwoStage
 from pgsr.estimators.matching.alone import precision_of
 from pgsr.methods.method import Method, PostProcess

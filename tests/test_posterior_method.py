@@ -10,7 +10,7 @@ from instances import scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Noise, Rho, Seeded, Status, View, metrics
 from pgsr.algorithms import TreeProjection
-from pgsr.certificates import broken_conditions
+from pgsr.certificates.conditions import broken_conditions
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, NoEstimateError, ProblemError
 from pgsr.estimators import BottomUp, Matching, PooledPrior, Posterior, TwoStage

@@ -28,12 +28,14 @@ from scipy import sparse
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.errors import ArgumentError, ProblemError, TooLargeError
-from pgsr.problems.conditions import Conditions, cells, entities, total
+from pgsr.problems.conditions import cells, entities, total
+from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.programs import named, read_program
-from pgsr.problems.programs.files import ENDINGS, FileError
+from pgsr.problems.programs.files import ENDINGS
+from pgsr.problems.programs.files.reading import FileError
 from pgsr.problems.programs.names import Names, decoded, encoded
 from pgsr.problems.ranks import FittedRanks
-from pgsr.tables import write_long
+from pgsr.tables.long import write_long
 
 TEXTS = (".mps", ".lp")
 

@@ -14,10 +14,11 @@ from made_tables import TABLES, config, contents, left, release, write_config, w
 
 from pgsr import Totals
 from pgsr.privacy.laws import DoubleGeometric
-from pgsr.release import Kind, check, publish
+from pgsr.release import check, publish
 from pgsr.release.folder.artefact import files
 from pgsr.release.folder.manifest import FIELDS
 from pgsr.release.publishing.errors import ConfigError
+from pgsr.release.stated.kinds import Kind
 from pgsr.tables import read_long
 
 RAGGED = [("US", "GA", "GA0"), ("US", "DC"), ("US", "MI", "MI0"), ("US", "MI", "MI1")]

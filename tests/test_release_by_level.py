@@ -19,22 +19,12 @@ from pgsr import CountOfCounts, Hierarchy, PgsrError, Relation, Rho, Seeded, Uni
 from pgsr.cli import app
 from pgsr.machine.isolation import run_isolated
 from pgsr.privacy.laws import DoubleGeometric
-from pgsr.release import (
-    Kind,
-    ReleaseConfig,
-    Terms,
-    check,
-    epsilon_for,
-    finish,
-    forecast,
-    outline,
-    publish,
-    read_release,
-)
+from pgsr.release import ReleaseConfig, Terms, check, epsilon_for, finish, forecast, outline, publish, read_release
 from pgsr.release.folder import manifest
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.plan.planning import stand_in_of
 from pgsr.release.plan.stand_ins import geometric_law
+from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import level_peak_bytes, require_arithmetic
 from pgsr.release.stated.publication import MOST_ROWS
 from pgsr.synthesis.publish.given_sizes import read_sizes

@@ -12,7 +12,8 @@ from made_tables import TABLES, config, contents, left, release, write_config, w
 
 from pgsr import Geometric, PgsrError
 from pgsr.errors import BudgetError, HierarchyError, MemoryNeededError, TableError
-from pgsr.release import LedgerError, ReleaseError
+from pgsr.release import ReleaseError
+from pgsr.release.ledger import LedgerError
 from pgsr.release.publishing.errors import ConfigError
 
 
@@ -40,7 +41,7 @@ def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
 @pytest.mark.drawn(1)
 def test_killed_after_the_charge(place, moment):
     """The budget stays spent, and there is no folder that could be taken for a release."""
-    target = "pgsr.noise.NoiseStep.measure" if moment == "measure" else f"pgsr.release.make.making.{moment}"
+    target = "pgsr.noise.step.NoiseStep.measure" if moment == "measure" else f"pgsr.release.make.making.{moment}"
     path = write_config(place)
     code = f"""
 import os, signal, unittest.mock

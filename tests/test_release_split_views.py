@@ -16,22 +16,14 @@ from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import Geometric, Measurement, Seeded, Split, View
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release import (
-    Kind,
-    MeasuredView,
-    Outcome,
-    ReleaseConfig,
-    Terms,
-    check,
-    outline,
-    publish,
-    read_release,
-)
+from pgsr.release import ReleaseConfig, Terms, check, outline, publish, read_release
 from pgsr.release.checks.rehearsals import is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.make.making import finish
 from pgsr.release.publishing import digests
+from pgsr.release.publishing.findings import Outcome
+from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.tables import Entities, Groups, Levels
 
 GROUPS = {

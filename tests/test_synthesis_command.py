@@ -17,9 +17,10 @@ from typer.testing import CliRunner
 from pgsr import CountOfCounts, Hierarchy, Secure, cli
 from pgsr.experiments.others.simulators import households
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import ReleaseConfig, digest_of, publish
 from pgsr.release.folder.manifest import written
-from pgsr.release.ledger import Charge, LedgerError, LedgerFile, Relation, Unit
+from pgsr.release.ledger import Charge, LedgerError, LedgerFile
 from pgsr.release.publishing.digests import digest
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.synthesis import SynthesisError, read_population
@@ -28,7 +29,7 @@ from pgsr.synthesis.publish.given_sizes import read_sizes
 from pgsr.synthesis.publish.making import synthesize
 from pgsr.synthesis.publish.sampling import load_model
 from pgsr.synthesis.queries.sensitivity import Neighbours
-from pgsr.tables import write_long
+from pgsr.tables.long import write_long
 from pgsr.tables.session import Session
 
 __all__ = ["fewer_steps"]

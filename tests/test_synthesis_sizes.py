@@ -7,7 +7,10 @@ from test_synthesis_mixture import random_mixture
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import ArgumentError
-from pgsr.synthesis import Attribute, Domain, LinkedTableError, Mixture, Role, SynthesisError, sample_to_sizes
+from pgsr.synthesis import Attribute, Domain, SynthesisError, sample_to_sizes
+from pgsr.synthesis.data.domain import Role
+from pgsr.synthesis.data.linked_tables import LinkedTableError
+from pgsr.synthesis.queries.mixture import Mixture
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 SEX = Attribute("sex", ("f", "m"))

@@ -20,7 +20,7 @@ from pgsr.synthesis import FilledHouseholds, SynthesisError
 from pgsr.synthesis.publish.check import check_synthesis
 from pgsr.synthesis.publish.config import SYNTHESIS_EXAMPLE, SynthesisConfig
 from pgsr.synthesis.publish.folder import FILES
-from pgsr.tables import write_long
+from pgsr.tables.long import write_long
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")]
 

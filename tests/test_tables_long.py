@@ -9,11 +9,8 @@ from small_tables import ONE, counted, frame, with_row
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, View
 from pgsr.errors import ArgumentError, HierarchyError, TableError
-from pgsr.tables import (
-    read_long,
-    to_long,
-    write_long,
-)
+from pgsr.tables import read_long, to_long
+from pgsr.tables.long import write_long
 
 
 @pytest.mark.drawn(2)

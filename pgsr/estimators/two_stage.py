@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import isotonic_l1_middles, isotonic_l2
+from pgsr.algorithms.isotonic import isotonic_l2
+from pgsr.algorithms.isotonic.regression import isotonic_l1_middles
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.algorithms.m_c.joint import (
     integers_of,
