@@ -11,6 +11,7 @@ import naive
 import numpy as np
 import pytest
 from instances import random_tree, scale
+from made_tables import write_long
 from program_files import (
     NAMES,
     READERS,
@@ -35,7 +36,6 @@ from pgsr.problems.programs.files import ENDINGS
 from pgsr.problems.programs.files.reading import FileError
 from pgsr.problems.programs.names import Names, decoded, encoded
 from pgsr.problems.ranks import FittedRanks
-from pgsr.tables.long import write_long
 
 TEXTS = (".mps", ".lp")
 

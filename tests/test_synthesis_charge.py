@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from instances import scale
+from made_tables import write_long
 from synthesis_fits import fewer_steps
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError
@@ -23,7 +24,6 @@ from pgsr.synthesis.publish.check import check_synthesis
 from pgsr.synthesis.publish.config import SynthesisConfig
 from pgsr.synthesis.publish.making import synthesize
 from pgsr.synthesis.publish.outline import outline
-from pgsr.tables.long import write_long
 
 __all__ = ["fewer_steps"]
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from made_tables import write_long
 from parquet_footers import HIDING
 from synthesis_fits import fewer_steps
 from test_synthesis_command import configured, invoke, place
@@ -24,7 +25,6 @@ from pgsr.synthesis import SynthesisError
 from pgsr.synthesis.publish.check import check_synthesis
 from pgsr.synthesis.publish.folder import FIELDS, FILES
 from pgsr.synthesis.publish.given_sizes import require_source
-from pgsr.tables.long import write_long
 
 __all__ = ["fewer_steps"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_tables import TABLES, stopped_reading, write_config, write_tables
+from made_tables import TABLES, stopped_reading, write_config, write_long, write_tables
 from synthesis_fits import fewer_steps
 from typer.testing import CliRunner
 
@@ -29,7 +29,6 @@ from pgsr.synthesis.publish.given_sizes import read_sizes
 from pgsr.synthesis.publish.making import synthesize
 from pgsr.synthesis.publish.sampling import load_model
 from pgsr.synthesis.queries.sensitivity import Neighbours
-from pgsr.tables.long import write_long
 from pgsr.tables.session import Session
 
 __all__ = ["fewer_steps"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from made_tables import write_long
 from synthesis_fits import fewer_steps
 from test_synthesis_command import configured, invoke, place, tables
 
@@ -20,7 +21,6 @@ from pgsr.synthesis.data.linked_tables import LinkedTableError
 from pgsr.synthesis.publish.check import check_synthesis
 from pgsr.synthesis.publish.making import finish
 from pgsr.synthesis.publish.sampling import load_model
-from pgsr.tables.long import write_long
 
 __all__ = ["fewer_steps", "place"]
 
