@@ -20,15 +20,15 @@ from pgsr.models.built import Built
 from pgsr.models.choices import INTEGRALITY, beyond_tolerance, with_indicators
 from pgsr.models.clock import Clock, Run
 from pgsr.models.formulate import formulate
-from pgsr.models.judge import SolverAnswer, SolverClaim, judged
+from pgsr.models.judge import SolverAnswer, SolverClaim, judged, lagrangian_bound
 from pgsr.models.native.model import NativeModel
 from pgsr.models.native.stated import program_to_state, stated_program
-from pgsr.models.parts import ProgramPart, joined, n_parts, parts
+from pgsr.models.parts import ProgramPart, joined, parts
 from pgsr.models.program import Program, ProgramKind, SolverProgram, quadratic, scaled
 from pgsr.models.relaxed import relaxed_optimum
 from pgsr.models.start import duals_to_start, values_to_start
 from pgsr.models.watch import within
-from pgsr.models.window import Pieces, magnitudes, window
+from pgsr.models.window import Pieces, in_units, magnitudes, window
 from pgsr.problems.problem import Problem
 
 BYTES_PER_UNKNOWN = 400
@@ -39,6 +39,15 @@ BYTES_PER_WINDOWED_UNKNOWN = 2_000
 
 MOST_PROGRAMS = 60
 """The programs that a solve gives to its solver at most; windows settle after one to six as a rule."""
+
+UNITS = (1.0, 1 / 8, 1 / 64, 1 / 512, 1 / 4096)
+"""The grids on which squares in real numbers are solved, coarse ones first."""
+
+FINER = 8
+"""How much finer each grid is than the one before, and so the steps on either side of a window."""
+
+NEAR = 1e-9
+"""The relative gap at which no finer grid is tried."""
 
 WHOLE = 1e-6
 """How far a vertex may be from integers, by a solver's tolerance."""
@@ -131,7 +140,8 @@ class SolverModel(GatedMethod):
 
     def build(self, program: SolverProgram) -> Built:
         """Make a program in the solver's own interface. It may raise `Stopped`."""
-        raise NotImplementedError
+        del program
+        raise MethodError(f"{self!r} has no native models; Cvxpy, Gurobi, MathOpt, CpSat and Scip have")
 
     def run(self, program: SolverProgram, time_limit: float | None) -> "Run":
         """Build, solve within the limit, and read the answer. It may raise `Stopped`."""
@@ -163,8 +173,6 @@ class SolverModel(GatedMethod):
                 f"{problem.label} is about ranked sizes, whose regions have vectors of different lengths; native "
                 "models are of counts or cumulative counts, and problem.write(...) states this one as a file"
             )
-        if type(self).build is SolverModel.build:
-            raise MethodError(f"{self!r} has no native models; Cvxpy, Gurobi, MathOpt, CpSat and Scip have")
         kind, takes = _kind(problem), self.takes_natively
         if kind in takes:
             stated = problem
@@ -305,25 +313,25 @@ class SolverModel(GatedMethod):
         try:
             if route is Route.WINDOW or program.norm == 1:
                 answer = self._in_pieces(problem, program, values, clock, start)
+            elif self._on_grids_alone(program):
+                answer = self._on_grids(program, clock)
             else:
                 duals = None if start is None or program.integer else duals_to_start(program, problem, start)
                 clock.handed(f"{'quadratic' if program.norm == 2 else 'linear'} program", program.n, False)
                 answer = self._once(replace(quadratic(program, values), start_duals=duals), clock)
         except Stopped as refused:
             return Result(refused.status, refused.reason, seconds=clock.seconds, form=clock.form)
-        before, limit = deadline.spent, deadline.limit
+        before = deadline.spent
         if program.integer and self.tolerance is not None and answer.claim is SolverClaim.OPTIMAL:
-            answer, limit = replace(answer, claim=SolverClaim.STOPPED), None  # as near as it was asked to, no optimum
-        result = judged(self.name, problem, program, answer, limit, deadline.left)
+            answer = replace(answer, claim=SolverClaim.NEAR)
+        result = judged(self.name, problem, program, answer, deadline.limit, deadline.left)
         return replace(result, seconds=replace(clock.seconds, round=deadline.spent - before), form=clock.form)
 
     def _once(self, program: SolverProgram, clock: "Clock", exact: bool = False) -> SolverAnswer:
         """Solve a program, part by part where that helps; it is not scaled where vertices shall be `exact` integers."""
-        reason = self.too_large(program)
-        if (reason is None and not self.prefers_parts) or n_parts(program) < 2:
-            return self._called(program, clock, exact)
+        together = not self.prefers_parts and self.too_large(program) is None
         found: list[tuple[ProgramPart, SolverAnswer]] = []
-        for part in parts(program):
+        for part in parts(program, apart=not together):
             answer = self._called(part.program, clock, exact)
             found.append((part, answer))
             if answer.values is None:
@@ -333,8 +341,6 @@ class SolverModel(GatedMethod):
     def _called(self, program: SolverProgram, clock: "Clock", exact: bool) -> SolverAnswer:
         """Call the solver once."""
         program = with_indicators(program) if self.takes_indicators else program
-        if not program.n:  # ranked sizes of no groups at all; solvers stumble over it
-            return SolverAnswer(SolverClaim.OPTIMAL, "", *(np.zeros(0) for _ in range(3)), bound=program.constant)
         reason = self.too_large(program)
         if reason is not None:
             raise Stopped(Status.TOO_LARGE, reason)
@@ -375,6 +381,42 @@ class SolverModel(GatedMethod):
         duals = None if start is None or program.integer else duals_to_start(program, problem, start)
         clock.add(Run(SolverAnswer(SolverClaim.STOPPED), clock.deadline.spent - before, 0.0))
         integers = program.integer and not self._linear_first(problem, values is not None)
+        return self._settled(pieces, integers, values, duals, clock)
+
+    def _on_grids_alone(self, program: Program) -> bool:
+        """Whether squares in real numbers are more than a licence takes, which linear programs need not be."""
+        squares = program.norm == 2 and not program.integer and program.weight.any()
+        return bool(squares and self.finds_vertices and self.too_large(quadratic(program)) is not None)
+
+    def _on_grids(self, program: Program, clock: "Clock") -> SolverAnswer:
+        """Solve squares in real numbers on grids, each around the optimum on the one before, until the bound is near.
+
+        The first window lies around the noisy values, so no other solver has a part in the answer.
+        """
+        answer = SolverAnswer(SolverClaim.STOPPED)
+        for unit in UNITS:
+            around = None if answer.values is None else answer.values / unit
+            found = self._settled(window(in_units(program, unit), around, FINER), False, None, None, clock)
+            z, v, mu = found.values, found.duals, found.order_duals
+            if found.claim is not SolverClaim.OPTIMAL or z is None or v is None or mu is None:
+                return found if answer.values is None else replace(answer, claim=SolverClaim.STOPPED)
+            z, v, mu = unit * z, unit * v, unit * mu
+            answer = replace(found, values=z, duals=v, order_duals=mu)
+            objective = float(program.weight @ z**2 + program.linear @ z)
+            if objective - lagrangian_bound(program, v, mu) <= NEAR * max(1.0, objective):
+                break
+        return answer
+
+    def _settled(
+        self,
+        pieces: Pieces,
+        integers: bool,
+        values: np.ndarray | None,
+        duals: tuple[np.ndarray, np.ndarray] | None,
+        clock: "Clock",
+    ) -> SolverAnswer:
+        """Solve pieces, and move the windows until the solution lies within them."""
+        program = pieces.program
         last: SolverAnswer | None = None
         while True:
             before = clock.deadline.spent
@@ -420,7 +462,10 @@ class SolverModel(GatedMethod):
 
     @property
     def finds_vertices(self) -> bool:
-        """Whether solutions of linear programs are vertices, which are whole where the matrix is a network."""
+        """Whether solutions of linear programs are vertices, which are whole where the matrix is a network.
+
+        SCIP's are not after its presolve, so it gets integers at once.
+        """
         return ProgramKind.LP in self.takes
 
 

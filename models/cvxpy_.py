@@ -74,7 +74,7 @@ SOLVERS: Mapping[str, _Known] = {
 }
 """Solvers whose ways are known here. Any other that CVXPY finds installed is used without a time limit of its own."""
 
-VERTICES = ("HIGHS", "SCIP", "GUROBI", "SCIPY", "GLOP")
+VERTICES = ("HIGHS", "GUROBI", "SCIPY", "GLOP")
 """Solvers whose solutions of linear programs are vertices; CUOPT's may be."""
 
 FIRST_ORDER = ("OSQP", "SCS", "PDLP")

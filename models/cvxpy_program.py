@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from hashlib import sha256
 from types import SimpleNamespace
@@ -20,6 +21,9 @@ from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.labels import LabelBlock
 from pgsr.models.optional import load
 from pgsr.models.program import SolverProgram
+
+BOUNDED = ("HIGHS", "SCIP", "GUROBI", "SCIPY", "GLOP", "PDLP", "PIQP")
+"""The solvers to which CVXPY hands bounds of unknowns as such."""
 
 REMEDIES: Mapping[str, str] = {
     "GUROBI": GUROBI_REMEDY,
@@ -45,7 +49,7 @@ class CvxpyProgram(Built):
         self.program, self.solver, self.options = program, solver, options
         cp, self.compiled = load("cvxpy"), None
         self.parts = [
-            cp.Variable(b.shape, name=b.name, integer=bool(program.integer[b.part].any()))
+            cp.Variable(b.shape, name=b.name, integer=bool(program.integer[b.part].any()), **self._bounds(b))
             for b in self._unknown_blocks()
         ]
         if program.start is not None:  # where CVXPY hands these on to a solver, as to Gurobi
@@ -81,7 +85,9 @@ class CvxpyProgram(Built):
         (data, chain, inverse, options), self.compiled = self.compiled, None
         start = time.perf_counter()
         try:
-            raw = chain.solve_via_data(native, data, warm_start=self.program.start is not None, solver_opts=options)
+            with _without_banner() if self.solver == "HIGHS" else nullcontext():
+                told, started = {**_quietly(self.solver), **options}, self.program.start is not None
+                raw = chain.solve_via_data(native, data, warm_start=started, solver_opts=told)
         except Exception as error:
             if self.solver in REMEDIES and "icense" in str(error):
                 refusal = str(error).splitlines()[0]
@@ -182,6 +188,15 @@ class CvxpyProgram(Built):
         return tuple(LabelBlock("v", slice(a, b), (b - a,)) for a, b in ends if b > a)
 
     @property
+    def _bounded(self) -> bool:
+        """Whether bounds are said of unknowns and not by rows, as where labels are and bounds may change."""
+        return self.solver in BOUNDED and self.program.labels is None
+
+    def _bounds(self, block: LabelBlock) -> dict[str, Any]:
+        program = self.program
+        return {"bounds": [program.lower[block.part], program.upper[block.part]]} if self._bounded else {}
+
+    @property
     def _n_row_blocks(self) -> int:
         """The number of conditions that are rows, the first ones."""
         program = self.program
@@ -194,7 +209,7 @@ class CvxpyProgram(Built):
         """
         program, rows = self.program, self.program.rows
         if program.labels is None:
-            yield from _sides_at_once(program)
+            yield from _sides_at_once(program, self._bounded)
             return
         senses, right = rows.senses, rows.right
         for block in program.labels.row_blocks:
@@ -258,12 +273,12 @@ class ReadConditions(list[Any]):
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refused  # pyright: ignore
 
 
-def _sides_at_once(program: SolverProgram) -> Iterator[tuple[str, Any, str, np.ndarray]]:
-    """Yield all equalities as one condition, and all inequalities and bounds as another one."""
+def _sides_at_once(program: SolverProgram, bounded: bool) -> Iterator[tuple[str, Any, str, np.ndarray]]:
+    """Yield all equalities as one condition, and all inequalities, with bounds if unknowns have none, as another."""
     if len(program.right):
         yield "equal", program.matrix, "=", program.right
     left, right = [program.order], [program.order_right]
-    for bound, sign in ((program.lower, -1.0), (program.upper, 1.0)):
+    for bound, sign in () if bounded else ((program.lower, -1.0), (program.upper, 1.0)):
         there = np.flatnonzero(np.isfinite(bound))
         one = np.full(len(there), sign)
         left.append(sparse.csr_array((one, (np.arange(len(there)), there)), shape=(len(there), program.n)))
@@ -325,6 +340,29 @@ def own_bound(solver: str, solved: Any) -> float | None:
     except (KeyError, AttributeError, TypeError):  # another version of the interface, or a solver that gives none
         return None
     return float(bound) if abs(value - solved.value) < 0.5 else None
+
+
+def _quietly(solver: str) -> dict[str, Any]:
+    """Give Gurobi an environment that does not print the licence; other solvers print nothing that options silence."""
+    return {"env": load("gurobipy").Env(params={"OutputFlag": 0})} if solver == "GUROBI" else {}
+
+
+@contextmanager
+def _without_banner() -> Iterator[None]:
+    """Have no banner printed by HiGHS, whose constructor prints it before CVXPY can set an option."""
+    highs = load("highspy").Highs
+    usual = highs.enableCallbacks
+
+    def quietly(one: Any) -> None:
+        one.setOptionValue("output_flag", False)
+        usual(one)
+        one.setOptionValue("output_flag", True)
+
+    highs.enableCallbacks = quietly
+    try:
+        yield
+    finally:
+        highs.enableCallbacks = usual
 
 
 def _past_of_highs(program: SolverProgram, data: Any, options: Any) -> Any:

@@ -31,7 +31,7 @@ LARGEST_NUMBER = 2.0**53
 CHECKING_SECONDS = 10.0
 """The time that each of the two checks of such a claim may take, beyond the solver's own."""
 
-SEARCHING_SECONDS = 2.0
+SEARCHING_SECONDS = 3.0
 """The time that the search for something better than an integer answer may take, beyond the solver's own."""
 
 NO_OBJECTIVE = 2**61
@@ -48,6 +48,7 @@ class SolverClaim(Enum):
     """The solver's own word on its answer, before it is checked."""
 
     OPTIMAL = "optimal"
+    NEAR = "stopped at the gap that it was given"
     INFEASIBLE = "infeasible"
     STOPPED = "stopped at its limit"
     FAILED = "failed"
@@ -263,7 +264,7 @@ def _judged_integer(
         return Result(Status.FAILED, reason, refused=_estimate(problem, program, z), claimed=claimed)
     if fractional:
         reason = f"the linear program has {fractional:,} fractional cells, rounded to the nearest integer"
-        return Result(Status.RELAXED, reason, estimate, certificate)
+        return Result(Status.RELAXED, reason, estimate, _with_own_bound(program, answer, certificate))
     if problem.view is View.RANKED:
         certificate = _with_order(program, whole, certificate)
     if not certificate.feasible:
@@ -294,7 +295,8 @@ def _judged_integer(
         reason = "" if claims else f"{solver} stopped before claiming it; our own proof shows it"
         return Result(Status.OPTIMAL, reason, estimate, certificate, claimed=claimed)
     left = "we have no proof of it" if certificate.bound is None else "our own bound leaves a gap"
-    reason = f"{claimed}; {left}" if claims else f"{solver} reached {limit}"
+    ended = f"{solver} reached {limit}" if answer.claim is SolverClaim.STOPPED else f"{solver} {answer.claim.value}"
+    reason = f"{claimed}; {left}" if claims else ended
     return Result(Status.FEASIBLE, reason, estimate, certificate, claimed=claimed)
 
 

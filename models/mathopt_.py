@@ -68,7 +68,7 @@ class MathOpt(SolverModel):
 
     @property
     def finds_vertices(self) -> bool:
-        return self.solver != "PDLP"
+        return self.solver in ("GLOP", "HIGHS")
 
     def in_pieces(self, pieces: Pieces, integers: bool, start: np.ndarray | None) -> SolverProgram:
         return pieces.linked(start) if self.solver == "PDLP" else super().in_pieces(pieces, integers, start)

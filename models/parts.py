@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.program import Bends, SolverProgram
 
-WORST = (SolverClaim.OPTIMAL, SolverClaim.STOPPED, SolverClaim.INFEASIBLE, SolverClaim.FAILED)
+WORST = (SolverClaim.OPTIMAL, SolverClaim.NEAR, SolverClaim.STOPPED, SolverClaim.INFEASIBLE, SolverClaim.FAILED)
 """Claims in the order in which the claim of one part is that of the whole."""
 
 
@@ -24,18 +24,21 @@ class ProgramPart:
     order_rows: np.ndarray
 
 
-def n_parts(program: SolverProgram) -> int:
-    """Count the parts that share no row; unknowns without rows are one part together."""
-    return int(_part_of(program)[0].max(initial=-1)) + 1
+def parts(program: SolverProgram, apart: bool = True) -> Iterator[ProgramPart]:
+    """Cut a program into its parts, in the order of their first unknowns; one part of everything if not `apart`.
 
-
-def parts(program: SolverProgram) -> Iterator[ProgramPart]:
-    """Cut a program into its parts, in the order of their first unknowns."""
-    of_unknown, of_row = _part_of(program)
-    m, n = len(program.right), int(of_unknown.max(initial=-1)) + 1
-    unknowns, rows, order_rows = (_places(of, n) for of in (of_unknown, of_row[:m], of_row[m:]))
-    bends = None if program.bends is None else _places(of_unknown[program.bends.unknown], n)
-    for part in range(n):
+    Rows that no unknown is in, such as those of fixed cells, are left out where they hold: some interfaces lose count.
+    """
+    n, m, idle = program.n, len(program.right), _idle(program)
+    if not apart and n and not idle.any():
+        yield ProgramPart(replace(program, constant=0.0), np.arange(n), np.arange(m), np.arange(program.m - m))
+        return
+    of_unknown, of_row = _part_of(program) if apart else (np.zeros(n, int), np.zeros(program.m, int))
+    n_parts = int(of_unknown.max(initial=-1)) + 1
+    of_row = np.where(idle, n_parts, of_row)
+    unknowns, rows, order_rows = (_places(of, n_parts) for of in (of_unknown, of_row[:m], of_row[m:]))
+    bends = None if program.bends is None else _places(of_unknown[program.bends.unknown], n_parts)
+    for part in range(n_parts):
         mine = unknowns[part]
         own = None
         if program.bends is not None and bends is not None:
@@ -46,7 +49,8 @@ def parts(program: SolverProgram) -> Iterator[ProgramPart]:
 
 def joined(program: SolverProgram, found: list[tuple[ProgramPart, SolverAnswer]]) -> SolverAnswer:
     """Join the answers of all parts: values, duals and bound where every part has some, and the worst claim."""
-    worst = max((answer for _, answer in found), key=lambda answer: WORST.index(answer.claim))
+    nothing = SolverAnswer(SolverClaim.OPTIMAL)
+    worst = max((answer for _, answer in found), key=lambda answer: WORST.index(answer.claim), default=nothing)
     values, duals, order_duals = (
         _joined(n, [(getattr(part, places), getattr(answer, name)) for part, answer in found])
         for n, places, name in (
@@ -58,6 +62,12 @@ def joined(program: SolverProgram, found: list[tuple[ProgramPart, SolverAnswer]]
     bounds = [answer.bound for _, answer in found]
     bound = None if None in bounds else float(sum(b for b in bounds if b is not None)) + program.constant
     return SolverAnswer(worst.claim, worst.note, values, duals, order_duals, bound)
+
+
+def _idle(program: SolverProgram) -> np.ndarray:
+    """Say of every row whether it holds and no unknown is in it."""
+    empty = np.append(np.diff(program.matrix.indptr), np.diff(program.order.indptr)) == 0
+    return empty & np.append(program.right == 0, program.order_right >= 0)
 
 
 def _part_of(program: SolverProgram) -> tuple[np.ndarray, np.ndarray]:
@@ -76,9 +86,9 @@ def _part_of(program: SolverProgram) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _places(of: np.ndarray, n: int) -> list[np.ndarray]:
-    """List the places of every part, rising."""
+    """List the places of every part, rising; those numbered n are of none."""
     by_part = np.argsort(of, kind="stable")
-    return np.split(by_part, np.cumsum(np.bincount(of, minlength=n))[:-1])
+    return np.split(by_part, np.cumsum(np.bincount(of, minlength=n + 1))[:n])[:n]
 
 
 def _cut(

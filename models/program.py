@@ -10,7 +10,17 @@ from scipy import sparse
 from pgsr.models.labels import Labels
 from pgsr.problems.programs.program import Program, ProgramKind
 
-__all__ = ["Bends", "Indicators", "Program", "ProgramKind", "ProgramRows", "SolverProgram", "quadratic", "scaled"]
+__all__ = [
+    "Bends",
+    "Indicators",
+    "Program",
+    "ProgramKind",
+    "ProgramRows",
+    "SolverProgram",
+    "in_cells",
+    "quadratic",
+    "scaled",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +203,9 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
     forced = [program.right, np.minimum(program.order_right, 0), np.maximum(program.lower, 0)]
     sizes = np.concatenate([np.abs(part[np.isfinite(part) & (part != 0)]).astype(float) for part in forced])
     unit = max(1.0, float(np.sqrt(np.mean(sizes**2)))) if len(sizes) else 1.0
-    duals = program.start_duals
+    duals, bends = program.start_duals, program.bends
+    if bends is not None:
+        bends = Bends(bends.unknown, bends.at / unit, bends.cost / unit)
     if duals is not None and program.is_quadratic:
         duals = duals[0] / unit, duals[1] / unit
     return (
@@ -207,20 +219,20 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
             reach=(program.reach[0] / unit, program.reach[1] / unit),
             start=None if program.start is None else program.start / unit,
             start_duals=duals,
+            bends=bends,
         ),
         unit,
     )
 
 
-def quadratic(program: Program, start: np.ndarray | None = None) -> SolverProgram:
-    """The program as it stands, for solvers that take squares, or where it has none and no magnitudes either.
+def in_cells(program: Program, start: np.ndarray | None = None) -> SolverProgram:
+    """The program's rows, bounds and linear costs, without what deviations cost.
 
     Args:
         start: values z from which a solver may start, shape (n,).
     """
-    assert program.norm == 2 or not program.weight.any()
     return SolverProgram(
-        quadratic=program.weight.astype(float),
+        quadratic=np.zeros(program.n),
         linear=program.linear.astype(float),
         matrix=program.matrix,
         right=program.right,
@@ -233,3 +245,9 @@ def quadratic(program: Program, start: np.ndarray | None = None) -> SolverProgra
         start=start,
         switch=program.switch,
     )
+
+
+def quadratic(program: Program, start: np.ndarray | None = None) -> SolverProgram:
+    """The program as it stands, for solvers that take squares, or where it has none and no magnitudes either."""
+    assert program.norm == 2 or not program.weight.any()
+    return replace(in_cells(program, start), quadratic=program.weight.astype(float))

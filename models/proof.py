@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import linprog
 
 from pgsr.models.feasibility import contradicting_sum, satisfies
@@ -88,8 +89,9 @@ def search(program: Program, whole: np.ndarray, objective: int, seconds: float, 
 
     Every node is a box of the unknowns. SciPy's HiGHS solves the linear program of pieces in it, around the answer, and
     its duals give the node's `integer_bound`, which is ours. A node whose bound reaches the objective is done with, as
-    is one of which a weighted sum of the conditions shows that it has no point. Others are cut in two where the linear
-    optimum is fractional. Nothing rests on HiGHS: any duals give a bound that holds.
+    is one of which a weighted sum of the conditions shows that it has no point. Others are cut in two at a fraction of
+    the linear optimum, of the unknown with the largest coefficient in any row, as a size has in a number of entities:
+    it ties the most others. Nothing rests on HiGHS: any duals give a bound that holds.
 
     Args:
         program: of integers.
@@ -97,7 +99,7 @@ def search(program: Program, whole: np.ndarray, objective: int, seconds: float, 
         objective: the answer's.
         seconds, nodes: the limits; one node is the linear program around the answer itself.
     """
-    start, place = time.perf_counter(), itertools.count()
+    start, place, largest = time.perf_counter(), itertools.count(), _largest_coefficients(program)
     known: int | None = None
     open_: list[tuple[float, int, Program]] = [(-math.inf, next(place), program)]
     while open_ and nodes > 0:
@@ -126,7 +128,8 @@ def search(program: Program, whole: np.ndarray, objective: int, seconds: float, 
                 return Search(known, z.astype(np.int64))
             heapq.heappush(open_, (bound, next(place), node))
             break
-        cut = int(at[np.argmin(np.abs(found.z[at] - np.floor(found.z[at]) - 0.5))])
+        off = np.abs(found.z[at] - np.floor(found.z[at]) - 0.5)
+        cut = int(at[np.lexsort((off, -largest[at]))[0]])
         for lower, upper in ((None, math.floor(found.z[cut])), (math.ceil(found.z[cut]), None)):
             heapq.heappush(open_, (bound, next(place), _within(node, cut, lower, upper)))
     least = min((bound for bound, _, _ in open_), default=objective)
@@ -168,6 +171,14 @@ def _linear_optimum(program: Program, whole: np.ndarray, seconds: float) -> _Lin
             return last
         pieces = pieces.moved(last.z)
     return last
+
+
+def _largest_coefficients(program: Program) -> np.ndarray:
+    """Find the largest coefficient that every unknown has in any row, by size; shape (n,)."""
+    rows = sparse.coo_array(sparse.vstack([program.matrix, program.order]))
+    largest = np.zeros(program.n)
+    np.maximum.at(largest, rows.col, np.abs(rows.data))
+    return largest
 
 
 def _within(program: Program, cell: int, lower: float | None, upper: float | None) -> Program:

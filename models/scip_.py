@@ -35,10 +35,6 @@ class Scip(SolverModel):
         return frozenset({ProgramKind.MILP, ProgramKind.MIQP})
 
     @property
-    def finds_vertices(self) -> bool:
-        return True
-
-    @property
     def starts(self) -> frozenset[ProgramKind]:
         return self.takes
 
@@ -123,11 +119,14 @@ class ScipProgram(Built):
         claims = {
             "optimal": SolverClaim.OPTIMAL,
             "timelimit": SolverClaim.STOPPED,
-            "gaplimit": SolverClaim.STOPPED,
+            "gaplimit": SolverClaim.NEAR if model.getGap() > 0 else SolverClaim.OPTIMAL,
             "infeasible": SolverClaim.INFEASIBLE,
             "inforunbd": SolverClaim.INFEASIBLE,
         }
-        claim, note = claims.get(status, SolverClaim.FAILED), "" if status == "optimal" else f"it says {status}"
+        claim, note = (
+            claims.get(status, SolverClaim.FAILED),
+            "" if status in ("optimal", "gaplimit") else f"it says {status}",
+        )
         if not model.getNSols():
             return SolverAnswer(claim, note)
         best = model.getBestSol()

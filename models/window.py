@@ -20,6 +20,8 @@ its optimum is whole and uses neither `up` nor `down`, it is the optimum among a
 Where the matrix is that of a network (naive, isotonic, M_H, M_c of two levels) vertices of the linear program are whole
 by themselves; elsewhere the pieces are declared integers.
 
+In real numbers the same pieces are exact at the points of a grid, and finer grids come as near to the optimum as asked.
+
 Source: separable convex costs as parallel arcs, Ahuja, Magnanti and Orlin 1993, chapter 14.
 """
 
@@ -28,7 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from pgsr.models.program import Bends, Program, SolverProgram
+from pgsr.models.program import Bends, Program, SolverProgram, in_cells
 
 RADIUS = 2
 """The steps on either side of the point around which a window lies: rounding a relaxed optimum rarely moves a cell by
@@ -155,25 +157,18 @@ class Pieces:
         """Write the program in its cells, for solvers that take piecewise linear costs of an unknown."""
         program = self.program
         cell, z, cost = self._points()
-        cost = cost + program.linear[cell] * z
-        return SolverProgram(
-            quadratic=np.zeros(program.n),
-            linear=np.where(program.weight > 0, 0.0, program.linear).astype(float),
-            matrix=program.matrix,
-            right=program.right,
-            order=program.order,
-            order_right=program.order_right,
-            lower=program.lower,
-            upper=program.upper,
+        w, linear = program.weight.astype(float), program.linear.astype(float)
+        cost = cost + linear[cell] * z
+        return replace(
+            in_cells(program, start),
+            linear=np.where(w > 0, 0.0, linear),
             integer=np.full(program.n, integers),
-            reach=program.reach,
-            start=start,
+            constant=float(w @ np.abs(self.base) ** program.norm),
             bends=Bends(cell, z.astype(float), cost.astype(float)),
-            switch=program.switch,
         )
 
     def _points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """List the ends of all pieces of cells with a weight: cell, z, and what z costs there, all integers.
+        """List the ends of all pieces of cells with a weight: cell, z, and what z costs more than the base; integers.
 
         Pieces of a cell follow one another from its base up, and then from its base down. Endless ones end after 1.
         """
@@ -189,8 +184,7 @@ class Pieces:
             return sums - (sums - terms)[starts][run]
 
         at = np.concatenate([base[weighed], base[cell] + summed(sign * length)])
-        of_base = w * np.abs(base) ** self.program.norm
-        cost = np.concatenate([of_base[weighed], of_base[cell] + summed(self.cost[own].astype(np.int64) * length)])
+        cost = np.concatenate([np.zeros(len(weighed), int), summed(self.cost[own].astype(np.int64) * length)])
         cell = np.concatenate([weighed, cell])
         order = np.lexsort((at, cell))
         return cell[order], at[order], cost[order]
@@ -221,14 +215,34 @@ class Pieces:
         return np.where(np.isfinite(away), away, 0.0)
 
 
-def window(program: Program, around: np.ndarray | None) -> Pieces:
-    """Cut the squares of an integer program into steps around a point, shape (n,), and lines beyond.
+def window(program: Program, around: np.ndarray | None, radius: int = RADIUS) -> Pieces:
+    """Cut the squares of a program into steps around a point, shape (n,), and lines beyond.
 
     None stands for the noisy values, z = 0, from which optima may be far.
     """
     assert program.norm == 2
     near = np.clip(np.zeros(program.n) if around is None else around, program.lower, program.upper)
-    return _pieces(program, np.floor(near) - RADIUS, np.ceil(near) + RADIUS, np.full(program.n, around is None))
+    return _pieces(program, np.floor(near) - radius, np.ceil(near) + radius, np.full(program.n, around is None))
+
+
+def in_units(program: Program, unit: float) -> Program:
+    """Write a program of squares in real numbers in z / unit, whose integers are the points of a grid.
+
+    Its objective is divided by unit^2, so its duals by unit.
+
+    Args:
+        unit: 1, 1/2, 1/4 or a smaller power of 2, so that right-hand sides and bounds stay integers.
+    """
+    low, high = program.reach
+    return replace(
+        program,
+        linear=program.linear / unit,
+        right=program.right / unit,
+        order_right=program.order_right / unit,
+        lower=program.lower / unit,
+        upper=program.upper / unit,
+        reach=(low / unit, high / unit),
+    )
 
 
 def magnitudes(program: Program) -> Pieces:

@@ -22,7 +22,9 @@ from pgsr.experiments.benchmarks.compare import CompareExperiment, Data
 from pgsr.experiments.benchmarks.variant_figure import FAMILIES, family, figure
 from pgsr.experiments.benchmarks.variant_table import VariantTable
 from pgsr.experiments.benchmarks.variants import KEYS, VARIANTS, NoisyVariants, Size, chosen
+from pgsr.methods.catalogue import Use
 from pgsr.methods.method import PostProcess, Seconds
+from pgsr.models import SOLVERS as ALL_SOLVERS
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -231,3 +233,9 @@ def test_data_of_one_size_take_no_size() -> None:
         CompareExperiment(Data.TAXI, Size.FULL)
     assert CompareExperiment(Data.TAXI).name == "taxi-epsilon-1-seed-compare"
     assert CompareExperiment(size=Size.FULL).name == "census-full-epsilon-1-seed-compare"
+
+
+def test_no_solver_is_drawn_as_a_method_without_one():
+    solvers = [repr(entry.method) for entry in ALL_SOLVERS if Use.COMPARE in entry.uses and entry.measured is None]
+    assert len(solvers) > 10
+    assert not [label for label in solvers if family(label) == next(iter(FAMILIES))]

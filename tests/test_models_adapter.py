@@ -1,5 +1,7 @@
 """The part that all solver models share: a new solver is one subclass, and whatever it does is a status."""
 
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -13,6 +15,7 @@ from waiting import MINUTES
 from pgsr import Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, compare
 from pgsr.algorithms import TreeProjection
 from pgsr.datasets import census_like
+from pgsr.experiments.benchmarks.agreement import random_problem as of_agreement
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy, Squares
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import SolverAnswer, SolverClaim
@@ -258,8 +261,28 @@ def test_a_tolerance_is_the_gap_of_integer_programs():
         assert result.status in (Status.OPTIMAL, Status.FEASIBLE)
 
 
+def test_a_gap_among_the_options_is_named_and_no_time_limit():
+    noisy = of_agreement("M_H, entities", np.random.default_rng([0, 5, *b"M_H, entities"]))
+    result = Scip(options={"limits/gap": 0.9}).solve(noisy, 30)
+    assert result.status is Status.FEASIBLE
+    assert result.reason.endswith("stopped at the gap that it was given")
+
+
 def test_solvers_without_a_tolerance_say_so():
     with pytest.raises(PgsrError, match="use MathOpt"):
         Cvxpy("GLOP", tolerance=1e-6)
     with pytest.raises(PgsrError, match="give other options to MathOpt"):
         Cvxpy("GLOP", options={"use_preprocessing": False})
+
+
+def test_solvers_behind_cvxpy_print_nothing():
+    """HiGHS has a banner and Gurobi its licence, which options of CVXPY do not silence; once per process."""
+    code = (
+        "from pgsr import Hierarchy, Problem\nfrom pgsr.models import Cvxpy\n"
+        "tree = Hierarchy.from_paths([('US', 'GA'), ('US', 'MI')])\n"
+        "problem = Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)\n"
+        "for name in ('HIGHS', 'GUROBI', 'SCIP', 'CLARABEL'):\n"
+        "    assert Cvxpy(name).solve(problem).certificate is not None, name\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")

@@ -8,6 +8,10 @@ import pytest
 from instances import scale
 from scipy import sparse
 
+from pgsr import Status
+from pgsr.experiments.benchmarks.compare import CompareExperiment
+from pgsr.experiments.benchmarks.variants import VARIANTS, NoisyVariants, Size
+from pgsr.models import CpSat, judge
 from pgsr.models.program import Program
 from pgsr.models.proof import integer_bound, search
 
@@ -97,3 +101,14 @@ def test_the_search_proves_optima_and_finds_what_is_better(norm):
 def test_numbers_beyond_64_bits_have_no_bound():
     program = random_program(np.random.default_rng(0), 2)
     assert integer_bound(program, np.array([1e300]), np.zeros(2)) is None
+
+
+def test_totals_and_entities_of_all_regions_are_proved_at_13_x_11(monkeypatch):
+    """No matrix of a network: the search has to branch, and on sizes that weigh most it does with few nodes."""
+    experiment = CompareExperiment(size=Size.SMALL)
+    noisy = NoisyVariants(experiment.truth(), experiment.epsilon, experiment.seed)
+    problem = next(variant for variant in VARIANTS if variant.key == "m_h_entities").state(noisy)
+    monkeypatch.setattr(judge, "SEARCHING_SECONDS", 120.0)
+    result = CpSat().solve(problem, 300)
+    assert result.status is Status.OPTIMAL, result
+    assert result.certificate.bound == result.certificate.objective == 9_388

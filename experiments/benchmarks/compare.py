@@ -48,7 +48,7 @@ class CompareExperiment:
             only the methods of pgsr run, and CLARABEL on M_H beside them.
         epsilon: total, an equal share per level; releases that read the leaves alone spend it there.
         seed: of the research noise.
-        time_limit: seconds per arm of a stated problem, and a tenth of those of a release; 5, 1 and 600 from the small
+        time_limit: seconds per arm of a stated problem, and a tenth of those of a release; 5, 2 and 600 from the small
             to the full size if None.
         problems: keys of `VARIANTS`; all if empty.
         max_sizes: the largest sizes of the levels, root first, for all problems that can be stated so; if empty, the
@@ -69,7 +69,7 @@ class CompareExperiment:
 
     @property
     def limit(self) -> float:
-        return self.time_limit or {Size.SMALL: 5.0, Size.STATES: 1.0, Size.FULL: 600.0}[self.size]
+        return self.time_limit or {Size.SMALL: 5.0, Size.STATES: 2.0, Size.FULL: 600.0}[self.size]
 
     @property
     def is_national(self) -> bool:

@@ -31,7 +31,7 @@ FAMILIES: dict[str, tuple[tuple[str, ...], Look]] = {
     "CVXPY": (("Cvxpy",), Look(BLUE, "s")),
     "Gurobi": (("Gurobi",), Look(VERMILION, "^")),
     "OR-tools": (("MathOpt", "CpSat", "Flow", "CostTables(window=3"), Look(ORANGE, "D")),
-    "SciPy": (("Scipy",), Look(GREEN, "v")),
+    "SciPy, SCIP": (("Scip",), Look(GREEN, "v")),
     "matching by a solver": (("Matching(T", "Matching(A"), Look(PINK, "P")),
 }
 """Families of methods: how their labels begin, and how they are drawn."""

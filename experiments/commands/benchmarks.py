@@ -53,7 +53,7 @@ def compare(
     ] = "",
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Seconds per method, a tenth of a release's; 1, or 600 at full size.", min=1),
+        typer.Option(help="Seconds per method, a tenth of a release's; 2, or 600 at full size.", min=1),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for table (Parquet), page (HTML) and figure (PNG).")] = Path(
         "results/compare"

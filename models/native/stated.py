@@ -10,7 +10,7 @@ from scipy import sparse
 from pgsr.methods.gate import Stopped
 from pgsr.models.formulate import formulate
 from pgsr.models.labels import LabelBlock, Labels
-from pgsr.models.program import Program, SolverProgram
+from pgsr.models.program import Program, SolverProgram, in_cells
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs.named import names_of
 from pgsr.problems.programs.rows import ordered_from, program_of, regions_with_total, stated_sides
@@ -49,18 +49,9 @@ def stated_program(problem: Problem, program: Program) -> SolverProgram:
         [('consistency[0]', (1, 2)), ('total[0]', (1,))]
     """
     names, equal, order = names_of(problem, program)
-    stated = SolverProgram(
+    stated = replace(
+        in_cells(program),
         quadratic=program.weight.astype(float) if program.norm == 2 else np.zeros(program.n),
-        linear=program.linear.astype(float),
-        matrix=program.matrix,
-        right=program.right,
-        order=program.order,
-        order_right=program.order_right,
-        lower=program.lower,
-        upper=program.upper,
-        integer=np.full(program.n, program.integer),
-        reach=program.reach,
-        switch=program.switch,
         labels=Labels(
             problem.label,
             tuple(names),
