@@ -5,7 +5,7 @@ if __name__ == "models":  # by its folder in a checkout; the package is pgsr.mod
 
     one_name(__name__)
 
-from pgsr.estimators.two_stage import MidpointBottomUp, TwoStage
+from pgsr.estimators.two_stage import TwoStage
 from pgsr.models.adapter import Squares
 from pgsr.models.catalogue import SOLVERS, all_entries
 from pgsr.models.copt_ import Copt
@@ -30,7 +30,6 @@ __all__ = [
     "Flow",
     "Gurobi",
     "MathOpt",
-    "MidpointBottomUp",
     "QpSolvers",
     "Scip",
     "Scipy",

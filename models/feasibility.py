@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Status
 from pgsr.models.program import Program
-from pgsr.problems.conditions import Conditions
+from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.programs.rows import stated_sides
 
 SECONDS = 60.0

@@ -9,14 +9,14 @@ from pgsr.certificates.multipliers import of_levels
 from pgsr.data.views import View
 from pgsr.models.reach import reach, reach_of_added
 from pgsr.noise.measurement import Totals
-from pgsr.problems.conditions import Conditions
+from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.problem import Problem
-from pgsr.problems.programs import Program, program_of
-from pgsr.problems.programs.rows import regions_with_total, stated_sides, with_sums
+from pgsr.problems.programs.program import Program
+from pgsr.problems.programs.rows import program_of, regions_with_total, stated_sides, with_sums
 
 
 def formulate(problem: Problem) -> Program:
-    """Formulate any problem as a program in z = x - y, see `pgsr.problems.programs.program_of`, with a finite `reach`.
+    """Formulate any problem as a program in z = x - y (`pgsr.problems.programs.rows.program_of`) of a finite `reach`.
 
     Raises:
         Stopped: no point satisfies stated conditions, or none was found in time.

@@ -7,7 +7,8 @@ from enum import Enum
 import numpy as np
 
 from pgsr.algorithms import choices_bound
-from pgsr.certificates import ALTERNATIVES, MULTIPLIERS, Certificate, Multipliers, certify, is_decided
+from pgsr.certificates import Certificate, Multipliers, certify
+from pgsr.certificates.certificate import ALTERNATIVES, MULTIPLIERS, is_decided
 from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View, counts_of_ranked

@@ -28,7 +28,7 @@ from scipy import sparse
 
 from pgsr.algorithms.groups import GroupRuns
 from pgsr.errors import MethodError
-from pgsr.estimators.matching import Match, NoMatchError, runs_below
+from pgsr.estimators.matching.sorted_matching import Match, NoMatchError, runs_below
 from pgsr.methods.method import Status
 from pgsr.models.optional import load, not_installed
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.models.labels import Labels
-from pgsr.problems.programs import Program, ProgramKind
+from pgsr.problems.programs.program import Program, ProgramKind
 
 __all__ = [
     "Bends",

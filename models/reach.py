@@ -12,7 +12,7 @@ from pgsr.models.feasibility import some_point
 from pgsr.models.program import Program
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
-from pgsr.problems.programs import program_of
+from pgsr.problems.programs.rows import program_of
 
 
 def reach(problem: Problem, program: Program) -> tuple[np.ndarray, np.ndarray]:

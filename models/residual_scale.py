@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgsr.problems.programs import Program
+from pgsr.problems.programs.program import Program
 from pgsr.problems.tolerances import RELATIVE, RESIDUAL
 
 

@@ -10,9 +10,10 @@ from pgsr.data.views import View, counts_of_cumulative, cumulative, ranked
 from pgsr.engines.losses import Huber
 from pgsr.errors import MethodError, NoDualsError
 from pgsr.methods.method import Result
-from pgsr.problems.conditions import Choices, Conditions
+from pgsr.problems.conditions.choices import Choices
+from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.problem import Problem
-from pgsr.problems.programs import Program
+from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.rows import stated_sides
 
 

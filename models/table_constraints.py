@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.algorithms.cost_tables import UNFINISHED, Combined, CostTableList
+from pgsr.algorithms.cost_tables.steps import UNFINISHED, Combined, CostTableList
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Result, Status
 from pgsr.models.optional import load, not_installed

@@ -17,7 +17,6 @@ from pgsr.estimators import (
     BottomUp,
     IsotonicTreeProjection,
     Matching,
-    MidpointBottomUp,
     NoConsistency,
     Posterior,
     TwoStage,
@@ -66,7 +65,6 @@ METHODS: tuple[Entry, ...] = (
         release="two_stage",
         page="choose_a_mechanism.md#experiment-x1-optima-beside-heuristics",
     ),
-    Entry(MidpointBottomUp(), uses=Use.PAGE | Use.WARM_UP),  # worth a look beside BottomUp() in its experiment alone
     Entry(
         Posterior(),
         measured={CUMULATIVE: "Posterior()", RANKED: "Posterior()  [ranked]", SPLIT: "Posterior()  [split]"},

@@ -102,7 +102,8 @@ def _draw() -> None:
 
 def solve_levels() -> None:
     """Solve a toy whose levels have sizes of their own."""
-    from pgsr.algorithms.m_h.flow import FlowPart, solve
+    from pgsr.algorithms.m_h.flow.part import FlowPart
+    from pgsr.algorithms.m_h.flow.solving import solve
     from pgsr.data.hierarchy import Hierarchy
     from pgsr.noise.measurement import Measurement, Totals
     from pgsr.privacy.laws.per_level import GeometricNoise
@@ -123,7 +124,8 @@ def solve_levels() -> None:
 
 def _send_many_units() -> None:
     """Send 100 units along a path of 200 vertices: too far for short searches, too many to go one by one."""
-    from pgsr.engines.quadratic_flow import FlowNetwork, cheapest_flow
+    from pgsr.engines.quadratic_flow.integers import cheapest_flow
+    from pgsr.engines.quadratic_flow.network import FlowNetwork
 
     n = 200
     none, supply = np.zeros(n - 1, int), np.append(np.zeros(n - 1, int), 100)

@@ -12,11 +12,13 @@ import test_privacy_sensitivity as small
 from mpmath import mp, mpf
 
 from pgsr.data.views import View
-from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho, best_noise, composed, noise_rho, rho_of_pure
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho, best_noise, noise_rho
+from pgsr.privacy.accounting.composing import composed
+from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.accounting.loss_of_noise import loss_of_cells
-from pgsr.privacy.accounting.noise_rho import geometric_of_rho, rho_of_noise
-from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
-from pgsr.privacy.laws.per_level import LevelNoise
+from pgsr.privacy.accounting.noise_rho import geometric_of_rho, rho_of_noise, rho_of_pure
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise
+from pgsr.privacy.laws.per_level import GaussianNoise, LevelNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 ORDERS = (1.0001, 1.1, 1.5, 2.0, 4.0, 16.0, 64.0)

@@ -18,7 +18,8 @@ from pgsr.algorithms import TreeProjection
 from pgsr.estimators import Matching, NoConsistency
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream
-from pgsr.release import Kind, Terms
+from pgsr.release import Terms
+from pgsr.release.stated.kinds import Kind
 
 
 def measurements_are_blind() -> None:

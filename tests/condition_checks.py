@@ -10,7 +10,8 @@ from instances import random_tree
 
 from pgsr import Hierarchy, Problem, Totals, View
 from pgsr.engines.losses import Huber
-from pgsr.problems.conditions import Condition, cells, entities, groups, total
+from pgsr.problems.conditions import cells, entities, groups, total
+from pgsr.problems.conditions.expressions import Condition
 
 Dense = tuple[np.ndarray, str, int]
 """Coefficients of shape (regions, K + 1), a relation, a number."""

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pgsr.data.region_ids import region_id
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.publication import Publication
-from pgsr.tables import Entities, Groups, Levels, Limits, Quantities, region_id
+from pgsr.tables import Entities, Groups, Levels, Limits, Quantities
 
 NAMES = ("North", "a,b", 'the "Old" Town', "Ü ber", "-5", "x/y", "01", "it's", "[new]", "*", "?", "NULL", "nan")
 

@@ -18,6 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CODE = ("pgsr", "models", "experiments")
 
+CALL = re.compile(r"`([^`\n]+\([^`\n]*=[^`\n]*\))`")
+"""A call that prose shows."""
+
 INHERITED = ("find_spec",)
 """Methods whose arguments are those of Python's own protocols."""
 
@@ -43,7 +46,7 @@ class Option:
 def unset_options() -> list[Option]:
     """List the options that nothing outside the tests sets, in the order of files."""
     said = _said()
-    return [option for option in _options() if not _is_set(option, said)]
+    return [option for option in options() if not _is_set(option, said)]
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def _own(path: Path) -> bool:
     return not path.relative_to(ROOT).as_posix().startswith(("pgsr/models/", "pgsr/experiments/"))
 
 
-def _options() -> Iterator[Option]:
+def options() -> Iterator[Option]:
     for path in _files():
         file = path.relative_to(ROOT).as_posix()
         for node in _tree(path).body:
@@ -156,16 +159,16 @@ class _Calls:
         self.bases: dict[str, set[str]] = {}
 
     def read(self, tree: ast.Module) -> None:
-        called_here = {
-            alias.asname: alias.name
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom)
-            for alias in node.names
-            if alias.asname
-        }
+        called_here: dict[str, set[str]] = {}
         for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    if alias.asname:
+                        called_here.setdefault(alias.asname, set()).add(alias.name)
             if isinstance(node, ast.Assign) and (made := _partial_of(node.value)) is not None:
-                called_here |= {target.id: made for target in node.targets if isinstance(target, ast.Name)}
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        called_here.setdefault(target.id, set()).add(made)
         for node in ast.walk(tree):
             for decorator in getattr(node, "decorator_list", []):
                 if (name := _name(decorator)) is not None:
@@ -182,9 +185,12 @@ class _Calls:
     def all_below(self, name: str) -> set[str]:
         return {name}.union(*(self.all_below(child) for child in self.bases.get(name, set()) if child != name))
 
-    def _call(self, node: ast.Call, called_here: dict[str, str]) -> None:
+    def _call(self, node: ast.Call, called_here: dict[str, set[str]]) -> None:
         name = _name(node.func)
-        name = called_here.get(name or "", name)
+        for called in called_here.get(name or "", {name}):
+            self._called(node, called)
+
+    def _called(self, node: ast.Call, name: str | None) -> None:
         given = [keyword.arg for keyword in node.keywords if keyword.arg is not None]
         if name in ("replace", "cls", "type", None) or name == "__init__":
             self.anywhere.update(given)
@@ -220,10 +226,12 @@ def _shown() -> Iterator[str]:
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "notebooks" / "README.md"]
     for page in pages:
         yield from re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-        yield from re.findall(r"`([^`\n]+\([^`\n]*=[^`\n]*\))`", page.read_text(encoding="utf-8"))
+        yield from CALL.findall(page.read_text(encoding="utf-8"))
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
         yield from ("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+        for cell in cells:
+            yield from CALL.findall("".join(cell["source"]))
 
 
 def _parsed(text: str) -> ast.Module | None:

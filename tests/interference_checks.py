@@ -30,11 +30,13 @@ import pgsr.release.stated.terms
 import pgsr.tables.group_counts
 import pgsr.tables.long
 from pgsr import Hierarchy, Totals
-from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release import Kind, Terms, new_key
+from pgsr.release import Terms, new_key
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.stated import preflight
+from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.publication import Publication
 
 K = 5

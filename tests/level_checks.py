@@ -16,8 +16,8 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Noise, Rho, Seeded, View
 from pgsr.machine.partitions import Engine
 from pgsr.nation import measure
 from pgsr.nation.layout import KINDS, UPPER
-from pgsr.noise import NoiseStep
 from pgsr.noise.measurement import Measurement
+from pgsr.noise.step import NoiseStep
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.privacy.random import StreamId

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from pgsr import CountOfCounts, Estimate
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, publish
 from pgsr.release.ledger import LedgerFile
+from pgsr.tables import to_long
 
 
 def config(folder: Path, mechanism: str = "m_h", name: str = "release", **keys: str) -> ReleaseConfig:
@@ -94,6 +97,12 @@ file = "groups.parquet"
 [regions]
 file = "regions.csv"
 """
+
+
+def write_long(table: CountOfCounts | Estimate, path: Path, **options: Any) -> None:
+    """Write `to_long` as Parquet or CSV, by the file's ending."""
+    write = pq.write_table if path.suffix == ".parquet" else pa_csv.write_csv
+    write(to_long(table, **options), path)
 
 
 LONG = "SELECT count(*) FROM range(100000000000) t(i) WHERE hash(i) % 7 = 3"

@@ -11,7 +11,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from pgsr import Problem
-from pgsr.problems.programs import NamedProgram, named
+from pgsr.problems.programs import named
+from pgsr.problems.programs.named import NamedProgram
 
 STEP = 1e-3
 """How far right-hand sides are moved, in groups."""

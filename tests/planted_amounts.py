@@ -10,7 +10,8 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr.privacy.accounting import composing, loss_distribution, loss_of_noise, noise_rho, search
 from pgsr.privacy.accounting.loss_distribution import LossDistribution
-from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise
+from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 

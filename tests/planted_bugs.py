@@ -13,7 +13,7 @@ import pgsr.privacy.budget
 from pgsr import Budget, CountOfCounts, Geometric, Ledger, Secure, Seeded
 from pgsr.errors import BudgetError
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
-from pgsr.privacy.accounting import Loss
+from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric, inversion
 from pgsr.privacy.random import ByteStream

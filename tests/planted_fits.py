@@ -8,8 +8,11 @@ import synthesis_fits
 from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
-from pgsr.synthesis import Curator, MeasuredQuery, Population, RhoLedger
+from pgsr.synthesis import Population
 from pgsr.synthesis.queries import adaptive, curator
+from pgsr.synthesis.queries.curator import Curator
+from pgsr.synthesis.queries.rho_budget import RhoLedger
+from pgsr.synthesis.queries.transcript import MeasuredQuery
 
 
 def stopped_by_the_truth(patch: MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from pgsr.release.ledger import Charge, LedgerFile
 from pgsr.release.make import making as publishing
 from pgsr.release.publishing import digests
 from pgsr.release.stated import terms as release_terms
-from pgsr.tables import PrivateLog
+from pgsr.tables.inputs import PrivateLog
 
 # Fields that tell of the data
 

@@ -11,8 +11,11 @@ import test_synthesis_curator
 
 from pgsr import Seeded
 from pgsr.errors import PgsrError
-from pgsr.synthesis import Curator, Neighbours, NoiseScale, Population, RhoLedger
+from pgsr.synthesis import Population
 from pgsr.synthesis.queries import adaptive, curator
+from pgsr.synthesis.queries.curator import Curator
+from pgsr.synthesis.queries.rho_budget import RhoLedger
+from pgsr.synthesis.queries.sensitivity import Neighbours, NoiseScale
 
 N_GROUPS = 12
 

@@ -9,17 +9,10 @@ import pytest
 
 from pgsr import Seeded
 from pgsr.privacy.random import ByteStream, StreamId
-from pgsr.synthesis import (
-    AdaptiveBudget,
-    Attribute,
-    Domain,
-    Fitted,
-    MeasuredQuery,
-    Population,
-    Workload,
-    fit,
-)
+from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, Population, Workload, fit
 from pgsr.synthesis.publish.config import SynthesisConfig
+from pgsr.synthesis.queries.adaptive import Fitted
+from pgsr.synthesis.queries.transcript import MeasuredQuery
 
 DOMAIN = Domain.plain(
     [Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m")), Attribute("age", (0, 1, 2))], 3

@@ -6,8 +6,12 @@ import accounting_checks as checks
 import pytest
 
 from pgsr.errors import ArgumentError, BudgetError
-from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho, best_noise, composed, geometric_of_rho, variance_of
-from pgsr.privacy.laws import GaussianNoise, GeometricNoise
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho, best_noise
+from pgsr.privacy.accounting.choosing import variance_of
+from pgsr.privacy.accounting.composing import composed
+from pgsr.privacy.accounting.noise_rho import geometric_of_rho
+from pgsr.privacy.laws import GeometricNoise
+from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 ONE, TWO, WIDE = Sensitivity(((1,),)), Sensitivity(((1, 1),)), Sensitivity(((3, 3),))

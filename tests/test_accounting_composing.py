@@ -6,8 +6,11 @@ import accounting_checks as checks
 import pytest
 
 from pgsr.errors import BudgetError
-from pgsr.privacy.accounting import Approximate, Conversion, PureEpsilon, Rho, composed, epsilon_of
-from pgsr.privacy.laws import GaussianNoise, GeometricNoise
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting.composing import composed
+from pgsr.privacy.accounting.zcdp import Conversion, epsilon_of
+from pgsr.privacy.laws import GeometricNoise
+from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 ONE, TWO, WIDE = Sensitivity(((1,),)), Sensitivity(((1, 1),)), Sensitivity(((2, 2),))

@@ -6,7 +6,9 @@ from itertools import product
 import pytest
 
 from pgsr.errors import BudgetError
-from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho, rho_of
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting.loss import Loss
+from pgsr.privacy.accounting.zcdp import rho_of
 
 AMOUNTS = [PureEpsilon(0), PureEpsilon("0.1"), PureEpsilon(Fraction(1, 3)), Rho(1), Rho(rho_of("1/3", "1e-9")),
            Approximate(1, "1e-9"), Approximate("1/3", Fraction(1, 3**90)), Approximate(0, "1/2")]  # fmt: skip

@@ -8,9 +8,11 @@ import pytest
 from mpmath import mp, mpf
 
 from pgsr.errors import BudgetError
-from pgsr.privacy.accounting import composed, loss_distribution
+from pgsr.privacy.accounting import loss_distribution
+from pgsr.privacy.accounting.composing import composed
 from pgsr.privacy.accounting.loss_of_noise import loss_of_cell, loss_of_cells
-from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 

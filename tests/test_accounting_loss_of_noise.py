@@ -9,9 +9,11 @@ from mpmath import mp, mpf
 
 from pgsr import Unit, View
 from pgsr.errors import BudgetError
-from pgsr.privacy.accounting import Approximate, Conversion, best_noise, rho_of
+from pgsr.privacy.accounting import Approximate, best_noise
 from pgsr.privacy.accounting.loss_of_noise import largest_changes, loss_of_cells, loss_of_vector
-from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise
+from pgsr.privacy.accounting.zcdp import Conversion, rho_of
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import sensitivity_of
 
 

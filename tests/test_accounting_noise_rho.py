@@ -8,9 +8,11 @@ import accounting_checks as checks
 import pytest
 
 from pgsr.errors import BudgetError
-from pgsr.privacy.accounting import Rho, geometric_of_rho, rho_of_law, rho_of_noise, rho_of_pure
+from pgsr.privacy.accounting import Rho
+from pgsr.privacy.accounting.noise_rho import geometric_of_rho, rho_of_law, rho_of_noise, rho_of_pure
 from pgsr.privacy.accounting.search import decimal_down, largest
-from pgsr.privacy.laws import DoubleGeometric, GaussianNoise, GeometricNoise
+from pgsr.privacy.laws import DoubleGeometric, GeometricNoise
+from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 ONE = Sensitivity(((1,),))

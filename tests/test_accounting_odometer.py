@@ -8,7 +8,9 @@ import pytest
 from test_ledger_adding import ANSWERS, epsilon_above, excess, jointly, renyi_above, response
 
 from pgsr.errors import BudgetError
-from pgsr.privacy.accounting import Approximate, Conversion, Odometer, PureEpsilon, Rho, epsilon_of
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting.odometer import Odometer
+from pgsr.privacy.accounting.zcdp import Conversion, epsilon_of
 
 DELTAS = [Fraction(1, 5), Fraction(1, 50), Fraction(1, 1000)]
 

@@ -9,9 +9,9 @@ from instances import random_tree, scale
 
 from pgsr import Hierarchy
 from pgsr.errors import BudgetError
-from pgsr.privacy.accounting import starting_shares
-from pgsr.privacy.accounting.shares import consistent_variances
-from pgsr.privacy.laws import DoubleGeometric, GaussianNoise, GeometricNoise
+from pgsr.privacy.accounting.shares import consistent_variances, starting_shares
+from pgsr.privacy.laws import DoubleGeometric, GeometricNoise
+from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 ONE, TWO = Sensitivity(((1,),)), Sensitivity(((1, 1),))

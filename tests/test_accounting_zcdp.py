@@ -11,12 +11,8 @@ from mpmath import mp, mpf
 from privacy_amounts import pairs
 from scipy.stats import norm
 
+from pgsr.privacy.accounting.zcdp import Conversion, epsilon_of, rho_of
 from pgsr.privacy.enclosure import log_bounds, root_above, root_below, rounded_down
-from pgsr.synthesis import (
-    Conversion,
-    epsilon_of,
-    rho_of,
-)
 
 pytestmark = pytest.mark.usefixtures("precise")
 

@@ -8,7 +8,7 @@ from naive import counts_within_bounds
 from pgsr import Hierarchy
 from pgsr.algorithms.nearest_within_bounds import nearest_within_bounds
 from pgsr.errors import ProblemError
-from pgsr.problems.conditions import UNBOUNDED
+from pgsr.problems.conditions.stated import UNBOUNDED
 
 TREES = [
     Hierarchy.from_paths([("US", "GA"), ("US", "MI")]),

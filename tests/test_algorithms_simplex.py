@@ -9,7 +9,7 @@ from instances import random_tree, random_truth, scale
 
 from pgsr import Estimate, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View, certify
 from pgsr.algorithms.simplex import SimplexProjection, simplex_projection
-from pgsr.certificates import is_region_exchange_optimal, simplex_bound
+from pgsr.certificates.regions_alone import is_region_exchange_optimal, simplex_bound
 from pgsr.data.rounding import largest_remainder
 
 

@@ -1,4 +1,4 @@
-"""TwoStage and MidpointBottomUp: valid releases, exact where there is no noise, and closer than the published ones."""
+"""TwoStage: valid releases, exact where there is no noise, and closer than the published ones."""
 
 import sys
 from dataclasses import replace
@@ -10,10 +10,11 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View, metrics
-from pgsr.algorithms import CumulativeProjection, Optimum, isotonic_l1
+from pgsr.algorithms import CumulativeProjection, isotonic_l1
+from pgsr.algorithms.isotonic.regression import Optimum
 from pgsr.datasets import census_like
 from pgsr.errors import ProblemError
-from pgsr.estimators import BottomUp, Matching, MidpointBottomUp, TwoStage
+from pgsr.estimators import BottomUp, Matching, TwoStage
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 
@@ -26,7 +27,7 @@ def test_releases_are_valid():
         shares = split(rng, tree.n_levels)
         noise = Geometric(View.CUMULATIVE, "1/2", shares=shares, totals=totals)
         noisy = noise.measure(truth, Seeded(str(rng.integers(10**9))))
-        for method in (TwoStage(), MidpointBottomUp()):
+        for method in (TwoStage(),):
             result = method.apply(noisy)
             assert result.status is Status.FEASIBLE, (method, result)
             counts = result.estimate.counts()
@@ -50,7 +51,7 @@ def test_little_noise_gives_the_truth():
         truth = random_truth(rng, random_tree(rng), max_size=9, max_count=50, name="truth")
         for totals in ("root", "regions"):
             noisy = Geometric(View.CUMULATIVE, 10**6, totals=totals).measure(truth, Seeded("truth"))
-            for method in (TwoStage(), MidpointBottomUp()):
+            for method in (TwoStage(),):
                 assert not metrics.l1(truth, method.apply(noisy).estimate).any()
 
 
@@ -84,7 +85,7 @@ def test_closer_than_matching_at_every_level():
 
 def test_the_true_midpoint_is_closer_than_the_smallest_optimum():
     truth = census_like(regions="counties", max_size=40, groups=1_000_000)
-    errors = {method: [] for method in (MidpointBottomUp(), BottomUp())}
+    errors = {method: [] for method in (TwoStage(), BottomUp())}
     noise = Geometric(View.CUMULATIVE, "1/2", shares=("0", "0", "1"), totals="regions")
     for seed in range(2):
         noisy = noise.measure(truth, Seeded(f"leaves {seed}"))
@@ -126,7 +127,7 @@ def test_what_cannot_be_used_says_why(monkeypatch):
     counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(0))
     steps = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(0))
     blind = replace(steps, noise=(GeometricNoise(Fraction(1)), None))
-    for method in (TwoStage(), MidpointBottomUp()):
+    for method in (TwoStage(),):
         assert "CUMULATIVE" in method.supports(counts)
         assert "leaves" in method.supports(blind)
         with pytest.raises(ProblemError, match="CUMULATIVE"):

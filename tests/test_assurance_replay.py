@@ -26,13 +26,11 @@ from pgsr.estimators import (
     BottomUp,
     IsotonicTreeProjection,
     Matching,
-    MidpointBottomUp,
     NoConsistency,
     Posterior,
     TwoStage,
 )
-from pgsr.estimators.matching import SortedMatching
-from pgsr.experiments.kuo2018.choosing import ChosenByNoise
+from pgsr.estimators.matching.sorted_matching import SortedMatching
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.problems.conditions import cells, zero_or_at_least
 
@@ -87,10 +85,8 @@ OURS = [
     of(Split(1), TwoStage()),
     of(Split(1), Posterior()),
     of(Split(2, ranks=3), Posterior(), totals="noisy"),
-    of(STEPS, ChosenByNoise()),
     of(STEPS, TwoStage()),
     of(STEPS, TwoStage(), totals="root"),
-    of(STEPS, MidpointBottomUp()),
     of(STEPS, Posterior()),
     of(STEPS, Posterior(), totals="noisy"),
     of(STEPS, Posterior(), totals="root"),

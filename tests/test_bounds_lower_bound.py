@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from pgsr import Approximate, CountOfCounts, Geometric, Hierarchy, Noise, Rho, Seeded, View, metrics
-from pgsr.bounds import Boxes, boxes, lower_bound, range_risk
+from pgsr.bounds import lower_bound, range_risk
+from pgsr.bounds.boxes import Boxes, boxes
 from pgsr.errors import CountError
 from pgsr.estimators import BottomUp
 

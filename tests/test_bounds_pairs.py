@@ -9,7 +9,8 @@ from scipy.stats import norm
 from pgsr.bounds import range_risk
 from pgsr.bounds.pairs import as_budget, least_mistakes, risk_by_pairs, strength
 from pgsr.errors import BudgetError
-from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho, rho_of_pure
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting.noise_rho import rho_of_pure
 
 AMOUNTS = ((0.1, 1e-3), (0.1, 0.05), (1, 1e-6), (1, 0.01), (1, 0.2), (3, 0.01))
 

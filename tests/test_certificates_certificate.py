@@ -9,7 +9,8 @@ from instances import random_tree, scale
 
 from pgsr import Estimate, Hierarchy, PgsrError, Problem, ProblemError, View, certify
 from pgsr.algorithms import TreeProjection
-from pgsr.certificates import Multipliers, is_exchange_optimal, lagrangian_bound
+from pgsr.certificates import Multipliers, lagrangian_bound
+from pgsr.certificates.exchange import is_exchange_optimal
 
 
 def test_exchange_test_equals_brute_force():

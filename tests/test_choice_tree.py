@@ -14,7 +14,7 @@ from pgsr.algorithms import ChoiceTree, TreeProjection, choices_bound
 from pgsr.algorithms.choice_tree.by_flow import FlowNodes
 from pgsr.algorithms.choice_tree.by_methods import MethodNodes
 from pgsr.algorithms.choice_tree.search import best_first
-from pgsr.certificates import ALTERNATIVES
+from pgsr.certificates.certificate import ALTERNATIVES
 from pgsr.errors import MethodError
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.models import Scipy

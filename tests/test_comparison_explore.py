@@ -5,11 +5,10 @@ import sys
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Status, Totals, View, metrics
-from pgsr.algorithms import TreeProjection
+from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Totals, View, metrics
 from pgsr.comparison.explore import EPSILONS, Explored, explore, explored
 from pgsr.errors import ArgumentError, BudgetError, MissingPackageError
-from pgsr.estimators import Matching, Posterior
+from pgsr.estimators import Posterior
 
 TREE = Hierarchy.from_paths([("US", "GA", "a"), ("US", "GA", "b"), ("US", "MI", "c")])
 TRUTH = CountOfCounts(TREE, np.array([[0, 40, 12, 3], [1, 60, 18, 0], [0, 9, 9, 1]]))
@@ -29,9 +28,8 @@ def test_shows_what_the_mechanism_releases(view, leaves):
 
 def test_equals_the_steps_by_hand():
     noise = Geometric(View.CUMULATIVE, "1/3", totals=Totals.REGIONS)
-    for post in (None, Posterior(), Matching()):
-        byhand = (post or Posterior()).apply(noise.measure(TRUTH, Seeded("explore"))).estimate
-        assert np.array_equal(explored(TRUTH, epsilon="1/3", post=post).result.estimate.values, byhand.values)
+    byhand = Posterior().apply(noise.measure(TRUTH, Seeded("explore"))).estimate
+    assert np.array_equal(explored(TRUTH, epsilon="1/3").result.estimate.values, byhand.values)
 
 
 def test_moving_a_slider_shows_the_setting():
@@ -44,12 +42,6 @@ def test_moving_a_slider_shows_the_setting():
     assert "epsilon=1/100" in repr(widget.result)
     widget.children[2].value = View.COUNTS
     assert widget.result.noise.view is View.COUNTS
-
-
-def test_states_the_problem_of_a_method():
-    shown = explored(TRUTH, view=View.COUNTS, post=TreeProjection())
-    assert shown.result.status is Status.OPTIMAL
-    assert shown.result.estimate.counts().totals.tolist() == TRUTH.totals.tolist()
 
 
 def test_says_how_to_get_sliders(monkeypatch):

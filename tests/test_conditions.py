@@ -8,7 +8,8 @@ import pytest
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
 from pgsr.algorithms import CostTables, TreeProjection
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.problems.conditions import UNBOUNDED, cells, entities, groups, total
+from pgsr.problems.conditions import cells, entities, groups, total
+from pgsr.problems.conditions.stated import UNBOUNDED
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")

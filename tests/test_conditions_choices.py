@@ -12,7 +12,8 @@ from program_files import by_gurobi
 
 from pgsr import Estimate, Geometric, Hierarchy, Huber, Problem, Seeded, Status, Totals, View, certify
 from pgsr.algorithms import TreeProjection
-from pgsr.certificates import IGNORING, Multipliers
+from pgsr.certificates import Multipliers
+from pgsr.certificates.certificate import IGNORING
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, PgsrError
 from pgsr.methods.method import Method

@@ -16,7 +16,8 @@ from condition_checks import (
 from instances import scale
 
 from pgsr import Estimate, Hierarchy, Problem, Status, Totals, View, certify, compare
-from pgsr.certificates import IGNORING, MULTIPLIERS, Multipliers, lagrangian_bound, violations
+from pgsr.certificates import Multipliers, lagrangian_bound, violations
+from pgsr.certificates.certificate import IGNORING, MULTIPLIERS
 from pgsr.errors import ProblemError
 from pgsr.experiments.benchmarks.agreement import proving
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy

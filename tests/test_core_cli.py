@@ -20,10 +20,11 @@ from typer.testing import CliRunner
 from pgsr import PgsrError, __version__, cli
 from pgsr.commands.options import MECHANISMS
 from pgsr.noise.measurement import pure_epsilons
-from pgsr.release import EXAMPLE, Kind, ReleaseConfig, forecast, publish
+from pgsr.release import EXAMPLE, ReleaseConfig, forecast, publish
 from pgsr.release.configuration.schema import stored_schema
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.progress import DRAWING, Stages
+from pgsr.release.stated.kinds import Kind
 from pgsr.tables.session import Session
 
 ROOT = Path(__file__).parent.parent

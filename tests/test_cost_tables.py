@@ -12,7 +12,8 @@ from instances import random_tree, random_truth, scale
 
 from pgsr import Geometric, Hierarchy, Method, PgsrError, Problem, Seeded, Status, View, compare
 from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge, TreeProjection
-from pgsr.algorithms.cost_tables import CostTableList, domains, half_widths
+from pgsr.algorithms.cost_tables.steps import CostTableList
+from pgsr.algorithms.cost_tables.windows import domains, half_widths
 from pgsr.errors import MethodError
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.models import TableConstraints

@@ -19,7 +19,9 @@ from instances import random_tree, scale
 
 from pgsr import Hierarchy, Problem
 from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge
-from pgsr.algorithms.cost_tables import Combined, CostTableList, Step, domains, steps
+from pgsr.algorithms.cost_tables import steps
+from pgsr.algorithms.cost_tables.steps import Combined, CostTableList, Step
+from pgsr.algorithms.cost_tables.windows import domains
 from pgsr.methods.gate import Deadline
 
 WINDOWS = (16, 32, 64, 128, 256, 512)

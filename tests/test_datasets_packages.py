@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from test_datasets_recipes import PAGE, run
+from test_experiments_data_recipes import PAGE, run
 
 from pgsr.datasets import packaged
 from pgsr.datasets.packaged import Packaged

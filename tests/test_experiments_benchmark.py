@@ -15,6 +15,7 @@ from pgsr.experiments import quoted
 from pgsr.experiments.engine.experiment import Cell, Trial
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import TestOutcome
+from pgsr.experiments.others.rivals import labelled_groups, partitions
 from pgsr.experiments.ours.benchmark import experiment as b1
 from pgsr.experiments.ours.benchmark import tables
 from pgsr.experiments.ours.benchmark.arms import (
@@ -29,7 +30,6 @@ from pgsr.experiments.ours.benchmark.arms import (
 from pgsr.experiments.ours.benchmark.data import DATA
 from pgsr.experiments.ours.benchmark.data.census import SMALL
 from pgsr.experiments.ours.benchmark.standings import Standings, critical_difference, ranked
-from pgsr.experiments.ours.rivals import labelled_groups, partitions
 from pgsr.experiments.report.recommended import recommended, worst_cases
 
 Errors = Mapping[tuple[str, float, str], tuple[float, ...]]

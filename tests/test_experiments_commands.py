@@ -13,12 +13,10 @@ from typer.testing import CliRunner, Result
 
 from pgsr import PgsrError
 from pgsr.experiments.__main__ import app
-from pgsr.experiments.benchmarks import draws as many_draws
 from pgsr.experiments.engine import from_file
 from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
 from pgsr.experiments.engine.store import Store, StoredCell
 from pgsr.experiments.registry import EXPERIMENTS, find
-from pgsr.models import Cvxpy
 
 pytestmark = pytest.mark.slow
 
@@ -150,9 +148,3 @@ def test_help_has_examples_that_are_commands():
         known = {command.name or command.callback.__name__ for command in app.registered_commands}
         known |= {group.name or group.typer_instance.info.name for group in app.registered_groups}
         assert set(examples) <= {name.replace("_", "-") for name in known}
-
-
-def test_bench_draws_answers_every_draw_in_every_way():
-    found = many_draws.table(2, ((Cvxpy("CLARABEL"), 1),))
-    assert found["proved"].tolist() == [2]
-    assert (found[["TreeProjection (s)", "anew", "update", "method"]] > 0).all(axis=None)

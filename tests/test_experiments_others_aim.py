@@ -19,9 +19,10 @@ from pgsr.experiments.others.aim import AIM
 from pgsr.experiments.others.bayesian_network import BayesianNetwork, Conditional
 from pgsr.experiments.others.graphical_model import GraphicalModel, _combined
 from pgsr.experiments.others.single_table import TableRows
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, RhoLedger, SynthesisError, Workload, answers
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload, answers
 from pgsr.synthesis.marginals import marginal_curator
 from pgsr.synthesis.marginals.marginal_curator import MarginalCurator, MeasuredMarginal
+from pgsr.synthesis.queries.rho_budget import RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours
 
 NEEDS_MBI = pytest.mark.skipif(find_spec("mbi") is None, reason="mbi is not installed")

@@ -14,7 +14,8 @@ from pgsr.experiments.others.persons_alone import PersonsAlone, table_of_persons
 from pgsr.experiments.others.random_households import RandomHouseholds
 from pgsr.privacy.laws import DiscreteGaussian
 from pgsr.privacy.random import Secure, Seeded, StreamId
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Role, SynthesisError, Universe, Workload
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload
+from pgsr.synthesis.data.domain import Role
 from pgsr.synthesis.queries.adaptive import fit
 from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.independent_marginals import IndependentMarginals
@@ -31,6 +32,7 @@ from pgsr.synthesis.queries.noisy_histograms import (
 from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours
 from pgsr.synthesis.queries.transcript import Privacy
+from pgsr.synthesis.queries.universe import Universe
 
 AREA, RENT = Attribute("area", ("urban", "rural")), Attribute("rent", (0, 1, 2))
 SEX, AGE = Attribute("sex", ("f", "m")), Attribute("age", (0, 1, 2))

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgsr.datasets.files import VARIABLE
-from pgsr.datasets.nhts2001 import HOUSEHOLDS, PERSONS, nhts2001
 from pgsr.errors import DataError
+from pgsr.experiments.data.files import VARIABLE
+from pgsr.experiments.data.nhts2001 import HOUSEHOLDS, PERSONS, nhts2001
 from pgsr.experiments.others.simulators import households, referrals, related_households
-from pgsr.synthesis import COUNT, Population, SynthesisError, Workload, answers
+from pgsr.synthesis import Population, SynthesisError, Workload, answers
+from pgsr.synthesis.data.domain import COUNT
 
 SIMULATORS = {
     "households": lambda n, size, seed: households(n, max_size=size, seed=seed),

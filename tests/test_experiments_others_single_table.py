@@ -21,8 +21,9 @@ from pgsr.experiments.others.single_table import (
     single_shares,
     table_of_households,
 )
-from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, Level, Marginal, Population, RhoLedger, SynthesisError
+from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, Level, Marginal, Population, SynthesisError
 from pgsr.synthesis.marginals.marginal_curator import MeasuredMarginal
+from pgsr.synthesis.queries.rho_budget import RhoLedger
 
 DOMAIN = Domain.plain([Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m"))], max_size=3)
 BUDGET = AdaptiveBudget(50, "1e-6", rounds=1)

@@ -19,7 +19,8 @@ from pgsr.experiments.ours import exact_optima as x1
 from pgsr.experiments.ours import laws_and_units as x4
 from pgsr.noise import Noise
 from pgsr.privacy.accounting import Approximate
-from pgsr.privacy.laws import GaussianNoise, GeometricNoise
+from pgsr.privacy.laws import GeometricNoise
+from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.random import Source
 
 needs_races = pytest.mark.skipif(

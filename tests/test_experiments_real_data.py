@@ -10,8 +10,8 @@ from instances import scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, View, metrics
 from pgsr.algorithms import IsotonicFit, TreeProjection
-from pgsr.datasets import kuo_taxi
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, Merge, NoConsistency
+from pgsr.experiments.data.kuo_taxi import kuo_taxi
 from pgsr.experiments.kuo2018.bottom_up import SharedSeed
 from pgsr.experiments.kuo2018.data import two_levels
 

@@ -18,7 +18,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LIGHT = {"numpy", "scipy", "numba", "narwhals"}
 """What pip brings on Linux, and llvmlite with Numba."""
 
-GUARDED = ("tables", "release", "synthesis", "commands", "cli.py", "datasets/command.py")
+GUARDED = ("tables", "release", "synthesis", "commands", "cli.py")
 """Rooms and files that are imported inside `extra("release")` as a whole."""
 
 IN_A_CHILD = {("machine/isolation.py", "cloudpickle"), ("machine/isolation.py", "psutil")}
@@ -133,7 +133,6 @@ for room in ("tables", "ledger", "release", "synthesis"):
     ("module", "name"),
     [
         ("pgsr", "release"),
-        ("pgsr.datasets", "release"),
         ("pgsr.models", "release"),
         ("pgsr.experiments", "experiments"),
     ],

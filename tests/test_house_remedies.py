@@ -11,9 +11,11 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Problem, Seeded
 from pgsr.algorithms import TreeProjection
 from pgsr.data.rounding import largest_remainder
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Neighbours, Population, Role, WholeMarginals, Workload
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, WholeMarginals, Workload
+from pgsr.synthesis.data.domain import Role
 from pgsr.synthesis.marginals.public_households import PublicHouseholds
 from pgsr.synthesis.queries.rho_budget import AdaptiveBudget
+from pgsr.synthesis.queries.sensitivity import Neighbours
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 TRUTH = CountOfCounts(TREE, [[0, 2, 1], [0, 1, 1]])

@@ -18,7 +18,7 @@ import pgsr
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrError, Secure, Seeded, Totals, View
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.estimators import Matching, NoConsistency
-from pgsr.experiments.kuo2018.choosing import ChosenByNoise, ChosenByScore, ChosenByStatistic
+from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
 from pgsr.experiments.others.persons_alone import PersonsAlone
 from pgsr.machine.partitions import ParquetFolder
 from pgsr.nation import measure
@@ -26,25 +26,26 @@ from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import measured_regions
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
-from pgsr.release import Kind, ReleaseConfig, Terms
+from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.plan.planning import expected_errors
+from pgsr.release.stated.kinds import Kind
 from pgsr.synthesis import (
     MWEM,
     AdaptiveBudget,
     Attribute,
-    Curator,
     Domain,
     IndependentMarginals,
     Level,
     Marginal,
-    Neighbours,
     Population,
-    RhoLedger,
     WholeMarginals,
     Workload,
     fit,
 )
+from pgsr.synthesis.queries.curator import Curator
 from pgsr.synthesis.queries.noisy_histograms import Histogram, noisy_shares
+from pgsr.synthesis.queries.rho_budget import RhoLedger
+from pgsr.synthesis.queries.sensitivity import Neighbours
 
 DEEP = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b", "y")])
 RAGGED = Hierarchy.from_paths(
@@ -170,7 +171,7 @@ def test_choices(counted: Callable[[int, str], None]) -> None:
     truth = truth_on(DEEP)
     steps, sizes = (Mechanism(Geometric(view, "1"), Matching()) for view in (View.CUMULATIVE, View.RANKED))
     leaves = Mechanism(Geometric(View.CUMULATIVE, "1", (0, 0, 1)), NoConsistency())
-    mixed = Mechanism(Geometric((View.CUMULATIVE, View.RANKED, View.CUMULATIVE), "1"), ChosenByNoise())
+    mixed = Mechanism(Geometric((View.CUMULATIVE, View.RANKED, View.CUMULATIVE), "1"), Matching())
     for candidates in ([steps], [steps, steps], [steps, sizes, mixed], [leaves, steps, leaves]):
         source = Counting()
         ChosenByScore(candidates, "1").release(truth, source)

@@ -28,7 +28,8 @@ from pgsr.intervals import (
     replicate,
 )
 from pgsr.methods.mechanism import Mechanism
-from pgsr.release import Kind, Terms, read_release
+from pgsr.release import Terms, read_release
+from pgsr.release.stated.kinds import Kind
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[2, 90, 40, 11], [5, 80, 30, 6]], "bootstrap")

@@ -8,9 +8,9 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, certify
-from pgsr.algorithms import Isotonic, Optimum, isotonic_l1, isotonic_l2
-from pgsr.algorithms.isotonic import isotonic_l1_middles, isotonic_l2_runs, isotonic_within
-from pgsr.certificates import isotonic_is_optimal
+from pgsr.algorithms import Isotonic, isotonic_l1, isotonic_l2
+from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1_middles, isotonic_l2_runs, isotonic_within
+from pgsr.certificates.regions_alone import isotonic_is_optimal
 from pgsr.errors import ProblemError
 from pgsr.problems.conditions import cells
 
@@ -99,20 +99,19 @@ def isotonic_problem(rng, view, norm, totals="regions"):
 
 
 @pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("optimum", list(Optimum))
 @pytest.mark.parametrize(
     ("view", "totals"), [(View.CUMULATIVE, "regions"), (View.CUMULATIVE, "root"), (View.RANKED, "regions")]
 )
 @pytest.mark.drawn(3)
-def test_the_method_proves_every_answer(view, totals, norm, optimum):
+def test_the_method_proves_every_answer(view, totals, norm):
     rng = np.random.default_rng(25)
     for _ in range(scale(40, 1_000)):
         problem = isotonic_problem(rng, view, norm, totals)
-        result = Isotonic(optimum).solve(problem)
+        result = Isotonic().solve(problem)
         assert result.status is Status.OPTIMAL
         assert result.certificate.optimal
         if view is View.CUMULATIVE:
-            relaxed = Isotonic(optimum).solve(problem.relaxed())
+            relaxed = Isotonic().solve(problem.relaxed())
             assert relaxed.status is Status.OPTIMAL, relaxed
             assert relaxed.certificate.objective <= result.certificate.objective + 1e-9
 
@@ -162,8 +161,6 @@ def test_the_method_refuses_other_problems():
     assert "counts view" in (Isotonic().supports(Problem.about(counts, "ordered counts", None, **alone)) or "")
     upto = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(1))
     assert "the root's alone" in (Isotonic().supports(Problem.about(upto, "H_c", "root", **alone)) or "")
-    with pytest.raises(PgsrError, match="use 'smallest', 'largest' or 'midpoint'"):
-        Isotonic("middle")
 
 
 def test_what_is_no_vector_of_integers_is_refused():

@@ -24,17 +24,15 @@ from pgsr import (
     metrics,
 )
 from pgsr.algorithms import TreeProjection
-from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching
+from pgsr.estimators import Matching
 from pgsr.experiments.kuo2018.choosing import (
     Branch,
-    ChosenByNoise,
     ChosenByScore,
     ChosenByStatistic,
     IntegerStatistic,
     distinct_sizes,
     score,
 )
-from pgsr.experiments.kuo2018.choosing.mechanisms import by_public_totals
 from pgsr.noise import Noise
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
@@ -51,20 +49,6 @@ def hc(epsilon: object = "1", **options) -> Mechanism:
 
 def hg(epsilon: object = "1") -> Mechanism:
     return Mechanism(Geometric(View.RANKED, epsilon), Matching())  # type: ignore[arg-type]
-
-
-def test_the_papers_methods_by_public_totals() -> None:
-    """Matching needs every region's number of groups; with the root's alone M_c^dp is left, for cumulative counts."""
-
-    def chosen(view: View, totals: str) -> object:
-        return by_public_totals(Geometric(view, 1, totals=totals).measure(TRUTH, Seeded(1)))  # type: ignore[arg-type]
-
-    assert isinstance(chosen(View.CUMULATIVE, "regions"), Matching)
-    assert isinstance(chosen(View.RANKED, "regions"), Matching)
-    assert isinstance(chosen(View.CUMULATIVE, "root"), IsotonicTreeProjection)
-    for totals in ("regions", "root"):
-        with pytest.raises(PgsrError, match="for counts use Mechanism"):
-            chosen(View.COUNTS, totals)
 
 
 @dataclass
@@ -121,10 +105,6 @@ def test_epsilon_and_ledger_are_exact() -> None:
         with pytest.raises(PgsrError, match="is left"):
             chosen.release(TRUTH, source, Ledger(chosen.epsilon - Fraction(1, 10**9)))
         assert not source.asked
-    by_noise = Mechanism(Geometric(View.CUMULATIVE, "1/3"), ChosenByNoise())
-    assert by_noise.epsilon == Fraction(1, 3)
-    by_noise.release(TRUTH, Seeded(1), ledger := Ledger("1/3"))
-    assert ledger.left == 0
 
 
 @pytest.mark.parametrize(
@@ -173,32 +153,6 @@ def test_bad_values_are_refused() -> None:
 def test_a_rule_must_answer_what_was_charged_for() -> None:
     with pytest.raises(PgsrError, match="list it among the candidates"):
         ChosenByStatistic([hc()], lambda t: hc("2"), 1).release(TRUTH, Seeded(1))
-    with pytest.raises(PgsrError, match="no post-process"):
-        Mechanism(Geometric(View.COUNTS, 1), ChosenByNoise(lambda m: TreeProjection())).release(TRUTH, Seeded(1))  # type: ignore[arg-type, return-value]
-    with pytest.raises(PgsrError, match="TreeProjection"):
-        Mechanism(Geometric(View.COUNTS, 1), ChosenByNoise()).release(TRUTH, Seeded(1))
-
-
-def test_a_choice_by_noise_sees_the_measurement_and_nothing_else() -> None:
-    seen = []
-
-    def by_sign(measurement: Measurement) -> Matching | BottomUp:
-        seen.append(measurement)
-        return Matching() if measurement.matrix[0, 0] > 0 else BottomUp()
-
-    reasons = set()
-    for replicate in range(20):
-        source = Seeded("noise", replicate)
-        noise = Geometric(View.CUMULATIVE, 1)
-        result = Mechanism(noise, ChosenByNoise(by_sign)).release(TRUTH, source)
-        alone = by_sign(noise.measure(TRUTH, source)).apply(noise.measure(TRUTH, source))
-        assert (result.estimate.values == alone.estimate.values).all()
-        reasons.add(result.reason)
-    assert reasons == {f"chosen from the noisy values: {post!r}" for post in (Matching(), BottomUp())}
-    assert all(type(measurement) is Measurement for measurement in seen)
-    only_root = Mechanism(Geometric(View.CUMULATIVE, 1, totals="root"), ChosenByNoise()).release(TRUTH, Seeded(1))
-    assert repr(IsotonicTreeProjection()) in only_root.reason
-    assert repr(ChosenByNoise(by_sign)) == "ChosenByNoise(by_sign)"
 
 
 def test_a_choice_by_statistic_runs_the_chosen_mechanism_alone() -> None:

@@ -14,12 +14,8 @@ from test_laws_double_geometric import WORD_BITS, Script
 
 from pgsr import Seeded
 from pgsr.errors import BudgetError
-from pgsr.privacy.laws import (
-    LARGEST_DEVIATION,
-    DiscreteGaussian,
-    gaussian_integral,
-    inversion,
-)
+from pgsr.privacy.laws import DiscreteGaussian, gaussian_integral, inversion
+from pgsr.privacy.laws.discrete_gaussian import LARGEST_DEVIATION
 from pgsr.privacy.laws.gaussian_sums import GaussianSizes
 from pgsr.privacy.laws.inversion import Thresholds, decide, table_of, thresholds
 from pgsr.privacy.laws.strips import Strips

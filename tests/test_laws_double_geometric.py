@@ -14,7 +14,8 @@ from scipy import stats
 from pgsr import PgsrError, Seeded
 from pgsr.errors import BudgetError
 from pgsr.privacy.enclosure import exp_minus
-from pgsr.privacy.laws import LARGEST_SCALE, DoubleGeometric
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.laws.double_geometric import LARGEST_SCALE
 from pgsr.privacy.laws.inversion import decide, table_of, thresholds
 from pgsr.privacy.random import ByteStream, StreamId
 

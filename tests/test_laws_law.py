@@ -9,7 +9,9 @@ import pytest
 from mpmath import mp, mpf
 
 from pgsr.errors import BudgetError
-from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise, Law, law_of
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise, Law
+from pgsr.privacy.laws.per_level import GaussianNoise
+from pgsr.privacy.laws.spelling import law_of
 from pgsr.privacy.random import ByteStream
 
 LAWS: list[Law] = [

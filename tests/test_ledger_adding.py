@@ -9,7 +9,10 @@ import pytest
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho, epsilon_delta
 from pgsr.privacy.accounting.zcdp import epsilon_of, rho_of
 from pgsr.privacy.enclosure import log_bounds
-from pgsr.release.ledger import Charge, LedgerError, LedgerFile, Relation, Unit, counted, fits, spent, steps
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.release.ledger import Charge, LedgerError, LedgerFile
+from pgsr.release.ledger.adding import counted, fits, spent
+from pgsr.release.ledger.relation import steps
 
 Law = dict[object, Fraction]
 

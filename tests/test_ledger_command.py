@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from pgsr import cli
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
-from pgsr.release.ledger import Charge, LedgerFile, Relation, Unit
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.release.ledger import Charge, LedgerFile
 
 
 def invoke(*arguments: object):

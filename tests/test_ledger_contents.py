@@ -10,7 +10,9 @@ from ledger_checks import files, left, new, small, spend
 
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
-from pgsr.release.ledger import BrokenLedgerError, Charge, LedgerFile, Relation, Unit
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.ledger.errors import BrokenLedgerError
 
 
 def test_every_flipped_bit_is_refused(tmp_path):

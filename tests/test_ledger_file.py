@@ -15,7 +15,8 @@ from ledger_checks import files, left, new, small, spend
 from waiting import MINUTES
 
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release.ledger import BrokenLedgerError, Charge, LedgerError, LedgerFile
+from pgsr.release.ledger import Charge, LedgerError, LedgerFile
+from pgsr.release.ledger.errors import BrokenLedgerError
 
 CHARGES = """
 import sys

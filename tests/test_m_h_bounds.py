@@ -9,9 +9,10 @@ from instances import random_tree, scale
 
 from pgsr import Hierarchy, Problem, Status, certify
 from pgsr.algorithms import TreeProjection
-from pgsr.certificates import EXCHANGE_TEST
+from pgsr.certificates.certificate import EXCHANGE_TEST
 from pgsr.engines.nearest_tree.bounds import NO_BOUND
-from pgsr.problems.conditions import Conditions, cells, total
+from pgsr.problems.conditions import cells, total
+from pgsr.problems.conditions.stated import Conditions
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 

@@ -11,7 +11,8 @@ from scipy import optimize, sparse
 
 from pgsr import Hierarchy, Problem, Status
 from pgsr.algorithms import TreeProjection
-from pgsr.algorithms.m_h.flow import UNKNOWN, FlowPart, PartPrices, solve
+from pgsr.algorithms.m_h.flow.part import UNKNOWN, FlowPart, PartPrices
+from pgsr.algorithms.m_h.flow.solving import solve
 from pgsr.errors import ProblemError
 from pgsr.models import Flow
 from pgsr.nation.judging import PartOutcome, judged, price_of_the_total

@@ -10,8 +10,11 @@ from pgsr.algorithms.m_h.flow import selection_kernel
 from pgsr.algorithms.m_h.flow.asking import Reply
 from pgsr.algorithms.m_h.flow.joined import Joined
 from pgsr.algorithms.m_h.flow.selection import Selection
-from pgsr.engines.quadratic_flow import MOST_TIE, FlowNetwork, cheapest_flow, integers, relaxed, relaxed_prices
+from pgsr.engines.quadratic_flow import integers, relaxed
 from pgsr.engines.quadratic_flow import newton_kernel as kernels
+from pgsr.engines.quadratic_flow.integers import cheapest_flow
+from pgsr.engines.quadratic_flow.network import FlowNetwork
+from pgsr.engines.quadratic_flow.relaxed import MOST_TIE, relaxed_prices
 
 
 def network_of(stated: Stated) -> FlowNetwork:

@@ -150,11 +150,13 @@ def on_threads(patch, number):
 
 @pytest.mark.parametrize("n", [0, 1, 2, 31, 32, 33, 64, 1_000])
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_threads_give_results_in_the_order_of_the_items(n, threads):
+def test_threads_give_results_in_the_order_of_the_items(n, threads, monkeypatch):
     """Items are handed over in parts, whose number hangs on both."""
-    assert list(parallel.Threads(threads)(lambda item: item * item, range(n))) == [item * item for item in range(n)]
+    on_threads(monkeypatch, threads)
+    assert list(parallel.Threads()(lambda item: item * item, range(n))) == [item * item for item in range(n)]
 
 
-def test_an_error_of_an_item_is_raised():
+def test_an_error_of_an_item_is_raised(monkeypatch):
+    on_threads(monkeypatch, 2)
     with pytest.raises(ZeroDivisionError):
-        parallel.Threads(2)(lambda item: 1 // (500 - item), range(1_000))
+        parallel.Threads()(lambda item: 1 // (500 - item), range(1_000))

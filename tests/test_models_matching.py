@@ -23,7 +23,7 @@ from pgsr import (
 from pgsr.algorithms.groups import GroupRuns
 from pgsr.errors import ArgumentError, MethodError, ProblemError
 from pgsr.estimators import Matching, Merge, match_groups
-from pgsr.estimators.matching import Matcher, NoMatchError, SortedMatching
+from pgsr.estimators.matching.sorted_matching import Matcher, NoMatchError, SortedMatching
 from pgsr.models import Assignment, TransportFlow, TransportLp
 
 MODELS = [Assignment(), Assignment(solver="ortools"), TransportFlow(), TransportLp()]

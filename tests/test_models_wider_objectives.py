@@ -10,7 +10,8 @@ from instances import scale
 from program_files import by_gurobi, by_our_reader
 
 from pgsr import Estimate, Geometric, Hierarchy, Huber, Problem, Seeded, Status, Totals, View, certify
-from pgsr.certificates import EXCHANGE_TEST, MULTIPLIERS, Multipliers, lagrangian_bound
+from pgsr.certificates import Multipliers, lagrangian_bound
+from pgsr.certificates.certificate import EXCHANGE_TEST, MULTIPLIERS
 from pgsr.certificates.largest_deviation import least_with_largest
 from pgsr.datasets import census_like
 from pgsr.engines.losses import farthest, loss, marginal_costs

@@ -13,7 +13,8 @@ import pytest
 from instances import FULL
 
 from pgsr import Estimate, Geometric, Measurement, Secure, Seeded, Totals, View
-from pgsr.algorithms.m_h.flow import FlowPart, solve
+from pgsr.algorithms.m_h.flow.part import FlowPart
+from pgsr.algorithms.m_h.flow.solving import solve
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, BudgetError, MethodError, ProblemError, TableError

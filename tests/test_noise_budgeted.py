@@ -18,8 +18,11 @@ from pgsr.methods.method import Status
 from pgsr.noise import Noise
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.vectors import vector
-from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho, composed
-from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting.composing import composed
+from pgsr.privacy.accounting.loss import Loss
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise
+from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.random import StreamId
 from pgsr.privacy.sensitivity import sensitivity_of, sensitivity_of_totals

@@ -23,7 +23,7 @@ from pgsr import (
 from pgsr.algorithms import IsotonicFit
 from pgsr.estimators import BottomUp, Matching, Merge, NoConsistency
 from pgsr.estimators.matching.alone import precision_of
-from pgsr.experiments.kuo2018.choosing import ChosenByNoise, ChosenByScore
+from pgsr.experiments.kuo2018.choosing import ChosenByScore
 from pgsr.methods.toys import toy_of
 
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y", "z")])
@@ -175,7 +175,7 @@ def test_releases_satisfy_the_four_conditions(post, totals):
 
 
 def test_without_noise_the_truth_comes_back():
-    for post in (Matching(), BottomUp(), NoConsistency(), ChosenByNoise()):
+    for post in (Matching(), BottomUp(), NoConsistency()):
         found = Mechanism(Geometric(few_ranked(TRUTH), 10**9), post).release(TRUTH, Seeded(0))
         assert np.array_equal(found.estimate.counts().counts, TRUTH.counts)
 

@@ -15,7 +15,9 @@ from pgsr.errors import ProblemError
 from pgsr.noise import Noise
 from pgsr.noise.vectors import vector
 from pgsr.noise.view_rules import ViewRule, view_under
-from pgsr.privacy.accounting import Loss, PureEpsilon, Rho, rho_of_law
+from pgsr.privacy.accounting import PureEpsilon, Rho
+from pgsr.privacy.accounting.loss import Loss
+from pgsr.privacy.accounting.noise_rho import rho_of_law
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.privacy.neighbours import Relation, Unit
 

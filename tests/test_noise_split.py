@@ -32,10 +32,11 @@ from pgsr import (
     View,
     overlay,
 )
-from pgsr.algorithms import IsotonicFit, Optimum, isotonic_l1, isotonic_l2
+from pgsr.algorithms import IsotonicFit, isotonic_l1, isotonic_l2
 from pgsr.algorithms.groups import GroupRuns
 from pgsr.algorithms.isotonic.meeting import groups_below
-from pgsr.estimators import BottomUp, Matching, MidpointBottomUp, NoConsistency, Posterior, TwoStage
+from pgsr.algorithms.isotonic.regression import Optimum
+from pgsr.estimators import BottomUp, Matching, NoConsistency, Posterior, TwoStage
 from pgsr.estimators.matching.alone import precision_of
 from pgsr.methods.method import Method, PostProcess
 from pgsr.methods.toys import toy_of
@@ -325,9 +326,7 @@ def test_releases_satisfy_the_four_conditions(post: PostProcess, totals: str) ->
         assert np.array_equal(result.estimate.counts().totals, result.measurement.totals)
 
 
-@pytest.mark.parametrize(
-    "post", [Matching(), BottomUp(), NoConsistency(), TwoStage(), MidpointBottomUp(), Posterior()], ids=repr
-)
+@pytest.mark.parametrize("post", [Matching(), BottomUp(), NoConsistency(), TwoStage(), Posterior()], ids=repr)
 def test_without_noise_the_truth_comes_back(post: PostProcess) -> None:
     """With as many ranks as there are groups beyond the threshold, and with more."""
     for split in (Split(0, ranks=60), Split(4), Split(4, ranks=20), Split(8, ranks=1)):

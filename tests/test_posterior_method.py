@@ -10,10 +10,10 @@ from instances import scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Noise, Rho, Seeded, Status, View, metrics
 from pgsr.algorithms import TreeProjection
-from pgsr.certificates import broken_conditions
+from pgsr.certificates.conditions import broken_conditions
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, NoEstimateError, ProblemError
-from pgsr.estimators import BottomUp, Matching, MidpointBottomUp, PooledPrior, Posterior, TwoStage
+from pgsr.estimators import BottomUp, Matching, PooledPrior, Posterior, TwoStage
 from pgsr.privacy.laws import DoubleGeometric
 
 
@@ -114,7 +114,6 @@ def test_what_it_cannot_weigh_is_refused_before_anything_is_spent() -> None:
     with pytest.raises(ProblemError, match="smaller denominators"):
         spent.check(truth, Seeded("fine"))
     assert TwoStage().supports(spent.noise.blank(truth)) == Posterior().supports(spent.noise.blank(truth))
-    assert MidpointBottomUp().supports(spent.noise.blank(truth)) is None  # no weights between levels
     wide = Mechanism(Noise(View.CUMULATIVE, Rho("1/10000000000")), Posterior())
     with pytest.raises(ProblemError, match="deviation above 100,000"):
         wide.check(truth, Seeded("wide"))

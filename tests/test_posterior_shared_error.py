@@ -13,7 +13,7 @@ from pgsr.estimators.posterior.own_tail import OWN, tail_sums, tail_variances
 from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.estimators.posterior.shared_error import Cells, CommonFactors, _Sums
 from pgsr.estimators.posterior.uncertainty import Reach, Uncertainty
-from pgsr.privacy.accounting import starting_shares
+from pgsr.privacy.accounting.shares import starting_shares
 from pgsr.privacy.laws import GeometricNoise
 from pgsr.privacy.sensitivity import Sensitivity
 

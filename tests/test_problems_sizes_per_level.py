@@ -24,14 +24,16 @@ from pgsr import (
     metrics,
 )
 from pgsr.algorithms import CostTables, CumulativeProjection, Isotonic, SimplexProjection, TreeProjection
-from pgsr.certificates import MULTIPLIERS, POTENTIALS, Multipliers, lagrangian_bound, violations
+from pgsr.certificates import Multipliers, lagrangian_bound, violations
+from pgsr.certificates.certificate import MULTIPLIERS, POTENTIALS
 from pgsr.certificates.potentials_by_level import is_flow_optimal
 from pgsr.data.sizes import Sizes
 from pgsr.errors import CountError, MethodError, ProblemError
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.problems.conditions import cells
-from pgsr.problems.programs import named, program_of, read_program
+from pgsr.problems.programs import named, read_program
+from pgsr.problems.programs.rows import program_of
 
 TREES = {name: SHAPES[name] for name in SHAPES if name not in ("root alone", "as many sizes everywhere")}
 VIEWS = (View.COUNTS, View.CUMULATIVE)

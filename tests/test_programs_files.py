@@ -11,6 +11,7 @@ import naive
 import numpy as np
 import pytest
 from instances import random_tree, scale
+from made_tables import write_long
 from program_files import (
     NAMES,
     READERS,
@@ -28,12 +29,13 @@ from scipy import sparse
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.errors import ArgumentError, ProblemError, TooLargeError
-from pgsr.problems.conditions import Conditions, cells, entities, total
+from pgsr.problems.conditions import cells, entities, total
+from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.programs import named, read_program
-from pgsr.problems.programs.files import ENDINGS, FileError
+from pgsr.problems.programs.files import ENDINGS
+from pgsr.problems.programs.files.reading import FileError
 from pgsr.problems.programs.names import Names, decoded, encoded
 from pgsr.problems.ranks import FittedRanks
-from pgsr.tables import write_long
 
 TEXTS = (".mps", ".lp")
 

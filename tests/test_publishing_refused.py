@@ -21,10 +21,11 @@ from pgsr.privacy.accounting import PureEpsilon, Rho
 from pgsr.privacy.accounting.zcdp import exact_delta
 from pgsr.privacy.budget import exact
 from pgsr.privacy.neighbours import Unit
-from pgsr.release import Kind, Terms, check, outline, publish
+from pgsr.release import Terms, check, outline, publish
 from pgsr.release.folder import artefact
 from pgsr.release.ledger import LedgerError, LedgerFile
 from pgsr.release.publishing.errors import ConfigError
+from pgsr.release.stated.kinds import Kind
 
 synthetic = place_of_synthesis
 

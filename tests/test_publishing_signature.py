@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from made_tables import write_config, write_tables
 
-from pgsr.release import ReleaseConfig, ReleaseError, SignatureError, check, fingerprint, finish, new_key, publish
+from pgsr.release import ReleaseConfig, ReleaseError, check, finish, new_key, publish
 from pgsr.release.folder import artefact
 from pgsr.release.make.making import UNFINISHED
 from pgsr.release.publishing import digests
+from pgsr.release.publishing.errors import SignatureError
 from pgsr.release.publishing.places import only_one
-from pgsr.release.publishing.signature import load_private, sign
+from pgsr.release.publishing.signature import fingerprint, load_private, sign
 
 
 @pytest.fixture

@@ -9,16 +9,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from exact_law import noise_by
 from made_tables import TABLES, config, contents, left, release, write_config, write_tables
+from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import Totals
-from pgsr.privacy.laws import DoubleGeometric
-from pgsr.release import Kind, check, publish
+from pgsr.release import check, publish, read_release
 from pgsr.release.folder.artefact import files
 from pgsr.release.folder.manifest import FIELDS
 from pgsr.release.publishing.errors import ConfigError
+from pgsr.release.stated.kinds import Kind
 from pgsr.tables import read_long
+
+BY_LEVEL = "{nation = 6, state = 3, county = 2}"
+"""The largest sizes of levels that have sizes of their own."""
 
 RAGGED = [("US", "GA", "GA0"), ("US", "DC"), ("US", "MI", "MI0"), ("US", "MI", "MI1")]
 
@@ -119,11 +122,15 @@ def test_secure_releases_differ_and_seeded_rehearsals_do_not(place):
     assert rehearsal == contents(release(config(place), rehearse=True))
 
 
-def test_a_rehearsal_charges_nothing_and_says_what_it_is(place):
-    folder = release(config(place, ledger='"absent.jsonl"'), rehearse=True)
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize("mechanism", ["m_h", "posterior"])
+@pytest.mark.parametrize("max_size", ["3", BY_LEVEL])
+def test_a_rehearsal_charges_nothing_and_says_what_it_is(place, mechanism, max_size):
+    folder = release(config(place, mechanism, max_size=max_size, ledger='"absent.jsonl"'), rehearse=True)
     assert folder.name == "release-rehearsal"
     assert not list(place.glob("absent.jsonl*")), "a rehearsal needs no ledger"
     assert left(place) == 100
+    assert not read_release(folder).secure
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["privacy_claim"] == "none (seeded)"
     for table in ("counts.parquet", "measurement.parquet"):
@@ -132,31 +139,19 @@ def test_a_rehearsal_charges_nothing_and_says_what_it_is(place):
     assert "NOT PRIVATE" in repr(check(folder))
 
 
-@pytest.mark.parametrize("mechanism", Kind)
-@pytest.mark.drawn(1)
-def test_neighbours_with_the_same_noisy_values_are_published_byte_for_byte(place, mechanism, monkeypatch):
-    """The truth changes by one entity, the noisy arrays are replayed: no file may differ. There are no time stamps."""
-    monkeypatch.setattr("pgsr.release.make.making.Secure", lambda: __import__("pgsr").Seeded("frozen"))
-    drawn: list[np.ndarray] = []
-    add_to = DoubleGeometric.add_to
+FOLLOWING = [
+    *((mechanism, {}) for mechanism in Kind),
+    *((mechanism, {"max_size": BY_LEVEL}) for mechanism in Kind if mechanism is not Kind.BOTTOM_UP),
+    ("kuo", {"view": '"split"', "max_size": "60", "threshold": "2"}),
+]
 
-    def record(law, values, stream):
-        add_to(law, values, stream)
-        drawn.append(values.copy())
 
-    def replay(law, values, stream):
-        del law, stream
-        values[:] = drawn.pop(0)
-
-    with noise_by(record):
-        first = contents(release(config(place, mechanism)))
-    shutil.rmtree(place / "release")
-    people = pq.read_table(place / "entities.parquet")
-    pq.write_table(people.slice(1), place / "entities.parquet")
-    with noise_by(replay):
-        second = contents(release(config(place, mechanism)))
-    assert not drawn
-    assert first == second
+@pytest.mark.slow
+@pytest.mark.parametrize(("mechanism", "keys"), FOLLOWING)
+@pytest.mark.drawn(2)
+def test_files_follow_from_noisy_values(mechanism, keys):
+    """Nothing that is published depends on the data but through the noisy values; there are no time stamps."""
+    assert_files_follow_from_noisy_values(mechanism, **keys)
 
 
 def test_the_manifest_holds_nothing_of_the_data(place):

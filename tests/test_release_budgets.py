@@ -11,8 +11,9 @@ from forging import LEAVES, Target
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr import Seeded
-from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.choosing import Laws
+from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import ReleaseConfig, check, forecast, outline, publish

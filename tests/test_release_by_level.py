@@ -5,41 +5,29 @@ import tempfile
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
 import pytest
 from instances import FULL
 from made_tables import TABLES, config, left, release, write_tables
-from release_checks import assert_files_follow_from_noisy_values
+from test_release import BY_LEVEL as SIZES
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Relation, Rho, Seeded, Unit
 from pgsr.cli import app
 from pgsr.machine.isolation import run_isolated
 from pgsr.privacy.laws import DoubleGeometric
-from pgsr.release import (
-    Kind,
-    ReleaseConfig,
-    Terms,
-    check,
-    epsilon_for,
-    finish,
-    forecast,
-    outline,
-    publish,
-    read_release,
-)
+from pgsr.release import ReleaseConfig, Terms, check, epsilon_for, forecast, outline, publish, read_release
 from pgsr.release.folder import manifest
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.plan.planning import stand_in_of
 from pgsr.release.plan.stand_ins import geometric_law
+from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import level_peak_bytes, require_arithmetic
 from pgsr.release.stated.publication import MOST_ROWS
 from pgsr.synthesis.publish.given_sizes import read_sizes
 
-SIZES = "{nation = 6, state = 3, county = 2}"
 OTHERS = ("m_c_dp", "kuo", "two_stage", "posterior")
 """The mechanisms with sizes per level beside m_h; they measure cumulative counts."""
 
@@ -189,14 +177,6 @@ def test_branches_of_different_depth_are_refused_before_the_charge(tmp_path: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["m_h", *OTHERS])
-@pytest.mark.drawn(1, pool="files follow from noisy values")
-def test_files_follow_from_noisy_values(kind: str) -> None:
-    """Nothing that is published depends on the data but through the noisy values."""
-    assert_files_follow_from_noisy_values(kind, max_size=SIZES)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "n_blocks", "sizes", "intervals"), PEAKS, ids=str)
 @pytest.mark.drawn(1, pool="the memory of a release")
 def test_the_estimate_is_near_the_true_peak(kind: str, n_blocks: int, sizes: tuple[int, ...], intervals: bool) -> None:
@@ -234,15 +214,6 @@ def test_numbers_beyond_64_bits_are_refused() -> None:
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.parametrize("kind", ["m_h", "posterior"])
-def test_a_rehearsal_is_not_charged_and_says_so(tmp_path: Path, kind: str) -> None:
-    folder = made(tmp_path, rehearse=True, kind=kind)
-    assert check(folder).passed
-    assert left(tmp_path) == 100
-    assert not read_release(folder).secure
-
-
-@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", ["m_h", "two_stage"])
 def test_gaussian_noise_of_hidden_groups(tmp_path: Path, kind: str) -> None:
     """Another currency and unit: every level states its law, and the check composes them to the budget."""
@@ -255,22 +226,6 @@ def test_gaussian_noise_of_hidden_groups(tmp_path: Path, kind: str) -> None:
     levels = json.loads((folder / "manifest.json").read_text())["levels"]
     assert {level["noise"]["law"] for level in levels} == {"discrete_gaussian"}
     assert levels[0]["noise"] != levels[2]["noise"]
-
-
-@pytest.mark.drawn(1)
-@pytest.mark.parametrize("kind", ["m_h", "two_stage"])
-def test_failed_releases_are_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    write_tables(tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.make.making.check", Mock(side_effect=OSError(28, "No space left on device")))
-        with pytest.raises(PgsrError, match="--finish"):
-            publish(config(tmp_path, kind, max_size=SIZES))
-    assert left(tmp_path) == 99
-    [hidden] = tmp_path.glob(".release.*")
-    finished = finish(hidden)
-    assert finished.report.passed
-    assert left(tmp_path) == 99
-    assert finished.counts().max_sizes == (6, 3, 2)
 
 
 def test_one_reader_reads_releases_of_all_sizes(tmp_path: Path) -> None:

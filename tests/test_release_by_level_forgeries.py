@@ -15,12 +15,13 @@ from test_release_forgeries import ALONE, COUNTS, in_manifest, in_table, version
 
 from pgsr import Seeded, View
 from pgsr.data.estimate import Estimate
-from pgsr.release import Outcome, ReleaseConfig, check, new_key, publish
+from pgsr.release import ReleaseConfig, check, new_key, publish
 from pgsr.release.checks.judging import certificate_of, post_processed
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.make.making import _write_text, package_text
+from pgsr.release.publishing.findings import Outcome
 
 KINDS = ("m_h", "m_c_dp", "kuo", "two_stage", "posterior")
 

@@ -21,13 +21,15 @@ from made_tables import release, write_config, write_tables
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, Secure, Seeded, View
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
-from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, check, digest_of
+from pgsr.release import ReleaseConfig, Terms, check, digest_of
 from pgsr.release.checks.rehearsals import _log_cdf, is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.publishing import digests
+from pgsr.release.publishing.findings import Outcome
+from pgsr.release.stated.kinds import Kind
 from pgsr.tables import read_long
 
 Tamper = Callable[[Path, np.random.Generator], None]

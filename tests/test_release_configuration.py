@@ -11,7 +11,9 @@ from made_tables import TABLES, config, make_ledger, release, write_config, writ
 
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release import EXAMPLE, ConfigError, Kind, LedgerFile, ReleaseConfig, Terms, check, publish
+from pgsr.release import EXAMPLE, ConfigError, ReleaseConfig, Terms, check, publish
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.stated.kinds import Kind
 from pgsr.tables import Entities, Groups, Parents, Quantities
 
 

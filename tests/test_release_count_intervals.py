@@ -20,18 +20,7 @@ from pgsr.data.region_ids import region_id
 from pgsr.intervals import band, statistic_of
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release import (
-    ConfigError,
-    Kind,
-    ReleaseConfig,
-    ReleaseError,
-    Terms,
-    check,
-    finish,
-    outline,
-    publish,
-    read_release,
-)
+from pgsr.release import ConfigError, ReleaseConfig, ReleaseError, Terms, check, finish, outline, publish, read_release
 from pgsr.release.checks.judging import post_processed
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.count_intervals import SD_ERROR, CountIntervals
@@ -40,6 +29,7 @@ from pgsr.release.folder.released_tables import Ends
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing import digests
 from pgsr.release.read.own_intervals import own_intervals, own_result
+from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import peak_bytes, require_arithmetic
 
 LEVEL = {"intervals": '"9/10"', "max_size": "6", "publication": "{zeros = false}"}

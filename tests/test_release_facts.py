@@ -13,12 +13,13 @@ from instances import scale
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release import ConfigError, Kind, ReleaseConfig, ReleaseError, Terms, check, forecast, outline, publish
+from pgsr.release import ConfigError, ReleaseConfig, ReleaseError, Terms, check, forecast, outline, publish
 from pgsr.release.checks.fact_tests import chance_of, comparisons, judge_facts
 from pgsr.release.folder import artefact, released_tables
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.make.making import UNFINISHED
 from pgsr.release.stated.facts import Fact
+from pgsr.release.stated.kinds import Kind
 from pgsr.tables import Entities, Groups, Parents
 
 REGIONS = pd.DataFrame({"region": ["Town", "North", "South", "East"], "parent": [None, "Town", "Town", "Town"]})

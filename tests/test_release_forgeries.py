@@ -21,12 +21,13 @@ from made_tables import write_config, write_tables
 from parquet_footers import hide_between, hide_in_column
 
 from pgsr import Geometric, Hierarchy, Seeded
-from pgsr.release import Kind, ReleaseConfig, check, new_key, publish
+from pgsr.release import ReleaseConfig, check, new_key, publish
 from pgsr.release.checks.judging import post_processed
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.readme import readme
 from pgsr.release.publishing import digests
 from pgsr.release.publishing.signature import load_private, sign
+from pgsr.release.stated.kinds import Kind
 
 # One file is changed, and the digests are written anew
 

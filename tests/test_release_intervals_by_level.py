@@ -22,12 +22,13 @@ from pgsr.estimators import Posterior
 from pgsr.estimators.posterior.folded_errors import cells_of
 from pgsr.intervals import cell_intervals
 from pgsr.methods.mechanism import Mechanism
-from pgsr.release import Kind, ReleaseError, Terms, check, finish, outline, publish, read_release
+from pgsr.release import ReleaseError, Terms, check, finish, outline, publish, read_release
 from pgsr.release.checks.judging import answer_of, post_processed
 from pgsr.release.folder import artefact
 from pgsr.release.folder.count_intervals import CountIntervals
 from pgsr.release.folder.released_tables import Ends
 from pgsr.release.read.cell_intervals import posterior_cells
+from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import level_peak_bytes
 
 KEYS = {"max_size": "{nation = 6, state = 3, county = 2}", "intervals": '"9/10"', "publication": "{zeros = false}"}

@@ -6,13 +6,16 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from made_tables import TABLES, config, contents, left, release, write_config, write_tables
+from test_release import BY_LEVEL
 
 from pgsr import Geometric, PgsrError
 from pgsr.errors import BudgetError, HierarchyError, MemoryNeededError, TableError
-from pgsr.release import LedgerError, ReleaseError
+from pgsr.release import ReleaseError, finish
+from pgsr.release.ledger import LedgerError
 from pgsr.release.publishing.errors import ConfigError
 
 
@@ -40,7 +43,7 @@ def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
 @pytest.mark.drawn(1)
 def test_killed_after_the_charge(place, moment):
     """The budget stays spent, and there is no folder that could be taken for a release."""
-    target = "pgsr.noise.NoiseStep.measure" if moment == "measure" else f"pgsr.release.make.making.{moment}"
+    target = "pgsr.noise.step.NoiseStep.measure" if moment == "measure" else f"pgsr.release.make.making.{moment}"
     path = write_config(place)
     code = f"""
 import os, signal, unittest.mock
@@ -88,6 +91,31 @@ def test_noisy_values_outlive_a_failing_post_process(place, monkeypatch, error, 
     [kept] = [path for path in place.iterdir() if path.name.startswith(".release.")]
     assert sorted(contents(kept)) == ["measurement.parquet", "regions.csv", "unfinished.json"]
     assert not (place / "release").exists()
+
+
+PAID_FOR = [
+    ("m_h", {}),
+    ("m_h", {"max_size": BY_LEVEL}),
+    ("two_stage", {"max_size": BY_LEVEL}),
+    ("kuo", {"view": '"split"', "max_size": "60", "threshold": "2"}),
+]
+
+
+@pytest.mark.drawn(2)
+@pytest.mark.parametrize("step", ["_write", "check", "_publish"])
+@pytest.mark.parametrize(("mechanism", "keys"), PAID_FOR)
+def test_noisy_values_that_were_paid_for_are_finished(place, monkeypatch, mechanism, keys, step):
+    wanted = config(place, mechanism, **keys)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"pgsr.release.make.making.{step}", Mock(side_effect=OSError(28, "No space left on device")))
+        with pytest.raises(ReleaseError, match="--finish"):
+            release(wanted)
+    assert left(place) == 99
+    [hidden] = place.glob(".release.*")
+    finished = finish(hidden)
+    assert finished.report.passed
+    assert left(place) == 99
+    assert finished.counts().max_sizes == (wanted.terms.max_sizes or (wanted.terms.max_size,) * 3)
 
 
 def full_folder(place):

@@ -14,7 +14,8 @@ from made_tables import TABLES, make_ledger, release, write_config, write_tables
 from pgsr import CountOfCounts, Hierarchy, Totals
 from pgsr.errors import MemoryNeededError
 from pgsr.machine.isolation import run_isolated
-from pgsr.release import Kind, ReleaseConfig, ReleaseError
+from pgsr.release import ReleaseConfig, ReleaseError
+from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import most_filled, peak_bytes
 
 # States, counties of each, sizes, and how many of the sizes occur.

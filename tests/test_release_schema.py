@@ -12,12 +12,13 @@ import pytest
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.errors import PgsrError
-from pgsr.release import EXAMPLE, Kind, ReleaseConfig
+from pgsr.release import EXAMPLE, ReleaseConfig
 from pgsr.release.configuration import values
 from pgsr.release.configuration.schema import CONFIGURATION, schema_text, stored_schema
 from pgsr.release.publishing.configuration import forms, sources
 from pgsr.release.publishing.configuration.declared import REQUIRED, DeclaredTable, Key, complete
 from pgsr.release.publishing.configuration.sources import SOURCE
+from pgsr.release.stated.kinds import Kind
 from pgsr.synthesis.publish import config as synthesis
 from pgsr.synthesis.publish.keys import keys
 from pgsr.synthesis.queries.sensitivity import Neighbours

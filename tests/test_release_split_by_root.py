@@ -21,8 +21,6 @@ from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.release import (
     ConfigError,
-    Kind,
-    MeasuredView,
     ReleaseConfig,
     ReleaseError,
     Terms,
@@ -37,6 +35,7 @@ from pgsr.release.folder import artefact, manifest
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.make.making import finish
 from pgsr.release.read.own_intervals import own_result
+from pgsr.release.stated.kinds import Kind, MeasuredView
 
 SHARES = ("1/5", "2/5", "2/5")
 ABOUT: dict[str, Any] = {"by_root": "1/2", "shares": SHARES, "times": 3}

@@ -14,18 +14,13 @@ from test_release_split_views import config
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, Split, View
 from pgsr.noise import step
 from pgsr.privacy.laws import DoubleGeometric
-from pgsr.release import (
-    Kind,
-    ReleaseError,
-    Terms,
-    check,
-    publish,
-)
+from pgsr.release import ReleaseError, Terms, check, publish
 from pgsr.release.checks.fact_tests import judge_facts
 from pgsr.release.checks.noise_law import families, judge
 from pgsr.release.checks.split_residuals import DOUBT
 from pgsr.release.folder import artefact
 from pgsr.release.stated.facts import Fact
+from pgsr.release.stated.kinds import Kind
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(10)])
 TRUTH = CountOfCounts(

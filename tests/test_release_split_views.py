@@ -12,26 +12,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import Geometric, Measurement, Seeded, Split, View
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release import (
-    Kind,
-    MeasuredView,
-    Outcome,
-    ReleaseConfig,
-    Terms,
-    check,
-    outline,
-    publish,
-    read_release,
-)
+from pgsr.release import ReleaseConfig, Terms, check, outline, publish, read_release
 from pgsr.release.checks.rehearsals import is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.make.making import finish
 from pgsr.release.publishing import digests
+from pgsr.release.publishing.findings import Outcome
+from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.tables import Entities, Groups, Levels
 
 GROUPS = {
@@ -218,21 +208,6 @@ def test_intervals(tmp_path, kind):
         )
         assert (found.lower <= exact).mean() > 0.99
         assert (found.upper >= exact).mean() > 0.99
-
-
-def test_noisy_values_that_were_paid_for_can_be_finished(tmp_path, monkeypatch):
-    wanted = config(tmp_path, threshold=(6, 4, 3))
-    with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.make.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
-        with pytest.raises(Exception, match="epsilon 2 is spent"):
-            publish(wanted)
-    hidden = next(path for path in tmp_path.iterdir() if path.name.startswith(".release."))
-    assert finish(hidden).report.passed
-
-
-@pytest.mark.drawn(1, pool="files follow from noisy values")
-def test_files_follow_from_noisy_values():
-    assert_files_follow_from_noisy_values("kuo", view='"split"', max_size="60", threshold="2")
 
 
 # Forgeries

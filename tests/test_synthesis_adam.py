@@ -8,8 +8,9 @@ import pytest
 from synthesis_fits import WORKLOAD, population
 
 from pgsr import Seeded
-from pgsr.synthesis import AdaptiveBudget, Device, HPDFixed, WholeMarginals, fit
+from pgsr.synthesis import AdaptiveBudget, HPDFixed, WholeMarginals, fit
 from pgsr.synthesis.queries.adam import Adam
+from pgsr.synthesis.queries.torch_runs import Device
 
 
 @pytest.fixture

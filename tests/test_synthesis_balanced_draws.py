@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from test_synthesis_filled_households import CASES, random_model
 
-from pgsr.synthesis import FilledHouseholds, Neighbours, Population
+from pgsr.synthesis import FilledHouseholds, Population
 from pgsr.synthesis.marginals import balanced_draws as draws
 from pgsr.synthesis.marginals import exchange
 from pgsr.synthesis.marginals.balanced_kernel import draw_values
+from pgsr.synthesis.queries.sensitivity import Neighbours
 
 
 def inverted(chance: list[float], u: float) -> int:

@@ -12,17 +12,18 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from instances import scale
+from made_tables import write_long
 from synthesis_fits import fewer_steps
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError
 from pgsr.privacy.accounting import Approximate
-from pgsr.release.ledger import LedgerFile, Relation, Unit
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.configuration.toml import shown
 from pgsr.synthesis.publish.check import check_synthesis
 from pgsr.synthesis.publish.config import SynthesisConfig
 from pgsr.synthesis.publish.making import synthesize
 from pgsr.synthesis.publish.outline import outline
-from pgsr.tables import write_long
 
 __all__ = ["fewer_steps"]
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from made_tables import write_long
 from parquet_footers import HIDING
 from synthesis_fits import fewer_steps
 from test_synthesis_command import configured, invoke, place
@@ -17,13 +18,13 @@ from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Seeded, cli
 from pgsr.errors import MissingPackageError
-from pgsr.release import Outcome, digest_of
+from pgsr.release import digest_of
 from pgsr.release.publishing.digests import sums_text
+from pgsr.release.publishing.findings import Outcome
 from pgsr.synthesis import SynthesisError
 from pgsr.synthesis.publish.check import check_synthesis
 from pgsr.synthesis.publish.folder import FIELDS, FILES
 from pgsr.synthesis.publish.given_sizes import require_source
-from pgsr.tables import write_long
 
 __all__ = ["fewer_steps"]
 

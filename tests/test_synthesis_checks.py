@@ -6,20 +6,11 @@ import numpy as np
 import pytest
 
 from pgsr import errors
-from pgsr.synthesis import (
-    Attribute,
-    Domain,
-    Level,
-    LinkedTableError,
-    Marginal,
-    Population,
-    Relative,
-    Role,
-    SynthesisError,
-    Workload,
-    answers,
-    sensitivity,
-)
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload, answers
+from pgsr.synthesis.data.domain import Role
+from pgsr.synthesis.data.linked_tables import LinkedTableError
+from pgsr.synthesis.queries.sensitivity import sensitivity
+from pgsr.synthesis.queries.workload import Relative
 
 SEX = Attribute("sex", ("f", "m"))
 DOMAIN = Domain.plain([Attribute("area", ("u", "r"))], [SEX], max_size=2)

@@ -10,16 +10,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_tables import TABLES, stopped_reading, write_config, write_tables
+from made_tables import TABLES, stopped_reading, write_config, write_long, write_tables
 from synthesis_fits import fewer_steps
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Secure, cli
 from pgsr.experiments.others.simulators import households
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import ReleaseConfig, digest_of, publish
 from pgsr.release.folder.manifest import written
-from pgsr.release.ledger import Charge, LedgerError, LedgerFile, Relation, Unit
+from pgsr.release.ledger import Charge, LedgerError, LedgerFile
 from pgsr.release.publishing.digests import digest
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.synthesis import SynthesisError, read_population
@@ -28,7 +29,6 @@ from pgsr.synthesis.publish.given_sizes import read_sizes
 from pgsr.synthesis.publish.making import synthesize
 from pgsr.synthesis.publish.sampling import load_model
 from pgsr.synthesis.queries.sensitivity import Neighbours
-from pgsr.tables import write_long
 from pgsr.tables.session import Session
 
 __all__ = ["fewer_steps"]

@@ -16,18 +16,18 @@ from pgsr.synthesis import (
     FilledHouseholds,
     Impossible,
     Level,
-    Neighbours,
     Population,
     PublicHouseholds,
-    Role,
     SynthesisError,
     Workload,
     answers,
 )
+from pgsr.synthesis.data.domain import Role
 from pgsr.synthesis.data.impossible import blocks_of, implied, violations
 from pgsr.synthesis.marginals.balanced_draws import spread
 from pgsr.synthesis.marginals.filled_households import logit_shapes
 from pgsr.synthesis.marginals.filling import Filling
+from pgsr.synthesis.queries.sensitivity import Neighbours
 
 AREA, SEX = Attribute("area", ("urban", "rural")), Attribute("sex", ("female", "male"))
 AGE, DRIVER = Attribute("age", (0, 15, 65)), Attribute("driver", ("yes", "no"))

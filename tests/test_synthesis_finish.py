@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from made_tables import write_long
 from synthesis_fits import fewer_steps
 from test_synthesis_command import configured, invoke, place, tables
 
@@ -15,11 +16,11 @@ from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.digests import SIGNATURE
 from pgsr.release.publishing.errors import ConfigError, SignatureError
 from pgsr.release.publishing.signature import new_key
-from pgsr.synthesis import LinkedTableError, SynthesisError
+from pgsr.synthesis import SynthesisError
+from pgsr.synthesis.data.linked_tables import LinkedTableError
 from pgsr.synthesis.publish.check import check_synthesis
 from pgsr.synthesis.publish.making import finish
 from pgsr.synthesis.publish.sampling import load_model
-from pgsr.tables import write_long
 
 __all__ = ["fewer_steps", "place"]
 

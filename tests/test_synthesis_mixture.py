@@ -7,22 +7,12 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr.synthesis import (
-    Attribute,
-    Domain,
-    Level,
-    Marginal,
-    Mixture,
-    Population,
-    Relative,
-    Role,
-    SynthesisError,
-    Workload,
-    answers,
-)
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload, answers
+from pgsr.synthesis.data.domain import Role
 from pgsr.synthesis.queries import mixture_answers as by_marginals
 from pgsr.synthesis.queries.batch_answers import answers_of, batches
-from pgsr.synthesis.queries.workload import PAIRS
+from pgsr.synthesis.queries.mixture import Mixture
+from pgsr.synthesis.queries.workload import PAIRS, Relative
 
 AREA = Attribute("area", ("urban", "rural"))
 SEX = Attribute("sex", ("female", "male"))

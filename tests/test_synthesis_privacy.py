@@ -22,22 +22,15 @@ from synthesis_fits import (
 
 from pgsr import Secure, Seeded
 from pgsr.errors import BudgetError
+from pgsr.privacy.accounting.zcdp import Conversion
 from pgsr.privacy.random import ByteStream, StreamId
-from pgsr.synthesis import (
-    AdaptiveBudget,
-    Conversion,
-    Curator,
-    Level,
-    MeasuredQuery,
-    Neighbours,
-    Population,
-    RhoLedger,
-    Workload,
-    answers,
-    errors,
-    replay,
-)
+from pgsr.synthesis import AdaptiveBudget, Level, Population, Workload, answers, errors
 from pgsr.synthesis.queries import adaptive
+from pgsr.synthesis.queries.adaptive import replay
+from pgsr.synthesis.queries.curator import Curator
+from pgsr.synthesis.queries.rho_budget import RhoLedger
+from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import MeasuredQuery
 
 
 def test_golden_transcript() -> None:

@@ -8,19 +8,10 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr.synthesis import (
-    Attribute,
-    Domain,
-    Level,
-    Marginal,
-    Population,
-    Relative,
-    Role,
-    SynthesisError,
-    Workload,
-    answers,
-    counts,
-)
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload, answers
+from pgsr.synthesis.data.domain import Role
+from pgsr.synthesis.queries.answers import counts
+from pgsr.synthesis.queries.workload import Relative
 
 RELATIVES = {
     Relative.SPOUSE: {"head": ["spouse"], "spouse": ["head"], "child": []},

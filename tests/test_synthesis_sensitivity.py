@@ -7,9 +7,11 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from pgsr.release import ledger
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Relative, SynthesisError, Workload, counts
+from pgsr.privacy.neighbours import Relation as Neighbouring
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload
+from pgsr.synthesis.queries.answers import counts
 from pgsr.synthesis.queries.sensitivity import Neighbours, sensitivities, sensitivity
+from pgsr.synthesis.queries.workload import Relative
 
 Row = tuple[int, ...]
 """Role and attribute codes of a person."""
@@ -156,4 +158,4 @@ def test_add_remove_protects_values_too(domain: Domain, pairs: bool) -> None:
 
 
 def test_neighbours_are_relations_of_a_ledger() -> None:
-    assert {str(neighbours) for neighbours in Neighbours} <= {str(relation) for relation in ledger.Relation}
+    assert {str(neighbours) for neighbours in Neighbours} <= {str(relation) for relation in Neighbouring}

@@ -1,4 +1,4 @@
-"""Groups whose sizes agree with a release exactly, and who are otherwise as the mixture says given size and region."""
+"""Groups whose sizes agree with a release exactly, and who are otherwise as the mixture says given size."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,12 @@ from test_synthesis_mixture import random_mixture
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import ArgumentError
-from pgsr.synthesis import Attribute, Domain, LinkedTableError, Mixture, Role, SynthesisError, sample_to_sizes
+from pgsr.synthesis import Attribute, Domain, SynthesisError, sample_to_sizes
+from pgsr.synthesis.data.domain import Role
+from pgsr.synthesis.data.linked_tables import LinkedTableError
+from pgsr.synthesis.queries.mixture import Mixture
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-STATES = Attribute("state", ("MI", "GA", "TX"))
 SEX = Attribute("sex", ("f", "m"))
 
 
@@ -62,20 +64,16 @@ def test_a_release_may_count_larger_sizes_without_groups_and_be_empty() -> None:
 
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("n", [0, 1, 2])
-def test_groups_follow_the_mixture_given_size_and_region(n: int) -> None:
-    """Against many unconditional samples, of which the right size and region are kept: within 5 standard errors."""
-    plain = domains()[n]
-    domain = Domain((STATES, *plain.group), plain.individual, plain.roles)
-    mixture = random_mixture(domain, 3, 20 + n)
+def test_groups_follow_the_mixture_given_size(n: int) -> None:
+    """Against many unconditional samples, of which the right size is kept: within 5 standard errors."""
+    mixture = random_mixture(domains()[n], 3, 20 + n)
     size, many = 3, scale(8_000, 100_000)
     release = CountOfCounts(TREE, [[0, 0, 0, many], [0, 0, 0, many]])
-    regional = sample_to_sizes(mixture, release, seed=5, region_attribute="state")
+    regional = sample_to_sizes(mixture, release, seed=5)
     drawn, free = regional.population, mixture.sample(scale(200_000, 2_000_000), 6)
-    for leaf, state in ((1, "GA"), (2, "MI")):
-        code = STATES.code(state)
+    kept = free.sizes == size
+    for leaf in (1, 2):
         mine = regional.leaf_of == leaf
-        kept = (free.groups[:, 0] == code) & (free.sizes == size)
-        assert (drawn.groups[mine, 0] == code).all()
         for part, whole, in_part, in_whole in (
             (drawn.groups, free.groups, mine, kept),
             (
@@ -97,20 +95,21 @@ def test_groups_follow_the_mixture_given_size_and_region(n: int) -> None:
         assert abs(p - q) < 5 * np.sqrt((q * (1 - q) + 1e-4) * (1 / len(starts[0]) + 1 / len(starts[1])))
 
 
-def test_the_component_is_drawn_given_size_and_region() -> None:
-    """One component has women alone in GA, the other pairs of men anywhere."""
-    domain = Domain.plain([STATES], [SEX], max_size=2)
+def test_the_component_is_drawn_given_size() -> None:
+    """One component has women alone, the other pairs of men."""
+    domain = Domain.plain([], [SEX], max_size=2)
     mixture = Mixture(
         domain,
-        (np.array([[0, 1, 0], [0.5, 0.5, 0]]),),
+        (),
         (np.array([[[1, 0], [1, 0]], [[0, 1], [0, 1]]]),),
         (np.array([[0, 1, 0], [0, 0, 1]]),),
     )
-    regional = sample_to_sizes(mixture, CountOfCounts(TREE, [[1, 5, 7], [0, 0, 3]]), 0, "state")
+    regional = sample_to_sizes(mixture, CountOfCounts(TREE, [[1, 5, 7], [0, 4, 3]]), 0)
     population = regional.population
     assert (population.persons[:, 0] == (population.sizes == 2)[population.group_of]).all()
+    pairs = Mixture(domain, (), (np.array([[[0, 1], [0, 1]]]),), (np.array([[0, 0, 1]]),))
     with pytest.raises(SynthesisError, match="leaf US / MI needs 1 groups of size 1, and the mixture gives"):
-        sample_to_sizes(mixture, CountOfCounts(TREE, [[0, 0, 0], [0, 1, 0]]), 0, "state")
+        sample_to_sizes(pairs, CountOfCounts(TREE, [[0, 0, 0], [0, 1, 0]]), 0)
 
 
 def test_same_seed_same_groups() -> None:
@@ -121,23 +120,14 @@ def test_same_seed_same_groups() -> None:
 
 
 def test_refusals() -> None:
-    domain = Domain((STATES,), (SEX,), (Role("host", 2, 2), Role("guest", 0, 1)))
+    domain = Domain((), (SEX,), (Role("host", 2, 2), Role("guest", 0, 1)))
     mixture = random_mixture(domain, 2, 0)
     for sizes, wrong in (([0, 1, 0, 0, 0], 1), ([0, 0, 0, 0, 1], 4)):
         with pytest.raises(
             SynthesisError, match=f"leaf US / GA has groups of size {wrong}, and the domain has sizes 2 to 3"
         ):
             sample_to_sizes(mixture, CountOfCounts(TREE, [sizes, [0] * 5]), 0)
-    release = CountOfCounts(TREE, [[0, 0, 1], [0, 0, 1]])
-    with pytest.raises(SynthesisError, match="no group attribute"):
-        sample_to_sizes(mixture, release, 0, "county")
-    twins = Hierarchy.from_paths([("US", "GA", "north"), ("US", "MI", "north")])
-    with pytest.raises(SynthesisError, match="same name"):
-        sample_to_sizes(mixture, CountOfCounts(twins, [[0, 0, 1], [0, 0, 1]]), 0, "state")
-    elsewhere = Hierarchy.from_parents(["US", "GA", "NY"], [-1, 0, 0])
-    with pytest.raises(SynthesisError, match="no value 'NY'"):
-        sample_to_sizes(mixture, CountOfCounts(elsewhere, [[0, 0, 1], [0, 0, 1]]), 0, "state")
     with pytest.raises(ArgumentError, match="the release is"):
         sample_to_sizes(mixture, np.zeros((2, 3)), 0)  # pyright: ignore[reportArgumentType]
     with pytest.raises(SynthesisError, match="count sizes up to"):
-        sample_to_sizes(mixture, release, 0).counts(1)
+        sample_to_sizes(mixture, CountOfCounts(TREE, [[0, 0, 1], [0, 0, 1]]), 0).counts(1)

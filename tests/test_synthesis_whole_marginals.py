@@ -18,10 +18,8 @@ from pgsr.synthesis import (
     Domain,
     Level,
     Marginal,
-    Neighbours,
     Population,
     PublicHouseholds,
-    RhoLedger,
     SynthesisError,
     WholeMarginals,
     Workload,
@@ -32,6 +30,8 @@ from pgsr.synthesis.marginals.filling_fit import FillingFit
 from pgsr.synthesis.marginals.marginal_curator import GROUPS_WEIGH, MarginalCurator, MeasuredMarginal
 from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity
 from pgsr.synthesis.marginals.whole_marginals import replay
+from pgsr.synthesis.queries.rho_budget import RhoLedger
+from pgsr.synthesis.queries.sensitivity import Neighbours
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")]
 

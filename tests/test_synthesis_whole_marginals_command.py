@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from made_tables import write_long
 from synthesis_fits import METHOD
 from test_synthesis_command import CONFIG, invoke, place, tables
 
@@ -20,7 +21,6 @@ from pgsr.synthesis import FilledHouseholds, SynthesisError
 from pgsr.synthesis.publish.check import check_synthesis
 from pgsr.synthesis.publish.config import SYNTHESIS_EXAMPLE, SynthesisConfig
 from pgsr.synthesis.publish.folder import FILES
-from pgsr.tables import write_long
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")]
 

@@ -17,19 +17,9 @@ from small_tables import HOMES, PEOPLE, REGIONS, counted, frame, with_row
 from pgsr import Geometric, Hierarchy, Seeded, View
 from pgsr.data.views import cumulative, ranked
 from pgsr.errors import ArgumentError, HierarchyError, MemoryNeededError, ProblemError, TableError
-from pgsr.tables import (
-    Csv,
-    Entities,
-    Groups,
-    Levels,
-    Limits,
-    Parents,
-    PrivateLog,
-    Quantities,
-    Query,
-    count_groups,
-    source,
-)
+from pgsr.tables import Csv, Entities, Groups, Levels, Limits, Parents, Quantities, count_groups
+from pgsr.tables.inputs import PrivateLog
+from pgsr.tables.source import Query, source
 
 # --- the papers' examples -----------------------------------------------------------------------------------------
 

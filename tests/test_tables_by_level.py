@@ -9,16 +9,8 @@ import pytest
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import ArgumentError, CountError, HierarchyError, TableError
 from pgsr.release.plan.planning import stand_in_of
-from pgsr.tables import (
-    Entities,
-    Groups,
-    Parents,
-    PrivateLog,
-    Quantities,
-    count_groups,
-    read_long,
-    to_long,
-)
+from pgsr.tables import Entities, Groups, Parents, Quantities, count_groups, read_long, to_long
+from pgsr.tables.inputs import PrivateLog
 
 LEAVES = [("US", state, county) for state in ("GA", "MI", "WA") for county in ("a", "b")]
 

@@ -28,20 +28,14 @@ from hostile_tables import (
 from instances import scale
 
 from pgsr.errors import TableError
-from pgsr.tables import (
-    Csv,
-    Entities,
-    Groups,
-    PrivateLog,
-    count_groups,
-    csv_files,
-)
+from pgsr.tables import Csv, Entities, Groups, count_groups, csv_files
 from pgsr.tables.csv_files import (
     LONGEST,
     CsvFault,
     column_names,
     text_tables,
 )
+from pgsr.tables.inputs import PrivateLog
 from pgsr.tables.session import Limits, Session
 
 # --- the twin: a grammar, and Python's csv module -----------------------------------------------------------------

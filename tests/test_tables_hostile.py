@@ -30,18 +30,9 @@ from hostile_tables import (
 from instances import scale
 
 from pgsr.errors import TableError
-from pgsr.tables import (
-    Csv,
-    Database,
-    Entities,
-    Frame,
-    Limits,
-    Parquet,
-    Quantities,
-    Query,
-    count_groups,
-)
+from pgsr.tables import Csv, Database, Entities, Limits, Parquet, Quantities, count_groups
 from pgsr.tables.session import Session
+from pgsr.tables.source import Frame, Query
 
 # --- every way in -------------------------------------------------------------------------------------------------
 

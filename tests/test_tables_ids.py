@@ -6,14 +6,8 @@ import pytest
 from small_tables import HOMES, PEOPLE, REGIONS, counted, frame, with_row
 
 from pgsr.errors import HierarchyError, TableError
-from pgsr.tables import (
-    Csv,
-    Entities,
-    Frame,
-    Groups,
-    Parents,
-    Parquet,
-)
+from pgsr.tables import Csv, Entities, Groups, Parents, Parquet
+from pgsr.tables.source import Frame
 
 
 def test_csv_ids_keep_their_zeros(tmp_path: Path) -> None:

@@ -16,10 +16,8 @@ from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import StreamId
 from pgsr.privacy.sensitivity import sensitivity_of
-from pgsr.tables import (
-    PrivateLog,
-    Quantities,
-)
+from pgsr.tables import Quantities
+from pgsr.tables.inputs import PrivateLog
 
 TUPLES = frame(user=["u", "v", "w"], unit=["g1", "g1", "g2"], region=["GA", "GA", "MI"], quantity=[2, 0, 3])
 

@@ -5,15 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from instances import scale
+from made_tables import write_long
 from small_tables import ONE, counted, frame, with_row
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, View
 from pgsr.errors import ArgumentError, HierarchyError, TableError
-from pgsr.tables import (
-    read_long,
-    to_long,
-    write_long,
-)
+from pgsr.tables import read_long, to_long
 
 
 @pytest.mark.drawn(2)
@@ -72,5 +69,3 @@ def test_long_tables_that_are_none(tmp_path: Path) -> None:
     for names, word in ((("a",), "2 levels"), (("a", "a"), "different"), (("a", "n_groups"), "another column")):
         with pytest.raises(ArgumentError, match=word):
             to_long(counted(), level_names=names)
-    with pytest.raises(ArgumentError, match=r"neither \.parquet nor \.csv"):
-        write_long(counted(), tmp_path / "table.xlsx")

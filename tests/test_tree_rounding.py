@@ -5,8 +5,8 @@ import pytest
 from instances import scale
 
 from pgsr import Hierarchy
-from pgsr.algorithms.tree_rounding import integers_near, kernel
-from pgsr.algorithms.tree_rounding.rounding import GRID
+from pgsr.algorithms.tree_rounding import kernel
+from pgsr.algorithms.tree_rounding.rounding import GRID, integers_near
 from pgsr.methods.gate import Deadline, Status, Stopped
 
 

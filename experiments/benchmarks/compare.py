@@ -12,10 +12,12 @@ from pathlib import Path
 
 from pgsr import Comparison, CountOfCounts, Hierarchy, Problem, View, compare
 from pgsr.comparison.comparing import template_of_arms
-from pgsr.datasets import census2000, census_like, flights, kuo_taxi
+from pgsr.datasets import census_like, flights
 from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks.variant_table import VariantSection, VariantTable
 from pgsr.experiments.benchmarks.variants import IMPORTS, Labelled, NoisyVariants, Size, Variant, chosen
+from pgsr.experiments.data.census2000 import census2000
+from pgsr.experiments.data.kuo_taxi import kuo_taxi
 from pgsr.experiments.engine.progress import Progress
 from pgsr.models import Cvxpy
 

@@ -23,13 +23,8 @@ from pgsr.experiments.benchmarks.scale import exponent
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.machine.isolation import START_LIMIT, run_isolated
 from pgsr.machine.partitions import Engine, ParquetFolder
-from pgsr.nation import (
-    StreamedLevelMatching,
-    StreamedLevelRelease,
-    StreamedLevelTreeProjection,
-    StreamedReleaseResult,
-    measure,
-)
+from pgsr.nation import StreamedLevelMatching, StreamedLevelRelease, StreamedLevelTreeProjection, measure
+from pgsr.nation.joint import StreamedReleaseResult
 
 BLOCKS = (60_000, 600_000, 6_000_000)
 

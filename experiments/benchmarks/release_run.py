@@ -24,8 +24,9 @@ from rich.console import Console
 
 from pgsr import CountOfCounts
 from pgsr.data.rounding import largest_remainder
-from pgsr.datasets import census2000, census_like
+from pgsr.datasets import census_like
 from pgsr.errors import DataError
+from pgsr.experiments.data.census2000 import census2000
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.machine.isolation import run_isolated
 from pgsr.privacy.accounting import PureEpsilon

@@ -34,7 +34,7 @@ from pgsr import (
     metrics,
 )
 from pgsr.algorithms import TreeProjection, isotonic_l1
-from pgsr.algorithms.isotonic import isotonic_l2_runs
+from pgsr.algorithms.isotonic.regression import isotonic_l2_runs
 from pgsr.datasets import census_like
 from pgsr.estimators import Matching, NoConsistency
 from pgsr.experiments.benchmarks import scale

@@ -19,7 +19,6 @@ from pgsr.experiments.benchmarks import (
     release_run,
     speed,
 )
-from pgsr.experiments.benchmarks import draws as many_draws
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, writable, write
 from pgsr.experiments.benchmarks.variants import KEYS, Size, chosen
 from pgsr.experiments.commands.app import app, console_for_tables
@@ -190,14 +189,6 @@ def bench_reconcile(
     """Make noisy tables add up, beside quadratic programs and reconcilers of others: seconds, violations, distance."""
     writable(out)
     reconcile_peers.main(console_for_tables(), out, cells or [1_000, 100_000, 10_000_000], limit, memory)
-
-
-@app.command(epilog="Example:  python -m pgsr.experiments bench-draws --draws 10")
-def bench_draws(
-    draws: Annotated[int, typer.Option(help="Draws of the noise.", min=1)] = 100,
-) -> None:
-    """Measure native models over many draws of the noise, updated and made anew, beside TreeProjection."""
-    print_frame(console_for_tables(), many_draws.table(draws), f"{draws} draws: multiples of TreeProjection's time")
 
 
 @app.command(

@@ -3,7 +3,8 @@
 from functools import partial
 from typing import Any
 
-from pgsr.datasets import census_like, kuo_taxi
+from pgsr.datasets import census_like
+from pgsr.experiments.data.kuo_taxi import kuo_taxi
 from pgsr.experiments.engine.experiment import DataSet
 
 CENSUS_LEVELS = {"states": (1, 51), "divisions": (1, 9, 51), "counties": (1, 51, 3_143)}

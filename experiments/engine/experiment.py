@@ -29,7 +29,7 @@ from pgsr.data.counts import LARGEST_DENSE
 from pgsr.errors import DataError
 from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
 from pgsr.experiments.engine.release_record import Record, release_record
-from pgsr.noise import NoiseStep
+from pgsr.noise.step import NoiseStep
 from pgsr.privacy.random import Source
 
 if TYPE_CHECKING:

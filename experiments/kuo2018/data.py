@@ -13,9 +13,12 @@ from functools import partial
 import numpy as np
 
 from pgsr import CountOfCounts, Hierarchy
-from pgsr.datasets import census2000, census_like, kuo_hawaiian, kuo_taxi
-from pgsr.datasets.census2000_race import census2000_race
-from pgsr.datasets.census2010_race import census2010_race
+from pgsr.datasets import census_like
+from pgsr.experiments.data.census2000 import census2000
+from pgsr.experiments.data.census2000_race import census2000_race
+from pgsr.experiments.data.census2010_race import census2010_race
+from pgsr.experiments.data.kuo_hawaiian import kuo_hawaiian
+from pgsr.experiments.data.kuo_taxi import kuo_taxi
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.causes import cause_on as engine_cause_on
 from pgsr.experiments.engine.data import generated_census, real_taxi

@@ -3,8 +3,9 @@
 import numpy as np
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
-from pgsr.datasets import census_like, flights, kuo_taxi, taxi_like
+from pgsr.datasets import census_like, flights, taxi_like
 from pgsr.errors import ArgumentError
+from pgsr.experiments.data.kuo_taxi import kuo_taxi
 
 DEPTH = 12
 """Levels of the deep tree below its root."""

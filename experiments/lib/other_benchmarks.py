@@ -15,16 +15,19 @@ from pgsr.errors import ArgumentError
 from pgsr.experiments.lib.folder import BuiltInstance, is_built, read
 from pgsr.machine.extras import extra
 
+LARGEST = 150_000
+"""The most unknowns of an instance that these benchmarks get."""
 
-def real_instances(folder: str | Path, largest: float = 1e5) -> list[BuiltInstance]:
-    """List the built instances without integers of at most so many unknowns, smallest first.
+
+def real_instances(folder: str | Path) -> list[BuiltInstance]:
+    """List the built instances without integers of at most `LARGEST` unknowns, smallest first.
 
     Raises:
         ArgumentError: there is none.
     """
     places = [place for place in sorted(Path(folder).iterdir()) if is_built(place)] if Path(folder).is_dir() else []
     known = [read(place) for place in places]
-    found = [one for one in known if not one.facts["kind"].startswith("MI") and one.unknowns <= 1.5 * largest]
+    found = [one for one in known if not one.facts["kind"].startswith("MI") and one.unknowns <= LARGEST]
     if not found:
         raise ArgumentError(f"no instance in reals is built in {folder}; python -m pgsr.experiments lib build")
     return sorted(found, key=lambda one: (one.unknowns, one.name))
@@ -55,7 +58,7 @@ def quadratic_program(folder: Path) -> dict[str, Any]:
     return out
 
 
-def qpbenchmark_test_set(folder: str | Path, largest: float = 1e5) -> Any:
+def qpbenchmark_test_set(folder: str | Path) -> Any:
     """Make a class that qpbenchmark takes for a test set, of the instances in a folder.
 
     qpbenchmark finds it by the name of its file: let pgsr_lib.py have the two lines
@@ -67,7 +70,7 @@ def qpbenchmark_test_set(folder: str | Path, largest: float = 1e5) -> Any:
         ArgumentError: qpbenchmark is not installed, or nothing is built there.
     """
     package = _required("qpbenchmark")
-    instances, where = real_instances(folder, largest), Path(folder)
+    instances, where = real_instances(folder), Path(folder)
 
     class PgsrLib(package.TestSet):
         @property
@@ -89,14 +92,14 @@ def qpbenchmark_test_set(folder: str | Path, largest: float = 1e5) -> Any:
     return PgsrLib
 
 
-def benchopt_dataset(folder: str | Path, largest: float = 1e5) -> Any:
+def benchopt_dataset(folder: str | Path) -> Any:
     """Make the class that a file among the data sets of a benchopt benchmark calls `Dataset`.
 
     Raises:
         ArgumentError: benchopt is not installed, or nothing is built there.
     """
     package = _required("benchopt")
-    where, names = Path(folder), [one.name for one in real_instances(folder, largest)]
+    where, names = Path(folder), [one.name for one in real_instances(folder)]
 
     class Dataset(package.BaseDataset):
         name = "PGSR-LIB"

@@ -19,22 +19,20 @@ from pgsr.experiments.others.single_table import TableMechanism, row_lengths
 from pgsr.synthesis import (
     MWEM,
     AdaptiveBudget,
-    Device,
-    Distribution,
-    Family,
     HPDFixed,
     HPDGen,
     IndependentMarginals,
     Level,
-    Output,
     Population,
-    Update,
     WholeMarginals,
     Workload,
     errors,
     fit,
-    sensitivity,
 )
+from pgsr.synthesis.queries.adaptive import Distribution, Family
+from pgsr.synthesis.queries.mwem import Output, Update
+from pgsr.synthesis.queries.sensitivity import sensitivity
+from pgsr.synthesis.queries.torch_runs import Device
 
 if TYPE_CHECKING:
     from pgsr.experiments.engine.experiment import Trial

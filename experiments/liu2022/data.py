@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.datasets.acs2019 import acs2019
-from pgsr.datasets.nhts2001 import nhts2001
+from pgsr.experiments.data.acs2019 import acs2019
+from pgsr.experiments.data.nhts2001 import nhts2001
 from pgsr.experiments.engine.population_data import PopulationData
 from pgsr.experiments.engine.printed import StandsFor
 from pgsr.experiments.others.simulators import households, referrals, related_households

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pgsr import Geometric, Result, Status, View, metrics
 from pgsr.comparison.comparing import ANSWERED, errors_by_level
-from pgsr.datasets.census2000_race import census2000_race
 from pgsr.estimators import BottomUp, Matching, Posterior
+from pgsr.experiments.data.census2000_race import census2000_race
 from pgsr.experiments.engine.data import generated_census
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import panels_in_rows, wrapped

@@ -43,7 +43,7 @@ from pgsr.experiments.ours.arms import (
 from pgsr.experiments.ours.by_arm import draw_by_arm
 from pgsr.experiments.ours.profiles import profiles
 from pgsr.figures.drawing import finish, head, legend_below, level_name, log_labels, new_figure
-from pgsr.models import Flow, MidpointBottomUp
+from pgsr.models import Flow, TwoStage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,7 @@ M_C_DP_REGIONS = Arm(
 )
 M_C = Arm("M_c", cumulative, CumulativeIntegers(), Problem.m_c)
 BOTTOM_UP = Arm("bottom-up", CUMULATIVE_LEAVES_ONLY, BottomUp())
-MIDPOINT = Arm("bottom-up, midpoints", CUMULATIVE_LEAVES_ONLY, MidpointBottomUp())
+MIDPOINT = Arm("bottom-up, midpoints", CUMULATIVE_LEAVES_ONLY, TwoStage())
 ARMS = (M_H_DP, M_H_REGIONS, M_C_DP, M_C, M_C_DP_REGIONS, M_C_REGIONS, TWO_STAGE, LEAF_HEAVY, KUO, BOTTOM_UP, MIDPOINT)
 
 PAIRS = {M_C.label: M_C_DP.label, M_C_REGIONS.label: M_C_DP_REGIONS.label}

@@ -28,7 +28,8 @@ from pgsr.experiments.liu2022.error_figures import LARGEST, MEAN, error_figure, 
 from pgsr.experiments.others.aim import AIM
 from pgsr.experiments.others.markov_tree import MarkovTree
 from pgsr.experiments.others.single_table import TableRows
-from pgsr.synthesis import NoiseScale, WholeMarginals
+from pgsr.synthesis import WholeMarginals
+from pgsr.synthesis.queries.sensitivity import NoiseScale
 
 if TYPE_CHECKING:
     import pandas as pd

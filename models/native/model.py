@@ -23,7 +23,7 @@ from pgsr.models.labels import Labels
 from pgsr.models.native import shown
 from pgsr.models.program import SolverProgram
 from pgsr.noise.measurement import Measurement
-from pgsr.problems.conditions import Conditions
+from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs.rows import with_sums
 

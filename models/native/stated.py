@@ -12,8 +12,8 @@ from pgsr.models.formulate import formulate
 from pgsr.models.labels import LabelBlock, Labels
 from pgsr.models.program import Program, SolverProgram, in_cells
 from pgsr.problems.problem import Problem
-from pgsr.problems.programs import names_of, program_of
-from pgsr.problems.programs.rows import ordered_from, regions_with_total, stated_sides
+from pgsr.problems.programs.named import names_of
+from pgsr.problems.programs.rows import ordered_from, program_of, regions_with_total, stated_sides
 
 
 def program_to_state(problem: Problem, finite: bool = False) -> Program:

@@ -16,9 +16,9 @@ what its code computes. A method is a value with `supports` and `solve`; a new o
 `pgsr.methods.gate.GatedMethod`, and a line of `pgsr.own_methods.METHODS`.
 """
 
-from pgsr.algorithms.choice_tree import ChoicesBound, ChoiceTree, choices_bound
+from pgsr.algorithms.choice_tree import ChoiceTree, choices_bound
 from pgsr.algorithms.cost_tables import CostTables, SlopeGreedy, SlopeMerge
-from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, Optimum, isotonic_l1, isotonic_l2
+from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, isotonic_l1, isotonic_l2
 from pgsr.algorithms.m_c import CumulativeIntegers, CumulativeProjection
 from pgsr.algorithms.m_h import TreeProjection
 from pgsr.algorithms.m_h_regions import RegionTotalsProjection
@@ -27,14 +27,12 @@ from pgsr.algorithms.simplex import SimplexProjection
 
 __all__ = [
     "ChoiceTree",
-    "ChoicesBound",
     "CostTables",
     "CumulativeIntegers",
     "CumulativeProjection",
     "Isotonic",
     "IsotonicFit",
     "MeanConsistency",
-    "Optimum",
     "RegionTotalsProjection",
     "SimplexProjection",
     "SlopeGreedy",

@@ -24,9 +24,10 @@ busy machine.
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.engines.quadratic_flow import FlowNetwork, cheapest_flow
+from pgsr.engines.quadratic_flow.integers import cheapest_flow
+from pgsr.engines.quadratic_flow.network import FlowNetwork
 from pgsr.errors import ProblemError
-from pgsr.problems.conditions import UNBOUNDED
+from pgsr.problems.conditions.stated import UNBOUNDED
 
 
 def nearest_within_bounds(

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from pgsr.certificates import certify, is_simplex_problem
+from pgsr.certificates import certify
+from pgsr.certificates.regions_alone import is_simplex_problem
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.machine.blocks import row_blocks

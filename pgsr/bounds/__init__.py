@@ -12,8 +12,7 @@ can be told apart; `boxes` what varies near given counts, and
     array([5.55, 5.39, 5.31])
 """
 
-from pgsr.bounds.boxes import Boxes, boxes
-from pgsr.bounds.lower_bound import LowerBound, lower_bound
+from pgsr.bounds.lower_bound import lower_bound
 from pgsr.bounds.range_risk import range_risk
 
-__all__ = ["Boxes", "LowerBound", "boxes", "lower_bound", "range_risk"]
+__all__ = ["lower_bound", "range_risk"]

@@ -27,7 +27,7 @@ from pgsr.engines.losses import Norm, loss
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.figures.html import facts_table
 from pgsr.machine.blocks import row_blocks
-from pgsr.problems.conditions import UNBOUNDED, Conditions
+from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
 from pgsr.problems.problem import Problem
 from pgsr.problems.ranks import SCALE, FittedRanks
 from pgsr.problems.tolerances import CONDITION, RELATIVE

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from pgsr.problems.problem import Problem
-from pgsr.problems.programs import row_names
+from pgsr.problems.programs.named import row_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)

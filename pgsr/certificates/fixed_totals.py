@@ -13,7 +13,7 @@ import numpy as np
 from pgsr.checks import what_to_lower
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import region_id
-from pgsr.problems.conditions import Conditions
+from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.problem import Problem
 
 LARGEST = 2**50

@@ -14,7 +14,7 @@ from pgsr.engines.losses import Huber, Norm, loss, steepest
 from pgsr.errors import ProblemError
 from pgsr.machine.blocks import row_blocks
 from pgsr.noise.measurement import Totals
-from pgsr.problems.conditions import UNBOUNDED
+from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.problem import Problem
 from pgsr.problems.ranks import FittedRanks
 from pgsr.problems.sums import MeasuredSums

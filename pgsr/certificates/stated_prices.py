@@ -9,7 +9,7 @@ from pgsr.certificates.multipliers import Multipliers
 from pgsr.certificates.regions_alone import sum_below
 from pgsr.engines.losses import steepest
 from pgsr.errors import ProblemError
-from pgsr.problems.conditions import UNBOUNDED, Conditions
+from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
 from pgsr.problems.problem import Problem
 from pgsr.problems.sums import MeasuredSums
 

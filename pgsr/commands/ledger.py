@@ -8,7 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from pgsr.commands.options import console_of
-from pgsr.privacy.accounting import Approximate, Odometer, Rho, epsilon_delta
+from pgsr.privacy.accounting import Approximate, Rho, epsilon_delta
+from pgsr.privacy.accounting.odometer import Odometer
 from pgsr.privacy.neighbours import IN_WORDS, Relation, Unit
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def verify(
     A ledger that was put back as a whole to an earlier state, with its .head file, looks fine; a head that was noted
     after a later charge tells.
     """
-    from pgsr.release.ledger import BrokenLedgerError, LedgerFile
+    from pgsr.release.ledger import LedgerFile
+    from pgsr.release.ledger.errors import BrokenLedgerError
 
     file = LedgerFile(ledger)
     try:
@@ -105,7 +107,7 @@ def verify(
 
 def _where(contents: "LedgerContents", head: str | None, name: str) -> str:
     """Find the number of the line that a noted head belongs to."""
-    from pgsr.release.ledger import BrokenLedgerError
+    from pgsr.release.ledger.errors import BrokenLedgerError
 
     if head is None:
         return ""

@@ -10,7 +10,8 @@ from math import nan
 
 import numpy as np
 
-from pgsr.certificates import certify, is_decided
+from pgsr.certificates import certify
+from pgsr.certificates.certificate import is_decided
 from pgsr.checks import checked_limit, require_kind
 from pgsr.comparison.row import Row
 from pgsr.comparison.table import Comparison

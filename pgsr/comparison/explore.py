@@ -16,12 +16,11 @@ from pgsr.estimators import Posterior
 from pgsr.machine.extras import extra
 from pgsr.methods import metrics
 from pgsr.methods.mechanism import Mechanism
-from pgsr.methods.method import Method, PostProcess, Result
+from pgsr.methods.method import Result
 from pgsr.noise import Geometric
-from pgsr.noise.measurement import Measurement, Totals
+from pgsr.noise.measurement import Totals
 from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.random import Seeded
-from pgsr.problems.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,10 +86,9 @@ def explored(
     leaves: Number | None = None,
     view: View = View.CUMULATIVE,
     region: int | Sequence[str] | None = None,
-    post: Method | PostProcess | None = None,
     seed: str = "explore",
 ) -> Explored:
-    """Measure counts with seeded noise, release, and show one region beside its truth; numbers of groups are public.
+    """Measure counts with seeded noise, release by `Posterior()`, and show one region; numbers of groups are public.
 
     Args:
         truth: the exact counts; research noise protects nothing.
@@ -99,7 +97,6 @@ def explored(
             Equal parts for all levels if None.
         view: what is measured.
         region: its path of names or index; the root if None.
-        post: the method or post-process; `Posterior()` if None.
         seed: of the noise.
 
     Raises:
@@ -117,19 +114,15 @@ def explored(
     require_kind(truth, CountOfCounts, "the truth", "give CountOfCounts(hierarchy, counts)")
     require_kind(view, View, "view", "give View.COUNTS, View.CUMULATIVE or View.RANKED")
     noise = Geometric(view, epsilon, _shares(leaves, truth.hierarchy.n_levels), totals=Totals.REGIONS)
-    post = Posterior() if post is None else post
-    stated = _with_totals if isinstance(post, Method) else None
-    return Explored(
-        truth, noise, Mechanism(noise, post, stated).release(truth, Seeded(seed)), truth.hierarchy.find(region)
-    )
+    result = Mechanism(noise, Posterior()).release(truth, Seeded(seed))
+    return Explored(truth, noise, result, truth.hierarchy.find(region))
 
 
-def explore(truth: CountOfCounts, *, post: Method | PostProcess | None = None, seed: str = "explore") -> Any:
+def explore(truth: CountOfCounts, seed: str = "explore") -> Any:
     """Show `explored` with sliders for epsilon and the leaves' share, and lists of views and regions, in a notebook.
 
     Args:
         truth: the exact counts.
-        post: as in `explored`.
         seed: of the noise; the same for all settings, so that only the setting changes.
 
     Raises:
@@ -144,7 +137,7 @@ def explore(truth: CountOfCounts, *, post: Method | PostProcess | None = None, s
 
     def show(epsilon: str, leaves: int, view: View, region: int) -> Explored:
         share = None if tree.n_levels == 1 else Fraction(leaves, 100)
-        shown = explored(truth, epsilon=epsilon, leaves=share, view=view, region=region, post=post, seed=seed)
+        shown = explored(truth, epsilon=epsilon, leaves=share, view=view, region=region, seed=seed)
         display(shown)
         return shown
 
@@ -169,11 +162,3 @@ def _shares(leaves: Number | None, n_levels: int) -> tuple[Fraction, ...] | None
     if not 0 <= share <= 1 or (n_levels == 1 and share != 1):
         raise ArgumentError(f"leaves={leaves!r}; give the leaves' share of epsilon, from 0 to 1, and 1 for one level")
     return (*((1 - share) / (n_levels - 1) for _ in range(n_levels - 1)), share)
-
-
-def _with_totals(measurement: Measurement) -> Problem:
-    """State M_H of counts, M_c of cumulative counts and H_g of ranked sizes, with every region's number of groups."""
-    if measurement.view is View.RANKED:
-        return Problem.isotonic(measurement)
-    state = Problem.m_h if measurement.view is View.COUNTS else Problem.m_c
-    return state(measurement, totals=Totals.REGIONS)

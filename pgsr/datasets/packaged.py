@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.files import read
 from pgsr.datasets.parameters import whole_number
+from pgsr.datasets.reading import read
 from pgsr.datasets.table import count_of_counts
 from pgsr.errors import DataError
 from pgsr.machine.extras import extra

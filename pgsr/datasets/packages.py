@@ -13,7 +13,7 @@ def packaged(name: str, max_size: int | None = None) -> CountOfCounts:
     """Read a data set of an installed package as counts of groups by region and size.
 
     Args:
-        name: of a row of `PACKAGED`; `python -m pgsr.datasets list` shows all, and with the name, all of one.
+        name: of a row of `PACKAGED`; `python -m pgsr.experiments data list` shows all, and with the name, all of one.
         max_size: K, larger sizes count as K; that of the row if None.
 
     Returns:

@@ -13,14 +13,13 @@ Each uses exact algorithms of `pgsr.algorithms` as its steps. Each step's proble
 from pgsr.estimators.isotonic_tree_projection import IsotonicTreeProjection
 from pgsr.estimators.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
 from pgsr.estimators.posterior import PooledPrior, Posterior
-from pgsr.estimators.two_stage import MidpointBottomUp, TwoStage
+from pgsr.estimators.two_stage import TwoStage
 
 __all__ = [
     "BottomUp",
     "IsotonicTreeProjection",
     "Matching",
     "Merge",
-    "MidpointBottomUp",
     "NoConsistency",
     "PooledPrior",
     "Posterior",

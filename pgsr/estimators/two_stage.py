@@ -1,11 +1,11 @@
 """The two-stage release of cumulative measurements: every region alone in L1, then all together in L2."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import isotonic_l1_middles, isotonic_l2
+from pgsr.algorithms.isotonic import isotonic_l2
+from pgsr.algorithms.isotonic.regression import isotonic_l1_middles
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.algorithms.m_c.joint import (
     integers_of,
@@ -20,7 +20,7 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.split_view import Split
 from pgsr.data.views import View, counts_of_ranked
 from pgsr.errors import ProblemError
-from pgsr.estimators.sizes_per_level import ONE_LARGEST_SIZE, refused_by_level
+from pgsr.estimators.sizes_per_level import refused_by_level
 from pgsr.machine.blocks import row_blocks
 from pgsr.methods.gate import Deadline, Stopped, judged_release
 from pgsr.methods.method import Result, Seconds
@@ -144,49 +144,6 @@ class TwoStage:
 
     def __repr__(self) -> str:
         return "TwoStage()" if self.integer else "TwoStage(integer=False)"
-
-
-@dataclass(frozen=True)
-class MidpointBottomUp:
-    """Fits every leaf alone in L1, adds up, and rounds once at the end: `TwoStage` on the measurement of the leaves.
-
-    a[l], the middle of the smallest and the largest L1 optimum of leaf l, is not rounded; sums of such vectors have no
-    common bias. The root's sum is rounded, and integers are found from the root down. Where only the root's total is
-    public, the nearest vectors with that total take the place of the a[l].
-
-    Give the leaves the whole budget: `Geometric(View.CUMULATIVE, epsilon, shares=("0", "0", "1"))`. What was measured
-    above them is ignored.
-
-    Status: as `TwoStage`.
-
-    Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
-        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 9, 0, 1], [0, 8, 5, 1]])
-        >>> noise = Geometric(View.CUMULATIVE, epsilon=1, shares=("0", "1"), totals="regions")
-        >>> MidpointBottomUp().apply(noise.measure(truth, Seeded("demo"))).status
-        <Status.FEASIBLE: 'feasible, not proved optimal'>
-
-    Extends: bottom-up of Kuo et al. 2018, slides, by the midpoint and one rounding at the end. Shown by
-    `tests/test_algorithms_two_stage.py`.
-    """
-
-    leaves_alone: ClassVar[bool] = True
-
-    def supports(self, measurement: Measurement) -> str | None:
-        """Give the reason why this measurement cannot be used, or None."""
-        reason = _refusal(self, measurement)
-        return reason if reason is not None or measurement.sizes.equal else ONE_LARGEST_SIZE
-
-    def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
-        """Do the same as `TwoStage.apply`."""
-        reason = self.supports(measurement)
-        if reason is not None:
-            raise ProblemError(reason)
-        above = (None,) * (measurement.hierarchy.n_levels - 1)
-        return TwoStage().apply(replace(measurement, noise=(*above, measurement.noise[-1])), time_limit)
-
-    def __repr__(self) -> str:
-        return "MidpointBottomUp()"
 
 
 def _twice_fitted(rows: np.ndarray, most: np.ndarray) -> np.ndarray:

@@ -119,11 +119,9 @@ class Threads:
         [1, 2, 3]
     """
 
-    number: int | None = None
-
     def __call__(self, function: Callable[[Any], Any], items: Iterable[Any], /) -> list[Any]:
         items = list(items)
-        number = min(len(items), self.number or number_of_threads())
+        number = min(len(items), number_of_threads())
         if number <= 1:
             return [function(item) for item in items]
         parts = spans(len(items), max(1, len(items) // (PARTS_PER_THREAD * number)))

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pgsr.certificates import Certificate, broken_conditions
+from pgsr.certificates import Certificate
+from pgsr.certificates.conditions import broken_conditions
 from pgsr.certificates.fixed_totals import FixedTotals, stated_totals
 from pgsr.checks import checked_limit, require_kind
 from pgsr.data.estimate import Estimate

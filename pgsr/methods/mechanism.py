@@ -9,9 +9,10 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError, BudgetError, ProblemError
 from pgsr.methods.method import Method, PostProcess, Result
-from pgsr.noise import NoiseStep
 from pgsr.noise.measurement import Measurement
-from pgsr.privacy.accounting import Loss, PureEpsilon
+from pgsr.noise.step import NoiseStep
+from pgsr.privacy.accounting import PureEpsilon
+from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.random import Source
 from pgsr.problems.problem import Problem

@@ -12,7 +12,9 @@ from pgsr.noise import Geometric
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.random import Seeded
-from pgsr.problems.conditions import Conditions, ProblemCells, cells, either, state, total, zero_or_at_least
+from pgsr.problems.conditions import cells, either, total, zero_or_at_least
+from pgsr.problems.conditions.resolved import ProblemCells
+from pgsr.problems.conditions.stated import Conditions, state
 from pgsr.problems.problem import Problem
 from pgsr.problems.sums import MeasuredSums
 

@@ -16,7 +16,7 @@ import numpy as np
 from pgsr.certificates import certify, objective
 from pgsr.data.estimate import Estimate
 from pgsr.methods.method import Result
-from pgsr.problems.conditions import UNBOUNDED, Conditions
+from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
 from pgsr.problems.problem import Problem
 
 

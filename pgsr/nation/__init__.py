@@ -14,19 +14,9 @@ order.
 | `matching`       | `StreamedLevelMatching`                                                               |
 """
 
-from pgsr.nation.joint import StreamedLevelRelease, StreamedReleaseResult
-from pgsr.nation.layout import NationTree, Truth
-from pgsr.nation.m_h import StreamedLevelResult, StreamedLevelTreeProjection
+from pgsr.nation.joint import StreamedLevelRelease
+from pgsr.nation.m_h import StreamedLevelTreeProjection
 from pgsr.nation.matching import StreamedLevelMatching
 from pgsr.nation.measuring import measure
 
-__all__ = [
-    "NationTree",
-    "StreamedLevelMatching",
-    "StreamedLevelRelease",
-    "StreamedLevelResult",
-    "StreamedLevelTreeProjection",
-    "StreamedReleaseResult",
-    "Truth",
-    "measure",
-]
+__all__ = ["StreamedLevelMatching", "StreamedLevelRelease", "StreamedLevelTreeProjection", "measure"]

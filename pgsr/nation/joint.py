@@ -10,8 +10,8 @@ import numpy as np
 from pgsr.algorithms.m_c.folded import together
 from pgsr.algorithms.m_c.folded_dual import Targets
 from pgsr.algorithms.m_c.joint import precisions
-from pgsr.algorithms.m_h.flow import FlowPart
-from pgsr.algorithms.tree_rounding import integers_by_level
+from pgsr.algorithms.m_h.flow.part import FlowPart
+from pgsr.algorithms.tree_rounding.folded import integers_by_level
 from pgsr.checks import require_kind
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.rounding import nearest
@@ -22,8 +22,8 @@ from pgsr.methods.gate import Deadline
 from pgsr.nation.judging import violations
 from pgsr.nation.layout import UPPER, NationTree
 from pgsr.nation.measured_parts import MeasuredParts
-from pgsr.noise import NoiseStep
 from pgsr.noise.measurement import Measurement
+from pgsr.noise.step import NoiseStep
 
 PARTS = 64
 """Values of regions alone are kept in multiples of 1 / PARTS."""

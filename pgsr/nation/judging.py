@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.m_h.flow import UNKNOWN, FlowPart, PartPrices
+from pgsr.algorithms.m_h.flow.part import UNKNOWN, FlowPart, PartPrices
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.machine.blocks import row_blocks

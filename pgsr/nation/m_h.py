@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.algorithms.m_h.flow import UNKNOWN, FlowPart, PartPrices
 from pgsr.algorithms.m_h.flow.asking import Reply, begin
 from pgsr.algorithms.m_h.flow.joined import Upper
+from pgsr.algorithms.m_h.flow.part import UNKNOWN, FlowPart, PartPrices
 from pgsr.algorithms.m_h.flow.solving import Solved, solve_parts
 from pgsr.data.views import View
 from pgsr.errors import MethodError, ProblemError

@@ -5,8 +5,9 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import IsotonicFit, Optimum
-from pgsr.algorithms.m_h.flow import FlowPart
+from pgsr.algorithms.isotonic import IsotonicFit
+from pgsr.algorithms.isotonic.regression import Optimum
+from pgsr.algorithms.m_h.flow.part import FlowPart
 from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.estimators.matching import Matching
@@ -20,8 +21,8 @@ from pgsr.nation.joint import StreamedReleaseResult
 from pgsr.nation.judging import violations
 from pgsr.nation.layout import KINDS, UPPER, NationTree
 from pgsr.nation.measured_parts import MeasuredParts
-from pgsr.noise import NoiseStep
 from pgsr.noise.measurement import Measurement
+from pgsr.noise.step import NoiseStep
 
 
 def _midpoints() -> Matching:

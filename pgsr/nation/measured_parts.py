@@ -11,8 +11,8 @@ from pgsr.errors import ProblemError
 from pgsr.machine.partitions import Partitions
 from pgsr.nation.layout import KINDS, UPPER, NationTree
 from pgsr.nation.measuring import require_measured
-from pgsr.noise import NoiseStep
 from pgsr.noise.measurement import Measurement, Totals
+from pgsr.noise.step import NoiseStep
 from pgsr.privacy.laws import Law
 
 

@@ -12,8 +12,8 @@ from pgsr.errors import ProblemError
 from pgsr.machine.parallel import Mapper
 from pgsr.machine.partitions import Engine, Partitions
 from pgsr.nation.layout import KINDS, UPPER, NationTree, Truth
-from pgsr.noise import NoiseStep
 from pgsr.noise.measurement import Totals
+from pgsr.noise.step import NoiseStep
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.random import Seeded, Source
 

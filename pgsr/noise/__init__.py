@@ -12,6 +12,5 @@
 from pgsr.noise.budgeted import Noise
 from pgsr.noise.geometric import Geometric
 from pgsr.noise.split_by_root import SplitByRoot
-from pgsr.noise.step import NoiseStep
 
-__all__ = ["Geometric", "Noise", "NoiseStep", "SplitByRoot"]
+__all__ = ["Geometric", "Noise", "SplitByRoot"]

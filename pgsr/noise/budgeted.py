@@ -10,8 +10,8 @@ from pgsr.errors import BudgetError
 from pgsr.noise.measurement import Totals
 from pgsr.noise.step import NoiseStep
 from pgsr.noise.view_rules import ViewRule, possible_views
-from pgsr.privacy.accounting import Loss
 from pgsr.privacy.accounting.choosing import Laws, best_noise
+from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import Budget, Number, exact
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.neighbours import Relation, Unit
@@ -23,7 +23,7 @@ class Noise(NoiseStep):
     """The noise step for a budget in any currency, with the law of every level that has the least variance.
 
     Levels, and noisy totals if there are any, share the budget: a level with share p of a pure epsilon gets epsilon p,
-    of rho it gets rho p. (epsilon, delta) is spent as `pgsr.privacy.accounting.best` says.
+    of rho it gets rho p. (epsilon, delta) is spent as `pgsr.privacy.accounting.best_noise` says.
 
     Args:
         view: the vector to measure, as in `Geometric`.

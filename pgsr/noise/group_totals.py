@@ -61,7 +61,7 @@ def noisy_numbers(truth: CountOfCounts, numbers: np.ndarray, what: str, law: Law
     return noisy
 
 
-def nearest_consistent(tree: Hierarchy, noisy: np.ndarray, root: int | None = None) -> np.ndarray:
+def nearest_consistent(tree: Hierarchy, noisy: np.ndarray) -> np.ndarray:
     """Find the consistent non-negative integers G nearest to noisy numbers: post-processing, which costs nothing.
 
         minimise sum_r (G[r] - noisy[r])^2   subject to   G[r] = sum over children of G,  G >= 0 integer,
@@ -71,7 +71,6 @@ def nearest_consistent(tree: Hierarchy, noisy: np.ndarray, root: int | None = No
     Args:
         tree: the regions. Copies on levels above their own have no number and follow from the others.
         noisy: what `noisy_numbers` returned, shape (regions,).
-        root: what the root's number has to be, or None.
 
     Returns:
         shape (regions,), int64.
@@ -82,8 +81,8 @@ def nearest_consistent(tree: Hierarchy, noisy: np.ndarray, root: int | None = No
         >>> from pgsr.privacy.laws import DoubleGeometric
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> noisy = np.array([28, 15, 17])
-        >>> nearest_consistent(tree, noisy), nearest_consistent(tree, noisy, root=30)
-        (array([29, 14, 15]), array([30, 14, 16]))
+        >>> nearest_consistent(tree, noisy)
+        array([29, 14, 15])
     """
     weights = (~tree.padded).astype(np.int64)
-    return nearest_integers(tree, noisy[:, None], weights, root)[:, 0].copy()
+    return nearest_integers(tree, noisy[:, None], weights, None)[:, 0].copy()

@@ -22,7 +22,7 @@ from pgsr.noise.split_by_root import SplitByRoot
 from pgsr.noise.tables import noisy_tables
 from pgsr.noise.vectors import RECTANGULAR, most_cells, parts, vector
 from pgsr.noise.view_rules import ViewRule, possible_views, view_under
-from pgsr.privacy.accounting import Loss
+from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.per_level import LevelNoise

@@ -22,14 +22,9 @@ from pgsr.noise.measurement import (
     measured_regions,
 )
 from pgsr.privacy.laws.per_level import LevelNoise
-from pgsr.problems.conditions import (
-    Conditions,
-    ProblemCells,
-    Surroundings,
-    contradicting_conditions,
-    intervals,
-    is_decided_by_sums,
-)
+from pgsr.problems.conditions.propagation import Surroundings, contradicting_conditions, intervals, is_decided_by_sums
+from pgsr.problems.conditions.resolved import ProblemCells
+from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.ranks import SCALE, FittedRanks
 from pgsr.problems.sums import MeasuredSums
 
@@ -396,7 +391,7 @@ class ProblemFields:
     def intervals(self) -> tuple[np.ndarray, np.ndarray]:
         """Two numbers that each cell of every feasible point is between, as far as sums tell; shape (regions, K + 1).
 
-        Asked where conditions are joined by `either`; see `pgsr.problems.conditions.intervals`.
+        Asked where conditions are joined by `either`; see `pgsr.problems.conditions.propagation.intervals`.
         """
         return self._intervals
 

@@ -16,7 +16,9 @@ from pgsr.engines.losses import Norm
 from pgsr.errors import ProblemError
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.laws.per_level import LevelNoise
-from pgsr.problems.conditions import Condition, Either, Expression, state
+from pgsr.problems.conditions.choices import Either
+from pgsr.problems.conditions.expressions import Condition, Expression
+from pgsr.problems.conditions.stated import state
 from pgsr.problems.fields import ProblemFields
 from pgsr.problems.latex import latex_of
 from pgsr.problems.precisions import real_precisions

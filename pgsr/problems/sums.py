@@ -11,7 +11,8 @@ from pgsr.checks import as_array
 from pgsr.data.hierarchy import Hierarchy, Path
 from pgsr.data.region_ids import region_id
 from pgsr.errors import ProblemError, TooLargeError
-from pgsr.problems.conditions import Expression, ProblemCells
+from pgsr.problems.conditions.expressions import Expression
+from pgsr.problems.conditions.resolved import ProblemCells
 
 if TYPE_CHECKING:
     import scipy.sparse

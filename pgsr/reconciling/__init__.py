@@ -19,6 +19,5 @@ it, and `pgsr.certify` judges it. docs/reconcile.md is the page for users.
 
 from pgsr.reconciling.forecasts import Nearest
 from pgsr.reconciling.making import reconcile
-from pgsr.reconciling.reconciled import Reconciled
 
-__all__ = ["Nearest", "Reconciled", "reconcile"]
+__all__ = ["Nearest", "reconcile"]

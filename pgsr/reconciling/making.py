@@ -10,7 +10,8 @@ from pgsr.data.hierarchy import Path
 from pgsr.engines.losses import Norm
 from pgsr.errors import ArgumentError, MethodError, NoEstimateError, ProblemError, TooLargeError
 from pgsr.methods.method import Method, Result, Status
-from pgsr.problems.conditions import Condition, Either
+from pgsr.problems.conditions.choices import Either
+from pgsr.problems.conditions.expressions import Condition
 from pgsr.problems.problem import Problem
 from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.further import Sums, joined_sums, other_table, totals_over_sizes

@@ -12,7 +12,11 @@ from pgsr.engines.losses import Norm
 from pgsr.engines.nearest_tree.exchange import LARGEST_SLOPE
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.noise.measurement import Totals
-from pgsr.problems.conditions import UNBOUNDED, Condition, Conditions, Either, ProblemCells, cells, state, total
+from pgsr.problems.conditions import cells, total
+from pgsr.problems.conditions.choices import Either
+from pgsr.problems.conditions.expressions import Condition
+from pgsr.problems.conditions.resolved import ProblemCells
+from pgsr.problems.conditions.stated import UNBOUNDED, Conditions, state
 from pgsr.problems.problem import Problem
 from pgsr.problems.sums import MeasuredSums
 from pgsr.reconciling.further import Sums

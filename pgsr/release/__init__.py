@@ -72,49 +72,32 @@ with extra("release"):
     from pgsr.release.checks.checking import check
     from pgsr.release.configuration.example import EXAMPLE
     from pgsr.release.configuration.release_config import ReleaseConfig
-    from pgsr.release.ledger import LedgerError, LedgerFile
     from pgsr.release.make.making import Release, finish, publish
-    from pgsr.release.make.outline import Outline, outline
+    from pgsr.release.make.outline import outline
     from pgsr.release.make.selftest import selftest
-    from pgsr.release.plan.epsilon_for import EpsilonFound, epsilon_for
-    from pgsr.release.plan.forecast import Forecast, forecast
-    from pgsr.release.plan.share_search import ChosenShares, choose_shares
+    from pgsr.release.plan.epsilon_for import epsilon_for
+    from pgsr.release.plan.forecast import forecast
+    from pgsr.release.plan.share_search import choose_shares
     from pgsr.release.publishing.digests import digest_of
-    from pgsr.release.publishing.errors import ConfigError, ManifestError, ReleaseError, SignatureError
-    from pgsr.release.publishing.findings import Finding, Outcome, Report
-    from pgsr.release.publishing.signature import fingerprint, new_key
+    from pgsr.release.publishing.errors import ConfigError, ReleaseError
+    from pgsr.release.publishing.findings import Report
+    from pgsr.release.publishing.signature import new_key
     from pgsr.release.read.reading import Published, read_release
-    from pgsr.release.stated.kinds import Kind, MeasuredView
-    from pgsr.release.stated.publication import Publication
     from pgsr.release.stated.terms import Terms
 
 __all__ = [
     "EXAMPLE",
-    "ChosenShares",
     "ConfigError",
-    "EpsilonFound",
-    "Finding",
-    "Forecast",
-    "Kind",
-    "LedgerError",
-    "LedgerFile",
-    "ManifestError",
-    "MeasuredView",
-    "Outcome",
-    "Outline",
-    "Publication",
     "Published",
     "Release",
     "ReleaseConfig",
     "ReleaseError",
     "Report",
-    "SignatureError",
     "Terms",
     "check",
     "choose_shares",
     "digest_of",
     "epsilon_for",
-    "fingerprint",
     "finish",
     "forecast",
     "new_key",

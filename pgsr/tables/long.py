@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pa_parquet
 from scipy import sparse
 
 from pgsr.checks import require_kind
@@ -19,9 +16,8 @@ from pgsr.data.long_form import SIZE_CLASS
 from pgsr.data.long_tables import Reading, class_of_cells, reading, tables_cells
 from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.data.views import View
-from pgsr.errors import ArgumentError, HierarchyError, TableError
+from pgsr.errors import HierarchyError, TableError
 from pgsr.machine import memory
-from pgsr.machine.replacing import as_path, replacing
 from pgsr.tables.ids import IdKind, id_kind, id_sql
 from pgsr.tables.session import Limits, Session
 from pgsr.tables.source import source
@@ -108,30 +104,6 @@ def region_columns(tree: Hierarchy, level_names: Sequence[str] | None) -> dict[s
     return {name: pa.array(values, types.get(name, pa.string())) for name, values in columns.items()}
 
 
-def write_long(
-    table: CountOfCounts | Estimate,
-    path: str | Path,
-    *,
-    zeros: bool = False,
-    level_names: Sequence[str] | None = None,
-) -> None:
-    """Write `to_long` as Parquet or CSV, by the file's ending; a file of that name is replaced in one step.
-
-    Raises:
-        ArgumentError: another ending, or as `to_long`.
-        TableError: there is no such folder, or the file cannot be written.
-    """
-    path = as_path(path)
-    if path.suffix not in (".parquet", ".csv"):
-        raise ArgumentError(f"the file {path.name!r} ends in neither .parquet nor .csv; rename it")
-    rows = to_long(table, zeros=zeros, level_names=level_names)
-    with replacing(path, TableError) as file:
-        if path.suffix == ".parquet":
-            pa_parquet.write_table(rows, file, compression="zstd")
-        else:
-            pa_csv.write_csv(rows, file)
-
-
 def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
     """Read the estimate of counts that `to_long` wrote; `.counts()` is the `CountOfCounts` if it is one.
 
@@ -140,7 +112,7 @@ def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
     columns follow from the ids.
 
     Args:
-        table: anything `source` takes: a file of `write_long`, a frame of `to_long`.
+        table: anything `source` takes: a frame of `to_long`, or a file of it.
         limits: of memory, threads and disk.
 
     Raises:

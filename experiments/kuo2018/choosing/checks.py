@@ -33,15 +33,14 @@ def refuse_early(candidates: Sequence[Mechanism], truth: CountOfCounts, source: 
     if truth.max_quantity > 1 or truth.private_groups:
         raise ProblemError(
             "scores and statistics are proved for entities of quantity 1 and a public table of groups; choose by "
-            "noisy values or public facts (ChosenByNoise, expected_errors)"
+            "public facts (expected_errors)"
         )
     for candidate in candidates:
         unit, relation = candidate.noise.unit, candidate.noise.relation
         if unit != Unit.ENTITY or relation not in ONE_ENTITY:
             raise ProblemError(
                 f"candidate {label(candidate)} protects one {unit} under {relation}, and scores and statistics are "
-                "proved for one entity more or less; choose by noisy values or public facts (ChosenByNoise, "
-                "expected_errors)"
+                "proved for one entity more or less; choose by public facts (expected_errors)"
             )
         try:
             candidate.check(truth, source)

@@ -1,4 +1,4 @@
-"""The three ways to choose among mechanisms: by noisy values, by a statistic, and by scores."""
+"""The two ways to choose among mechanisms: by a statistic, and by scores."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -7,81 +7,18 @@ from fractions import Fraction
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.data.views import View
-from pgsr.errors import MethodError, PgsrError, ProblemError
-from pgsr.estimators.isotonic_tree_projection import IsotonicTreeProjection
-from pgsr.estimators.matching import Matching
+from pgsr.errors import MethodError, PgsrError
 from pgsr.experiments.kuo2018.choosing.checks import checked_candidates, label, refuse_early
 from pgsr.experiments.kuo2018.choosing.score import Branch, draw, score
 from pgsr.experiments.kuo2018.choosing.statistic import DISTINCT_SIZES, IntegerStatistic
 from pgsr.methods.mechanism import Mechanism
-from pgsr.methods.method import ANSWERED, PostProcess, Result, Status
-from pgsr.noise.measurement import Measurement, Totals
+from pgsr.methods.method import ANSWERED, Result, Status
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.random import Source, StreamId
-
-
-def by_public_totals(measurement: Measurement) -> PostProcess:
-    """Choose top-down matching where every region's number of groups is public, and M_c^dp where only the root's is.
-
-    Raises:
-        ProblemError: counts, or views that differ, without the totals of regions.
-
-    Extends: the methods of Kuo et al. 2018, section 5, and Fioretto and Van Hentenryck 2019, section 8, by a rule that
-    tells which of them fits.
-    """
-    views = measurement.view if isinstance(measurement.view, tuple) else (measurement.view,)
-    if View.COUNTS not in views and measurement.public is not Totals.ROOT:
-        return Matching()
-    if measurement.view is View.CUMULATIVE:
-        return IsotonicTreeProjection()
-    raise ProblemError(
-        f"no post-process for {measurement.label} here; for counts use Mechanism(noise, TreeProjection())"
-    )
-
-
-@dataclass(frozen=True)
-class ChosenByNoise:
-    """A post-process that is chosen by looking at the noisy measurement, which costs no privacy.
-
-    `choose` is a function of the measurement M(D) and of public facts, so y -> choose(y).apply(y) is one fixed function
-    f, and for neighbours D, D' and any set S of releases
-
-        P(f(M(D)) in S) = P(M(D) in f^-1(S)) <= e^epsilon P(M(D') in f^-1(S)).
-
-    `choose` must see the truth nowhere else, not in a closure either.
-
-    Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded
-        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
-        >>> result = Mechanism(Geometric(View.CUMULATIVE, epsilon="1"), ChosenByNoise()).release(truth, Seeded("demo"))
-        >>> result.reason
-        'chosen from the noisy values: Matching()'
-
-    Source: post-processing; Dwork and Roth 2014, proposition 2.1.
-    """
-
-    choose: Callable[[Measurement], PostProcess] = by_public_totals
-
-    def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
-        """Apply the post-process that the rule chooses.
-
-        Raises:
-            MethodError: the rule answers anything but a post-process.
-        """
-        post = self.choose(measurement)
-        if not isinstance(post, PostProcess):
-            raise MethodError(
-                f"the rule chose {post!r}, which is no post-process; return a value with apply(measurement)"
-            )
-        return _because(post.apply(measurement, time_limit), f"chosen from the noisy values: {post!r}")
-
-    def __repr__(self) -> str:
-        return f"ChosenByNoise({getattr(self.choose, '__name__', repr(self.choose))})"
 
 
 @dataclass(frozen=True)
@@ -104,7 +41,8 @@ class ChosenByStatistic:
         BudgetError: eps2 is malformed.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded
+        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+        >>> from pgsr.estimators import Matching
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> dense, sparse = (Mechanism(Geometric(v, epsilon="1"), Matching()) for v in (View.CUMULATIVE, View.RANKED))
         >>> chosen = ChosenByStatistic((dense, sparse), lambda t: sparse if t < 2 else dense, choice_epsilon="1/4")
@@ -201,7 +139,8 @@ class ChosenByScore:
     Complexity: all candidates one after the other, and O(regions x sizes) per score; two answers are held at a time.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded
+        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+        >>> from pgsr.estimators import Matching
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> both = [Mechanism(Geometric(view, epsilon="1"), Matching()) for view in (View.CUMULATIVE, View.RANKED)]
         >>> chosen = ChosenByScore(both, choice_epsilon="1/2")

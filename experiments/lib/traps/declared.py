@@ -9,7 +9,8 @@ from scipy import sparse
 from pgsr import Hierarchy, Problem
 from pgsr.errors import ArgumentError
 from pgsr.models.program import SolverProgram
-from pgsr.problems.conditions import Condition, cells, either
+from pgsr.problems.conditions import cells, either
+from pgsr.problems.conditions.expressions import Condition
 
 Choice = Sequence[Sequence[Condition]]
 """The alternatives of a choice, each the conditions that hold together."""

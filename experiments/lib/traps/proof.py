@@ -20,7 +20,7 @@ from pgsr.experiments.lib.traps import verify_trap
 from pgsr.experiments.lib.traps.declared import Trap
 from pgsr.models import MathOpt
 from pgsr.models.program import SolverProgram
-from pgsr.problems.conditions import Condition
+from pgsr.problems.conditions.expressions import Condition
 from pgsr.problems.programs.named import NamedProgram, named
 
 UNIT = 2

@@ -4,6 +4,6 @@ All spend the same epsilon, hide one member of a group, and know regions, K and 
 docs/benchmark.md shows who wins where, and how an arm or a data set is added: a file, and a line of a list.
 
 Files: `experiment` is B1; `arms` lists the competitors, those of this toolkit are in `releases/`, one file each, those
-of other authors in `experiments/ours/rivals/`; `data/` has the data sets, one file each, and their list; `standings`
+of other authors in `experiments/others/rivals/`; `data/` has the data sets, one file each, and their list; `standings`
 ranks arms; `tables` writes the tables that pages quote.
 """

@@ -1,12 +1,10 @@
-"""The competitors of the benchmark: arms of X2, and mechanisms of others, each a file with an `ARM` in ours/rivals."""
+"""The competitors of the benchmark: arms of X2, and others' mechanisms, each a file with an `ARM` in others/rivals."""
 
 from dataclasses import replace
 
 from pgsr.experiments.engine.experiment import Arm
-from pgsr.experiments.ours import every_release as x2
-from pgsr.experiments.ours.arms import KUO, TWO_STAGE
-from pgsr.experiments.ours.competitor import Competitor
-from pgsr.experiments.ours.rivals import (
+from pgsr.experiments.others.competitor import Competitor
+from pgsr.experiments.others.rivals import (
     cyclic_laplace,
     dyadic_ranges,
     geometric_tail,
@@ -15,6 +13,8 @@ from pgsr.experiments.ours.rivals import (
     partitions,
     privelet,
 )
+from pgsr.experiments.ours import every_release as x2
+from pgsr.experiments.ours.arms import KUO, TWO_STAGE
 
 
 def _release(arm: Arm, made_by: str, assumes: str = "nothing") -> Competitor:

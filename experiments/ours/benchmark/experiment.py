@@ -14,14 +14,14 @@ from pgsr.experiments.engine.release_record import Record, result_record
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, smaller, worst
 from pgsr.experiments.engine.words import number
+from pgsr.experiments.others.competitor import Competitor
+from pgsr.experiments.others.rivals import cyclic_laplace
 from pgsr.experiments.ours.benchmark.arms import ARMS, BOTTOM_UP, CURATOR, POSTERIOR_SPLIT, RIVALS
 from pgsr.experiments.ours.benchmark.data import DATA
 from pgsr.experiments.ours.benchmark.data.census import SMALL
 from pgsr.experiments.ours.benchmark.data.flights import DATA as FLIGHTS
 from pgsr.experiments.ours.benchmark.figure import drawn
 from pgsr.experiments.ours.benchmark.standings import Standings
-from pgsr.experiments.ours.competitor import Competitor
-from pgsr.experiments.ours.rivals import cyclic_laplace
 from pgsr.figures.drawing import level_name
 from pgsr.machine import compilation
 

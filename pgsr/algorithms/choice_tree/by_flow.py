@@ -9,11 +9,13 @@ from scipy import sparse
 from pgsr.algorithms.choice_tree.search import UNDECIDED, Decided, Found
 from pgsr.algorithms.choice_tree.sums import SumRows, parts_of
 from pgsr.data.views import View
-from pgsr.engines.convex_flow import FREE, ConvexNetwork, Cut, FarFlow, SetArcs, two_families
+from pgsr.engines.convex_flow.network import FREE, ConvexNetwork, Cut, FarFlow
+from pgsr.engines.convex_flow.sets import SetArcs, two_families
 from pgsr.errors import TooLargeError
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Status
-from pgsr.problems.conditions import UNBOUNDED, Choices
+from pgsr.problems.conditions.choices import Choices
+from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.problem import Problem
 
 MOST_CELLS = 6_000

@@ -13,7 +13,8 @@ from pgsr.algorithms.m_h_regions import RegionTotalsProjection
 from pgsr.certificates import certify
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, Status
-from pgsr.problems.conditions import UNBOUNDED, Choices, Conditions
+from pgsr.problems.conditions.choices import Choices
+from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
 from pgsr.problems.problem import Problem
 
 METHODS: tuple[Method, ...] = (

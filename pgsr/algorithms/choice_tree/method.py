@@ -6,7 +6,8 @@ from typing import ClassVar
 from pgsr.algorithms.choice_tree.by_flow import FlowNodes
 from pgsr.algorithms.choice_tree.by_methods import MethodNodes
 from pgsr.algorithms.choice_tree.search import MOST, Found, Searched, best_first
-from pgsr.certificates import ALTERNATIVES, certify
+from pgsr.certificates import certify
+from pgsr.certificates.certificate import ALTERNATIVES
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import MethodError

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from pgsr.methods.gate import Deadline
-from pgsr.problems.conditions import UNBOUNDED, Choices
+from pgsr.problems.conditions.choices import Choices
+from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.tolerances import CONDITION, PROVED_GAP, RELATIVE
 
 MOST = 2**14

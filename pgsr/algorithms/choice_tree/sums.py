@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from pgsr.problems.conditions import UNBOUNDED
+from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.problem import Problem
 from pgsr.problems.sums import leaves_below
 

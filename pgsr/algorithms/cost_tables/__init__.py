@@ -21,18 +21,6 @@ Files: `method` is `CostTables`, `steps` the ways to compute phi, `windows` whic
 """
 
 from pgsr.algorithms.cost_tables.method import CostTables
-from pgsr.algorithms.cost_tables.steps import UNFINISHED, Combined, CostTableList, SlopeGreedy, SlopeMerge, Step
-from pgsr.algorithms.cost_tables.windows import Domains, domains, half_widths
+from pgsr.algorithms.cost_tables.steps import SlopeGreedy, SlopeMerge
 
-__all__ = [
-    "UNFINISHED",
-    "Combined",
-    "CostTableList",
-    "CostTables",
-    "Domains",
-    "SlopeGreedy",
-    "SlopeMerge",
-    "Step",
-    "domains",
-    "half_widths",
-]
+__all__ = ["CostTables", "SlopeGreedy", "SlopeMerge"]

@@ -40,24 +40,6 @@ Files: `regression` are the functions, `fit` the groups of a region from its noi
 
 from pgsr.algorithms.isotonic.fit import IsotonicFit
 from pgsr.algorithms.isotonic.method import Isotonic
-from pgsr.algorithms.isotonic.regression import (
-    Optimum,
-    isotonic_l1,
-    isotonic_l1_middles,
-    isotonic_l2,
-    isotonic_l2_means,
-    isotonic_l2_runs,
-    isotonic_within,
-)
+from pgsr.algorithms.isotonic.regression import isotonic_l1, isotonic_l2
 
-__all__ = [
-    "Isotonic",
-    "IsotonicFit",
-    "Optimum",
-    "isotonic_l1",
-    "isotonic_l1_middles",
-    "isotonic_l2",
-    "isotonic_l2_means",
-    "isotonic_l2_runs",
-    "isotonic_within",
-]
+__all__ = ["Isotonic", "IsotonicFit", "isotonic_l1", "isotonic_l2"]

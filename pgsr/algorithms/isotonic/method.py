@@ -9,11 +9,8 @@ import numpy as np
 
 from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2, isotonic_l2_means, isotonic_within
 from pgsr.certificates import certify
-from pgsr.checks import member_of
 from pgsr.data.estimate import Estimate
-from pgsr.data.rounding import nearest
 from pgsr.data.views import View, counts_of_ranked
-from pgsr.errors import MethodError
 from pgsr.methods.gate import Deadline, GatedMethod, Taken
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.noise.measurement import Totals
@@ -35,11 +32,7 @@ class Isotonic(GatedMethod):
     Bounds of cells pool blocks by their clipped means (`pgsr.algorithms.isotonic`); squares of reals with such bounds
     and everything else that `where` states are refused.
 
-    Args:
-        optimum: which L1 optimum; all have the same objective. The midpoint of an integer problem is rounded, halves to
-            even, and stays optimal.
-
-    Returns cumulative counts, or for a ranked problem the counts that its sizes amount to.
+    Returns cumulative counts, or for a ranked problem the counts that its sizes amount to; of L1 optima the least.
 
     Complexity: O(cells log cells) for norm 1, O(cells) for norm 2; regions run on all cores.
 
@@ -48,12 +41,8 @@ class Isotonic(GatedMethod):
     Source: Kuo et al. 2018, sections 4.2 and 4.3.
     """
 
-    optimum: Optimum = Optimum.SMALLEST
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS
     sizes_per_level: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "optimum", member_of(Optimum, self.optimum, "optimum", MethodError))
 
     def supports(self, problem: Problem) -> str | None:
         if not problem.monotone or problem.consistent:
@@ -110,8 +99,8 @@ class Isotonic(GatedMethod):
             if problem.totals is Totals.REGIONS:
                 total = int(problem.region_totals[region])
                 upper = np.minimum(upper, total)
-                return np.append(isotonic_within(y[:-1], lower[:-1], upper[:-1], problem.norm, self.optimum), total)
-            return isotonic_within(y, lower, upper, problem.norm, self.optimum)
+                return np.append(isotonic_within(y[:-1], lower[:-1], upper[:-1], problem.norm, Optimum.SMALLEST), total)
+            return isotonic_within(y, lower, upper, problem.norm, Optimum.SMALLEST)
         if problem.totals is not Totals.REGIONS:
             return self._fit(problem, y, _UNBOUNDED)
         total = int(problem.region_totals[region])
@@ -120,14 +109,11 @@ class Isotonic(GatedMethod):
     def _fit(self, problem: Problem, y: np.ndarray, upper: int) -> np.ndarray:
         lower = _least(problem)
         if problem.norm == 1:
-            fit = isotonic_l1(y, lower, upper, self.optimum)
-            return nearest(fit) if problem.integer else fit.astype(float)
+            fit = isotonic_l1(y, lower, upper, Optimum.SMALLEST)
+            return fit if problem.integer else fit.astype(float)
         if problem.integer:
             return isotonic_l2(y[None], np.array([lower]), np.array([upper]))[0]
         return isotonic_l2_means(y, lower, upper)
-
-    def __repr__(self) -> str:
-        return "Isotonic()" if self.optimum is Optimum.SMALLEST else f"Isotonic(optimum='{self.optimum}')"
 
 
 def _least(problem: Problem) -> int:

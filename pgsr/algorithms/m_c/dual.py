@@ -17,7 +17,7 @@ from pgsr.machine.blocks import row_blocks
 from pgsr.machine.memory import unwritten
 from pgsr.machine.parallel import inner_product, share, share_levels
 from pgsr.noise.measurement import Totals
-from pgsr.problems.conditions import UNBOUNDED
+from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.problem import Problem
 
 _LARGEST_VALUE = 2**45

@@ -8,7 +8,8 @@ import numpy as np
 from pgsr.algorithms.m_c.folded import ENOUGH, Together, together
 from pgsr.algorithms.m_c.folded_dual import Targets
 from pgsr.algorithms.m_c.projection import CumulativeProjection
-from pgsr.algorithms.tree_rounding import integers_by_level, integers_near
+from pgsr.algorithms.tree_rounding.folded import integers_by_level
+from pgsr.algorithms.tree_rounding.rounding import integers_near
 from pgsr.data.views import View
 from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped
 from pgsr.methods.method import Method

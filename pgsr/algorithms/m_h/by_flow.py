@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from pgsr.algorithms.m_h.flow import UNKNOWN, FlowPart, solve
+from pgsr.algorithms.m_h.flow.part import UNKNOWN, FlowPart
+from pgsr.algorithms.m_h.flow.solving import solve
 from pgsr.certificates import Multipliers
 from pgsr.certificates.multipliers import of_levels
 from pgsr.data.estimate import Estimate

@@ -15,7 +15,10 @@ from scipy import sparse
 from pgsr.certificates import Multipliers
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
-from pgsr.engines.quadratic_flow import FlowNetwork, cheapest_flow, nearly_whole, relaxed_prices
+from pgsr.engines.quadratic_flow.balancing import nearly_whole
+from pgsr.engines.quadratic_flow.integers import cheapest_flow
+from pgsr.engines.quadratic_flow.network import FlowNetwork
+from pgsr.engines.quadratic_flow.relaxed import relaxed_prices
 from pgsr.methods.gate import Deadline
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem

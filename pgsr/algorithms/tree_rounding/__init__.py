@@ -40,8 +40,3 @@ Complexity: O(cells), and O(children log children) where a parent gains groups.
 Files: `rounding` is `integers_near`, `folded` the same where levels have sizes of their own, `kernel` the loop over the
 sizes of one parent.
 """
-
-from pgsr.algorithms.tree_rounding.folded import integers_by_level
-from pgsr.algorithms.tree_rounding.rounding import GRID, integers_near, on_grid
-
-__all__ = ["GRID", "integers_by_level", "integers_near", "on_grid"]

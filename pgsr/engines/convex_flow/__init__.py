@@ -11,8 +11,3 @@ into which more has to flow than can flow out.
 Files: `sets` finds out whether sums of unknowns are the arcs of a network, `network` is the input and what is proved,
 `kernel` has the loops. `pgsr.engines.quadratic_flow` is for squares without upper bounds, and is faster on millions.
 """
-
-from pgsr.engines.convex_flow.network import FREE, ConvexFlow, ConvexNetwork, Cut, FarFlow
-from pgsr.engines.convex_flow.sets import SetArcs, two_families
-
-__all__ = ["FREE", "ConvexFlow", "ConvexNetwork", "Cut", "FarFlow", "SetArcs", "two_families"]

@@ -212,12 +212,6 @@ class MixedTrees:
         sizes = np.concatenate([without, intervals.sizes])
         return cls(free, BoundedTrees.of(tree, y, w, intervals, mapper), sizes, tree.n_regions)
 
-    def prices_at(self, root: float) -> tuple[RootDemand, Prices]:
-        """Find what the roots take at this price, and the prices below it."""
-        free, bounded = self.free.highest_prices(), self.bounded.starting_prices()
-        demands = [self.free.find_prices(root, free), self.bounded.find_prices(root, bounded)]
-        return RootDemand.joined(demands), (free, bounded)
-
     def optimal_prices(self, total: int | None, slack: float = 0.0) -> tuple[float, Prices]:
         """Find the price that the root is paid, and those paid by inner regions; arguments as `integers` has them."""
         free, bounded, last = self.free.highest_prices(), self.bounded.starting_prices(), np.inf

@@ -139,11 +139,6 @@ class SizeTrees:
         self._each(lambda span: kernels.find_prices(self.y, *span, *fixed))
         return RootDemand(slope, intercept, int(self.y[0].sum()))
 
-    def prices_at(self, root: float) -> tuple[RootDemand, np.ndarray]:
-        """Find what the roots take at this price, and the prices below it."""
-        below = self.highest_prices()
-        return self.find_prices(root, below), below
-
     def lowest_prices(self) -> tuple[float, np.ndarray]:
         """Give a root price so low that nobody takes anything, and the prices below it then."""
         root = -2.0 * float(np.abs(self.y).max(axis=1) @ self.w.astype(float)) - 1.0

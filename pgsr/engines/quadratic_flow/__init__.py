@@ -17,10 +17,3 @@ method), which keeps flows the cheapest at prices that change along. At the end 
 Files: `network` is the input, `relaxed`, `balancing` and `integers` what others call; `newton_kernel`,
 `balance_kernel`, `exchange_kernel` (one unit at a time) and `phase_kernel` (many) are their compiled loops.
 """
-
-from pgsr.engines.quadratic_flow.balancing import nearly_whole
-from pgsr.engines.quadratic_flow.integers import IntegerFlow, cheapest_flow
-from pgsr.engines.quadratic_flow.network import FlowNetwork
-from pgsr.engines.quadratic_flow.relaxed import LEAST_TIE, MOST_TIE, relaxed_prices
-
-__all__ = ["LEAST_TIE", "MOST_TIE", "FlowNetwork", "IntegerFlow", "cheapest_flow", "nearly_whole", "relaxed_prices"]

@@ -4,10 +4,14 @@ import numpy as np
 
 from pgsr.engines.quadratic_flow.network import FlowNetwork
 
-_SHARE, _TURNS = 0.5, 5
+_SHARE = 0.5
+"""Of the way from one integer to the next, in which an arc carries some of the next unit."""
+
+_TURNS = 5
+"""A turn takes about as long as a few of Newton's steps."""
 
 
-def nearly_whole(network: FlowNetwork, start: np.ndarray, share: float = _SHARE, turns: int = _TURNS) -> np.ndarray:
+def nearly_whole(network: FlowNetwork, start: np.ndarray) -> np.ndarray:
     """Find prices for integers near those for real numbers.
 
     An arc that must carry an integer carries the one nearest to f = y + d / 2w, so it goes from k to k + 1 where
@@ -15,7 +19,7 @@ def nearly_whole(network: FlowNetwork, start: np.ndarray, share: float = _SHARE,
     in real numbers, and prices move by 2w/100; in integers one of them carries it all, and prices move by w. So prices
     of real numbers can be wrong by about w at every vertex. Here an arc carries
 
-        x = k + min(1, max(0, 1/2 + (f - k - 1/2) / share)),     k = floor(f),
+        x = k + min(1, max(0, 1/2 + (f - k - 1/2) / share)),     k = floor(f),   share = 1/2,
 
     or 0 if that is negative and the arc is not free: f itself for share = 1, the nearest integer for share -> 0. It
     grows with d, so it is the derivative of a convex dual, whose derivative by a vertex's price is what that vertex has
@@ -24,16 +28,14 @@ def nearly_whole(network: FlowNetwork, start: np.ndarray, share: float = _SHARE,
 
     Args:
         start: prices to start from, those of `relaxed_prices`.
-        share: of the way from one integer to the next, in which an arc carries some of the next unit; in (0, 1].
-        turns: of `Balance`. A turn takes about as long as a few of Newton's steps.
 
     Example:
         >>> network = FlowNetwork.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
-        >>> float(nearly_whole(network, np.array([0, 14 / 3]), 0.1)[1].round(1))  # 4 + 2 come in, 9 - 3 leave
-        5.0
+        >>> float(nearly_whole(network, np.array([0, 14 / 3]))[1].round(1))  # nearer to 5, where 4 + 2 come in
+        4.8
     """
-    price, balance = np.array(start, float), Balance(network, share)
-    for _ in range(turns):
+    price, balance = np.array(start, float), Balance(network, _SHARE)
+    for _ in range(_TURNS):
         balance.turn(price)
     return price
 

@@ -25,25 +25,7 @@ that stop there, `kernel` the loop over runs.
 
 from pgsr.estimators.matching.alone import BottomUp, NoConsistency
 from pgsr.estimators.matching.merging import Merge
-from pgsr.estimators.matching.sorted_matching import (
-    Match,
-    Matcher,
-    NoMatchError,
-    SortedMatching,
-    match_groups,
-    runs_below,
-)
+from pgsr.estimators.matching.sorted_matching import match_groups
 from pgsr.estimators.matching.top_down import Matching
 
-__all__ = [
-    "BottomUp",
-    "Match",
-    "Matcher",
-    "Matching",
-    "Merge",
-    "NoConsistency",
-    "NoMatchError",
-    "SortedMatching",
-    "match_groups",
-    "runs_below",
-]
+__all__ = ["BottomUp", "Matching", "Merge", "NoConsistency", "match_groups"]

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from pgsr.algorithms.groups import GroupRuns, estimate_of_runs
-from pgsr.algorithms.isotonic import IsotonicFit, isotonic_l2_means
+from pgsr.algorithms.isotonic import IsotonicFit
+from pgsr.algorithms.isotonic.regression import isotonic_l2_means
 from pgsr.checks import require_kind
 from pgsr.data.rounding import nearest
 from pgsr.data.split_view import Split

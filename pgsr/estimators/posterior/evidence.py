@@ -5,7 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2
+from pgsr.algorithms.isotonic import isotonic_l1, isotonic_l2
+from pgsr.algorithms.isotonic.regression import Optimum
 from pgsr.algorithms.simplex import simplex_projection
 from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View, counts_of_ranked

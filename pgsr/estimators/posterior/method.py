@@ -16,7 +16,7 @@ from pgsr.algorithms.m_c.joint import (
     refused_precision,
     together_by_level,
 )
-from pgsr.algorithms.tree_rounding import on_grid
+from pgsr.algorithms.tree_rounding.rounding import on_grid
 from pgsr.checks import checked_limit, require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest

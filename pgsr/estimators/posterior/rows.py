@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import isotonic_l1_middles
+from pgsr.algorithms.isotonic.regression import isotonic_l1_middles
 from pgsr.algorithms.m_c.joint import laws_of
 from pgsr.algorithms.simplex import simplex_projection
 from pgsr.data.split_view import Split

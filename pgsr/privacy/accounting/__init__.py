@@ -13,32 +13,7 @@
 All bounds are computed in integers and rounded to the safe side.
 """
 
-from pgsr.privacy.accounting.choosing import Laws, best_noise, variance_of
-from pgsr.privacy.accounting.composing import Composition, composed
-from pgsr.privacy.accounting.loss import Approximate, Loss, PureEpsilon, Rho, epsilon_delta
-from pgsr.privacy.accounting.noise_rho import geometric_of_rho, rho_of_law, rho_of_noise, rho_of_pure
-from pgsr.privacy.accounting.odometer import Odometer
-from pgsr.privacy.accounting.shares import starting_shares
-from pgsr.privacy.accounting.zcdp import Conversion, epsilon_of, rho_of
+from pgsr.privacy.accounting.choosing import best_noise
+from pgsr.privacy.accounting.loss import Approximate, PureEpsilon, Rho, epsilon_delta
 
-__all__ = [
-    "Approximate",
-    "Composition",
-    "Conversion",
-    "Laws",
-    "Loss",
-    "Odometer",
-    "PureEpsilon",
-    "Rho",
-    "best_noise",
-    "composed",
-    "epsilon_delta",
-    "epsilon_of",
-    "geometric_of_rho",
-    "rho_of",
-    "rho_of_law",
-    "rho_of_noise",
-    "rho_of_pure",
-    "starting_shares",
-    "variance_of",
-]
+__all__ = ["Approximate", "PureEpsilon", "Rho", "best_noise", "epsilon_delta"]

@@ -13,8 +13,8 @@ from pgsr.privacy.accounting.noise_rho import geometric_of_rho, require_change
 from pgsr.privacy.accounting.search import decimal_down, largest
 from pgsr.privacy.accounting.zcdp import Conversion, rho_of
 from pgsr.privacy.budget import Budget, Number
-from pgsr.privacy.laws import GaussianNoise, GeometricNoise
-from pgsr.privacy.laws.per_level import LevelNoise
+from pgsr.privacy.laws import GeometricNoise
+from pgsr.privacy.laws.per_level import GaussianNoise, LevelNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 Noises = tuple[LevelNoise | None, ...]

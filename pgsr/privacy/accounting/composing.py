@@ -13,8 +13,8 @@ from pgsr.privacy.accounting.loss_of_noise import WIDEST_SIGMA, Change, largest_
 from pgsr.privacy.accounting.noise_rho import require_change, rho_of_noise
 from pgsr.privacy.accounting.zcdp import Conversion, epsilon_of, exact_delta
 from pgsr.privacy.budget import Number
-from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise, Law
-from pgsr.privacy.laws.per_level import LevelNoise
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise, Law
+from pgsr.privacy.laws.per_level import GaussianNoise, LevelNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 

@@ -11,8 +11,8 @@ from fractions import Fraction
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting.search import largest
 from pgsr.privacy.enclosure import exp_minus, root_below, rounded_down
-from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise, Law
-from pgsr.privacy.laws.per_level import LevelNoise
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise, Law
+from pgsr.privacy.laws.per_level import GaussianNoise, LevelNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 _BITS = 256

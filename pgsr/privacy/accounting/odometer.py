@@ -9,7 +9,8 @@ from pgsr.privacy.accounting.loss_of_noise import Change, loss_of_cells, precisi
 from pgsr.privacy.accounting.noise_rho import rho_of_pure
 from pgsr.privacy.accounting.zcdp import SMALLEST, Conversion, epsilon_of, exact_delta
 from pgsr.privacy.budget import Number
-from pgsr.privacy.laws import LARGEST_SCALE, DoubleGeometric, Law
+from pgsr.privacy.laws import DoubleGeometric, Law
+from pgsr.privacy.laws.double_geometric import LARGEST_SCALE
 
 _MOST_KINDS = 64
 """Most different epsilons whose exact loss is computed."""

@@ -9,7 +9,8 @@ import numpy as np
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting.noise_rho import require_change
-from pgsr.privacy.laws import GaussianNoise, GeometricNoise
+from pgsr.privacy.laws import GeometricNoise
+from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 PARTS = 1_000

@@ -7,21 +7,9 @@
 - `spelling`: laws as texts for manifests, and back.
 """
 
-from pgsr.privacy.laws.discrete_gaussian import LARGEST_DEVIATION, DiscreteGaussian
-from pgsr.privacy.laws.double_geometric import LARGEST_SCALE, DoubleGeometric
+from pgsr.privacy.laws.discrete_gaussian import DiscreteGaussian
+from pgsr.privacy.laws.double_geometric import DoubleGeometric
 from pgsr.privacy.laws.law import Law
-from pgsr.privacy.laws.per_level import GaussianNoise, GeometricNoise, NoiseFamily, Sensitive
-from pgsr.privacy.laws.spelling import law_of
+from pgsr.privacy.laws.per_level import GeometricNoise
 
-__all__ = [
-    "LARGEST_DEVIATION",
-    "LARGEST_SCALE",
-    "DiscreteGaussian",
-    "DoubleGeometric",
-    "GaussianNoise",
-    "GeometricNoise",
-    "Law",
-    "NoiseFamily",
-    "Sensitive",
-    "law_of",
-]
+__all__ = ["DiscreteGaussian", "DoubleGeometric", "GeometricNoise", "Law"]

@@ -12,7 +12,6 @@ from typing import Protocol
 from pgsr.errors import BudgetError
 from pgsr.privacy.laws.discrete_gaussian import DiscreteGaussian
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
-from pgsr.privacy.laws.law import Law
 
 
 class Sensitive(Protocol):
@@ -26,14 +25,6 @@ class Sensitive(Protocol):
     @property
     def l2_squared(self) -> int:
         """The largest sum of change^2 over all cells."""
-        ...
-
-
-class NoiseFamily(Protocol):
-    """A family of laws with a budget."""
-
-    def law(self, sensitivity: Sensitive) -> Law:
-        """Find the law of the family that keeps the budget for values of this sensitivity."""
         ...
 
 

@@ -10,34 +10,7 @@
 cells and rows of a sparse matrix; `choices` are conditions of which one holds; `propagation` finds contradictions.
 """
 
-from pgsr.problems.conditions.choices import Choices, Either, either, zero_or_at_least
-from pgsr.problems.conditions.expressions import Condition, Expression, cells, entities, groups, total
-from pgsr.problems.conditions.propagation import (
-    Surroundings,
-    contradicting_conditions,
-    intervals,
-    is_decided_by_sums,
-)
-from pgsr.problems.conditions.resolved import ProblemCells
-from pgsr.problems.conditions.stated import UNBOUNDED, Conditions, state
+from pgsr.problems.conditions.choices import either, zero_or_at_least
+from pgsr.problems.conditions.expressions import cells, entities, groups, total
 
-__all__ = [
-    "UNBOUNDED",
-    "Choices",
-    "Condition",
-    "Conditions",
-    "Either",
-    "Expression",
-    "ProblemCells",
-    "Surroundings",
-    "cells",
-    "contradicting_conditions",
-    "either",
-    "entities",
-    "groups",
-    "intervals",
-    "is_decided_by_sums",
-    "state",
-    "total",
-    "zero_or_at_least",
-]
+__all__ = ["cells", "either", "entities", "groups", "total", "zero_or_at_least"]

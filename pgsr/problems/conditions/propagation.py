@@ -59,7 +59,8 @@ def contradicting_conditions(stated: Conditions, place: ProblemCells, around: Su
     `is_decided_by_sums`.
 
     Example:
-        >>> from pgsr.problems.conditions import cells, state
+        >>> from pgsr.problems.conditions import cells
+        >>> from pgsr.problems.conditions.stated import state
         >>> from pgsr.data.hierarchy import Hierarchy
         >>> place = ProblemCells(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), View.COUNTS, 1)
         >>> around = Surroundings(True, True, False, True, np.array([5]))

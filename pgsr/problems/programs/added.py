@@ -22,7 +22,8 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.engines.losses import Huber
-from pgsr.problems.conditions import UNBOUNDED, Choices
+from pgsr.problems.conditions.choices import Choices
+from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.statement import Statement
 from pgsr.problems.ranks import Segments

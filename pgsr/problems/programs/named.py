@@ -11,7 +11,7 @@ from pgsr.data.region_ids import region_id
 from pgsr.data.views import View
 from pgsr.engines.losses import Huber, norm_text
 from pgsr.errors import ProblemError, TooLargeError
-from pgsr.problems.conditions import UNBOUNDED
+from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.programs.added import implied_rows, widened
 from pgsr.problems.programs.names import LONGEST, Names, encoded
 from pgsr.problems.programs.program import Program

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from pgsr.data.views import View
 from pgsr.noise.measurement import Totals
-from pgsr.problems.conditions import UNBOUNDED, Conditions
+from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
 from pgsr.problems.programs.added import widened, with_added
 from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.statement import AnyStatement, Statement

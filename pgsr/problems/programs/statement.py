@@ -9,7 +9,7 @@ from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.engines.losses import Norm
 from pgsr.noise.measurement import Totals
-from pgsr.problems.conditions import Conditions
+from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.ranks import FittedRanks
 from pgsr.problems.sums import MeasuredSums
 

@@ -19,17 +19,9 @@ from pgsr.release.publishing.places import require_outside, require_path
 from pgsr.release.stated.excess import excess_counts
 from pgsr.release.stated.terms import Terms
 from pgsr.release.stated.terms_facts import terms_facts
-from pgsr.tables import (
-    Entities,
-    Groups,
-    Levels,
-    Limits,
-    Parents,
-    PrivateLog,
-    Quantities,
-    count_groups,
-)
+from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities, count_groups
 from pgsr.tables.ids import IdKind, id_kind
+from pgsr.tables.inputs import PrivateLog
 from pgsr.tables.regions import locate, source_of
 from pgsr.tables.session import Session
 

@@ -38,7 +38,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri
 
-from pgsr.algorithms.tree_rounding import GRID
+from pgsr.algorithms.tree_rounding.rounding import GRID
 from pgsr.data.cell_intervals import Values
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View

@@ -13,7 +13,8 @@ from pgsr.data.estimate import Estimate
 from pgsr.errors import PgsrError
 from pgsr.estimators import Merge
 from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
-from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.neighbours import Relation

@@ -19,6 +19,7 @@ from pgsr.data.cell_intervals import Values
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.data.sizes import Sizes
 from pgsr.data.split_view import Split
 from pgsr.data.views import View
@@ -30,7 +31,7 @@ from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.stated.excess import counts_by_size, with_sizes_below
 from pgsr.release.stated.kinds import MeasuredView
 from pgsr.release.stated.terms import Terms
-from pgsr.tables import path_of_id, read_long, region_id, to_long
+from pgsr.tables import read_long, to_long
 from pgsr.tables.long import SIZE_CLASS, region_columns
 
 _BLOCK_ROWS = 1 << 20

@@ -49,14 +49,7 @@ _SCRIPT = """
 """Without it the regions are a list to be unfolded; with it a menu shows one of them."""
 
 
-def summary(
-    manifest: dict[str, Any],
-    tree: Hierarchy,
-    counts: Estimate,
-    ends: Ends | None = None,
-    *,
-    with_least_error: bool = True,
-) -> str:
+def summary(manifest: dict[str, Any], tree: Hierarchy, counts: Estimate, ends: Ends | None = None) -> str:
     """Write the page; manifest, released counts and intervals determine it, so that a check can write it again.
 
     Args:
@@ -64,10 +57,8 @@ def summary(
         tree: its regions.
         counts: released.
         ends: of their intervals, where these are published.
-        with_least_error: whether the section on the least error of any release is there. Pages of versions before it
-            have none, and are as right without it.
     """
-    return "\n".join(_Page(manifest, tree, counts, ends, with_least_error).parts()) + "\n"
+    return "\n".join(_Page(manifest, tree, counts, ends).parts()) + "\n"
 
 
 class _Page:
@@ -77,16 +68,8 @@ class _Page:
         groups, members: the publisher's words, not escaped.
     """
 
-    def __init__(
-        self,
-        manifest: dict[str, Any],
-        tree: Hierarchy,
-        counts: Estimate,
-        ends: Ends | None,
-        with_least_error: bool,
-    ) -> None:
+    def __init__(self, manifest: dict[str, Any], tree: Hierarchy, counts: Estimate, ends: Ends | None) -> None:
         self.manifest, self.tree, self.counts = manifest, tree, counts
-        self.with_least_error = with_least_error
         self.names = [level["name"] for level in manifest["levels"]]
         self.groups, self.members = (manifest["publication"][name] for name in ("group_name", "entity_name"))
         least = manifest.get("min_size", 0)
@@ -215,8 +198,7 @@ class _Page:
         yield "<h2>How it was made</h2>"
         yield f"<p>From {escape(words.mechanism_phrase(self.manifest))}, by {escape(self.manifest['method'])}.</p>"
         yield f"<p>{escape(words.status_sentence(self.manifest['status']))}</p>"
-        if self.with_least_error:
-            yield from self._least_error()
+        yield from self._least_error()
 
     def _least_error(self) -> Iterator[str]:
         """Say below which errors no release of this epsilon is, where it is known (`pgsr.release.stated.least_error`).

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
 from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.manifest import SEEDED

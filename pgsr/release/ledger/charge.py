@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pgsr.privacy.accounting import Loss
+from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release.ledger.errors import LedgerError
 

@@ -8,7 +8,8 @@ from typing import Any
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.noise.measurement import Totals
-from pgsr.privacy.laws import DoubleGeometric, law_of
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.laws.spelling import law_of
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.columns import held, percent

@@ -9,7 +9,7 @@ from stat import S_ISREG
 
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.saying import fault_of
-from pgsr.tables import PrivateLog
+from pgsr.tables.inputs import PrivateLog
 
 
 @dataclass

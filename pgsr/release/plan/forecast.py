@@ -13,8 +13,9 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
 from pgsr.noise.measurement import Totals
-from pgsr.privacy.accounting import starting_shares
-from pgsr.privacy.laws import GaussianNoise, GeometricNoise
+from pgsr.privacy.accounting.shares import starting_shares
+from pgsr.privacy.laws import GeometricNoise
+from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.plan.interval_widths import USUAL_LEVEL, SizeCells, cell_of, median_width, publishing
 from pgsr.release.plan.planning import Plan, expected_errors, splits_of_all, usual_splits

@@ -15,8 +15,8 @@ from pgsr.release.stated.terms import Terms
 def split_reasons(terms: Terms, tree: Hierarchy, names: Sequence[str]) -> str:
     """Say what a split with a share of 0, below half or above twice an equal one does to the levels; "" without one.
 
-    The deviations are those of `pgsr.privacy.accounting.consistent_variances`, beside those of equal shares. Nothing is
-    said of `bottom_up`, which has one split, nor of split views, whose cells do not add up.
+    The deviations are those of `pgsr.privacy.accounting.shares.consistent_variances`, beside those of equal shares.
+    Nothing is said of `bottom_up`, which has one split, nor of split views, whose cells do not add up.
 
     Example:
         >>> tree = Hierarchy.from_paths([("US", str(state)) for state in range(50)])

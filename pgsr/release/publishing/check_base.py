@@ -39,7 +39,7 @@ class FolderCheck(ABC):
     key: str | Path | None
     ignore: tuple[str, ...] = ()
     known: dict[str, Any] = field(default_factory=dict)
-    odd: tuple[str, ...] = ()
+    odd: tuple[str, ...] = field(default=(), init=False)
     kind: ClassVar[str]
 
     @abstractmethod

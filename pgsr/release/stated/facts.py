@@ -16,7 +16,10 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import path_of_id
 from pgsr.data.views import View
 from pgsr.errors import HierarchyError, ProblemError
-from pgsr.problems.conditions import Condition, ProblemCells, groups, state, total
+from pgsr.problems.conditions import groups, total
+from pgsr.problems.conditions.expressions import Condition
+from pgsr.problems.conditions.resolved import ProblemCells
+from pgsr.problems.conditions.stated import state
 from pgsr.problems.problem import Problem
 from pgsr.release.publishing.errors import ConfigError
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pgsr.algorithms.nearest_within_bounds import nearest_within_bounds
-from pgsr.certificates import Certificate, broken_conditions
+from pgsr.certificates import Certificate
+from pgsr.certificates.conditions import broken_conditions
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.methods.method import Method, PostProcess, Result, Status

@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from pgsr import own_methods
-from pgsr.algorithms import IsotonicFit, Optimum
+from pgsr.algorithms import IsotonicFit
+from pgsr.algorithms.isotonic.regression import Optimum
 from pgsr.estimators import Merge
 from pgsr.methods.method import Method, PostProcess
 from pgsr.release.stated.kinds import Kind

@@ -7,8 +7,9 @@ from fractions import Fraction
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.estimators import Merge
 from pgsr.noise.measurement import Totals
-from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.choosing import Laws
+from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.accounting.zcdp import exact_delta
 from pgsr.privacy.budget import exact
 from pgsr.privacy.neighbours import Relation, Unit

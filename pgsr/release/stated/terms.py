@@ -15,8 +15,9 @@ from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.noise.split_by_root import SplitByRoot
 from pgsr.noise.view_rules import ViewRule
-from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.choosing import Laws
+from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.sensitivity import Sensitivity

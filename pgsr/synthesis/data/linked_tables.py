@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,24 +137,6 @@ def require_free_names(
             raise LinkedTableError(f"{names[0]} is an attribute and a column {what}; {remedy}")
 
 
-def write_population(
-    population: Population, households: str | os.PathLike[str], persons: str | os.PathLike[str]
-) -> None:
-    """Write the two tables of `to_tables` as Parquet or CSV, by the ending of each path.
-
-    Raises:
-        TableError: another ending, or an attribute has the name of a column that links the tables.
-    """
-    paths = Path(households), Path(persons)
-    for path in paths:
-        _is_parquet(path)
-    for frame, path in zip(to_tables(population), paths, strict=True):
-        if _is_parquet(path):
-            frame.to_parquet(path, index=False)
-        else:
-            frame.to_csv(path, index=False)
-
-
 def load(table: "Table", name: str, columns: Sequence[str]) -> "pd.DataFrame":
     """Return a data frame as it is, or read these columns (and COUNT, if it is there) from a source.
 
@@ -275,11 +256,3 @@ def _values(attribute: Attribute) -> np.ndarray:
     if all(isinstance(value, int) for value in attribute.values):
         return np.array(attribute.values, np.int64)
     return np.array([str(value) for value in attribute.values], object)
-
-
-def _is_parquet(path: Path) -> bool:
-    if path.suffix == ".parquet":
-        return True
-    if path.name.endswith((".csv", ".csv.gz")):
-        return False
-    raise LinkedTableError(f"{path} is neither Parquet nor CSV; end its name in .parquet, .csv or .csv.gz")

@@ -72,15 +72,13 @@ class RegionalPopulation:
         return f"RegionalPopulation({self.population!r}, {len(self.empty_leaf_of):,} empty groups, {self.hierarchy!r})"
 
 
-def sample_to_sizes(
-    mixture: Mixture | FilledHouseholds, release: CountOfCounts, seed: int, region_attribute: str | None = None
-) -> RegionalPopulation:
-    """Draw independent groups given their region and size: exactly n[leaf, s] of size s in every leaf.
+def sample_to_sizes(mixture: Mixture | FilledHouseholds, release: CountOfCounts, seed: int) -> RegionalPopulation:
+    """Draw independent groups given their size: exactly n[leaf, s] of size s in every leaf.
 
-    A group of size s gets component k with probability proportional to P_k(size = s), times P_k(region) with
-    `region_attribute`; then sizes of roles given their sum, attributes and members from that component. So groups are
-    drawn exactly from the mixture's distribution given size and region. Sums over leaves agree because leaves do. The
-    groups of `FilledHouseholds` are not independent, but balanced, and have attributes of public groups of their size.
+    A group of size s gets component k with probability proportional to P_k(size = s); then sizes of roles given their
+    sum, attributes and members from that component. So groups are drawn exactly from the mixture's distribution given
+    size. Sums over leaves agree because leaves do. The groups of `FilledHouseholds` are not independent, but balanced,
+    and have attributes of public groups of their size.
 
     Nothing is spent here; a mixture and a release of the same people spent both their budgets, epsilon of the release
     and rho of the mixture. They add up if both protect the same neighbours, as `pgsr.release.ledger` has it.
@@ -89,13 +87,10 @@ def sample_to_sizes(
         mixture: of any domain whose sizes include those of the release; size 0 is always possible.
         release: integer, non-negative and consistent, as every `CountOfCounts` is.
         seed: the same seed, the same groups.
-        region_attribute: name of a group attribute whose values are the leaves' names; every group gets its leaf's
-            name there. None where the domain has no such attribute.
 
     Raises:
         ArgumentError: the release is of another kind.
-        SynthesisError: a size that the domain or the mixture excludes, an unknown attribute, leaves of one name, or a
-            leaf that is no value of the attribute.
+        SynthesisError: a size that the domain or the mixture excludes.
 
     Cost: O(leaves K sizes + persons), one leaf at a time; no array of leaves x K is kept.
 
@@ -116,9 +111,8 @@ def sample_to_sizes(
     require_kind(release, CountOfCounts, "the release", "give CountOfCounts(hierarchy, counts)")
     domain, tree = mixture.domain, release.hierarchy
     _check_sizes(domain, release)
-    column, codes = _region_codes(domain, tree, region_attribute)
     if isinstance(mixture, FilledHouseholds):
-        return _filled(mixture, release, column, codes, seed)
+        return _filled(mixture, release, seed)
     by_size = {size: _joint(mixture, size) for size in domain.sizes}
     rng = np.random.default_rng(seed)
     components, numbers, leaf_of, empty = [], [], [], []
@@ -131,8 +125,6 @@ def sample_to_sizes(
                 continue
             ways, mass = by_size[int(size)]
             posterior = mass.sum(1)
-            if column is not None:
-                posterior = posterior * mixture.group[column][:, codes[leaf - tree.leaves.start]]
             if not posterior.sum() > 0:
                 raise SynthesisError(
                     f"leaf {' / '.join(tree.paths[leaf])} needs {n:,} groups of size {size}, and the mixture gives "
@@ -146,16 +138,12 @@ def sample_to_sizes(
     component = np.concatenate([*components, np.zeros(0, np.int64)])
     empty_numbers = np.zeros((0, len(domain.roles)), np.int64)
     population = mixture.fill(component, np.concatenate([*numbers, empty_numbers]), rng)
-    if column is not None:
-        population.groups[:, column] = codes[leaf_of - tree.leaves.start]
     return RegionalPopulation(
         tree, population, leaf_of, np.concatenate([*empty, np.zeros(0, np.int64)]).astype(np.int64)
     )
 
 
-def _filled(
-    model: FilledHouseholds, release: CountOfCounts, column: int | None, codes: np.ndarray, seed: int
-) -> RegionalPopulation:
+def _filled(model: FilledHouseholds, release: CountOfCounts, seed: int) -> RegionalPopulation:
     """Fill the groups of a release, leaf by leaf and by size within a leaf."""
     tree = release.hierarchy
     leaf_of, sizes, empty = [], [], []
@@ -170,11 +158,7 @@ def _filled(
                 sizes.append(np.full(len(leaves), size))
     none = np.zeros(0, np.int64)
     leaf, size = (np.concatenate([*parts, none]).astype(np.int64) for parts in (leaf_of, sizes))
-    rows = leaf * (release.max_size + 1) + size
-    regions = None if column is None else (column, codes[leaf - tree.leaves.start])
-    population = filled_to_sizes(model, rows, size, regions, seed)
-    if regions is not None:
-        population.groups[:, regions[0]] = regions[1]
+    population = filled_to_sizes(model, size, seed)
     return RegionalPopulation(tree, population, leaf, np.concatenate([*empty, none]).astype(np.int64))
 
 
@@ -189,22 +173,6 @@ def _check_sizes(domain: Domain, release: CountOfCounts) -> None:
                 f"leaf {' / '.join(tree.paths[leaf])} has groups of size {wrong[0]}, and the domain has sizes "
                 f"{domain.min_size} to {domain.max_size}; cap the release's sizes or fit a larger domain"
             )
-
-
-def _region_codes(domain: Domain, tree: Hierarchy, name: str | None) -> tuple[int | None, np.ndarray]:
-    """Find the column of the region attribute, and the code of every leaf in it."""
-    if name is None:
-        return None, np.zeros(0, np.int64)
-    names = [attribute.name for attribute in domain.group]
-    if name not in names:
-        raise SynthesisError(f"region_attribute {name!r} is no group attribute; the domain has {names}")
-    column = names.index(name)
-    leaves = [tree.name(leaf) for leaf in range(tree.leaves.start, tree.leaves.stop)]
-    if len(set(leaves)) < len(leaves):
-        raise SynthesisError(
-            f"two leaves have the same name, so that {name} cannot tell them apart; give leaves names of their own"
-        )
-    return column, np.array([domain.group[column].code(leaf) for leaf in leaves], np.int64)
 
 
 def _joint(mixture: Mixture, size: int) -> tuple[np.ndarray, np.ndarray]:

@@ -8,31 +8,21 @@ from pgsr.synthesis.marginals.filled_households import FilledHouseholds
 from pgsr.synthesis.marginals.public_households import PublicHouseholds
 
 
-def filled_to_sizes(
-    model: FilledHouseholds, rows: np.ndarray, sizes: np.ndarray, codes: tuple[int, np.ndarray] | None, seed: int
-) -> Population:
+def filled_to_sizes(model: FilledHouseholds, sizes: np.ndarray, seed: int) -> Population:
     """Fill groups of given sizes, with attributes from the public groups of that size.
 
     Attributes are drawn in proportion to how many public groups of the size have them; where sizes are not public, to
     how probable the size is for them. A size that no public group has gets the attributes of all sizes.
 
     Args:
-        rows: per group, the row of its region and size; groups of one row are drawn together.
-        sizes: per group.
-        codes: the group attribute that names regions and its code per group, or None.
+        sizes: per group; groups of one size are drawn together, in random order.
     """
     by_size = _of_sizes(model)
     kinds, weights, rng = by_size.households.kinds, _weights(model, by_size), np.random.default_rng([seed, 3])
     size_of = kinds[:, -1] + model.domain.min_size
     kind_of = np.zeros(len(sizes), np.int64)
-    # Without regions among the attributes, groups of one size are drawn together, and dealt out to regions at random.
-    together = sizes if codes is None else rows
-    for value in np.unique(together):
-        groups = np.flatnonzero(together == value)
-        fits = size_of == sizes[groups[0]]
-        if codes is not None and (kinds[fits, codes[0]] == codes[1][groups[0]]).any():
-            fits &= kinds[:, codes[0]] == codes[1][groups[0]]
-        listed = np.flatnonzero(fits)
+    for size in np.unique(sizes):
+        groups, listed = np.flatnonzero(sizes == size), np.flatnonzero(size_of == size)
         upto = np.cumsum(weights[listed])
         at = (np.arange(len(groups)) + rng.random()) / len(groups) * upto[-1]
         drawn = listed[np.minimum(np.searchsorted(upto, at, side="right"), len(listed) - 1)]

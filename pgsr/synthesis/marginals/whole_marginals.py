@@ -4,7 +4,6 @@ Measuring one cell of a marginal costs nearly as much as measuring all of it, so
 public of groups is not measured at all, but kept exactly.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
@@ -299,20 +298,15 @@ class WholeMarginals:
         return found
 
 
-def replay(
-    transcript: MarginalTranscript,
-    method: WholeMarginals,
-    seed: int = 0,
-    told: Callable[[], object] = lambda: None,
-) -> FilledHouseholds:
+def replay(transcript: MarginalTranscript, method: WholeMarginals, seed: int = 0) -> FilledHouseholds:
     """Make the distribution of a fit again from its transcript alone."""
     model = FillingFit(transcript.households, method.impossible, method.components, seed)
     rounds = transcript.by_round
     measured = list(rounds[0])
     model.start_from(measured)
-    model.fit(measured, 2 * method.steps, 2 * method.learning_rate, told)
+    model.fit(measured, 2 * method.steps, 2 * method.learning_rate)
     for newest in rounds[1:]:
         measured += newest
-        model.fit(measured, method.steps, method.learning_rate, told)
-    model.fit(measured, method.final_steps, method.learning_rate, told)
+        model.fit(measured, method.steps, method.learning_rate)
+    model.fit(measured, method.final_steps, method.learning_rate)
     return model.distribution()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pgsr.release.ledger import Relation, Unit
+from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, SynthesisError
 from pgsr.synthesis.data.impossible import Impossible
 from pgsr.synthesis.marginals.whole_marginals import WholeMarginals

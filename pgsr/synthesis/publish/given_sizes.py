@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.release.ledger import LedgerError, Relation, Unit, steps
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.release.ledger import LedgerError
+from pgsr.release.ledger.relation import steps
 from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.queries.sensitivity import Neighbours
 

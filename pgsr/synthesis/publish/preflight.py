@@ -11,8 +11,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pgsr.machine import memory
 from pgsr.privacy.accounting import Rho
+from pgsr.privacy.neighbours import Relation
 from pgsr.privacy.random import Secure
-from pgsr.release.ledger import Charge, LedgerFile, Relation
+from pgsr.release.ledger import Charge, LedgerFile
 from pgsr.release.publishing import signature
 from pgsr.release.publishing.configuration.sources import require_unread
 from pgsr.release.publishing.errors import ConfigError, Faults

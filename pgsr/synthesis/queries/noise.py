@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 
 from pgsr.errors import BudgetError
-from pgsr.privacy.laws import LARGEST_DEVIATION, DiscreteGaussian
+from pgsr.privacy.laws import DiscreteGaussian
+from pgsr.privacy.laws.discrete_gaussian import LARGEST_DEVIATION
 from pgsr.privacy.random import ByteStream
 
 

@@ -88,7 +88,7 @@ class Privacy:
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
-    """The record of all that post-processing may see; `pgsr.synthesis.replay` makes the distribution of it again.
+    """The record of all that post-processing may see; `replay` of `adaptive` makes the distribution of it again.
 
     Attributes:
         n_groups: N_G, public.

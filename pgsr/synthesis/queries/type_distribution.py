@@ -20,7 +20,8 @@ class TypeDistribution:
         probabilities: A, one per type.
 
     Example:
-        >>> from pgsr.synthesis import Attribute, Domain, Universe
+        >>> from pgsr.synthesis import Attribute, Domain
+        >>> from pgsr.synthesis.queries.universe import Universe
         >>> universe = Universe.of(Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2))
         >>> TypeDistribution(universe.types, universe.prior).sample(1_000, seed=0).n_groups
         1000

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from pgsr.datasets.census2000_race import census2000_race
+from pgsr.experiments.data.census2000_race import census2000_race
 from pgsr.experiments.engine.experiment import DataSet
 
 K = 5_000

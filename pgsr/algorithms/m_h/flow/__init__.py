@@ -4,8 +4,3 @@ The derivation is docs/sizes_per_level.md. Files: `part` is what is looked at; `
 arcs, `asking` asks a part of the hierarchy, `joined` makes one network of all, `solving` repeats that until no cell is
 left to add. In memory there is one part, the whole; `pgsr.nation` has parts on disk or on a cluster.
 """
-
-from pgsr.algorithms.m_h.flow.part import UNKNOWN, FlowPart, PartPrices
-from pgsr.algorithms.m_h.flow.solving import solve
-
-__all__ = ["UNKNOWN", "FlowPart", "PartPrices", "solve"]

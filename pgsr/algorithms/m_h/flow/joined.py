@@ -8,7 +8,7 @@ import numpy as np
 from pgsr.algorithms.m_h.flow.asking import Reply
 from pgsr.algorithms.m_h.flow.part import FlowPart, PartPrices
 from pgsr.algorithms.m_h.flow.selection import ABOVE, GROUND, Arcs, Piece, Selection, layers
-from pgsr.engines.quadratic_flow import FlowNetwork
+from pgsr.engines.quadratic_flow.network import FlowNetwork
 
 
 @dataclass(frozen=True, eq=False)

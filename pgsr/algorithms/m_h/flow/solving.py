@@ -10,7 +10,10 @@ import numpy as np
 from pgsr.algorithms.m_h.flow.asking import Key, PartQuestion, Parts, Reply, begin, improve
 from pgsr.algorithms.m_h.flow.joined import Joined, Upper
 from pgsr.algorithms.m_h.flow.part import FlowPart, PartPrices
-from pgsr.engines.quadratic_flow import LEAST_TIE, MOST_TIE, FlowNetwork, cheapest_flow, nearly_whole, relaxed_prices
+from pgsr.engines.quadratic_flow.balancing import nearly_whole
+from pgsr.engines.quadratic_flow.integers import cheapest_flow
+from pgsr.engines.quadratic_flow.network import FlowNetwork
+from pgsr.engines.quadratic_flow.relaxed import LEAST_TIE, MOST_TIE, relaxed_prices
 from pgsr.machine.parallel import Mapper
 from pgsr.methods.gate import NO_LIMIT, Deadline
 

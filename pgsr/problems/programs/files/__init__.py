@@ -121,4 +121,4 @@ def _ending(path: Path) -> str:
     return found[0]
 
 
-__all__ = ["ENDINGS", "FileError", "read_fields", "read_program", "write_problem"]
+__all__ = ["ENDINGS", "read_fields", "read_program", "write_problem"]

