@@ -53,7 +53,7 @@ bench-release: .venv/compare.ready  ## release and check made tables of ROWS per
 bench-nation: .venv/compare.ready  ## generated nations of 60,000 to 6 million blocks, noise to M_H, M_c^dp, two-stage, matching (hours)
 	$(RUN) -m pgsr.experiments bench-nation
 
-agreement: .venv/experiments.ready  ## every method on every problem it supports, 200 random instances each (about ten minutes)
+agreement: .venv/experiments.ready  ## every method on every problem it supports, 200 random instances each (hours; python -m pgsr.experiments agreement --instances 5 is shorter)
 	$(RUN) -m pgsr.experiments agreement
 
 wheel: .venv/test.ready  ## build the wheel into dist/, and run README's example from one outside the repository

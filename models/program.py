@@ -226,7 +226,7 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
 
 
 def in_cells(program: Program, start: np.ndarray | None = None) -> SolverProgram:
-    """The program's rows, bounds and linear costs, without what deviations cost.
+    """Hand a program over in its cells: rows, bounds and linear costs, without costs of deviations.
 
     Args:
         start: values z from which a solver may start, shape (n,).
