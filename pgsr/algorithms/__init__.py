@@ -28,7 +28,7 @@ from pgsr.algorithms.m_h import TreeProjection
 from pgsr.algorithms.m_h_regions import RegionTotalsProjection
 from pgsr.algorithms.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
 from pgsr.algorithms.mean_consistency import MeanConsistency
-from pgsr.algorithms.posterior import PooledPrior, Posterior
+from pgsr.algorithms.posterior import Posterior
 from pgsr.algorithms.simplex import SimplexProjection
 from pgsr.algorithms.two_stage import MidpointBottomUp, TwoStage
 from pgsr.data.views import View
@@ -55,7 +55,6 @@ __all__ = [
     "MidpointBottomUp",
     "NoConsistency",
     "Optimum",
-    "PooledPrior",
     "Posterior",
     "RegionTotalsProjection",
     "SimplexProjection",
