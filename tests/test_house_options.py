@@ -35,8 +35,7 @@ ALLOWED = {
         *("nearly_whole(share=)", "nearly_whole(turns=)", "replay(told=)"),
     ),
     "goes with the estimator's own change, or with its file": (
-        *("PooledPrior(shape=)", "PooledPrior(root_width=)", "PooledPrior(shape_width=)", "PooledPrior(own_width=)"),
-        *("PooledPrior(shrinkage=)", "Uncertainty(errors=)", "StreamedTreeProjection(block=)"),
+        *("Uncertainty(errors=)", "StreamedTreeProjection(block=)"),
         *("CumulativeFlow(exact=)", "FolderCheck(odd=)", "Frame(read=)"),
     ),
 }

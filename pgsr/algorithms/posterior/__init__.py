@@ -45,8 +45,8 @@ than s, whose noise has the same law; what the noisy total adds or takes are gro
 
 Files: `method` is `Posterior`; `evidence` one region's values and windows, `chain_kernel` forward-backward, `arrays`
 what loops are given; `learned` the prior, between `knots`, from a `start`, with `scales` and `dispersion`, by
-`learned_kernel`, `dispersion_kernel` and `elementary_kernel`; `propagation` how errors pass through the joint stage, and
-`uncertainty` the intervals of a release.
+`learned_kernel`, `dispersion_kernel` and `elementary_kernel`; `propagation` how errors pass through the joint stage,
+and `uncertainty` the intervals of a release.
 Where levels have sizes of their own, `rows` and `rows_kernel` do a level at a time, with the prior means of
 `folded_prior` and `window_means` (`windows`, `misfit`), and the errors of `folded_errors`.
 """

@@ -8,8 +8,9 @@ f linear in the size between knots. The sizes 0 and K and spikes are classes of 
 of F, which vanish where a tail is geometric, and first differences of a deviation are Student t distributed: a bend, a
 jump or an end is an outlier, and leaves the rest smooth (`Scales`). What is maximised is the penalised evidence
 
-    L = sum over measured r of log P(y[r])  -  1/2 sum over i of w[i] (D F)[i]^2 / t^2  -  1/2 sum over r, i of
-        w[r, i] (E d[r])[i]^2 / t^2  -  1/2 sum over free sizes of (F - F beside it)^2 / 25  -  1/2 sum of log(k / 100)^2,
+    L = sum over measured r of log P(y[r])
+        - 1/2 sum over i of w[i] (D F)[i]^2 / t^2  -  1/2 sum over r, i of w[r, i] (E d[r])[i]^2 / t^2
+        - 1/2 sum over free sizes of (F - F beside it)^2 / 25  -  1/2 sum of log(k / 100)^2,
 
 k the dispersions of the counts (`dispersion`).
 
@@ -318,9 +319,7 @@ class Newton:
             variances = ((second[:, :, None] * inverse).sum(axis=1) * second).sum(axis=1)
         return Move(shape, moves, variances, own_variances)
 
-    def _eliminate(
-        self, level: int, theta: float, below: tuple[np.ndarray, np.ndarray], messages: Steps
-    ) -> None:
+    def _eliminate(self, level: int, theta: float, below: tuple[np.ndarray, np.ndarray], messages: Steps) -> None:
         """Eliminate the deviations of a level, and add up what its regions say about their parents."""
         from pgsr.algorithms.posterior.learned_kernel import family_eliminated
 

@@ -323,9 +323,7 @@ class Posterior:
 
         return mean, self._learned(measurement, keep, deadline).remark
 
-    def _learned(
-        self, measurement: Measurement, keep: Callable[[int, Marginals], None], deadline: Deadline
-    ) -> Learned:
+    def _learned(self, measurement: Measurement, keep: Callable[[int, Marginals], None], deadline: Deadline) -> Learned:
         """Learn the prior, and `keep` the posterior of every measured region under it (step 1)."""
         learned = learn(measurement, deadline)
         values = learned.model.values(learned.point)

@@ -4,9 +4,9 @@ A difference x of scale t is Student t distributed, which is normal with the pre
 
     w = (nu + 1) / (nu + E[x^2] / t^2),    E[x^2] = x^2 + v,
 
-is known; v is the variance that the inverse information leaves it. So an outlier, a bend, a jump or an end, gets a small
-weight and does not make the others rough. Scales follow from Schall's rule, as if a few differences of a typical size had
-been seen besides:
+is known; v is the variance that the inverse information leaves it. So an outlier, a bend, a jump or an end, gets a
+small weight and does not make the others rough. Scales follow from Schall's rule, as if a few differences of a typical
+size had been seen besides:
 
     t^2 = (sum of w x^2 + n0 t0^2) / (f + n0),    f = n - sum of w v / t^2,
 

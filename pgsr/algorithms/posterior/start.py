@@ -14,8 +14,9 @@ measured there because few groups were expected, so what they say of one size is
 noise and their spread, 1.48 times the median distance from this median (Hampel 1974).
 
 **The start.** F is the logarithm of S, made a distribution by isotonic regression of its sums, or by the nearest
-non-negative counts where counts were measured, and averaged once in windows; spikes are in no window. A deviation is the
-logarithm of a region's own counts in windows over those that F expects, drawn towards 0 where noise could be as large.
+non-negative counts where counts were measured, and averaged once in windows; spikes are in no window. A deviation is
+the logarithm of a region's own counts in windows over those that F expects, drawn towards 0 where noise could be as
+large.
 """
 
 from collections.abc import Mapping

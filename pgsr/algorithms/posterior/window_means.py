@@ -20,8 +20,8 @@ The largest size K stands for "K or more", so it is never smoothed together with
 **Cells that stand out are not smoothed.** A moving average turns a spike, 300 groups of one size beside empty ones,
 into a hill, and a prior that expects a hill overrules noisy values that say otherwise. So cells of S that are far from
 the average of the cells around them (`standing_out`) are taken out of the averages and windows, and keep S[s]
-themselves. A child's cell whose own count is as far from mu[j, s] is taken out of the child's windows W, and has the own
-count as its mean, no less than the standard deviation of the noise; it takes no part in the scaling.
+themselves. A child's cell whose own count is as far from mu[j, s] is taken out of the child's windows W, and has the
+own count as its mean, no less than the standard deviation of the noise; it takes no part in the scaling.
 
 Source: empirical Bayes as usual (Robbins 1956); windows, pooling and shrinkage are new here.
 """
