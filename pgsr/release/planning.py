@@ -208,7 +208,7 @@ def _spent(start: float, result: Result) -> float:
 
 
 def recommended_split(n_levels: int) -> tuple[Fraction, ...]:
-    """Give the split of epsilon over levels to start from, root first: n parts for the leaves, one for each other level.
+    """Give the split of epsilon over n levels to start from, root first: n parts for the leaves, one for each other.
 
     On real and made data no split of epsilon is within a tenth of the best at every level: errors of leaves fall nearly
     like one over their share, those of a root like the root of one over it. This one is nowhere far from the best

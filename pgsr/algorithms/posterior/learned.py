@@ -206,7 +206,9 @@ class Model:
         means, shapes = self.means(region, point, values), self._shapes(region, point)
         if near is None:
             return about.marginals(about.pilot(), np.full(len(means), float(about.half_width())), means, shapes, border)
-        half = (6.5 * np.sqrt(near.variance[region].astype(float)) + 3.0) / WIDENING
+        half = 6.5 * np.sqrt(near.variance[region].astype(float)) + 3.0
+        if border == ROUGH_BORDER:
+            half /= WIDENING  # as they are, they hold enough of the mass
         return about.marginals(near.mean[region], half, means, shapes, border)
 
     def _shapes(self, region: int, point: Point) -> np.ndarray:
