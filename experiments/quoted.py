@@ -159,7 +159,6 @@ X2_ROWS = {
     "posterior, shares 1/20, 0, 19/20": "posterior, leaf-heavy",
     "posterior, leaves only": "posterior, leaves only",
     "posterior, leaves only, by H_g": "posterior, Hg, leaves only",
-    "posterior, learned prior, leaves only": "posterior, learned prior, leaves only",
     "split view with matching": "split with matching (Kuo)",
     "posterior, split, equal shares": "posterior, split, equal shares",
     "posterior, split, shares 1/20, 0, 19/20": "posterior, split, leaf-heavy",

@@ -49,7 +49,6 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
     if methods is None:
         yield _timed("certificates", _bound_toys)
         yield _timed("draws of the posterior", _draw)
-        yield _timed("learned priors", lambda: _solve_toys(estimators.Posterior(learning=1)))
         yield _timed("lower bounds", lambda: lower_bound([1, 1], 1))
         yield _timed("sizes per level", solve_levels)
         yield _timed("flows of many units", _send_many_units)

@@ -184,7 +184,6 @@ def test_an_arm_must_be_nearer_at_every_level_at_once() -> None:
 
 def test_claims_compare_the_same_view_and_shares() -> None:
     pairs = {x2.POSTERIOR: x2.KUO, x2.POSTERIOR_LEAVES: x2.BOTTOM_UP, x2.POSTERIOR_RANKED: x2.BOTTOM_UP_RANKED}
-    pairs[x2.POSTERIOR_LEARNED] = x2.POSTERIOR_LEAVES
     for ours, other in pairs.items():
         for factor, finding in ((0.5, TestOutcome.HOLDS), (2.0, TestOutcome.FAILS)):
             errors = {("a", ours.label): (100 * factor, 50 * factor), ("a", other.label): (100.0, 50.0)}

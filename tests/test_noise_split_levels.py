@@ -26,7 +26,7 @@ from pgsr import (
     View,
     metrics,
 )
-from pgsr.estimators import Matching, PooledPrior, Posterior, TwoStage
+from pgsr.estimators import Matching, Posterior, TwoStage
 from pgsr.estimators.posterior.folded_prior import LevelFacts
 from pgsr.estimators.posterior.rows import marginal_tables
 from pgsr.intervals import band
@@ -160,7 +160,7 @@ def test_the_posterior_of_one_size_is_that_of_split_views() -> None:
     """The rows of all levels against the posterior of equal sizes; and the whole view's where T is K or more."""
     for view in (Split(3), (View.CUMULATIVE, Split(5), Split(2, 20)), MIXED):
         noisy = Geometric(view, 2).measure(TRUTH, Seeded("same"))
-        found = marginal_tables(noisy, 3, PooledPrior(), with_steps=False)
+        found = marginal_tables(noisy, with_steps=False)
         assert np.allclose(np.concatenate(found.means), Posterior().marginals(noisy).mean, atol=1e-6)
     plain, whole = (Mechanism(Geometric(v, 1, max_sizes=SIZES), Posterior()) for v in (View.CUMULATIVE, Split(9)))
     ours, theirs = (one.release(TRUTH, Seeded("whole")).estimate.values for one in (plain, whole))

@@ -1,4 +1,4 @@
-"""The learned shapes of prior counts, and sizes that stand out everywhere: slopes, optima, and what they gain."""
+"""The learned shapes of prior counts, and the sizes whose values are free: slopes, optima, and differences."""
 
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -10,11 +10,9 @@ from scipy.optimize import minimize_scalar
 from scipy.special import polygamma
 from test_posterior_chain import likelihood, made, negative_binomial
 
-from pgsr import Geometric, Hierarchy, Seeded, View, metrics
-from pgsr.datasets.worlds import world
-from pgsr.estimators import Posterior
-from pgsr.estimators.posterior import Evidence
-from pgsr.estimators.posterior.dispersion import Dispersion
+from pgsr import View
+from pgsr.estimators.posterior import Evidence, dispersion
+from pgsr.estimators.posterior.dispersion import penalty, stepped
 from pgsr.estimators.posterior.dispersion_kernel import derivatives, digamma, tetragamma
 from pgsr.estimators.posterior.knots import Knots
 from pgsr.privacy.laws import DoubleGeometric
@@ -41,54 +39,49 @@ def test_the_slope_is_that_of_the_evidence(view):
         assert (information > 0).all()
 
 
-def test_steps_lead_to_the_optimum_of_a_direct_maximiser():
-    """Of two leaves with counts far from their prior means, which shapes below the rule's explain."""
-    tree, knots = Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0]), Knots.of(4)
+def test_steps_lead_to_the_optimum_of_a_direct_maximiser(monkeypatch):
+    """Of two leaves with counts far from their prior means, which shapes below the largest explain."""
     law, rng = DoubleGeometric(Fraction(1)), np.random.default_rng(9)
     leaves = [made(View.CUMULATIVE, 4, total, law, True, rng) for total in (22, 12)]
-    follows, shapes = np.ones(4, bool), Dispersion(tree, knots, 50.0)
+    monkeypatch.setattr(dispersion, "MOST", 50.0)
+    shapes = np.array([[50.0], [50.0]])  # of a level of which nothing is seen, and of the leaves
     for _ in range(40):
-        for region, evidence in enumerate(leaves, 1):
-            shapes.see(region, _marginals(evidence, shapes.shapes(region)[0]), follows)
-        shapes.step()
+        slopes, information = np.zeros((2, 2, 1))
+        for evidence in leaves:
+            seen = _derivatives(evidence, shapes[1, 0])
+            slopes[1], information[1] = slopes[1] + seen[0].sum(), information[1] + seen[1].sum()
+        shapes = stepped(shapes, slopes, information)
 
     def loss(of_log: float) -> float:
         return 0.5 * (of_log - log(50)) ** 2 - sum(_log_evidence(evidence, np.exp(of_log)) for evidence in leaves)
 
     best = minimize_scalar(loss, bounds=(0.0, log(50)), method="bounded", options={"xatol": 1e-6})
-    found = float(np.log(shapes.shapes(1)[0]))
+    found = float(np.log(shapes[1, 0]))
     assert 1.0 < np.exp(best.x) < 40, "the case has an optimum inside the bounds"
     assert loss(found) <= best.fun + 2e-3
-    assert (shapes.shapes(0) == 50).all(), "nothing was seen of this level"
+    assert shapes[0, 0] == 50
+    assert penalty(shapes) == pytest.approx(0.5 * (found - log(50)) ** 2)
 
 
-def test_spikes_are_free():
-    """Penalised differences vanish for straight lines, whatever the values at spikes; hats still add up to 1."""
+def test_sizes_0_and_k_and_spikes_are_free():
+    """Penalised differences vanish for straight lines, whatever the values at free sizes."""
     spikes = np.array([5, 20, 21])
     knots, plain = Knots.of(61, spikes), Knots.of(61)
     values = 3.0 - 0.2 * knots.at
-    values[np.isin(knots.at, spikes)] += [4.0, -3.0, 7.0]
-    assert all(difference @ values == pytest.approx(0, abs=1e-12) for difference in knots.second)
+    free = [0, 5, 20, 21, 60]
+    assert knots.at[knots.free].tolist() == free
+    values[knots.free] += [9.0, 4.0, -3.0, 7.0, -20.0]
+    assert knots.second @ values == pytest.approx(0, abs=1e-12)
     between = (1 - knots.part) * values[knots.left] + knots.part * values[np.minimum(knots.left + 1, len(values) - 1)]
     straight = 3.0 - 0.2 * np.arange(61)
-    straight[spikes] += [4.0, -3.0, 7.0]
+    straight[free] += [9.0, 4.0, -3.0, 7.0, -20.0]
     assert between == pytest.approx(straight)
-    assert (knots.at[knots.own] == plain.at[plain.own]).all()
-    assert sum(map(len, knots.second)) == len(knots.at) - len(spikes) - 3
-
-
-@pytest.mark.parametrize(("kind", "epsilon", "shares", "part"), [
-    ("spikes", "1/10", None, 0.9), ("abrupt ends", "1", (0, 0, 1), 0.9)
-])  # fmt: skip
-def test_worlds_gain(kind, epsilon, shares, part):
-    """Where all regions have spikes, and where counts deviate far from any smooth shape."""
-    known, errors = world(kind), []
-    truth = known.draw(100)
-    noisy = Geometric(View.CUMULATIVE, epsilon=epsilon, shares=shares, totals="regions").measure(truth, Seeded("gain"))
-    for steps in (0, 6):
-        found = Posterior(intervals=False, learning=steps).apply(noisy).estimate
-        errors.append(np.array(metrics.level_means(truth, metrics.emd(truth, found))))
-    assert (errors[1] < part * errors[0]).all()
+    assert (knots.own == plain.own).all()
+    assert len(knots.second) == len(knots.at) - len(free) - 2
+    assert (knots.steep == (knots.at[np.flatnonzero(~np.isin(knots.at, free))][1:-1] > 12)).all()
+    assert knots.at[knots.beside].tolist() == [1, 4, 19, 20, 59]
+    deviation = np.random.default_rng(1).normal(size=len(knots.own))
+    assert knots.spread(deviation) == pytest.approx(np.interp(knots.at, knots.own, deviation))
 
 
 def _derivatives(evidence: Evidence, shape: float) -> tuple[np.ndarray, np.ndarray]:

@@ -4,50 +4,40 @@ import numpy as np
 import pytest
 from test_m_c_folded import adds_up
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Noise, Problem, Seeded, Status, View
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.algorithms.m_c.joint import laws_of
 from pgsr.data.views import cumulative
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ProblemError
-from pgsr.estimators import PooledPrior, Posterior, TwoStage
+from pgsr.estimators import Posterior, TwoStage
+from pgsr.estimators.posterior import window_means
 from pgsr.estimators.posterior.evidence import BORDER, Evidence
 from pgsr.estimators.posterior.folded_prior import LevelFacts, prior_means
 from pgsr.estimators.posterior.rows import marginal_tables
 from pgsr.estimators.posterior.windows import smoothed, window_sums
 from pgsr.models import Cvxpy
-from pgsr.privacy.accounting import Rho
 
 TREE = Hierarchy.from_paths([("US", "GA", "1"), ("US", "GA", "2"), ("US", "MI", "1")])
 
 
-@pytest.mark.parametrize("view", [View.CUMULATIVE, View.COUNTS])
-@pytest.mark.parametrize("noise", [Geometric, Noise])
-def test_equals_the_posterior_where_all_levels_have_the_same_sizes(view, noise):
-    truth = CountOfCounts(TREE, np.random.default_rng(51).integers(0, 30, (3, 40)))
-    step = Geometric(view, 3, shares=("1/6", "1/3", "1/2")) if noise is Geometric else Noise(view, Rho("1/2"))
-    rows = step.measure(truth, Seeded("s"))
-    expected, found = Posterior().marginals(rows), marginal_tables(rows, 3, PooledPrior(), with_steps=False)
-    assert np.allclose(np.concatenate(found.means), expected.mean, atol=1e-6)
-
-
 @pytest.mark.parametrize("most", [90, 900])
 def test_a_prior_that_contradicts_the_noisy_values_gives_way(most):
-    """As in `Posterior`: large counts that end at a size, where windows of all states would follow."""
+    """Large counts that end at a size, where windows of all states would follow."""
     counts = np.zeros((3, 91), int)
     counts[:, :40] = most
     rows = Geometric(View.CUMULATIVE, 9).measure(CountOfCounts(TREE, counts), Seeded("s"))
-    expected, found = Posterior().marginals(rows), marginal_tables(rows, 3, PooledPrior())
-    assert np.allclose(np.concatenate(found.means), expected.mean, atol=1e-3)
+    found = marginal_tables(rows)
     assert np.abs(np.concatenate(found.means) - np.cumsum(TREE.sum_up(counts), axis=1)).max() < 200
 
 
-def test_every_region_is_a_chain_of_its_own():
+def test_every_region_is_a_chain_of_its_own(monkeypatch):
     """After one round: the chain of the region alone, with the prior means that `prior_means` gives."""
     truth = CountOfCounts(TREE, np.random.default_rng(52).integers(0, 20, (3, 12)), "data")
     noisy = Geometric(View.CUMULATIVE, 2, max_sizes=(11, 6, 2)).measure(truth, Seeded("s"))
     totals, laws = [noisy.region_totals[TREE.level(level)] for level in range(3)], laws_of(noisy)
-    means = marginal_tables(noisy, 1, PooledPrior()).means
+    monkeypatch.setattr("pgsr.estimators.posterior.rows.ROUNDS", 1)
+    means = marginal_tables(noisy).means
     evidence = [
         [
             Evidence(View.CUMULATIVE, y.astype(np.int64), len(y) - 1, law, int(total), int(total), len(y))
@@ -58,10 +48,10 @@ def test_every_region_is_a_chain_of_its_own():
     pilots = [np.array([about.pilot() for about in level], float) for level in evidence]
     precision = [2 / float(law.variance_bound) for law in laws]
     levels, seen = LevelFacts(TREE, totals, precision, [4 / p for p in precision]), 0
-    for level, rows, mu in prior_means(PooledPrior(), levels, pilots):
+    for level, rows, mu in prior_means(levels, pilots):
         for row in range(rows.start, rows.stop):
             about = evidence[level][row]
-            shape = PooledPrior().shapes(about.n_sizes)
+            shape = window_means.shapes(about.n_sizes)
             half = np.full(about.n_sizes, float(about.half_width()))
             alone = about.marginals(pilots[level][row], half, mu[row - rows.start], shape, BORDER)
             assert np.allclose(alone.mean, means[level][row], atol=1e-9)
@@ -71,12 +61,12 @@ def test_every_region_is_a_chain_of_its_own():
 
 def test_priors_are_those_of_the_definition():
     """Region by region: shapes upwards with the tail as large as both say, then shared by children in their sizes."""
-    generator, rule = np.random.default_rng(53), PooledPrior()
+    generator = np.random.default_rng(53)
     counts = [generator.random((n, k + 1)) * 9 for n, k in ((1, 20), (2, 11), (3, 4))]
     totals = [np.array([90]), np.array([50, 40]), np.array([20, 30, 40])]
     precision = [0.5, 0.2, 0.9]
     levels = LevelFacts(TREE, totals, precision, [4 / p for p in precision])
-    found = list(prior_means(rule, levels, [np.cumsum(table, axis=1) for table in counts]))
+    found = list(prior_means(levels, [np.cumsum(table, axis=1) for table in counts]))
     assert [(level, rows.start, rows.stop) for level, rows, _ in found] == [(0, 0, 1), (1, 0, 2), (2, 0, 3)]
 
     def joined(own, children, p, q):
@@ -90,17 +80,17 @@ def test_priors_are_those_of_the_definition():
     shapes = [joined(counts[1][row], children[row].sum(axis=0), 0.2, q[row]) for row in (0, 1)]
     q_root = 1 / sum(1 / (0.2 + q[row]) for row in (0, 1))
     root = joined(counts[0][0], sum(shapes), 0.5, q_root)
-    assert np.allclose(found[0][2][0], np.maximum(smoothed(root[None], rule.root_width)[0], 1e-9))
+    assert np.allclose(found[0][2][0], np.maximum(smoothed(root[None], window_means.ROOT_WIDTH)[0], 1e-9))
     for level, row, parent, family in ((1, 1, root, [0, 1]), (2, 1, shapes[0], [0, 1]), (2, 2, shapes[1], [2])):
         k = counts[level].shape[1] - 1
-        shape = smoothed(parent[None], rule.shape_width)[0]
+        shape = smoothed(parent[None], window_means.SHAPE_WIDTH)[0]
         shape = np.append(shape[:k], shape[k:].sum())
         shape /= shape.sum()
         mu = {}
         for sibling in family:
             expected = totals[level][sibling] * shape
-            own = window_sums(counts[level][sibling][None], rule.own_width)[0]
-            mu[sibling] = expected * (20 + own) / (20 + window_sums(expected[None], rule.own_width)[0])
+            own = window_sums(counts[level][sibling][None], window_means.OWN_WIDTH)[0]
+            mu[sibling] = expected * (20 + own) / (20 + window_sums(expected[None], window_means.OWN_WIDTH)[0])
         scale = shape * totals[level][family].sum() / sum(mu.values())
         assert np.allclose(found[level][2][row], mu[row] * scale)
 

@@ -13,7 +13,7 @@ from pgsr.algorithms import TreeProjection
 from pgsr.certificates.conditions import broken_conditions
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, NoEstimateError, ProblemError
-from pgsr.estimators import BottomUp, Matching, PooledPrior, Posterior, TwoStage
+from pgsr.estimators import BottomUp, Matching, Posterior, TwoStage
 from pgsr.privacy.laws import DoubleGeometric
 
 
@@ -136,12 +136,6 @@ def test_time_limits_and_refusals() -> None:
     top = Geometric(View.CUMULATIVE, 1, shares=("1", "0", "0")).measure(truth, Seeded("limits"))
     with pytest.raises(ProblemError, match="needs measured leaves"):
         Posterior().apply(top)
-    for wrong in (0, True, 1.5):
-        with pytest.raises(MethodError, match="rounds"):
-            Posterior(rounds=wrong)
-    for wrong in ({"shape": 0.5}, {"own_width": -1.0}, {"shrinkage": 0.0}, {"root_width": 1.5}):
-        with pytest.raises(MethodError, match=next(iter(wrong))):
-            PooledPrior(**wrong)
 
 
 @pytest.mark.slow
@@ -176,7 +170,6 @@ def test_without_intervals_the_release_is_the_same(
     assert lean.status is Status.FEASIBLE
     assert np.array_equal(full.estimate.values, lean.estimate.values)
     monkeypatch.setattr("pgsr.machine.blocks.BLOCK_CELLS", 50)
-    monkeypatch.setattr("pgsr.estimators.posterior.prior.CELLS_AT_ONCE", 60)
     assert np.array_equal(full.estimate.values, LEAN.apply(noisy).estimate.values)
     assert np.array_equal(noisy.matrix, before)
     with pytest.raises(NoEstimateError, match="take Posterior\\(\\) with its intervals"):
@@ -185,27 +178,16 @@ def test_without_intervals_the_release_is_the_same(
     assert np.array_equal(replace(Posterior(), integer=False).apply(noisy).estimate.values, real.estimate.values)
 
 
-def test_families_in_parts_have_the_same_prior_means(monkeypatch: pytest.MonkeyPatch) -> None:
-    truth = small(np.random.default_rng(28), 30)
-    noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("parts"))
-    whole = Posterior().marginals(noisy)
-    monkeypatch.setattr("pgsr.estimators.posterior.prior.CELLS_AT_ONCE", 60)
-    parts = Posterior().marginals(noisy)
-    for name in vars(whole):
-        assert np.array_equal(getattr(whole, name), getattr(parts, name)), name
-
-
 @pytest.mark.drawn(1, pool="the memory of a release")
-def test_memory_without_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_without_intervals() -> None:
     """Less than half of what intervals take, blocks apart: `test_few_blocks_take_little_memory` is about those."""
-    monkeypatch.setattr("pgsr.estimators.posterior.prior.CELLS_AT_ONCE", 20_000)
     truth = census_like("counties", 100, 3_000_000, seed=29)
     noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("memory"))
     peaks = []
     for method in (LEAN, Posterior()):
         tracemalloc.start()
         try:
-            assert replace(method, rounds=1).apply(noisy).status is Status.FEASIBLE
+            assert method.apply(noisy).status is Status.FEASIBLE
             peaks.append(tracemalloc.get_traced_memory()[1] / noisy.matrix.size)
         finally:
             tracemalloc.stop()

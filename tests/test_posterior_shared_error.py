@@ -13,6 +13,7 @@ from pgsr.estimators.posterior.own_tail import OWN, tail_sums, tail_variances
 from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.estimators.posterior.shared_error import Cells, CommonFactors, _Sums
 from pgsr.estimators.posterior.uncertainty import Reach, Uncertainty
+from pgsr.estimators.posterior.window_means import OWN_WIDTH
 from pgsr.privacy.accounting.shares import starting_shares
 from pgsr.privacy.laws import GeometricNoise
 from pgsr.privacy.sensitivity import Sensitivity
@@ -194,11 +195,10 @@ def test_a_prior_that_is_known_adds_nothing() -> None:
         tree := Hierarchy.from_paths([("r", str(i)) for i in range(30)]), tree.sum_up(np.full((30, 4), 5_000))
     )
     noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("known"))
-    found, propagation, prior = Posterior().marginals(noisy), Propagation.of(noisy), Posterior().prior
-    shapes = np.broadcast_to(prior.shapes(4), found.mean.shape)
-    about = found.prior_mean, shapes, found.step_variance, found.variance
+    found, propagation = Posterior().marginals(noisy), Propagation.of(noisy)
+    about = found.prior_mean, found.shape, found.step_variance, found.variance
     cells = Cells(np.diff(found.mean, prepend=0.0, axis=1), *about)
-    factors = CommonFactors.of(propagation, lambda sizes: cells, [slice(0, 4)], prior.own_width)
+    factors = CommonFactors.of(propagation, lambda sizes: cells, [slice(0, 4)], OWN_WIDTH)
     counts, cumulative = factors.variances(cells, slice(0, 4))
     own = propagation.variances(found.step_variance)
     assert (counts[:, :-1] < 0.05 * own[:, :-1]).all()

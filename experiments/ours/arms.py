@@ -12,6 +12,7 @@ from pgsr.estimators import Matching
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.models import TwoStage
 from pgsr.noise.view_rules import ViewRule
+from pgsr.release.plan.planning import recommended_split
 
 
 def equal_shares(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
@@ -24,6 +25,11 @@ def leaf_heavy(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
     """Make the noise step with 1/20 (1/10 below epsilon 1) for the root, and all the rest for the leaves."""
     top = Fraction(1, 20) if epsilon >= 1 else Fraction(1, 10)
     return Geometric(view, epsilon, shares=(top, *(0,) * (levels - 2), 1 - top))
+
+
+def recommended(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
+    """Make the noise step with the recommended split: the same for all levels above the leaves, several for these."""
+    return Geometric(view, epsilon, shares=recommended_split(levels))
 
 
 def leaves_mostly(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
@@ -42,6 +48,7 @@ CUMULATIVE_LEAVES_ONLY = partial(leaves_only, View.CUMULATIVE)
 
 SPLIT_EQUAL = partial(equal_shares, SplitByRoot())
 SPLIT_LEAF_HEAVY = partial(leaf_heavy, SplitByRoot())
+SPLIT_RECOMMENDED = partial(recommended, SplitByRoot())
 SPLIT_LEAVES_MOSTLY = partial(leaves_mostly, SplitByRoot())
 
 M_C_REGIONS = Arm(

@@ -54,7 +54,7 @@ ARMS = (
     Arm("posterior, leaf-heavy", noise.CUMULATIVE_LEAF_HEAVY, Posterior()),
     Arm("posterior, leaves only", noise.CUMULATIVE_LEAVES_ONLY, Posterior()),
     Arm("posterior, split, leaves mostly", noise.SPLIT_LEAVES_MOSTLY, Posterior()),
-    Arm("posterior, learned prior, leaves only", noise.CUMULATIVE_LEAVES_ONLY, Posterior(learning=6)),
+    Arm("posterior, split, recommended", noise.SPLIT_RECOMMENDED, Posterior()),
     BOOTSTRAP,
 )
 

@@ -12,7 +12,7 @@ Each uses exact algorithms of `pgsr.algorithms` as its steps. Each step's proble
 
 from pgsr.estimators.isotonic_tree_projection import IsotonicTreeProjection
 from pgsr.estimators.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
-from pgsr.estimators.posterior import PooledPrior, Posterior
+from pgsr.estimators.posterior import Posterior
 from pgsr.estimators.two_stage import TwoStage
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "Matching",
     "Merge",
     "NoConsistency",
-    "PooledPrior",
     "Posterior",
     "TwoStage",
     "match_groups",

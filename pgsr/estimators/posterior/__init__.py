@@ -33,32 +33,25 @@ Everything is exact but for two cuts: c[s] stays in a window around a pilot esti
 1e-9 of the posterior mass lies at its edge, and prior masses below 1e-12 of the largest are left out. In tails, where
 mu is far below 1, three to six steps have mass, so a cell costs (width of the window) x (few).
 
-**A smooth prior may be wrong.** It is estimated from neighbours in the tree and in size, and real counts have spikes,
-heaps at round sizes, and ends. Three rules keep it from overruling the noisy values: a cell that stands out from the
-cells around it is not smoothed, and the others are smoothed without it (`prior`); where the sum over a stretch of sizes
-is far from what the prior means say, the prior is made wide there (`misfit`); and where values are impossible under it
-even so, the region's own counts take the place of its means (`Evidence.marginals`).
-
 **What comes out.** The posterior median of c[s] minimises the expected earth mover's distance of a region that stands
 alone; it never falls with s. The posterior means are what can be added up over regions, so they go into the joint stage
-(`method`). The prior means mu are estimated from the same noisy values, see `prior`: post-processing, so it costs no
-privacy. `learned` improves them by the evidence P(y), which forward-backward gives as well: the product of the sums by
-which f[s] is made to sum to 1.
+(`method`). The prior means mu are learned from the same noisy values, see `learned`: post-processing,
+so it costs no privacy. Forward-backward gives what that needs: the moments of the counts, and the evidence P(y), the
+product of the sums by which f[s] is made to sum to 1. Where values are impossible under the prior even so, the region's
+own counts take the place of its means (`Evidence.marginals`).
 
 Noisy totals are public once they are drawn. Cumulative counts are then measured from above, as numbers of groups larger
 than s, whose noise has the same law; what the noisy total adds or takes are groups of size 0.
 
 Files: `method` is `Posterior`; `evidence` one region's values and windows, `chain_kernel` forward-backward, `arrays`
-what loops are given, `prior` the prior means and shapes of all regions, `windows` the moving averages behind them,
-`learned` those that are learned from the evidence, between `knots`, by `learned_kernel` and `elementary_kernel`,
-`dispersion` and `dispersion_kernel` the shapes that are learned with them, `misfit` where they contradict a region's
-own counts, `propagation` how errors pass through the joint stage, and `uncertainty` the intervals of a release.
+what loops are given; `learned` the prior, between `knots`, from a `start`, with `scales` and `dispersion`, by
+`learned_kernel`, `dispersion_kernel` and `elementary_kernel`; `propagation` how errors pass through the joint stage,
+and `uncertainty` the intervals of a release.
 Where levels have sizes of their own, `rows` and `rows_kernel` do a level at a time, with the prior means of
-`folded_prior` and the errors of `folded_errors`.
+`folded_prior` and `window_means` (`windows`, `misfit`), and the errors of `folded_errors`.
 """
 
 from pgsr.estimators.posterior.evidence import Evidence, Marginals
 from pgsr.estimators.posterior.method import Posterior
-from pgsr.estimators.posterior.prior import PooledPrior
 
-__all__ = ["Evidence", "Marginals", "PooledPrior", "Posterior"]
+__all__ = ["Evidence", "Marginals", "Posterior"]

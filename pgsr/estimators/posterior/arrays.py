@@ -101,3 +101,16 @@ class PriorRound(NamedTuple):
     first: bool
     border: float
     deviation: float
+
+
+class Steps(NamedTuple):
+    """The part of their elimination that regions keep, see `learned_kernel.eliminated`; a row per region.
+
+    Attributes:
+        gain, own: d[r] moves by own - gain (change of f[parent]); float32 (regions, j, J), and (regions, j).
+        variances: of the differences of d[r] given f[parent]; (regions, j - 1), or no columns if they are not wanted.
+    """
+
+    gain: np.ndarray
+    own: np.ndarray
+    variances: np.ndarray

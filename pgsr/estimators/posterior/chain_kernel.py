@@ -332,7 +332,8 @@ def exponent_at(noisy, s, c):
         return loss(noisy.law, noisy.y[s] - c)
     anchor = noisy.anchor[s]
     change = 0
-    for between in range(min(c, anchor), max(c, anchor)):
+    measured = noisy.first, noisy.first + len(noisy.y) - noisy.up_to  # the ranks that say something
+    for between in range(max(min(c, anchor), measured[0]), min(max(c, anchor), measured[1])):
         change += change_of_exponent(noisy, s, between)
     return change if anchor < c else -change
 

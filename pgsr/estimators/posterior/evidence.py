@@ -12,7 +12,6 @@ from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View, counts_of_ranked
 from pgsr.estimators.posterior.arrays import Moments, Noisy, Prior, Window
 from pgsr.estimators.posterior.likelihood import Likelihood
-from pgsr.estimators.posterior.misfit import WIDE_SHAPE, misfits
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.laws import Law
 
@@ -23,7 +22,7 @@ BORDER = 1e-9
 """The posterior mass at the edge of a window that is small enough for a final answer."""
 
 ROUGH_BORDER = 1e-4
-"""The same for a round that is followed by others."""
+"""The same for a pass that is followed by others."""
 
 CONTRADICTION = 0.5
 """The mass at an edge, after `PATIENCE`, from which on prior and noisy values contradict each other.
@@ -145,8 +144,6 @@ class Evidence:
     ) -> Marginals:
         """The posterior under a negative binomial prior of these means and shapes, (K + 1,) each.
 
-        Where whole stretches of the prior are far from the counts of `centre` (`misfits`), its shape is `WIDE_SHAPE`.
-
         Windows `centre` +- `WIDENING` x `half` are widened until no more than `border` of the mass lies at an edge.
         Where the prior contradicts the noisy values even so, as a smooth one does at a size where large counts end, it
         gives way at the sizes where it is off (`_without_conflict`); the result has the means and shapes in use then.
@@ -158,7 +155,6 @@ class Evidence:
         """
         from pgsr.estimators.posterior.chain_kernel import forward_backward
 
-        shape = np.where(self._misfits(centre, mu, shape), WIDE_SHAPE, shape)
         widening, conflicts, patience = WIDENING, iter(CONFLICTS), PATIENCE * self.half_width()
         while True:
             low, high = self._window(centre, half * widening)
@@ -198,14 +194,6 @@ class Evidence:
             if draw(noisy, prior, window, room, uniforms, out):
                 return out
             widening *= 1.5
-
-    def _misfits(self, centre: np.ndarray, mu: np.ndarray, shape: np.ndarray) -> np.ndarray:
-        if self.view is View.COUNTS or not self.columns:
-            return np.zeros(self.n_sizes, bool)
-        wide = misfits(centre, mu, float(self.law.variance_bound), shape)
-        if isinstance(self.view, Split):
-            wide[self.columns :] = False  # what ranks say of a sum of counts has another variance
-        return wide
 
     def _without_conflict(
         self, centre: np.ndarray, half: np.ndarray, mu: np.ndarray, shape: np.ndarray, conflict: float

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.estimators.posterior.prior import CELLS_AT_ONCE, PooledPrior, infinite_from, positive
+from pgsr.estimators.posterior.window_means import (
+    CELLS_AT_ONCE,
+    ROOT_WIDTH,
+    SHAPE_WIDTH,
+    deviating,
+    infinite_from,
+    positive,
+    smooth,
+)
 
 Tables = Sequence[np.ndarray]
 """One per level, shape (regions of the level, K + 1)."""
@@ -41,8 +49,8 @@ class LevelFacts:
 
         The variances that are returned as well, shape (regions, 1 or K + 1), are those of the noise at sizes that its
         children have, too. In its tail, which is spread as its own counts say, there may be more noise, up to that of
-        its own counts. To them the squares of counts known by ranks are added, as in `PooledPrior`; they are infinite
-        where ranks alone were measured.
+        its own counts. To them the squares of counts known by ranks are added, so that they hide no spike of other
+        regions and are none by themselves; they are infinite where ranks alone were measured.
         """
         tree = self.hierarchy
         below, precise = np.diff(cumulative[-1], prepend=0.0), np.full(len(cumulative[-1]), self.precision[-1])
@@ -80,17 +88,18 @@ class LevelFacts:
         return shapes, variances
 
 
-def prior_means(rule: PooledPrior, levels: LevelFacts, cumulative: Tables) -> Iterator[tuple[int, slice, np.ndarray]]:
-    """Yield levels, rows and prior means of their counts by the rule: the root first, families of siblings whole.
+def prior_means(levels: LevelFacts, cumulative: Tables) -> Iterator[tuple[int, slice, np.ndarray]]:
+    """Yield levels, rows and prior means of their counts (`window_means`): the root first, families of siblings whole.
+
+    A parent's shape folds to its children's sizes.
 
     Args:
-        rule: as with the same sizes everywhere; what differs is that a parent's shape folds to its children's sizes.
         levels: what is known of them.
         cumulative: posterior means of the cumulative counts of the round before. Rows may change once they were
             yielded.
     """
     tree, (shapes, variances) = levels.hierarchy, levels.shapes(cumulative)
-    root, _ = rule.smooth(shapes[0], rule.root_width, variances[0])
+    root, _ = smooth(shapes[0], ROOT_WIDTH, variances[0])
     yield 0, slice(0, 1), positive(root, levels.totals[0])
     for level in range(1, tree.n_levels):
         above, here, n_sizes = tree.level(level - 1), tree.level(level), cumulative[level].shape[1]
@@ -101,19 +110,18 @@ def prior_means(rule: PooledPrior, levels: LevelFacts, cumulative: Tables) -> It
             stop = max(stop, start + 1)
             families = first[start : stop + 1]
             rows = slice(int(families[0]), int(families[-1]))
-            about = shapes[level - 1][start:stop], rule.shape_width, variances[level - 1][start:stop]
-            shape, apart = rule.smooth(*about)
+            about = shapes[level - 1][start:stop], SHAPE_WIDTH, variances[level - 1][start:stop]
+            shape, apart = smooth(*about)
             shape = np.append(shape[:, : n_sizes - 1], shape[:, n_sizes - 1 :].sum(axis=1, keepdims=True), axis=1)
             if apart is not None:
                 apart = np.append(apart[:, : n_sizes - 1], np.zeros((len(apart), 1), bool), axis=1)
             own = np.diff(cumulative[level][rows], prepend=0.0)
-            mu = _of_families(rule, levels, shape, apart, families - rows.start, own, level, rows)
+            mu = _of_families(levels, shape, apart, families - rows.start, own, level, rows)
             yield level, rows, positive(mu, levels.totals[level][rows])
             start = stop
 
 
 def _of_families(
-    rule: PooledPrior,
     levels: LevelFacts,
     shape: np.ndarray,
     apart: np.ndarray | None,
@@ -129,7 +137,7 @@ def _of_families(
     expected = np.repeat(shape, sizes, axis=0) * levels.totals[level][rows, None]
     if apart is not None:
         apart = np.repeat(apart, sizes, axis=0)
-    mu, own = rule.deviating(counts, expected, apart, levels.own_variances(level, rows, counts.shape[1]))
+    mu, own = deviating(counts, expected, apart, levels.own_variances(level, rows, counts.shape[1]))
     wanted, found = (np.add.reduceat(np.where(own, 0.0, each), first[:-1]) for each in (expected, mu))
     scale = np.divide(wanted, found, out=np.zeros_like(found), where=found > 0)
     return np.where(own, mu, mu * np.repeat(scale, sizes, axis=0))

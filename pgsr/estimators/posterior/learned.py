@@ -1,379 +1,491 @@
-"""Prior means that are learned from the evidence: one smooth shape, and deviations from it down the tree.
+"""A prior that is learned from the evidence: one shape for the whole tree, and deviations from it down the tree.
 
-**Model.** The logarithm of the shape of a region r, f[r], is linear in the size between knots, with
+**Model.** With G[r] the number of groups of region r, the counts x[r, s] are negative binomial with the means
 
-    mu[r, s] = G[r] e^(f[r](s)),    f[root] = F,    f[r] = f[parent of r] + C d[r].
+    mu[r, s] = G[r] e^f[r](s) / sum over t of e^f[r](t),    f[root] = F,    f[r] = f[parent of r] + C d[r],
 
-F has a penalty on its second differences, which vanish where the tail is geometric, and a deviation d, on fewer knots,
-one on its first differences:
+f linear in the size between knots. The sizes 0 and K and spikes are classes of their own (`Knots`). Second differences
+of F, which vanish where a tail is geometric, and first differences of a deviation are Student t distributed: a bend, a
+jump or an end is an outlier, and leaves the rest smooth (`Scales`). What is maximised is the penalised evidence
 
-    maximise    sum over measured r of log P(y[r])  -  1/2 sum over blocks b of lambda[b] |D2[b] F|^2
-                                                    -  1/2 sum over r, b of tau[level of r, b] |D1[b] d[r]|^2.
+    L = sum over measured r of log P(y[r])
+        - 1/2 sum over i of w[i] (D F)[i]^2 / t^2  -  1/2 sum over r, i of w[r, i] (E d[r])[i]^2 / t^2
+        - 1/2 sum over free sizes of (F - F beside it)^2 / 25  -  1/2 sum of log(k / 100)^2,
 
-**Derivatives.** With a = shape / (shape + mu), all moments given y, and b[j] the hat function of knot j,
+k the dispersions of the counts (`dispersion`).
 
-    g[j] = sum over s of b[j](s) a[s] (E x[s] - mu[s]),
-    I[j, k] = sum over s of b[j](s) b[k](s) a[s] mu[s]  -  Cov(sum of b[j] a x, sum of b[k] a x),
+**Derivatives.** With a = k / (k + mu), u the share of mu / G at every knot, J = 1 - 1 u', b the hat functions, and
+all moments given y,
 
-the gradient by Fisher's identity, the information by Louis' formula, with what the prior expects in the place of what
-is given y in its first part. Counts of neighbouring sizes have posterior covariances near minus their variances, since
-noise moves groups from one to the other; without them the information on smooth changes comes out far too small. The
-covariance needs those of c[s] and c[t], which are taken to be the ones of a Gaussian Markov chain with the exact
-variances and neighbouring covariances: a product of regressions from one size to the next. Only the way to the optimum
-depends on that, and the penalties.
+    g = J' sum over s of b a (E x - mu),
+    I = J' (sum over s of b b' a mu  -  Cov(sum of b a x)) J,      M = J' (sum over s of b b' a max(mu, E x)) J,
 
-**A step** is Newton's for all F and d at once. From the leaves up, the best d[r] is put in for a given change of
-f[parent], which leaves a gradient and an information on the parent (`learned_kernel.eliminated`); the root is solved
-for F, and the way back down gives the changes of all d.
+the gradient by Fisher's identity, the information by Louis' formula, and the one that EM takes. The covariance is that
+of a Gaussian Markov chain with the exact variances and neighbouring covariances of cumulative counts.
 
-**Penalties** follow from Fellner and Schall's rule after every step: with H the information on F and all penalties,
+**A step** takes I(theta) = I + theta (M - I): theta = 0 is Newton's method, theta = 1 a step of EM, which is never
+indefinite, and more is shorter. From the leaves up, the best d[r] is put in for a given change of f[parent], which
+leaves a gradient and an information on the parent (`learned_kernel.eliminated`); the root is solved for F, and the way
+down gives the changes of all d. The step is taken if L does not fall, else theta grows; after a first try it falls. No
+component is clipped, for the direction would no longer be one of ascent; theta grows until none is too far.
 
-    lambda[b] <- lambda[b] (rank[b] / lambda[b] - tr(H^-1 P[b])) / |D2[b] F|^2,    P[b] = D2[b]' D2[b],
+**Scales** are estimated before every step, from the inverse information at theta = 0. Dispersions move along with a
+step, and with it are dropped if it is refused. The search ends once two steps in a row gain next to nothing.
 
-and in the same way tau, with sums over the regions of a level. Where regions do not differ, tau grows, and they share
-F.
+**If the search fails**, it begins again with no deviations and steps of EM. If that fails, too, or leaves less evidence
+than there was at the start, the start is the prior, and `Learned.remark` says so.
 
-**Spikes.** Sizes at which the root stands out from its surroundings are knots of F that no penalty holds (`Knots`). All
-other cells that stand out keep the prior means that `PooledPrior` gives them, so F and d are not bent by them.
+docs/posterior.md derives all this.
 
-**Shapes** of the negative binomial counts are learned along with the means (`Dispersion`).
-
-docs/learned_prior.md derives all this.
-
-Sources: Louis 1982 (information), Schall 1991 (penalties), Eilers and Marx 1996 (penalised differences). Shown by
-`tests/test_posterior_learned.py`.
+Sources: Louis 1982 (information), Dempster, Laird and Rubin 1977 (EM), Schall 1991 (scales), Eilers and Marx 1996
+(penalised differences). Shown by `tests/test_posterior_learned.py`.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgsr.estimators.posterior.dispersion import Dispersion
-from pgsr.estimators.posterior.evidence import ROUGH_BORDER, Evidence, Marginals
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.estimators.posterior import dispersion
+from pgsr.estimators.posterior.arrays import Steps
+from pgsr.estimators.posterior.evidence import ROUGH_BORDER, WIDENING, Evidence, Marginals
 from pgsr.estimators.posterior.knots import Knots
-from pgsr.estimators.posterior.prior import PooledPrior, positive
+from pgsr.estimators.posterior.scales import Scales
+from pgsr.estimators.posterior.start import MOST_SPIKES, Pooled, deviations_of, shape_of
 from pgsr.machine.parallel import Threads
 from pgsr.methods.gate import Deadline
-from pgsr.noise.measurement import Measurement
+from pgsr.noise.measurement import Measurement, Totals
 
-FIRST_PENALTY = 100.0
-"""The penalties of the first step."""
+MOST_STEPS = 40
+"""After so many steps the search has failed."""
 
-PENALTIES = (1e-3, 1e7)
-"""The least and the largest penalty."""
+TRIES = 7
+"""So many thetas are tried for a step."""
 
-FASTEST = 50.0
-"""No penalty changes by a larger factor in one step."""
+SLACK = 0.05
+"""L may fall by as much in a step: windows leave its last digits open."""
 
-RIDGE = 1e-6
-"""Added to all penalties, so that no direction is free."""
+GAIN, GAIN_PER_REGION = 0.3, 1e-3
+"""A step that gains less than their sum gains next to nothing."""
 
-LEAST_LOG = -30.0
-"""F begins no further below its largest value."""
+WAIT = 5
+"""So many steps are done before dispersions move."""
 
-FARTHEST = 2.0
-"""No deviation begins further from 0."""
+FIRST_THETA, FAILED_THETA = 0.1, 0.1
+"""The first theta, and the least one after a step that was refused."""
 
-MOST_SPIKES = 40
-"""No more sizes are spikes; those with the most groups are."""
+FARTHEST = 6.0
+"""theta grows, up to `LARGEST_THETA`, until no logarithm moves by more in a step."""
 
-AT_ONCE = 32
-"""Regions whose information is held at a time."""
+LARGEST_THETA = 3.0
+
+FREE = 5.0
+"""How far a free size is expected to be from the one beside it, in logarithms."""
+
+LEAST = 1e-6
+"""Added to the curvature of F, so that no direction is free."""
+
+CHILDREN_AT_ONCE = 32
+"""Siblings that are eliminated by one thread; sums are formed over such parts, so that they have the same bits."""
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """The facts about all regions that a prior is learned from.
-
-    Attributes:
-        measurement: the noisy values.
-        evidence: of every measured region.
-        rule: the prior of cells that stand out, and the shape that the others begin with.
-        mean, variance: of the cumulative counts under the rule's prior, around which windows lie; shape
-            (regions, K + 1).
-        groups: numbers of groups, possibly estimated; shape (regions,).
-    """
-
-    measurement: Measurement
-    evidence: Mapping[int, Evidence]
-    rule: PooledPrior
-    mean: np.ndarray
-    variance: np.ndarray
-    groups: np.ndarray
-
-    @cached_property
-    def spikes(self) -> np.ndarray:
-        """The sizes at which the root stands out, but for 0 and K, in ascending order."""
-        _, mu, kept = next(self._families())
-        found = np.flatnonzero(kept[0, 1:-1]) + 1
-        return np.sort(found[np.argsort(-mu[0, found], kind="stable")[:MOST_SPIKES]])
-
-    def families(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Yield families of siblings with the rule's means, and the cells that keep them; spikes do not."""
-        for regions, mu, kept in self._families():
-            kept[:, self.spikes] = False
-            yield regions, mu, kept
-
-    def _families(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        return self.rule.families_and_kept(self.measurement, self.mean, self.groups)
-
-
-class LearnedPrior:
-    """The prior means of all regions of a measurement, improved step by step.
+class Point:
+    """The parameters of a prior.
 
     Attributes:
         shape: F, shape (J,).
         deviations: d, shape (regions, j); of the root 0.
-        penalties: lambda, one per block.
-        own_penalties: tau, shape (levels, blocks).
-        dispersion: the shapes of counts.
-        log_evidence: of every region before the last step, or as its user replaced it; 0 of those not measured.
-
-    Complexity: a step takes a forward-backward pass and O(sizes x J + J j (J + j)) operations per region.
+        dispersions: k by level and band.
     """
 
-    def __init__(self, given: Given) -> None:
-        tree, n_sizes = given.measurement.hierarchy, given.mean.shape[1]
-        self.given, self.knots = given, Knots.of(n_sizes, given.spikes)
-        self.dispersion = Dispersion(tree, self.knots, given.rule.shape)
-        self._kept_shapes = given.rule.shapes(n_sizes)
-        self._n_inner = max(tree.n_inner, 1)  # the root counts, even alone
-        blocks = self.knots.second, self.knots.first
-        self._squares, self._own_squares = ([_square(block) for block in each] for each in blocks)
-        self._mean, self._variance = given.mean.copy(), given.variance.astype(np.float32)  # of the last step
-        self.shape = np.zeros(len(self.knots.at))
-        self.deviations = np.zeros((tree.n_regions, self.knots.spread.shape[1]))
-        self.penalties = np.full(len(self._squares), FIRST_PENALTY)
-        self.own_penalties = np.full((tree.n_levels, len(self._own_squares)), FIRST_PENALTY)
-        self.log_evidence = np.zeros(tree.n_regions)
-        self._start()
+    shape: np.ndarray
+    deviations: np.ndarray
+    dispersions: np.ndarray
 
-    @staticmethod
-    def bytes(measurement: Measurement) -> int:
-        """Estimate the memory of means, variances, messages and information of regions, beside `Given`."""
-        tree, knots = measurement.hierarchy, Knots.of(measurement.max_size + 1).spread.shape
-        n_knots = knots[0] + 3 * min(MOST_SPIKES, measurement.max_size)
-        per_region = 12 * (measurement.max_size + 1) + 4 * n_knots * knots[1]
-        return per_region * tree.n_regions + 8 * n_knots**2 * (tree.n_inner + AT_ONCE)
 
-    def step(self, deadline: Deadline) -> None:
-        """Do a Newton step in F and d, then one of the penalties and of the shapes.
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What one pass over all measured regions gives, in their order.
+
+    Attributes:
+        mean, variance: of cumulative counts, of all regions; shape (regions, K + 1).
+        log_evidence: shape (measured,).
+        gradients: J' g, shape (measured, J).
+        information: lower halves of J' I J, float32.
+        shares, diagonal, beside: u and the diagonals of M.
+        slopes, curvatures: of the evidence in log k; shape (measured, bands).
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+    log_evidence: np.ndarray
+    gradients: np.ndarray
+    information: np.ndarray
+    shares: np.ndarray
+    diagonal: np.ndarray
+    beside: np.ndarray
+    slopes: np.ndarray
+    curvatures: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A prior of all regions, and what was found on the way.
+
+    Attributes:
+        model: which priors there are.
+        point: the parameters.
+        seen: the last pass, under this prior.
+        scales: of the differences.
+        gains: of the penalised evidence, step by step.
+        remark: what went wrong; "" where nothing did.
+    """
+
+    model: "Model"
+    point: Point
+    seen: Seen
+    scales: Scales
+    gains: tuple[float, ...] = ()
+    remark: str = ""
+
+    def marginals(self, region: int, values: np.ndarray, border: float) -> Marginals:
+        """Compute the posterior of a measured region; `values` are those of f of the inner regions."""
+        return self.model.marginals(region, self.point, values, self.seen, border)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The facts that priors are learned from.
+
+    Attributes:
+        tree: the regions.
+        evidence: of every measured region.
+        groups: G, numbers of groups, possibly estimated; shape (regions,).
+        knots: of f.
+        deadline: asked at every region.
+    """
+
+    tree: Hierarchy
+    evidence: Mapping[int, Evidence]
+    groups: np.ndarray
+    knots: Knots
+    deadline: Deadline
+
+    @property
+    def n_inner(self) -> int:
+        """The number of inner regions; the root counts, even alone."""
+        return max(self.tree.n_inner, 1)
+
+    def values(self, point: Point) -> np.ndarray:
+        """Give f of the inner regions at the knots."""
+        values = np.zeros((self.n_inner, len(point.shape)))
+        values[0] = point.shape
+        for region in range(1, self.n_inner):
+            values[region] = self._of(region, point, values)
+        return values
+
+    def _of(self, region: int, point: Point, values: np.ndarray) -> np.ndarray:
+        if not region:
+            return point.shape
+        return values[self.tree.parent[region]] + self.knots.spread(point.deviations[region])
+
+    def means(self, region: int, point: Point, values: np.ndarray) -> np.ndarray:
+        """Compute the prior means of a region's counts; shape (K + 1,)."""
+        from pgsr.estimators.posterior.learned_kernel import prior_means
+
+        means = np.empty(len(self.knots.left))
+        f = self._of(region, point, values)
+        prior_means(f, self.knots.left, self.knots.part, float(self.groups[region]), means)
+        return means
+
+    def marginals(self, region: int, point: Point, values: np.ndarray, near: Seen | None, border: float) -> Marginals:
+        """Compute the posterior of a measured region, in windows around what was seen of it before."""
+        about = self.evidence[region]
+        means, shapes = self.means(region, point, values), self._shapes(region, point)
+        if near is None:
+            return about.marginals(about.pilot(), np.full(len(means), float(about.half_width())), means, shapes, border)
+        half = 6.5 * np.sqrt(near.variance[region].astype(float)) + 3.0
+        if border == ROUGH_BORDER:
+            half /= WIDENING  # as they are, they hold enough of the mass
+        return about.marginals(near.mean[region], half, means, shapes, border)
+
+    def _shapes(self, region: int, point: Point) -> np.ndarray:
+        return point.dispersions[self.tree.level_of[region]][self.knots.band]
+
+    def see(self, point: Point, near: Seen | None) -> Seen:
+        """Go through all measured regions once.
 
         Raises:
             Stopped: the deadline has passed.
         """
-        tree = self.given.measurement.hierarchy
-        gradient, information, messages = self._gather(deadline)
-        for region in range(tree.n_inner - 1, 0, -1):
-            self._eliminate(region, gradient[region], information[region], messages)
-            gradient[tree.parent[region]] += gradient[region]
-            information[tree.parent[region]] += information[region]
-        inverse = self._move(gradient[0], information[0], messages)
-        self._update_penalties(inverse, messages.traces)
-        self.dispersion.step()
+        from pgsr.estimators.posterior import dispersion_kernel
+        from pgsr.estimators.posterior.learned_kernel import complete_information, derivatives, of_softmax
 
-    def marginals(self, region: int, mu: np.ndarray, kept: np.ndarray, border: float) -> Marginals:
-        """Compute the posterior of a measured region under the learned prior.
+        n, n_knots, knots, values = len(self.evidence), len(point.shape), self.knots, self.values(point)
+        seen = Seen(
+            np.zeros((self.tree.n_regions, len(knots.left))),
+            np.zeros((self.tree.n_regions, len(knots.left)), np.float32),
+            np.zeros(n),
+            np.zeros((n, n_knots)),
+            np.zeros((n, n_knots * (n_knots + 1) // 2), np.float32),
+            *np.zeros((3, n, n_knots)),
+            *np.zeros((2, n, point.dispersions.shape[1])),
+        )
 
-        Args:
-            region: a measured one.
-            mu, kept: the means of the rule, and the cells that keep them; shape (K + 1,).
-            border: the mass that may lie at the edge of a window.
-        """
-        return self._posterior(region, *self._prior(region, self._of(self._values(), region), mu, kept), border)
+        def look(place: int, region: int) -> None:
+            self.deadline.check("no posterior of all regions")
+            means = self.means(region, point, values)
+            found = self.marginals(region, point, values, near, ROUGH_BORDER)
+            seen.mean[region], seen.variance[region] = found.mean, found.variance
+            seen.log_evidence[place] = found.log_evidence
+            follows = found.prior_mean == means  # those that gave way to the region's own counts do not
+            weight = np.where(follows, found.shape / (found.shape + means), 0.0)
+            information, about = np.empty((n_knots, n_knots)), (means, weight, knots.left, knots.part)
+            derivatives((found.mean, found.variance, found.step_variance), *about, seen.gradients[place], information)
+            complete_information(found.mean, *about, seen.shares[place], seen.diagonal[place], seen.beside[place])
+            of_softmax(seen.gradients[place], information, seen.shares[place], seen.information[place])
+            dispersion_kernel.derivatives(
+                found.mean, found.step_variance, means, found.shape, follows, knots.band,
+                seen.slopes[place], seen.curvatures[place],
+            )  # fmt: skip
 
-    def is_better(self, family: slice, others: np.ndarray) -> bool:
-        """Tell whether a family of siblings has more evidence than under another prior, whose evidence is given."""
-        return bool(self.log_evidence[family].sum() > others[family].sum())
+        Threads()(lambda pair: look(*pair), enumerate(self.evidence))
+        return seen
 
-    def _start(self) -> None:
-        """Begin with the mean shape that the rule gives measured regions, and with their deviations from it."""
-        from pgsr.estimators.posterior.elementary_kernel import log
+    def penalised(self, point: Point, scales: Scales, seen: Seen) -> float:
+        """Compute L."""
+        pulled = point.shape[self.knots.free] - point.shape[self.knots.beside]
+        penalty = scales.penalty(point.shape, point.deviations) + 0.5 * FREE**-2 * float((pulled**2).sum())
+        return float(seen.log_evidence.sum()) - penalty - dispersion.penalty(point.dispersions)
 
-        tree, own = self.given.measurement.hierarchy, self.knots.own
-        total, groups, logs = np.zeros(self.given.mean.shape[1]), 0.0, np.zeros(self.deviations.shape)
-        for family, mu, _ in self.given.families():
-            for region in range(family.start, family.stop):
-                if region in self.given.evidence:
-                    row, n_groups = mu[region - family.start], max(float(self.given.groups[region]), 1.0)
-                    total += row
-                    groups += n_groups
-                    logs[region] = [log(value / n_groups) for value in row[self.knots.at[own]]]
-        shape = np.array([log(value / max(groups, 1.0)) for value in total[self.knots.at]])
-        self.shape = np.maximum(shape, shape.max() + LEAST_LOG)
-        above = np.tile(self.shape[own], (self._n_inner, 1))
-        for region in range(1, tree.n_regions):
-            if region in self.given.evidence:
-                self.deviations[region] = np.clip(logs[region] - above[tree.parent[region]], -FARTHEST, FARTHEST)
-            if region < tree.n_inner:
-                above[region] = above[tree.parent[region]] + self.deviations[region]
-
-    def _gather(self, deadline: Deadline) -> tuple[np.ndarray, np.ndarray, "_Messages"]:
-        """Go through all regions; leaves hand what they know to their parents.
-
-        Returns:
-            Gradients and information of the inner regions, own and from leaves below them, and what leaves keep.
-        """
-        n_knots, tree = len(self.shape), self.given.measurement.hierarchy
-        gradient, information = np.zeros((self._n_inner, n_knots)), np.zeros((self._n_inner, n_knots, n_knots))
-        messages = _Messages.of(tree.n_regions, self.knots.spread.T.shape, len(self._own_squares))
-        values = self._values()
-        for family, mu, kept in self.given.families():
-            regions = [r for r in range(family.start, family.stop) if r in self.given.evidence]
-            for start in range(0, len(regions), AT_ONCE):
-                block = regions[start : start + AT_ONCE]
-                slopes, curvatures = np.empty((len(block), n_knots)), np.empty((len(block), n_knots, n_knots))
-
-                def derive(
-                    place: int, block=block, first=family.start, mu=mu, kept=kept, out=(slopes, curvatures)
-                ) -> None:
-                    deadline.check("no learned prior")
-                    region = block[place]
-                    row, derivatives = region - first, (out[0][place], out[1][place])
-                    self._derive(region, self._of(values, region), mu[row], kept[row], *derivatives)
-                    if region >= self._n_inner:
-                        self._eliminate(region, *derivatives, messages)
-
-                Threads()(derive, range(len(block)))
-                for region, slope, curvature in zip(block, slopes, curvatures, strict=True):  # in order, for equal bits
-                    to = region if region < self._n_inner else int(tree.parent[region])
-                    gradient[to] += slope
-                    information[to] += curvature
-        return gradient, information, messages
-
-    def _derive(
-        self,
-        region: int,
-        values: np.ndarray,
-        mu: np.ndarray,
-        kept: np.ndarray,
-        slope: np.ndarray,
-        curvature: np.ndarray,
-    ) -> None:
-        from pgsr.estimators.posterior.learned_kernel import derivatives
-
-        means, shapes = self._prior(region, values, mu, kept)
-        found = self._posterior(region, means, shapes, ROUGH_BORDER)
-        self._mean[region], self._variance[region], self.log_evidence[region] = (
-            found.mean, found.variance, found.log_evidence,
-        )  # fmt: skip
-        # Means that were kept, or that gave way to the region's own counts, do not follow f.
-        follows = ~kept & (found.prior_mean == means)
-        weight = np.where(follows, found.shape / (found.shape + means), 0.0)
-        moments = found.mean, found.variance, found.step_variance
-        derivatives(*moments, means, weight, self.knots.left, self.knots.part, slope, curvature)
-        self.dispersion.see(region, found, follows & (found.shape == shapes))
-
-    def _prior(
-        self, region: int, values: np.ndarray, mu: np.ndarray, kept: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        from pgsr.estimators.posterior.learned_kernel import prior_means
-
-        means, groups = np.empty(len(mu)), self.given.groups[region : region + 1]
-        prior_means(values, self.knots.left, self.knots.part, float(groups[0]), means)
-        means = np.where(kept, mu, positive(means[None], groups)[0])
-        return means, np.where(kept, self._kept_shapes, self.dispersion.shapes(region))
-
-    def _posterior(self, region: int, means: np.ndarray, shapes: np.ndarray, border: float) -> Marginals:
-        half = 6.5 * np.sqrt(self._variance[region].astype(float)) + 3.0
-        return self.given.evidence[region].marginals(self._mean[region], half, means, shapes, border)
-
-    def _eliminate(self, region: int, gradient: np.ndarray, information: np.ndarray, messages: "_Messages") -> None:
-        """Put in the best deviation of a region, and keep how it depends on the parent."""
-        from pgsr.estimators.posterior.learned_kernel import eliminated
-
-        spread, deviation = self.knots.spread, self.deviations[region]
-        taus = self.own_penalties[self.given.measurement.hierarchy.level_of[region]]
-        penalty = _weighted(taus, self._own_squares, len(deviation))
-        gain, inverse = np.empty(spread.T.shape), np.empty(penalty.shape)
-        eliminated(gradient, information, spread, penalty, deviation, gain, messages.own[region], inverse)
-        messages.gain[region] = gain
-        messages.traces[region] = [(inverse * square).sum() for square in self._own_squares]
-
-    def _move(self, gradient: np.ndarray, information: np.ndarray, messages: "_Messages") -> np.ndarray:
-        """Change F and all deviations; return the inverse of the information on F with its penalties."""
-        from pgsr.estimators.posterior.learned_kernel import CLIP, inverted
-
-        tree = self.given.measurement.hierarchy
-        penalty = _weighted(self.penalties, self._squares, len(self.shape))
-        slope, inverse, ridge = gradient - (penalty * self.shape).sum(axis=1), np.empty(penalty.shape), 0.0
-        while not inverted(information + penalty + ridge * np.eye(len(penalty)), inverse):
-            ridge = max(1e-3, 2 * ridge)
-        changes = np.zeros((self._n_inner, len(self.shape)))
-        changes[0] = np.clip((inverse * slope).sum(axis=1), -CLIP, CLIP)
-        self.shape = self.shape + changes[0]
-        for region in range(1, tree.n_regions):
-            above = changes[tree.parent[region]]
-            move = np.clip(messages.own[region] - (messages.gain[region] * above).sum(axis=1), -CLIP, CLIP)
-            self.deviations[region] += move
-            if region < tree.n_inner:
-                changes[region] = above + (self.knots.spread * move).sum(axis=1)
-        return inverse
-
-    def _update_penalties(self, inverse: np.ndarray, traces: np.ndarray) -> None:
-        tree = self.given.measurement.hierarchy
-        for b, (difference, square) in enumerate(zip(self.knots.second, self._squares, strict=True)):
-            roughness = float(((difference * self.shape).sum(axis=1) ** 2).sum())
-            trace = float((inverse * square).sum())
-            self.penalties[b] = _penalty(float(self.penalties[b]), len(difference), trace, roughness)
-        for level in range(1, tree.n_levels):
-            rows = tree.level(level)
-            for b, difference in enumerate(self.knots.first):
-                moves = (difference[None] * self.deviations[rows, None]).sum(axis=2)
-                about = len(difference) * len(moves), float(traces[rows, b].sum()), float((moves**2).sum())
-                self.own_penalties[level, b] = _penalty(float(self.own_penalties[level, b]), *about)
-
-    def _values(self) -> np.ndarray:
-        """Give f of the inner regions at the knots."""
-        values = np.zeros((self._n_inner, len(self.shape)))
-        values[0] = self.shape
-        for region in range(1, self._n_inner):
-            values[region] = self._of(values[:region], region)
-        return values
-
-    def _of(self, values: np.ndarray, region: int) -> np.ndarray:
-        """Give f of one region, from those of the first regions."""
-        if region < len(values):
-            return values[region]
-        above = values[self.given.measurement.hierarchy.parent[region]]
-        return above + (self.knots.spread * self.deviations[region]).sum(axis=1)
+    def stepped_dispersions(self, point: Point, seen: Seen) -> np.ndarray:
+        """Move the dispersions by a step of their own."""
+        slopes, curvatures = np.zeros((2, *point.dispersions.shape))
+        level = self.tree.level_of[list(self.evidence)]
+        for here in range(self.tree.n_levels):
+            slopes[here], curvatures[here] = seen.slopes[level == here].sum(0), seen.curvatures[level == here].sum(0)
+        return dispersion.stepped(point.dispersions, slopes, curvatures)
 
 
 @dataclass(frozen=True, eq=False)
-class _Messages:
-    """The part of their elimination that regions keep.
+class Move:
+    """A step of F and d; with variances, what the inverse information leaves of their differences (`Newton`)."""
 
-    Attributes:
-        gain, own: d[r] moves by own - gain (change of f[parent]); shape (regions, j, J) and (regions, j).
-        traces: tr of the inverse information on d[r] times D1[b]' D1[b]; shape (regions, blocks).
+    shape: np.ndarray
+    deviations: np.ndarray
+    variances: np.ndarray
+    own_variances: np.ndarray
+
+    @property
+    def farthest(self) -> float:
+        """The largest change of a logarithm."""
+        return max(float(np.abs(self.shape).max()), float(np.abs(self.deviations).max()))
+
+
+@dataclass(frozen=True, eq=False)
+class Newton:
+    """The quadratic model of L around a point; see the module."""
+
+    model: Model
+    point: Point
+    scales: Scales
+    seen: Seen
+
+    def move(self, theta: float, *, with_variances: bool = False) -> Move:
+        """Solve for F and all d with I(theta).
+
+        Complexity: O(regions x J j (J + j)).
+        """
+        model, tree = self.model, self.model.tree
+        n_knots, n_own = len(self.point.shape), self.point.deviations.shape[1]
+        gains = np.zeros((tree.n_regions, n_own, n_knots), np.float32)
+        own, own_variances = np.zeros((tree.n_regions, n_own)), np.zeros((tree.n_regions, n_own - 1))
+        below = np.zeros((model.n_inner, n_knots)), np.zeros((model.n_inner, n_knots, n_knots))
+        messages = Steps(gains, own, own_variances if with_variances else own_variances[:, :0])
+        for level in range(tree.n_levels - 1, 0, -1):
+            self._eliminate(level, theta, below, messages)
+        inverse, slope = self._root(theta, below)
+        shape = (inverse * slope).sum(axis=1)
+        changes, moves = np.zeros((model.n_inner, n_knots)), np.zeros(self.point.deviations.shape)
+        changes[0] = shape
+        for region in range(1, tree.n_regions):
+            above = changes[tree.parent[region]]
+            moves[region] = own[region] - (gains[region] * above).sum(axis=1)
+            if region < tree.n_inner:
+                changes[region] = above + model.knots.spread(moves[region])
+        variances = np.zeros(len(model.knots.second))
+        if with_variances:
+            second = model.knots.second
+            variances = ((second[:, :, None] * inverse).sum(axis=1) * second).sum(axis=1)
+        return Move(shape, moves, variances, own_variances)
+
+    def _eliminate(self, level: int, theta: float, below: tuple[np.ndarray, np.ndarray], messages: Steps) -> None:
+        """Eliminate the deviations of a level, and add up what its regions say about their parents."""
+        from pgsr.estimators.posterior.learned_kernel import family_eliminated
+
+        tree, seen, knots = self.model.tree, self.seen, self.model.knots
+        place = np.full(tree.n_regions, -1)
+        place[list(self.model.evidence)] = np.arange(len(self.model.evidence))
+        known = place, seen.gradients, seen.information, seen.shares, seen.diagonal, seen.beside
+        at = self.scales.own_precisions(), self.point.deviations
+        parts: list[tuple[int, int, int]] = []
+        for parent in range(*_inner(tree, level - 1)):
+            first, last = int(tree.first_child[parent]), int(tree.first_child[parent + 1])
+            parts += [(parent, i, min(i + CHILDREN_AT_ONCE, last)) for i in range(first, last, CHILDREN_AT_ONCE)]
+        group = 64
+        for start in range(0, len(parts), group):
+            here = parts[start : start + group]
+            slopes, sums = np.zeros((len(here), below[0].shape[1])), np.zeros((len(here), *below[1].shape[1:]))
+
+            def eliminate(i: int, here: Sequence = here, out: tuple = (slopes, sums)) -> None:
+                self.model.deadline.check("no posterior of all regions")
+                regions = (here[i][1], here[i][2], tree.n_inner)
+                family_eliminated(
+                    regions, known, below, (knots.own_left, knots.own_part), at, theta, (out[0][i], out[1][i]), messages
+                )
+
+            Threads()(eliminate, range(len(here)))
+            for (parent, _, _), slope, curvature in zip(here, slopes, sums, strict=True):  # in order, for equal bits
+                below[0][parent] += slope
+                below[1][parent] += curvature
+
+    def _root(self, theta: float, below: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Give the inverse information on F, penalties included, and the slope of L in F."""
+        from pgsr.estimators.posterior.learned_kernel import LEVEL, add_information, inverted
+
+        knots, seen, shape = self.model.knots, self.seen, self.point.shape
+        slope, curvature = below[0][0].copy(), below[1][0].copy()
+        if 0 in self.model.evidence:  # the first of all regions
+            slope += seen.gradients[0]
+            add_information(seen.information[0], seen.shares[0], seen.diagonal[0], seen.beside[0], theta, curvature)
+        precisions, second = self.scales.precisions(), knots.second
+        penalty = (precisions[:, None, None] * second[:, :, None] * second[:, None, :]).sum(axis=0)
+        for free, beside in zip(knots.free.tolist(), knots.beside.tolist(), strict=True):
+            penalty[free, free] += FREE**-2
+            penalty[beside, beside] += FREE**-2
+            penalty[free, beside] -= FREE**-2
+            penalty[beside, free] -= FREE**-2
+        slope -= (penalty * shape).sum(axis=1)
+        curvature += penalty + LEVEL / len(shape)
+        curvature[np.diag_indices(len(shape))] += LEAST
+        inverse, ridge = np.empty(curvature.shape), 0.0
+        while not inverted(curvature + ridge * np.eye(len(shape)), inverse):
+            ridge = 5 * ridge if ridge else 1e-6 * float(np.abs(np.diag(curvature)).sum()) / len(shape) + 1e-6
+        return inverse, slope
+
+
+def learn(measurement: Measurement, deadline: Deadline) -> Learned:
+    """Learn the prior of a measurement.
+
+    Raises:
+        Stopped: the deadline has passed.
+
+    Complexity: some ten to thirty forward-backward passes, and O(regions x J j (J + j)) operations for each.
     """
-
-    gain: np.ndarray
-    own: np.ndarray
-    traces: np.ndarray
-
-    @classmethod
-    def of(cls, n_regions: int, gain: tuple[int, ...], n_blocks: int) -> "_Messages":
-        gains = np.zeros((n_regions, *gain), np.float32)
-        return cls(gains, np.zeros((n_regions, gain[0])), np.zeros((n_regions, n_blocks)))
-
-
-def _square(differences: np.ndarray) -> np.ndarray:
-    """D' D, each sum in the order of the rows."""
-    return (differences[:, :, None] * differences[:, None, :]).sum(axis=0)
-
-
-def _weighted(weights: np.ndarray, squares: list[np.ndarray], n: int) -> np.ndarray:
-    out = RIDGE * np.eye(n)
-    for weight, square in zip(weights, squares, strict=True):
-        out += weight * square
-    return out
+    tree = measurement.hierarchy
+    evidence = {r: Evidence.of(measurement, r) for r in np.flatnonzero(measurement.measured).tolist()}
+    pilots = np.zeros((tree.n_regions, measurement.max_size + 1))
+    pilots[list(evidence)] = Threads()(lambda region: evidence[region].pilot(), evidence)
+    groups = numbers_of_groups(measurement, pilots)
+    pooled = Pooled.of(tree, evidence, pilots)
+    spikes = pooled.spikes()
+    shares, knots = pooled.distribution(float(groups[0]), spikes), Knots.of(measurement.max_size + 1, spikes)
+    dispersions = np.full((tree.n_levels, int(knots.band[-1]) + 1), dispersion.MOST)
+    start = Point(shape_of(shares, knots), deviations_of(tree, evidence, pilots, groups, shares, knots), dispersions)
+    model = Model(tree, evidence, groups, knots, deadline)
+    if measurement.public is Totals.ROOT:  # numbers of groups are better known under a prior
+        groups = numbers_of_groups(measurement, model.see(start, None).mean)
+        model = replace(model, groups=groups)
+    begun = Learned(model, start, model.see(start, None), Scales.typical(knots, tree))
+    return guarded(begun)
 
 
-def _penalty(before: float, rank: int, trace: float, roughness: float) -> float:
-    """Update a penalty by the rule of Fellner and Schall, within bounds."""
-    free = max(rank / before - trace, 1e-3 * rank / before)
-    factor = min(max(free / max(roughness, 1e-12), 1 / FASTEST), FASTEST)
-    return min(max(before * factor, PENALTIES[0]), PENALTIES[1])
+def guarded(begun: Learned) -> Learned:
+    """Search from the start; if that fails from no deviations, by steps of EM; and if that fails, keep the start."""
+    found = search(begun, FIRST_THETA)
+    if not failure(begun, found):
+        return found
+    bare = replace(begun.point, deviations=np.zeros(begun.point.deviations.shape))
+    again = search(replace(begun, point=bare, seen=begun.model.see(bare, begun.seen)), 1.0)
+    if not (why := failure(begun, again)):
+        return again
+    return replace(begun, remark=f"the prior was not learned, but is the start of the search: {why}")
+
+
+def failure(begun: Learned, found: Learned) -> str:
+    """Say why a search failed, or "".
+
+    A prior is compared with the start by the penalised evidence: the start follows the noise of regions, so that its
+    evidence alone may well be larger.
+    """
+    if found.remark:
+        return found.remark
+    scales = found.scales
+    if found.model.penalised(found.point, scales, found.seen) < found.model.penalised(begun.point, scales, begun.seen):
+        return "it ended with less penalised evidence than the start has at the same scales"
+    return ""
+
+
+def search(begun: Learned, theta: float) -> Learned:
+    """Improve a prior step by step until steps gain next to nothing."""
+    model, now = begun.model, begun
+    enough, calm = GAIN + GAIN_PER_REGION * len(model.evidence), 0
+    for step in range(MOST_STEPS):
+        if step:
+            moved = Newton(model, now.point, now.scales, now.seen).move(0.0, with_variances=True)
+            variances = moved.variances, moved.own_variances
+            now = replace(now, scales=now.scales.follow(now.point.shape, now.point.deviations, *variances))
+        before = model.penalised(now.point, now.scales, now.seen)
+        newton = Newton(model, now.point, now.scales, now.seen)
+        for tried in range(TRIES):
+            move = newton.move(theta)
+            while move.farthest > FARTHEST and theta < LARGEST_THETA:
+                theta = max(3 * theta, 0.03)
+                move = newton.move(theta)
+            point = Point(now.point.shape + move.shape, now.point.deviations + move.deviations, now.point.dispersions)
+            if step >= WAIT and tried < 3:
+                point = replace(point, dispersions=model.stepped_dispersions(now.point, now.seen))
+            seen = model.see(point, now.seen)
+            gain = model.penalised(point, now.scales, seen) - before
+            if gain >= -SLACK:
+                break
+            theta = max(4 * theta, FAILED_THETA)
+        else:
+            return replace(now, remark="no step kept the evidence")
+        now = replace(now, point=point, seen=seen, gains=(*now.gains, gain))
+        if tried == 0:
+            theta = theta / 4 if theta > 1e-3 else 0.0
+        calm = calm + 1 if gain < enough and step > WAIT else 0
+        if calm == 2:
+            return now
+    return replace(now, remark=f"it had not ended after {MOST_STEPS} steps")
+
+
+def numbers_of_groups(measurement: Measurement, sums: np.ndarray) -> np.ndarray:
+    """Public numbers of groups, or the last cumulative counts where only the root's is public; shape (regions,)."""
+    if measurement.public is not Totals.ROOT:
+        return measurement.region_totals.astype(float)
+    tree = measurement.hierarchy
+    own = np.maximum(sums[:, -1], 1.0)
+    own[0] = measurement.root_total
+    for region in range(tree.n_inner - 1, 0, -1):
+        if not measurement.measured[region]:
+            own[region] = own[tree.first_child[region] : tree.first_child[region + 1]].sum()
+    return own
+
+
+def memory_needed(measurement: Measurement) -> int:
+    """Estimate the memory of two passes and of the messages of a step, in bytes."""
+    tree, knots = measurement.hierarchy, Knots.of(measurement.max_size + 1)
+    n_knots = len(knots.at) + 3 * min(MOST_SPIKES, measurement.max_size)
+    of_pass = 12 * (measurement.max_size + 1) + 2 * n_knots * (n_knots + 17)
+    per_region = 2 * of_pass + 4 * n_knots * len(knots.own)
+    return per_region * tree.n_regions + 8 * n_knots**2 * max(tree.n_inner, 64)
+
+
+def _inner(tree: Hierarchy, level: int) -> tuple[int, int]:
+    """Give the inner regions of a level."""
+    here = tree.level(level)
+    return here.start, min(here.stop, tree.n_inner)

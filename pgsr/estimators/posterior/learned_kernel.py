@@ -1,4 +1,4 @@
-"""Derivatives of the evidence in the logarithms of prior means, and the elimination of a region's own deviations.
+"""Prior means, derivatives of the evidence in their logarithms, and the elimination of regions' own deviations.
 
 Only basic operations in a fixed order, so that the same bits come out on every machine. Names are those of
 `pgsr.estimators.posterior.learned`.
@@ -12,27 +12,42 @@ from pgsr.machine.compilation import compiled
 NOTHING = 1e-6
 """Covariances of cumulative counts with a part of the score below this are left out, in groups squared."""
 
-CLIP = 2.0
-"""No logarithm moves by more in one step."""
+LEVEL = 1.0
+"""The curvature that holds the level of F and of a deviation, which changes no prior mean, where it is."""
+
+LEAST = 1e-4
+"""Added to the curvature of every deviation, so that none is free."""
 
 
 @compiled
-def prior_means(beta, left, part, groups, out):
-    """Compute out[s] = groups e^f(s), with f linear between the values beta at the knots; shape (K + 1,)."""
+def prior_means(f, left, part, groups, out):
+    """Compute out = groups softmax(f), with f linear between its values at the knots; shape (K + 1,).
+
+    No mean is less than a billionth of the mean over all sizes, or than 1e-12, so that no count is impossible.
+    """
+    top = f[0]
+    for j in range(len(f)):
+        top = max(top, f[j])
+    total = 0.0
     for s in range(len(out)):
-        out[s] = groups * exp((1.0 - part[s]) * beta[left[s]] + part[s] * beta[left[s] + 1])
+        out[s] = exp((1.0 - part[s]) * (f[left[s]] - top) + part[s] * (f[left[s] + 1] - top))
+        total += out[s]
+    least = 1e-9 * groups / len(out) + 1e-12
+    for s in range(len(out)):
+        out[s] = max(groups * out[s] / total, least)
 
 
 @compiled
-def derivatives(mean, variance, step_variance, mu, weight, left, part, gradient, information):
-    """Fill in gradient and information of the log evidence in the values of f at the knots, of one region.
+def derivatives(moments, mu, weight, left, part, gradient, information):
+    """Fill in gradient and information of the log evidence in log mu at the knots, of one region.
 
     Args:
-        mean, variance, step_variance: E c[s], Var c[s] and Var x[s]; shape (K + 1,).
+        moments: E c[s], Var c[s] and Var x[s]; shape (K + 1,) each.
         mu, weight: prior means, and a[s] = shape / (shape + mu), or 0 where the mean does not follow f.
         left, part: the knot at or below every size, and the part of the way to the next one.
         gradient, information: shape (knots,) and (knots, knots).
     """
+    mean, variance, step_variance = moments
     n, n_knots = len(mean), len(gradient)
     gradient[:] = 0.0
     information[:] = 0.0
@@ -90,11 +105,83 @@ def derivatives(mean, variance, step_variance, mu, weight, left, part, gradient,
 
 
 @compiled
-def inverted(matrix, out):
-    """Invert a symmetric positive definite matrix by its factors L D L'; tell whether it is one."""
+def complete_information(mean, mu, weight, left, part, shares, diagonal, beside):
+    """Fill in what EM takes for the information, b b' a max(mu, E x), which has three diagonals, and the knots' shares.
+
+    Args:
+        mean, mu, weight, left, part: as in `derivatives`.
+        shares: u, by how much the logarithm of sum over s of e^f(s) changes with f at the knots; shape (knots,).
+        diagonal, beside: of the information; beside[j] belongs to the knots j and j + 1.
+    """
+    shares[:] = 0.0
+    diagonal[:] = 0.0
+    beside[:] = 0.0
+    before, total = 0.0, 0.0
+    for s in range(len(mu)):
+        j, up = left[s], part[s]
+        whole = weight[s] * max(mu[s], mean[s] - before)
+        before = mean[s]
+        total += mu[s]
+        shares[j] += (1.0 - up) * mu[s]
+        shares[j + 1] += up * mu[s]
+        diagonal[j] += (1.0 - up) * (1.0 - up) * whole
+        diagonal[j + 1] += up * up * whole
+        beside[j] += up * (1.0 - up) * whole
+    for j in range(len(shares)):
+        shares[j] /= total
+
+
+@compiled
+def of_softmax(gradient, information, shares, kept):
+    """Turn derivatives in log mu into those in f: J' g and J' I J with J = 1 - 1 u'; keep the latter's lower half."""
+    n = len(gradient)
+    slope, total = 0.0, 0.0
+    sums = np.zeros(n)
+    for j in range(n):
+        slope += gradient[j]
+        for k in range(n):
+            sums[j] += information[j, k]
+        total += sums[j]
+    place = 0
+    for j in range(n):
+        gradient[j] -= shares[j] * slope
+        for k in range(j + 1):
+            kept[place] = information[j, k] - shares[j] * sums[k] - sums[j] * shares[k] + shares[j] * shares[k] * total
+            place += 1
+
+
+@compiled
+def add_information(kept, shares, diagonal, beside, theta, out):
+    """Add I + theta (M - I) to `out`, from what `of_softmax` and `complete_information` kept."""
+    n = len(diagonal)
+    sums = np.empty(n)
+    total = 0.0
+    for j in range(n):
+        sums[j] = diagonal[j]
+        if j > 0:
+            sums[j] += beside[j - 1]
+        if j < n - 1:
+            sums[j] += beside[j]
+        total += sums[j]
+    place = 0
+    for j in range(n):
+        for k in range(j + 1):
+            of_em = shares[j] * shares[k] * total - shares[j] * sums[k] - sums[j] * shares[k]
+            if j == k:
+                of_em += diagonal[j]
+            elif j == k + 1:
+                of_em += beside[k]
+            value = (1.0 - theta) * kept[place] + theta * of_em
+            place += 1
+            out[j, k] += value
+            if k < j:
+                out[k, j] += value
+
+
+@compiled
+def factorised(matrix, low, pivot):
+    """Find the factors L D L' of a symmetric matrix; tell whether it is positive definite."""
     n = len(matrix)
-    low = np.zeros((n, n))
-    pivot = np.empty(n)
     for j in range(n):
         value = matrix[j, j]
         for k in range(j):
@@ -108,77 +195,161 @@ def inverted(matrix, out):
                 value -= low[i, k] * low[j, k] * pivot[k]
             low[i, j] = value / pivot[j]
         low[j, j] = 1.0
-    # The inverse of L, column by column, then the product of its transpose, 1 / D and itself.
+    return True
+
+
+@compiled
+def inverted(matrix, out):
+    """Invert a symmetric positive definite matrix by its factors L D L'; tell whether it is one."""
+    n = len(matrix)
+    low = np.zeros((n, n))
+    pivot = np.empty(n)
+    if not factorised(matrix, low, pivot):
+        return False
+    inverse_of(low, pivot, out)
+    return True
+
+
+@compiled
+def inverse_of(low, pivot, out):
+    """Compute the inverse of L D L' from its factors; `low` becomes the inverse of L."""
+    n = len(pivot)
     for j in range(n):
         for i in range(j + 1, n):
             value = low[i, j]
             for k in range(j + 1, i):
                 value += low[i, k] * low[k, j]
             low[i, j] = -value
+    out[:] = 0.0
+    for k in range(n):
+        for i in range(k + 1):
+            part = low[k, i] / pivot[k]
+            for j in range(i + 1):
+                out[i, j] += part * low[k, j]
     for i in range(n):
-        for j in range(i + 1):
-            value = 0.0
-            for k in range(i, n):
-                value += low[k, i] * low[k, j] / pivot[k]
-            out[i, j] = value
-            out[j, i] = value
-    return True
+        for j in range(i):
+            out[j, i] = out[i, j]
 
 
 @compiled
-def eliminated(gradient, information, spread, penalty, deviation, gain, own, inverse):
+def own_penalty(precisions, out):
+    """Compute Q = E' diag(precisions) E for differences of neighbours, with the level and all else held a little."""
+    n = len(out)
+    out[:] = LEVEL / n
+    for j in range(n):
+        out[j, j] += LEAST
+    for j in range(n - 1):
+        out[j, j] += precisions[j]
+        out[j + 1, j + 1] += precisions[j]
+        out[j, j + 1] -= precisions[j]
+        out[j + 1, j] -= precisions[j]
+
+
+@compiled
+def eliminated(gradient, information, left, part, precisions, deviation, gain, own, variances):
     """Replace a region's gradient and information by those of its parent's f, with its own deviation at its best.
 
     With f = f[parent] + C d, the deviation d moves by  own - gain (change of f[parent]).
 
     Args:
         gradient, information: of f; replaced.
-        spread: C, shape (knots, knots of deviations).
-        penalty: Q of the deviation.
+        left, part: C, of every knot the knot of deviations at or below it and the part of the way to the next one.
+        precisions: of the differences of d, shape (knots of deviations - 1,).
         deviation: d.
         gain, own: filled in; shape (knots of deviations, knots), (knots of deviations,).
-        inverse: filled in with (C' I C + Q)^-1.
+        variances: of the differences of d given f[parent], filled in unless it has no cells.
     """
-    n, m = spread.shape
-    half = np.zeros((m, n))  # C' I
+    n, m = len(gradient), len(deviation)
+    half = np.zeros((m, n + 1))  # C' I, and C' g - Q d in the last column
     for i in range(n):
-        for j in range(m):
-            if spread[i, j] != 0.0:
-                for k in range(n):
-                    half[j, k] += spread[i, j] * information[i, k]
-    matrix = np.zeros((m, m))  # C' I C + Q
-    score = np.zeros(m)
+        j, up = left[i], part[i]
+        for k in range(n):
+            half[j, k] += (1.0 - up) * information[i, k]
+            half[j + 1, k] += up * information[i, k]
+        half[j, n] += (1.0 - up) * gradient[i]
+        half[j + 1, n] += up * gradient[i]
+    matrix, penalty = np.zeros((m, m)), np.empty((m, m))  # C' I C
+    own_penalty(precisions, penalty)
+    trace = 0.0
     for j in range(m):
+        for i in range(n):
+            matrix[j, left[i]] += half[j, i] * (1.0 - part[i])
+            matrix[j, left[i] + 1] += half[j, i] * part[i]
         for k in range(m):
-            score[j] -= penalty[j, k] * deviation[k]
-    for i in range(n):
-        for k in range(m):
-            if spread[i, k] != 0.0:
-                score[k] += spread[i, k] * gradient[i]
-                for j in range(m):
-                    matrix[j, k] += half[j, i] * spread[i, k]
+            half[j, n] -= penalty[j, k] * deviation[k]
+        trace += abs(matrix[j, j]) + penalty[j, j]
+    low, pivot = np.zeros((m, m)), np.empty(m)
     ridge = 0.0
     while True:
         whole = matrix + penalty
         for j in range(m):
             whole[j, j] += ridge
-        if inverted(whole, inverse):
+        if factorised(whole, low, pivot):
             break
-        ridge = 2.0 * ridge if ridge > 0.0 else 1e-3
+        ridge = 5.0 * ridge if ridge > 0.0 else 1e-6 * trace / m + 1e-6
+    # L z = half, whose squares over D are what the parent loses; L' gain = z / D.
+    z = half.copy()
     for j in range(m):
-        value = 0.0
-        for k in range(m):
-            value += inverse[j, k] * score[k]
-        own[j] = value
+        for k in range(j):
+            factor = low[j, k]
+            for i in range(n + 1):
+                z[j, i] -= factor * z[k, i]
+    for j in range(m):
         for i in range(n):
-            value = 0.0
-            for k in range(m):
-                value += inverse[j, k] * half[k, i]
-            gain[j, i] = value
+            part_of = z[j, i] / pivot[j]
+            gradient[i] -= part_of * z[j, n]
+            for k in range(i + 1):
+                information[i, k] -= part_of * z[j, k]
     for i in range(n):
-        for j in range(m):
-            gradient[i] -= half[j, i] * own[j]
-    for j in range(m):
+        for k in range(i):
+            information[k, i] = information[i, k]
+    for j in range(m - 1, -1, -1):
+        for i in range(n + 1):
+            z[j, i] /= pivot[j]
+        for k in range(j + 1, m):
+            factor = low[k, j]
+            for i in range(n + 1):
+                z[j, i] -= factor * z[k, i]
+        own[j] = z[j, n]
         for i in range(n):
-            for k in range(n):
-                information[i, k] -= half[j, i] * gain[j, k]
+            gain[j, i] = z[j, i]
+    if len(variances):
+        inverse = np.empty((m, m))
+        inverse_of(low, pivot, inverse)
+        for j in range(m - 1):
+            variances[j] = inverse[j, j] + inverse[j + 1, j + 1] - 2.0 * inverse[j, j + 1]
+
+
+@compiled
+def family_eliminated(regions, known, below, knots, at, theta, out, messages):
+    """Eliminate the deviations of some children of one region; add up what they say about it.
+
+    Args:
+        regions: first child, the one after the last, and the first leaf's number.
+        known: of measured regions: their places, or -1 (regions,), gradients, halves, shares, diagonals, besides.
+        below: gradients and information that inner regions have from their children.
+        knots: left, part of C.
+        at: precisions of differences and deviations of all regions.
+        theta: of I + theta (M - I).
+        out: gradient and information of the parent, added to.
+        messages: gains, own changes and variances of all regions; of the latter no columns if they are not wanted.
+    """
+    start, stop, n_inner = regions
+    place, gradients, kept, shares, diagonal, beside = known
+    n = len(out[0])
+    for r in range(start, stop):
+        gradient, information = np.zeros(n), np.zeros((n, n))
+        if r < n_inner:
+            gradient[:], information[:] = below[0][r], below[1][r]
+        i = place[r]
+        if i < 0 and r >= n_inner:
+            continue
+        if i >= 0:
+            gradient += gradients[i]
+            add_information(kept[i], shares[i], diagonal[i], beside[i], theta, information)
+        eliminated(
+            gradient, information, knots[0], knots[1], at[0][r], at[1][r], messages[0][r], messages[1][r],
+            messages[2][r],
+        )  # fmt: skip
+        out[0][:] += gradient
+        out[1][:] += information

@@ -22,11 +22,10 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
 from pgsr.errors import MemoryNeededError, MethodError, ProblemError
-from pgsr.estimators.posterior.evidence import BORDER, ROUGH_BORDER, Evidence, Marginals
+from pgsr.estimators.posterior.evidence import BORDER, Evidence, Marginals
 from pgsr.estimators.posterior.folded_errors import FoldedErrors
-from pgsr.estimators.posterior.learned import Given, LearnedPrior
+from pgsr.estimators.posterior.learned import Learned, learn, memory_needed
 from pgsr.estimators.posterior.likelihood import refused_law
-from pgsr.estimators.posterior.prior import PooledPrior
 from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.estimators.posterior.rows import MarginalTables, marginal_tables
 from pgsr.estimators.posterior.uncertainty import Uncertainty
@@ -62,8 +61,8 @@ BYTES_BY_LEVEL = 72
 class Posterior:
     """Makes a release from every region's expected cumulative counts, given the noisy ones and the law of the noise.
 
-    1. Every measured region alone, `rounds` times: forward-backward gives mean and variance of every cumulative count
-       under a negative binomial prior, whose means are estimated from the round before (`PooledPrior`).
+    1. Every measured region alone: forward-backward gives the mean of every cumulative count under a negative binomial
+       prior, which is learned from the noisy values of all regions (`pgsr.estimators.posterior.learned`).
     2. All regions together: with m the posterior means,
 
            minimise    sum over measured regions r, sizes s of  epsilon[r]^2 (x[r, s] - m[r, s])^2
@@ -75,11 +74,6 @@ class Posterior:
     stated problem, so its certificate counts violations only.
 
     Args:
-        rounds: how often priors are estimated anew; 3 are enough.
-        prior: how prior means and shapes are estimated.
-        learning: how many steps of Newton's method learn prior means from the evidence after the rounds, by
-            `pgsr.estimators.posterior.learned`; 0 for none, 6 are enough. A family of siblings takes them where its
-            noisy values are likelier under them than under those of the rounds. Sizes per level keep the latter.
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
         projection: a method that solves step 2.
         intervals: whether the result knows its intervals, which it does where counts or cumulative counts were
@@ -112,19 +106,11 @@ class Posterior:
     by `tests/test_posterior_method.py`.
     """
 
-    rounds: int = 3
-    prior: PooledPrior = field(default_factory=PooledPrior)
-    learning: int = 0
     integer: bool = True
     projection: Method = field(default_factory=CumulativeProjection)
     intervals: bool = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1:
-            raise MethodError(f"rounds={self.rounds!r}; give a whole number from 1 up")
-        if isinstance(self.learning, bool) or not isinstance(self.learning, int) or self.learning < 0:
-            raise MethodError(f"learning={self.learning!r}; give a whole number of steps, 0 for none")
-        require_kind(self.prior, PooledPrior, "prior", "give PooledPrior()")
         require_kind(self.projection, Method, "projection", "give a method for the relaxed M_c")
         if not self.intervals and not isinstance(self.projection, CumulativeProjection):
             raise MethodError(
@@ -168,13 +154,15 @@ class Posterior:
 
     def _release(self, measurement: Measurement, deadline: Deadline) -> Result:
         if not self.intervals:
-            values = self._together_in_place(measurement, self._means(measurement, deadline), deadline)
-            return self._judged(measurement, values, deadline)
-        found = self.marginals(measurement, deadline)
+            means, remark = self._means(measurement, deadline)
+            values = self._together_in_place(measurement, means, deadline)
+            return _remarked(self._judged(measurement, values, deadline), remark)
+        found, learned = self._marginals(measurement, deadline)
         values = self.together(measurement, found.mean, deadline)
         known = Uncertainty.is_known(measurement)
-        uncertainty = Uncertainty.of(measurement, found, self.prior, on_grid(values)) if known else None
-        return replace(self._judged(measurement, values, deadline), uncertainty=uncertainty)
+        uncertainty = Uncertainty.of(measurement, found, on_grid(values)) if known else None
+        result = _remarked(self._judged(measurement, values, deadline), learned.remark)
+        return replace(result, uncertainty=uncertainty)
 
     def _release_by_level(self, measurement: Measurement, deadline: Deadline) -> Result:
         known = self.intervals and Uncertainty.is_known(measurement)
@@ -205,7 +193,7 @@ class Posterior:
     def _tables(self, measurement: Measurement, *, with_steps: bool, deadline: Deadline) -> MarginalTables:
         n_cells = measurement.sizes.n_cells
         memory.require(BYTES_BY_LEVEL * n_cells, f"the posterior of {n_cells:,} cells")
-        return marginal_tables(measurement, self.rounds, self.prior, with_steps=with_steps, deadline=deadline)
+        return marginal_tables(measurement, with_steps=with_steps, deadline=deadline)
 
     def _together_by_level(
         self, measurement: Measurement, means: Sequence[np.ndarray], deadline: Deadline
@@ -300,106 +288,62 @@ class Posterior:
             reason = "levels have sizes of their own here, where the posterior keeps no medians and gives no draws"
         if reason is not None:
             raise ProblemError(reason)
+        return self._marginals(measurement, deadline or NO_LIMIT)[0]
+
+    def _marginals(self, measurement: Measurement, deadline: Deadline) -> tuple[Marginals, Learned]:
         tree, n_sizes = measurement.hierarchy, measurement.max_size + 1
-        needed = BYTES * tree.n_regions * n_sizes + (LearnedPrior.bytes(measurement) if self.learning else 0)
+        needed = BYTES * tree.n_regions * n_sizes + memory_needed(measurement)
         memory.require(needed, f"the posterior of {tree.n_regions * n_sizes:,} cells")
         mean, variance, step_variance, prior_mean = np.zeros((4, tree.n_regions, n_sizes))
-        shape = np.ones(mean.shape)
-        median, log_evidence = np.zeros(mean.shape, np.int64), np.zeros(len(mean))
+        found = Marginals(
+            mean, variance, np.zeros(mean.shape, np.int64), step_variance, prior_mean, np.ones(mean.shape),
+            np.zeros(len(mean)),
+        )  # fmt: skip
 
-        def keep(region: int, found: Marginals) -> None:
-            median[region], step_variance[region], prior_mean[region], shape[region], log_evidence[region] = (
-                found.median, found.step_variance, found.prior_mean, found.shape, found.log_evidence,
-            )  # fmt: skip
+        def keep(region: int, alone: Marginals) -> None:
+            for table, row in zip(vars(found).values(), vars(alone).values(), strict=True):
+                table[region] = row
 
-        self._improve(measurement, mean, variance, keep, deadline or NO_LIMIT)
-        return Marginals(mean, variance, median, step_variance, prior_mean, shape, log_evidence)
+        return found, self._learned(measurement, keep, deadline)
 
-    def _means(self, measurement: Measurement, deadline: Deadline) -> np.ndarray:
-        """The posterior means alone, shape (regions, K + 1).
+    def _means(self, measurement: Measurement, deadline: Deadline) -> tuple[np.ndarray, str]:
+        """The posterior means alone, shape (regions, K + 1), and what is to be said of the prior.
 
         Raises:
             MemoryNeededError: they do not fit.
             Stopped: the deadline has passed.
         """
         tree, n_sizes = measurement.hierarchy, measurement.max_size + 1
-        needed = (LEAN_BYTES * tree.n_regions + INNER_BYTES * tree.n_inner) * n_sizes
-        needed += LearnedPrior.bytes(measurement) if self.learning else 0
+        needed = (LEAN_BYTES * tree.n_regions + INNER_BYTES * tree.n_inner) * n_sizes + memory_needed(measurement)
         memory.require(needed, f"the posterior of {tree.n_regions * n_sizes:,} cells")
         mean = np.zeros((tree.n_regions, n_sizes))
-        self._improve(measurement, mean, np.zeros(mean.shape, np.float32), lambda region, found: None, deadline)
-        return mean
 
-    def _improve(
-        self,
-        measurement: Measurement,
-        mean: np.ndarray,
-        variance: np.ndarray,
-        keep: Callable[[int, Marginals], None],
-        deadline: Deadline,
-    ) -> None:
-        """Fill in the means and variances of all measured regions (step 1), and `keep` what the last round finds."""
-        n_sizes = measurement.max_size + 1
-        evidence = {r: Evidence.of(measurement, r) for r in np.flatnonzero(measurement.measured).tolist()}
-        shapes, log_evidence = self.prior.shapes(n_sizes), np.zeros(len(mean))
+        def keep(region: int, alone: Marginals) -> None:
+            mean[region] = alone.mean
 
-        def begin(region: int) -> None:
+        return mean, self._learned(measurement, keep, deadline).remark
+
+    def _learned(self, measurement: Measurement, keep: Callable[[int, Marginals], None], deadline: Deadline) -> Learned:
+        """Learn the prior, and `keep` the posterior of every measured region under it (step 1)."""
+        learned = learn(measurement, deadline)
+        values = learned.model.values(learned.point)
+
+        def improve(region: int) -> None:
             deadline.check("no posterior of all regions")
-            mean[region] = evidence[region].pilot()
+            keep(region, learned.marginals(region, values, BORDER))
 
-        def improve(region: int, mu: np.ndarray, turn: int) -> None:
-            deadline.check("no posterior of all regions")
-            about, last = evidence[region], turn == self.rounds - 1
-            half = np.full(n_sizes, float(about.half_width())) if turn == 0 else 6.5 * np.sqrt(variance[region]) + 3.0
-            found = about.marginals(mean[region], half, mu, shapes, BORDER if last else ROUGH_BORDER)
-            mean[region], variance[region] = found.mean, found.variance
-            log_evidence[region] = found.log_evidence
-            if last:
-                keep(region, found)
-
-        Threads()(begin, evidence)  # the compiled loops release Python's lock
-        for turn in range(self.rounds):
-            known = _numbers_of_groups(measurement, mean)
-            for family, mu in self.prior.families(measurement, mean, known):
-                regions = [r for r in range(family.start, family.stop) if r in evidence]
-
-                def in_turn(region: int, turn=turn, start=family.start, mu=mu) -> None:
-                    improve(region, mu[region - start], turn)
-
-                Threads()(in_turn, regions)
-        if self.learning:
-            given = Given(measurement, evidence, self.prior, mean, variance, _numbers_of_groups(measurement, mean))
-            self._learn(given, log_evidence, keep, deadline)
-
-    def _learn(
-        self, given: Given, log_evidence: np.ndarray, keep: Callable[[int, Marginals], None], deadline: Deadline
-    ) -> None:
-        """Learn a prior, and replace what is given of the families that have more evidence under it."""
-        learned = LearnedPrior(given)
-        for _ in range(self.learning):
-            learned.step(deadline)
-        for family, mu, kept in given.families():
-            regions = [r for r in range(family.start, family.stop) if r in given.evidence]
-
-            def compare(region: int, start=family.start, mu=mu, kept=kept) -> None:
-                deadline.check("no posterior of all regions")
-                found = learned.marginals(region, mu[region - start], kept[region - start], ROUGH_BORDER)
-                learned.log_evidence[region] = found.log_evidence
-
-            def improve(region: int, start=family.start, mu=mu, kept=kept) -> None:
-                deadline.check("no posterior of all regions")
-                found = learned.marginals(region, mu[region - start], kept[region - start], BORDER)
-                given.mean[region], given.variance[region] = found.mean, found.variance
-                keep(region, found)
-
-            Threads()(compare, regions)  # the last step may have been one too far
-            if learned.is_better(family, log_evidence):
-                Threads()(improve, regions)
+        Threads()(improve, learned.model.evidence)  # the compiled loops release Python's lock
+        return learned
 
     def __repr__(self) -> str:
         defaults = Posterior()
         changed = [f"{name}={value!r}" for name, value in vars(self).items() if value != getattr(defaults, name)]
         return f"Posterior({', '.join(changed)})"
+
+
+def _remarked(result: Result, remark: str) -> Result:
+    """Say in a result what went wrong with its prior."""
+    return replace(result, reason="; ".join(part for part in (result.reason, remark) if part))
 
 
 def _joint(measurement: Measurement, means: np.ndarray, *, in_place: bool = False) -> Problem:
@@ -417,16 +361,3 @@ def _ordered(values: np.ndarray) -> np.ndarray:
     """The middle between the running maximum of every row and its running minimum from the end; neither falls."""
     from_the_end = np.minimum.accumulate(values[:, ::-1], axis=1)[:, ::-1]
     return (np.maximum.accumulate(values, axis=1) + from_the_end) / 2
-
-
-def _numbers_of_groups(measurement: Measurement, mean: np.ndarray) -> np.ndarray:
-    """Public numbers of groups, or posterior means where only the root's is public; shape (regions,)."""
-    if measurement.public is not Totals.ROOT:
-        return measurement.region_totals
-    tree = measurement.hierarchy
-    own = np.maximum(mean[:, -1], 0.0)
-    own[0] = measurement.root_total
-    for region in range(tree.n_inner - 1, -1, -1):
-        if region and not measurement.measured[region]:
-            own[region] = own[tree.first_child[region] : tree.first_child[region + 1]].sum()
-    return own

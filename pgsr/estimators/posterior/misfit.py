@@ -14,7 +14,7 @@ compared are posterior means, in which there is less of it.
 """
 
 WIDE_SHAPE = 1.0
-"""The shape of the prior at `misfits`, the least of `PooledPrior`: a count then deviates by its mean, or more."""
+"""The shape of the prior at `misfits`, the least there is: a count then deviates by its mean, or more."""
 
 TURNS = 3
 """How often cells are compared with the average of those that did not stand out before.

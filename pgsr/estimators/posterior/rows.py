@@ -29,12 +29,15 @@ from pgsr.estimators.posterior.evidence import BORDER, BOXES, COUNTS, ROUGH_BORD
 from pgsr.estimators.posterior.folded_prior import LevelFacts, prior_means
 from pgsr.estimators.posterior.likelihood import Likelihood
 from pgsr.estimators.posterior.misfit import WIDE_SHAPE, misfits
-from pgsr.estimators.posterior.prior import COUNT_NOISE, PooledPrior
 from pgsr.estimators.posterior.uncertainty import with_estimated_prior
+from pgsr.estimators.posterior.window_means import COUNT_NOISE, cells, shapes
 from pgsr.machine.parallel import Threads, share
 from pgsr.methods.gate import NO_LIMIT, Deadline
 from pgsr.noise.measurement import Measurement
 from pgsr.privacy.laws import Law
+
+ROUNDS = 3
+"""How often priors are estimated anew."""
 
 _NOTHING = 700.0
 """exp(-700) is as good as nothing: beyond this loss in multiples of the noise's scale powers are not told apart."""
@@ -57,8 +60,6 @@ class MarginalTables:
 
 def marginal_tables(
     measurement: Measurement,
-    rounds: int,
-    prior: PooledPrior,
     *,
     with_steps: bool = True,
     deadline: Deadline = NO_LIMIT,
@@ -68,8 +69,6 @@ def marginal_tables(
     Args:
         measurement: of counts on every level, or of cumulative counts, ranked sizes and split views, with every
             region's total. Variances of counts are asked for where there are no ranks alone.
-        rounds: how often priors are estimated anew.
-        prior: the rule by which they are.
         deadline: asked between families.
 
     Raises:
@@ -92,22 +91,22 @@ def marginal_tables(
     ]
     variances = [np.empty(mean.shape, np.float32) for mean in means]
     steps = [np.empty(mean.shape if with_steps else (0, mean.shape[1]), np.float32) for mean in means]
-    for turn in range(rounds):
-        last = turn == rounds - 1
-        for level, rows, mu in prior_means(prior, known, means):
+    for turn in range(ROUNDS):
+        last = turn == ROUNDS - 1
+        for level, rows, mu in prior_means(known, means):
             deadline.check("no posterior of all regions")
             view, border = views[level], BORDER if last else ROUGH_BORDER
             if view is None:
-                about = alone[level][rows], prior, mu, means[level][rows], variances[level][rows]
+                about = alone[level][rows], mu, means[level][rows], variances[level][rows]
                 _improve_alone(*about, turn == 0, border)
                 continue
-            about = tables[level][rows], totals[level][rows], laws[level], view, prior
+            about = tables[level][rows], totals[level][rows], laws[level], view
             wanted = steps[level][rows] if last else steps[level][:0]
             filled = means[level][rows], variances[level][rows], wanted
-            wide = _misfits(view, laws[level], prior, means[level][rows], mu)
+            wide = _misfits(view, laws[level], means[level][rows], mu)
             _improve(*about, mu, wide, *filled, turn == 0, border)
             if len(wanted):
-                of_prior = np.where(wide, WIDE_SHAPE, prior.shapes(mu.shape[1])), prior.cells(mu.shape[1])
+                of_prior = np.where(wide, WIDE_SHAPE, shapes(mu.shape[1])), cells(mu.shape[1])
                 wanted[:] = with_estimated_prior(wanted, mu, *of_prior)
     return MarginalTables(means, variances, steps)
 
@@ -143,7 +142,6 @@ def _up_to(measurement: Measurement) -> list[np.ndarray]:
 
 def _improve_alone(
     evidence: Sequence[Evidence],
-    prior: PooledPrior,
     mu: np.ndarray,
     mean: np.ndarray,
     variance: np.ndarray,
@@ -151,21 +149,24 @@ def _improve_alone(
     border: float,
 ) -> None:
     """Replace the means and variances of some regions of a level by those of their posterior, one by one."""
-    shapes = prior.shapes(mu.shape[1])
 
     def improve(row: int) -> None:
         about = evidence[row]
         half = np.full(mu.shape[1], float(about.half_width())) if first else 6.5 * np.sqrt(variance[row]) + 3.0
-        found = about.marginals(mean[row], half, mu[row], shapes, border)
+        wide = np.zeros(mu.shape[1], bool)
+        if about.columns:  # what ranks say of a sum of counts has another variance
+            off = misfits(mean[row], mu[row], float(about.law.variance_bound), shapes(mu.shape[1]))
+            wide[: about.columns] = off[: about.columns]
+        found = about.marginals(mean[row], half, mu[row], np.where(wide, WIDE_SHAPE, shapes(mu.shape[1])), border)
         mean[row], variance[row] = found.mean, found.variance
 
     Threads()(improve, range(len(evidence)))
 
 
-def _misfits(view: View, law: Law, prior: PooledPrior, means: np.ndarray, mu: np.ndarray) -> np.ndarray:
+def _misfits(view: View, law: Law, means: np.ndarray, mu: np.ndarray) -> np.ndarray:
     if view is not View.CUMULATIVE:
         return np.zeros(mu.shape, bool)
-    return misfits(means, mu, float(law.variance_bound), prior.shapes(mu.shape[1]))
+    return misfits(means, mu, float(law.variance_bound), shapes(mu.shape[1]))
 
 
 def _improve(
@@ -173,7 +174,6 @@ def _improve(
     total: np.ndarray,
     law: Law,
     view: View,
-    prior: PooledPrior,
     mu: np.ndarray,
     wide: np.ndarray,
     mean: np.ndarray,
@@ -207,10 +207,7 @@ def _improve(
         likelihood.log_base,
     )
     moments = RowMoments(mean, variance, steps)
-    given, about = (
-        Prior(mu, np.where(wide, WIDE_SHAPE, prior.shapes(n_sizes))),
-        PriorRound(half, first, border, deviation),
-    )
+    given, about = Prior(mu, np.where(wide, WIDE_SHAPE, shapes(n_sizes))), PriorRound(half, first, border, deviation)
     share(posterior_rows, range(len(y)), 20 * n_sizes, noisy, given, total, about, moments)
 
 

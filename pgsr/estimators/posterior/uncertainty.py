@@ -43,9 +43,10 @@ from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.estimators.posterior.evidence import Marginals
 from pgsr.estimators.posterior.folded_errors import FoldedErrors, cells_of
 from pgsr.estimators.posterior.own_tail import tail_sums, tail_variances
-from pgsr.estimators.posterior.prior import PooledPrior
 from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.estimators.posterior.shared_error import Cells, CommonFactors
+from pgsr.estimators.posterior.window_means import OWN_WIDTH
+from pgsr.estimators.posterior.window_means import cells as cells_of_window
 from pgsr.noise.measurement import Measurement, Totals
 
 GAIN = (0.7, 0.9)
@@ -116,7 +117,7 @@ class Uncertainty:
         return _with_columns(views) or views == {View.COUNTS}
 
     @classmethod
-    def of(cls, measurement: Measurement, found: Marginals, prior: PooledPrior, centre: np.ndarray) -> "Uncertainty":
+    def of(cls, measurement: Measurement, found: Marginals, centre: np.ndarray) -> "Uncertainty":
         """Carry the posterior variances of all regions through the joint projection, whose answer is `centre`.
 
         Complexity: O(levels x regions x sizes), in blocks of sizes.
@@ -125,7 +126,7 @@ class Uncertainty:
         made = Reach.empty(shape), Reach.empty(shape)  # of counts, of cumulative counts
         step = max(1, BLOCK_CELLS // len(centre))
         blocks = [slice(start, min(start + step, shape[1])) for start in range(0, shape[1], step)]
-        errors = _Errors(measurement, found, prior, centre, Propagation.of(measurement), blocks)
+        errors = _Errors(measurement, found, centre, Propagation.of(measurement), blocks)
         for sizes in blocks:
             for reach, part in zip(made, errors.reaches(sizes), strict=True):
                 for name, values in vars(part).items():
@@ -239,14 +240,13 @@ class _Errors:
 
     measurement: Measurement
     found: Marginals
-    prior: PooledPrior
     centre: np.ndarray
     propagation: Propagation
     blocks: Sequence[slice]
 
     @cached_property
     def factors(self) -> CommonFactors:
-        return CommonFactors.of(self.propagation, self.cells, self.blocks, self.prior.own_width)
+        return CommonFactors.of(self.propagation, self.cells, self.blocks, OWN_WIDTH)
 
     @cached_property
     def beyond(self) -> dict[int, np.ndarray]:
@@ -275,7 +275,8 @@ class _Errors:
         here = slice(sizes.start - wide.start, sizes.stop - wide.start)
         cells = self.cells(wide)
         of_counts, of_cumulative = self.factors.variances(cells, wide)
-        own = with_estimated_prior(cells.step_variance, cells.prior_mean, cells.shapes, self.prior.cells(n_sizes)[wide])
+        in_window = cells_of_window(n_sizes)[wide]
+        own = with_estimated_prior(cells.step_variance, cells.prior_mean, cells.shapes, in_window)
         known = np.arange(sizes.start, sizes.stop) < self._columns
         counts = _steps(self.centre, wide), cells.mean, own, of_counts, self._noisy_counts(wide), known
         beyond = self.beyond[sizes.start] - tail_sums(self.cells(slice(sizes.stop, wide.stop)))

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Split, View, metrics
-from pgsr.estimators import Matching, PooledPrior, Posterior
+from pgsr.estimators import Matching, Posterior
 from pgsr.estimators.posterior.misfit import FAR, FAR_SUM, STRETCH, TURNS, misfits, standing_out
-from pgsr.estimators.posterior.prior import _Known
 from pgsr.estimators.posterior.windows import averages, smoothed, window_sums
 
 
@@ -68,25 +67,6 @@ def test_misfits_are_those_of_the_definition():
     assert 20 < seen < 180
 
 
-def test_a_child_keeps_its_own_spike_and_the_others_share_the_shape():
-    """One of thirty children has 300 groups of size 120: its prior mean there is its own count, and no other's is."""
-    tree = _tree(30)
-    rng = np.random.default_rng(4)
-    counts = rng.poisson(3, (30, 201))
-    counts[7, 120] += 300
-    noisy = Geometric(View.CUMULATIVE, epsilon=1, totals="regions").measure(CountOfCounts(tree, counts), Seeded("s"))
-    exact = np.cumsum(np.vstack([counts.sum(axis=0), counts]), axis=1).astype(float)
-    families = list(PooledPrior().families(noisy, exact, exact[:, -1].astype(int)))
-    assert [(part.start, part.stop) for part, _ in families] == [(0, 1), (1, 31)]
-    root, children = families[0][1][0], families[1][1]
-    assert root[120] == pytest.approx(counts[:, 120].sum()), "the root's spike is not smoothed either"
-    assert root[119] < 110
-    assert root[121] < 110
-    assert children[7, 120] == pytest.approx(counts[7, 120])
-    assert children[7, 119] < 8
-    assert np.delete(children[:, 120], 7).max() < 30
-
-
 SHAPES = {
     "a spike": lambda rng: _at(61, [50], [300]),
     "three spikes": lambda rng: _at(61, [20, 40, 60], [100, 400, 200]),
@@ -144,35 +124,6 @@ def test_a_small_region_known_by_ranks_hides_no_spike_of_the_others(name: str, b
         emd = [metrics.emd(exact, result.estimate) for result in found]
         errors.append([np.mean([each[0] for each in emd]), np.mean([each[1:4] for each in emd])])
     assert (np.array(errors[0]) < 1.1 * np.array(errors[1]) + 1).all()
-
-
-def test_counts_known_by_ranks_are_in_doubt_by_themselves():
-    """With S = sum of w[r] x[r] over regions r, the doubts are the sum of w[r]^2 x[r]^2 of the sizes known by ranks."""
-    tree = Hierarchy.from_parents(["US", "GA", "MI", *"abcd"], [-1, 0, 0, 1, 1, 2, 2])
-    thresholds = (9, 4, 9, 2, 9, 1, 3)
-    truth = CountOfCounts(tree, np.random.default_rng(8).poisson(3, (4, 9)))
-    noise = Geometric(tuple(map(Split, thresholds)), epsilon=2, shares=("1/6", "1/3", "1/2"))
-    known = _Known.of(noise.measure(truth, Seeded("s")))
-    counts = truth.counts + 0.5
-    by_ranks = np.arange(9) >= np.array(thresholds)[:, None]
-    weights = [known.shapes(np.eye(7)[region][:, None]) for region in range(7)]
-    expected = sum(w**2 * np.where(by_ranks[r], counts[r], 0) ** 2 for r, w in enumerate(weights))
-    np.testing.assert_allclose(known.doubts(np.cumsum(counts, axis=1)), expected, atol=1e-9)
-    unsplit = _Known.of(Geometric(View.CUMULATIVE, 2).measure(truth, Seeded("s")))
-    assert not unsplit.doubts(np.cumsum(counts, axis=1)).any()
-
-
-def test_ranked_sizes_have_no_cells_that_stand_out():
-    """A region measured by ranked sizes is left as it is, beside others where spikes are kept."""
-    counts = np.zeros((3, 61), int)
-    counts[:, 50] = [300, 300, 5]
-    truth = CountOfCounts(_tree(3), counts)
-    noisy = Geometric((*(View.CUMULATIVE,) * 3, View.RANKED), epsilon=2, totals="regions").measure(truth, Seeded("x"))
-    assert {noisy.view_of(region) for region in range(4)} == {View.CUMULATIVE, View.RANKED}
-    exact = np.cumsum(truth.counts, axis=1).astype(float)
-    parts = {part.start: mu for part, mu in PooledPrior().families(noisy, exact, exact[:, -1].astype(int))}
-    assert parts[1][0, 50] == pytest.approx(300)
-    assert parts[1][2, 50] < 3
 
 
 def _tree(n: int) -> Hierarchy:

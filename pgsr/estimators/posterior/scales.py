@@ -1,0 +1,119 @@
+"""The scales of a learned prior: how far its differences are expected to be from 0, where all but a few are.
+
+A difference x of scale t is Student t distributed, which is normal with the precision w / t^2 once its own weight
+
+    w = (nu + 1) / (nu + E[x^2] / t^2),    E[x^2] = x^2 + v,
+
+is known; v is the variance that the inverse information leaves it. So an outlier, a bend, a jump or an end, gets a
+small weight and does not make the others rough. Scales follow from Schall's rule, as if a few differences of a typical
+size had been seen besides:
+
+    t^2 = (sum of w x^2 + n0 t0^2) / (f + n0),    f = n - sum of w v / t^2,
+
+f being how many of the n differences the values determine.
+
+Source: Schall 1991; Lange, Little and Taylor 1989 (weights of t).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.estimators.posterior.knots import Knots
+
+NU, TYPICAL = 2.0, 0.03
+"""Degrees of freedom of second differences of the shape, and t0 of their scales."""
+
+OWN_NU, OWN_TYPICAL = 1.0, 0.1
+"""The same of first differences of deviations."""
+
+SEEN = 2.0
+"""n0, the number of differences of typical size that are taken as seen."""
+
+FASTEST = 20.0
+"""No precision changes by a larger factor at once."""
+
+LEAST, MOST = 0.25, 1e6
+OWN_LEAST = 1e-3
+"""No precision of the shape's differences is less than `LEAST`, of deviations than `OWN_LEAST`; none above `MOST`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """The precisions of all differences, weights included.
+
+    Attributes:
+        knots: of the shape and of deviations.
+        tree: the regions.
+        shape, weights: 1 / t^2 and w of the shape's second differences; shape (differences,) each.
+        own: 1 / t^2 by level and block of differences of deviations; shape (levels, blocks).
+        own_weights: w of the differences of deviations; shape (regions, differences).
+    """
+
+    knots: Knots
+    tree: Hierarchy
+    shape: np.ndarray
+    weights: np.ndarray
+    own: np.ndarray
+    own_weights: np.ndarray
+
+    @classmethod
+    def typical(cls, knots: Knots, tree: Hierarchy) -> "Scales":
+        """Begin with typical differences, none of which is an outlier."""
+        n, shape = len(knots.second), (tree.n_regions, len(knots.block))
+        own = np.full((tree.n_levels, knots.n_blocks), OWN_TYPICAL**-2)
+        return cls(knots, tree, np.full(n, TYPICAL**-2), np.ones(n), own, np.ones(shape))
+
+    def precisions(self) -> np.ndarray:
+        """Give the precisions of the shape's second differences."""
+        return self.shape * self.weights
+
+    def own_precisions(self) -> np.ndarray:
+        """Give the precisions of the differences of all regions' deviations; shape (regions, differences)."""
+        return self.own[self.tree.level_of][:, self.knots.block] * self.own_weights
+
+    def penalty(self, shape: np.ndarray, deviations: np.ndarray) -> float:
+        """Compute half the sum of squared differences, each times its precision."""
+        second = (self.knots.second * shape).sum(axis=1)
+        own = self.own_precisions()[1:] * np.diff(deviations[1:], axis=1) ** 2
+        return 0.5 * float((self.precisions() * second**2).sum()) + 0.5 * float(own.sum())
+
+    def follow(
+        self, shape: np.ndarray, deviations: np.ndarray, variances: np.ndarray, own_variances: np.ndarray
+    ) -> "Scales":
+        """Estimate scales and weights anew.
+
+        Args:
+            shape, deviations: F and d.
+            variances, own_variances: what the inverse information leaves of their differences.
+        """
+        squares, own_squares = (self.knots.second * shape).sum(axis=1) ** 2, np.diff(deviations, axis=1) ** 2
+        precision = self.shape.copy()
+        for zone in (self.knots.steep, ~self.knots.steep):
+            if zone.any():
+                about = self.weights[zone], squares[zone], variances[zone]
+                precision[zone] = _precision(float(self.shape[zone][0]), TYPICAL, LEAST, *about)
+        weights = (NU + 1) / (NU + (squares + variances) * precision)
+        own, own_weights = self.own.copy(), self.own_weights.copy()
+        for level in range(1, self.tree.n_levels):
+            rows = self.tree.level(level)
+            for block in range(self.knots.n_blocks):
+                columns = self.knots.block == block
+                of_block: Sequence[np.ndarray] = [
+                    table[rows][:, columns] for table in (self.own_weights, own_squares, own_variances)
+                ]
+                precise = _precision(float(own[level, block]), OWN_TYPICAL, OWN_LEAST, *of_block)
+                own[level, block] = precise
+                own_weights[rows, columns] = (OWN_NU + 1) / (OWN_NU + (of_block[1] + of_block[2]) * precise)
+        return Scales(self.knots, self.tree, precision, weights, own, own_weights)
+
+
+def _precision(
+    before: float, typical: float, least: float, weights: np.ndarray, squares: np.ndarray, variances: np.ndarray
+) -> float:
+    """Update 1 / t^2 of some differences by Schall's rule, within bounds."""
+    known = max(0.0, weights.size - before * float((weights * variances).sum()))
+    square = (float((weights * squares).sum()) + SEEN * typical**2) / (known + SEEN)
+    return min(max(1.0 / square, least, before / FASTEST), MOST, before * FASTEST)
