@@ -7,7 +7,7 @@ from pgsr import own_methods
 from pgsr.algorithms import CostTables, RegionTotalsProjection, TreeProjection
 from pgsr.data.views import View
 from pgsr.estimators import Matching
-from pgsr.methods.catalogue import Entry, Use
+from pgsr.methods.catalogue import Entry, Use, words_of_class
 from pgsr.models.copt_ import Copt
 from pgsr.models.cpsat_ import CpSat
 from pgsr.models.cvxpy_ import SOLVERS as OF_CVXPY
@@ -44,25 +44,47 @@ USES_BY_CVXPY = {
     **dict.fromkeys(TIGHT, NOT_COMPARED & ~Use.AGREEMENT),  # there with their tight options
 }
 
+ELSEWHERE = {"GUROBI", "SCIP", "SCIPY", "GLOP", "PDLP"}
+"""Solvers of CVXPY whose plain name is another model's: of their own interface, or of the one that takes more."""
+
 SOLVERS: tuple[Entry, ...] = (
     Entry(Flow()),
-    Entry(Flow(around=TreeProjection()), uses=Use.AGREEMENT),
-    Entry(Flow(around=RegionTotalsProjection()), uses=Use.AGREEMENT | Use.PAGE, needs="ortools"),
+    Entry(Flow(around=TreeProjection()), uses=Use.AGREEMENT, name="flow:m_h"),
+    Entry(
+        Flow(around=RegionTotalsProjection()), uses=Use.AGREEMENT | Use.PAGE, needs="ortools", name="flow:m_h_regions"
+    ),
     *(
         Entry(
             Matching(matcher=matcher),
             measured={View.CUMULATIVE: f"Matching({matcher!r})  [H_c]"},
             needs=needs,
+            name=f"matching:{words_of_class(matcher)}",
             page="../notebooks/06_matching.ipynb",
         )
         for matcher, needs in ((TransportFlow(), "ortools"), (TransportLp(), "ortools"), (Assignment(), "scipy"))
     ),
-    Entry(CostTables(3, TableConstraints()), uses=Use.COMPARE | Use.PAGE, small=True, needs="ortools"),
-    *(Entry(Cvxpy(name), uses=USES_BY_CVXPY.get(name, NOT_COMPARED)) for name in OF_CVXPY),
-    *(Entry(Cvxpy(name, options=options), uses=Use.AGREEMENT) for name, options in TIGHT.items()),
+    Entry(
+        CostTables(3, TableConstraints()),
+        uses=Use.COMPARE | Use.PAGE,
+        small=True,
+        needs="ortools",
+        name="table_constraints",
+    ),
+    *(
+        Entry(
+            Cvxpy(name),
+            uses=USES_BY_CVXPY.get(name, NOT_COMPARED),
+            name=f"cvxpy:{name.lower()}" if name in ELSEWHERE else "",
+        )
+        for name in OF_CVXPY
+    ),
+    *(
+        Entry(Cvxpy(name, options=options), uses=Use.AGREEMENT, name=f"{name.lower()}:tight")
+        for name, options in TIGHT.items()
+    ),
     Entry(Gurobi()),
-    *(Entry(MathOpt(name), uses=Use.EVERYWHERE) for name in OF_MATHOPT),
-    Entry(CpSat()),
+    *(Entry(MathOpt(name), name="mathopt:highs" if name == "HIGHS" else "") for name in OF_MATHOPT),
+    Entry(CpSat(), name="cp-sat"),
     Entry(Scipy()),
     Entry(Scip()),
     *(Entry(QpSolvers(name), uses=NOT_COMPARED) for name in OF_QPSOLVERS),

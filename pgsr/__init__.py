@@ -1,9 +1,9 @@
 """The tools of privacy-preserving group size release: noise, exact post-processing and certificates."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pgsr.certificates import Certificate, certify
-from pgsr.comparison.comparing import compare
 from pgsr.comparison.overlay import overlay
 from pgsr.comparison.table import Comparison
 from pgsr.data.counts import CountOfCounts
@@ -27,6 +27,7 @@ from pgsr.privacy.random import Secure, Seeded
 from pgsr.problems.problem import Problem
 
 if TYPE_CHECKING:
+    from pgsr.front import compare, estimate, measure, read, solve, solvers
     from pgsr.reconciling import reconcile
 
 __version__ = installed_version()
@@ -65,15 +66,23 @@ __all__ = [
     "__version__",
     "certify",
     "compare",
+    "estimate",
+    "measure",
     "metrics",
     "overlay",
+    "read",
     "reconcile",
+    "solve",
+    "solvers",
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name == "reconcile":  # imported when it is used: it brings the algorithms
-        from pgsr.reconciling import reconcile
+_CALLED = dict.fromkeys(("compare", "estimate", "measure", "read", "solve", "solvers"), "pgsr.front")
+_CALLED["reconcile"] = "pgsr.reconciling"
+"""The rooms of functions that are imported when they are used, since they bring the algorithms."""
 
-        return reconcile
+
+def __getattr__(name: str) -> object:
+    if name in _CALLED:
+        return getattr(import_module(_CALLED[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

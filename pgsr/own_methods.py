@@ -36,11 +36,13 @@ METHODS: tuple[Entry, ...] = (
     Entry(ChoiceTree(), page="conditions.md#choices"),
     Entry(MeanConsistency()),
     Entry(CostTables(), small=True),
-    Entry(CostTables(step=SlopeGreedy()), uses=Use.COMPARE, small=True),  # the step as the paper prints it
+    # The step as the paper prints it.
+    Entry(CostTables(step=SlopeGreedy()), uses=Use.COMPARE, small=True, name="slope_greedy"),
     Entry(
         IsotonicTreeProjection(),
         measured={CUMULATIVE: "IsotonicTreeProjection()  [M_c^dp]"},
         release="m_c_dp",
+        name="m_c_dp",
         page="choose_a_mechanism.md#experiment-x1-optima-beside-heuristics",
     ),
     Entry(

@@ -30,11 +30,10 @@ from pgsr import (
     Status,
     View,
     certify,
-    compare,
 )
 from pgsr.algorithms import TreeProjection
 from pgsr.bounds import lower_bound
-from pgsr.comparison.comparing import label_of, template_of_arms
+from pgsr.comparison.comparing import compare, label_of, template_of_arms
 from pgsr.comparison.row import Row
 from pgsr.estimators import IsotonicTreeProjection, Matching
 from pgsr.machine.isolation import run_isolated
@@ -276,7 +275,8 @@ def test_an_invented_proof_is_refuted():
 def test_wrong_arguments_are_sentences():
     other = CountOfCounts(TREE, [[0, 1], [1, 0]])
     for arguments, options, word in [
-        ((NOISY, [TreeProjection()]), {}, "state one"),
+        ((TRUTH, [TreeProjection()]), {}, "state one"),
+        ((NOISY, [TreeProjection()]), {}, "it is no post-process"),
         ((PROBLEM, TreeProjection()), {}, "give a list"),
         ((PROBLEM, [TreeProjection]), {}, r"write TreeProjection\(\.\.\.\)"),
         ((PROBLEM, []), {}, "at least one method"),

@@ -10,8 +10,8 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from pgsr import Comparison, CountOfCounts, Hierarchy, Problem, View, compare
-from pgsr.comparison.comparing import template_of_arms
+from pgsr import Comparison, CountOfCounts, Hierarchy, Problem, View
+from pgsr.comparison.comparing import compare, template_of_arms
 from pgsr.datasets import census_like, flights
 from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks.variant_table import VariantSection, VariantTable

@@ -32,14 +32,14 @@ from pgsr.privacy.laws.per_level import spent_text
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import ACCEPTED_GAP
 
-Arm = Method | tuple[str, Measurement | Problem, Method | PostProcess]
+Arm = Method | PostProcess | tuple[str, Measurement | Problem, Method | PostProcess]
 
 SOLVER_SHARE = 0.9
 """Part of an arm's time that its solver is told, so that it can hand over its best answer before it is killed."""
 
 
 def compare(
-    problem: Problem,
+    problem: Problem | Measurement,
     methods: Iterable[Arm],
     time_limit: float | None = 60,
     truth: CountOfCounts | None = None,
@@ -50,7 +50,7 @@ def compare(
     """Run every arm in a process of its own and judge all answers alike.
 
     Args:
-        problem: what plain methods solve.
+        problem: what plain methods solve, or a measurement that plain post-processes estimate from.
         methods: methods on `problem`, or triples (label, measurement or problem, method or post-process) for others on
             the same truth.
         time_limit: seconds per arm, after its imports and a warm-up on a toy problem; hard: the process is killed.
@@ -77,7 +77,8 @@ def compare(
     with extra("release"):
         from tqdm import tqdm
 
-    require_kind(problem, Problem, "the problem", "state one, for example Problem.m_h(measurement)")
+    remedy = "state one, for example Problem.m_h(measurement), or give a measurement"
+    require_kind(problem, (Problem, Measurement), "the problem", remedy)
     if isinstance(methods, Method | PostProcess) or not isinstance(methods, Iterable):
         raise ArgumentError(f"methods is {methods!r}; give a list, for example [TreeProjection()]")
     arms = [_parsed(problem, arm) for arm in methods]
@@ -128,12 +129,14 @@ def _prepare(modules: tuple[str, ...]) -> None:
     compilation.forget()
 
 
-def _title(problem: Problem) -> str:
+def _title(problem: Problem | Measurement) -> str:
+    if isinstance(problem, Measurement):
+        return repr(problem)
     spent = "" if problem.noise is None else f", {spent_text(problem.noise)}"
     return f"{problem!r}, {problem.view!r}, {problem.hierarchy!r}, sizes 0..{problem.max_size:,}{spent}"
 
 
-def _parsed(problem: Problem, arm: Arm) -> tuple[str, Measurement | Problem, Method | PostProcess]:
+def _parsed(problem: Problem | Measurement, arm: Arm) -> tuple[str, Measurement | Problem, Method | PostProcess]:
     if isinstance(arm, tuple):
         if len(arm) != 3:
             raise ArgumentError(f"{arm!r} is no arm; give (label, measurement or problem, method or post-process)")
@@ -147,8 +150,14 @@ def _parsed(problem: Problem, arm: Arm) -> tuple[str, Measurement | Problem, Met
         return label, target, solver
     if isinstance(arm, type):
         raise ArgumentError(f"an arm is the class {arm.__name__}; write {arm.__name__}(...)")
-    if not isinstance(arm, Method):
-        raise ProblemError(f"{arm!r} is not a method; give post-processes as (label, measurement, post-process)")
+    wanted = Method if isinstance(problem, Problem) else PostProcess
+    if not isinstance(arm, wanted):
+        advice = (
+            "it is not a method; give post-processes as (label, measurement, post-process)"
+            if wanted is Method
+            else "it is no post-process; give methods as (label, problem, method)"
+        )
+        raise ProblemError(f"{arm!r}: {advice}")
     return label_of(arm), problem, arm
 
 

@@ -44,6 +44,9 @@ class CountOfCounts:
         max_quantity: public bound on what one entity adds to its group's size; sensitivities grow with it.
         private_groups: whether the table of groups is private, so that regions' totals must be measured with noise.
 
+    Attributes:
+        about: what a reader understood of the table that it read, for people; "" where nobody read one.
+
     Raises:
         CountError: wrong shape, or counts that are negative, fractional, not finite, not numbers, too large, or do
             not add up; the message names the first region and size.
@@ -86,6 +89,7 @@ class CountOfCounts:
         self.name = name
         self.max_quantity = max_quantity
         self.private_groups = private_groups
+        self.about = ""
         self._table = table
 
     @classmethod
@@ -232,13 +236,16 @@ class CountOfCounts:
 
     def __repr__(self) -> str:
         name = f"{self.name}: " if self.name else ""
-        return f"CountOfCounts({name}{self.hierarchy!r}, sizes {self.sizes.text}, {int(self.totals[0]):,} groups)"
+        about = f"; {self.about}" if self.about else ""
+        sizes = f"sizes {self.sizes.text}"
+        return f"CountOfCounts({name}{self.hierarchy!r}, {sizes}, {int(self.totals[0]):,} groups{about})"
 
     def _repr_html_(self) -> str:
         return facts_table(
             "CountOfCounts",
             {
                 "name": self.name or None,
+                "read": self.about or None,
                 "regions by level, root first": self.hierarchy.levels_text,
                 "sizes": self.sizes.text,
                 "groups": int(self.totals[0]),

@@ -1,6 +1,7 @@
 """The shape of the catalogue of methods: a method, and what the lists that are made of the catalogue need to know."""
 
 import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, Flag, auto
@@ -49,10 +50,14 @@ class Entry:
         release: the name of this mechanism in the configuration of a release, "" if no release makes its counts so.
         needs: packages that have to be installed besides, of methods that `pgsr.models.availability` does not list.
         page: the page of docs/ that says more.
+        name: what `pgsr.solve`, `pgsr.compare` and `pgsr.estimate` call it: the solver's name, or the words of the
+            class if "" is given. Of two entries for one solver, the second has a name of its own.
 
     Example:
         >>> from pgsr.algorithms import MeanConsistency
         >>> entry = Entry(MeanConsistency())
+        >>> entry.name
+        'mean_consistency'
         >>> entry.source
         'Hay et al. 2010, section 4; as a baseline Kuo et al. 2018, section 5'
     """
@@ -65,6 +70,10 @@ class Entry:
     release: str = field(default="", kw_only=True)
     needs: str = field(default="", kw_only=True)
     page: str = field(default="", kw_only=True)
+    name: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or name_of_method(self.method))
 
     @property
     def words(self) -> str:
@@ -78,3 +87,20 @@ class Entry:
             source = said.partition(" Shown ")[0].removesuffix(".")
             return source if label == "Source" else f"extends {source}"
         return ""
+
+
+def name_of_method(method: object) -> str:
+    """Derive the name by which a method is called: that of its solver, or the words of its class.
+
+    Example:
+        >>> from pgsr.estimators import BottomUp
+        >>> name_of_method(BottomUp())
+        'bottom_up'
+    """
+    solver = getattr(method, "solver", None)
+    return solver.lower() if isinstance(solver, str) else words_of_class(method)
+
+
+def words_of_class(method: object) -> str:
+    """Write the name of a value's class as words: MeanConsistency() is "mean_consistency"."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(method).__name__).lower()

@@ -1,0 +1,24 @@
+"""The front door: from a table of one's own to answers side by side, in seven functions and with names for methods.
+
+| file         | what it does                                                                          |
+|--------------|---------------------------------------------------------------------------------------|
+| `reading`    | `read`: a table of members, of groups or of counts as a `CountOfCounts`                 |
+| `measuring`  | `measure`: the noise step, the only one that sees the truth                            |
+| `solving`    | `solve`: a problem by our exact algorithm, or by any method                            |
+| `taking`     | `solvers`: who takes a problem here and now, and why others do not                     |
+| `comparing`  | `compare`: methods side by side, of one problem or of one measurement                  |
+| `estimating` | `estimate`: a release from a measurement, with intervals                               |
+| `names`      | the names of methods, those of the one catalogue                                      |
+
+`pgsr.read` and its siblings are these, loaded when they are called, so that `import pgsr` stays light. Nothing here
+computes: rooms below do, and whatever they can do besides is asked of them.
+"""
+
+from pgsr.front.comparing import compare
+from pgsr.front.estimating import Released, estimate
+from pgsr.front.measuring import measure
+from pgsr.front.reading import read
+from pgsr.front.solving import solve
+from pgsr.front.taking import SolverRow, SolverTable, solvers
+
+__all__ = ["Released", "SolverRow", "SolverTable", "compare", "estimate", "measure", "read", "solve", "solvers"]

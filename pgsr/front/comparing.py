@@ -1,0 +1,83 @@
+"""Methods side by side, by their names: on one problem, or on one measurement."""
+
+from collections.abc import Callable, Iterable
+
+from pgsr.checks import require_kind
+from pgsr.comparison import comparing
+from pgsr.comparison.comparing import Arm
+from pgsr.comparison.table import Comparison
+from pgsr.data.counts import CountOfCounts
+from pgsr.errors import ArgumentError
+from pgsr.front.estimating import chosen_estimator
+from pgsr.front.own import OwnAlgorithm
+from pgsr.front.solving import chosen_method
+from pgsr.methods.method import Method, PostProcess
+from pgsr.noise.measurement import Measurement
+from pgsr.privacy.budget import Number
+from pgsr.problems.problem import Problem
+
+
+def compare(
+    problem: Problem | Measurement,
+    methods: Iterable[str | Problem | Arm],
+    time_limit: float | None = 60,
+    truth: CountOfCounts | None = None,
+    progress: bool | Callable[[int, int], None] = True,
+    epsilon: Number | None = None,
+) -> Comparison:
+    """Compare methods, each in a process of its own under one time limit; all answers are judged alike, by us.
+
+    Args:
+        problem: what is solved; or a measurement, from which estimators and the problems about it start.
+        methods: of a problem, names of methods ("pgsr", "gurobi", "highs") or methods; `pgsr.solvers(problem)`, too. Of
+            a measurement, names of estimators and problems ("matching", "m_c"), estimators, or problems stated of it.
+            Besides, (label, problem or measurement, name or method) for anything about the same truth.
+        time_limit: seconds per method, after its imports and compilation; None for no limit.
+        truth: for errors by level. They are private.
+        progress: whether to show a progress bar; or what is told how many of how many methods are done.
+        epsilon: what the measurement spent; with a truth, errors are also shown as so many times a lower bound.
+
+    Raises:
+        ArgumentError: nothing has a name, and the message lists the near ones; or another argument is wrong.
+        ProblemError: a problem is of another view than was measured.
+
+    Complexity: the sum of those of the methods.
+
+    Example:
+        >>> import pgsr
+        >>> tree = pgsr.Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+        >>> truth = pgsr.CountOfCounts(tree, [[0, 900, 400, 90], [0, 800, 300, 110]])
+        >>> noisy = pgsr.measure(truth, "cumulative", epsilon=1, seed="demo")
+        >>> table = compare(pgsr.Problem.m_c(noisy), ["pgsr", "highs"], truth=truth, progress=False)
+        >>> [(row.method, row.status.name) for row in table.rows]
+        [('pgsr', 'OPTIMAL'), ('highs', 'OPTIMAL')]
+        >>> table = compare(noisy, ["m_c", "matching"], truth=truth, progress=False)
+        >>> [row.method for row in table.rows]
+        ['m_c', 'matching']
+    """
+    remedy = "state one, such as Problem.m_h(noisy), or give what pgsr.measure returns"
+    require_kind(problem, (Problem, Measurement), "the problem", remedy)
+    if isinstance(methods, str | Method | PostProcess | Problem) or not isinstance(methods, Iterable):
+        raise ArgumentError(f'methods is {methods!r}; give a list, such as ["pgsr", "gurobi"]')
+    arms = [_arm(problem, given) for given in methods]
+    return comparing.compare(problem, arms, time_limit, truth, progress, epsilon=epsilon)
+
+
+def _arm(target: Problem | Measurement, given: str | Problem | Arm) -> Arm:
+    """Make the arm that a name or a value stands for; what is wrong with other values is said by who runs them."""
+    if isinstance(given, tuple):
+        if len(given) == 3 and isinstance(given[2], str) and isinstance(given[1], Problem | Measurement):
+            label, about, name = given
+            return (label, *_on(about, name))  # pyright: ignore[reportReturnType]
+        return given
+    if isinstance(given, Problem):
+        return (given.label, given, OwnAlgorithm())
+    return (given, *_on(target, given)) if isinstance(given, str) else given
+
+
+def _on(target: Problem | Measurement, name: str) -> tuple[Problem | Measurement, Method | PostProcess]:
+    """Find what a name stands for on a problem or a measurement: what is solved or estimated from, and by which."""
+    if isinstance(target, Measurement):
+        post, stated = chosen_estimator(name)
+        return (target if stated is None else stated(target)), post
+    return target, chosen_method(name)

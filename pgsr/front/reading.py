@@ -1,0 +1,224 @@
+"""The counts of a table of one's own: a row per member, a row per group, or a count per region and size."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pgsr.checks import require_kind
+from pgsr.data.counts import LARGEST_DENSE, LARGEST_TOTAL, CountOfCounts
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.errors import ArgumentError, TableError
+from pgsr.machine import memory
+from pgsr.machine.extras import extra
+from pgsr.reconciling.frames import ColumnFrame
+from pgsr.reconciling.regions import ABOVE_ALL
+
+LARGEST_REGIONS = 10_000_000
+"""Most regions; columns that name more are no columns of regions."""
+
+
+def read(
+    table: Any,
+    regions: Sequence[str],
+    *,
+    max_size: int | Sequence[int],
+    group: str | Sequence[str] | None = None,
+    size: str | None = None,
+    count: str | None = None,
+    hierarchy: Hierarchy | None = None,
+    name: str = "",
+) -> CountOfCounts:
+    """Read a table as counts of groups by region and size; the result shows what was understood, `CountOfCounts.about`.
+
+    | rows                        | to give                     |
+    |-----------------------------|-----------------------------|
+    | a member each               | `group="household"`         |
+    | a group each, with its size | `size="members"`            |
+    | a region and a size each    | `size="members", count="n"` |
+
+    Rows of one region and size add up, and groups larger than `max_size` count as of that size. Where a row is a
+    member, a group disappears with its last one, so numbers of groups are private, and `pgsr.measure` spends a tenth of
+    epsilon on them. In the other two forms groups are a public list, as in the papers: one without members is in it.
+
+    Regions and the largest size are taken for public. The rows say which regions there are unless a `hierarchy` does;
+    to publish, give it, or use `pgsr release`, which also reads tables that are larger than the memory.
+
+    Args:
+        table: a pandas, Polars or Arrow table, anything else that Narwhals reads, a DuckDB relation, a dictionary of
+            arrays, or a CSV or Parquet file, by its path or as `pgsr.tables.Csv(...)`. Names in CSV files are text, so
+            "01" stays.
+        regions: the columns that name the region of a row, from the largest regions down. Where the first has several
+            names, the region "(all)" is put above them.
+        max_size: K, public; or one per level, root first, which do not rise.
+        group: the column that names the group of a member, or several that do together.
+        size: the column of sizes, whole numbers from 0 up.
+        count: the column of numbers of groups.
+        hierarchy: the public regions, with a leaf for every path of names.
+        name: of the data set; research noise is keyed by it.
+
+    Raises:
+        ArgumentError: an argument is of the wrong kind, or they do not say what a row is.
+        TableError: the table or a column is missing or malformed, a row has no region or size, or a region that
+            `hierarchy` lacks, or a group lies in several regions. No message quotes rows.
+        CountError, MemoryNeededError: the counts are too many, or do not fit.
+
+    Complexity: O(rows) dictionary look-ups and memory, then O(regions x sizes).
+
+    Example:
+        >>> homes = {"state": ["GA", "GA", "MI"], "county": ["Cobb", "Bibb", "Wayne"], "members": [2, 5, 1]}
+        >>> truth = read(homes, ["state", "county"], size="members", max_size=3)
+        >>> truth.hierarchy.paths[:3]
+        (('(all)',), ('(all)', 'GA'), ('(all)', 'MI'))
+        >>> truth.row(0)
+        array([0, 1, 1, 1])
+        >>> truth
+        CountOfCounts(Hierarchy(6 regions, levels 1 / 2 / 3), sizes 0..3, 3 groups; a row per group, regions by state \
+and county, sizes by members, 1 above 3)
+    """
+    columns = _names("regions", regions)
+    groups = () if group is None else _names("group", (group,) if isinstance(group, str) else group)
+    _require_form(groups, size, count)
+    sizes = tuple(max_size) if isinstance(max_size, Sequence) and not isinstance(max_size, str) else (max_size,)
+    largest = max(map(_checked_size, sizes), default=0)
+    frame = _frame(table, [*columns, *groups], [column for column in (size, count) if column is not None])
+    tree, leaf = _located(frame, columns, hierarchy)
+    if groups:
+        leaf, size_of = _sizes_of_groups(frame, groups, leaf)
+    else:
+        size_of = _whole(frame, size or "")
+    n = np.ones(len(leaf), np.int64) if count is None else _whole(frame, count)
+    counts = CountOfCounts(
+        tree, _leaf_counts(tree, leaf, np.minimum(size_of, largest), n, largest), name, private_groups=bool(groups)
+    )
+    counts = counts if len(sizes) == 1 else counts.folded(sizes)
+    sizes_by = f"groups by {_listed(groups)}" if groups else f"sizes by {size}"
+    above = int(n[size_of > largest].sum())
+    counts.about = ", ".join(
+        (
+            f"a row per {'member' if groups else 'group' if count is None else 'region and size'}",
+            f"regions by {_listed(columns)}",
+            sizes_by,
+            *([f"numbers by {count}"] if count is not None else []),
+            *([f"{above:,} above {largest:,}"] if above else []),
+            *(["numbers of groups private"] if groups else []),
+        )
+    )
+    return counts
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _require_form(groups: tuple[str, ...], size: object, count: object) -> None:
+    """Refuse arguments that do not say what a row is."""
+    for key, value in (("size", size), ("count", count)):
+        if value is not None and not isinstance(value, str):
+            raise ArgumentError(f"{key}={value!r}; give the name of a column")
+    if bool(groups) is (size is not None) or (count is not None and size is None):
+        raise ArgumentError(
+            'say what a row is: group="household" if a member, size="members" if a group, or size="members", '
+            'count="n" if a region and a size'
+        )
+
+
+def _names(key: str, given: object) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
+        raise ArgumentError(f'{key}={given!r}; give a list of names of columns, such as ["state", "county"]')
+    if not given or len(set(given)) < len(given):
+        raise ArgumentError(f"{key}={given!r}; give one column or more, each once")
+    return tuple(given)
+
+
+def _checked_size(size: object) -> int:
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 1 <= size <= 2**40:
+        raise ArgumentError(f"max_size={size!r}; give the public largest size, a whole number from 1 up")
+    return int(size)
+
+
+def _frame(table: Any, names: list[str], numbers: list[str]) -> ColumnFrame:
+    """Look at a table, or read these columns of a file: those of names as text, where nothing says what they are."""
+    if not isinstance(table, str | Path) and type(table).__module__ != "pgsr.tables.source":
+        return ColumnFrame.of(table)
+    with extra("release"):
+        import pandas as pd
+    from pgsr.tables import source
+    from pgsr.tables.frames import read_frame
+
+    frame = read_frame(source(table), "the table", [*names, *numbers])
+    for column in numbers:  # text in CSV files; what is no number becomes NaN, which is refused
+        frame[column] = pd.to_numeric(frame[column], errors="coerce")
+    return ColumnFrame.of(frame)
+
+
+def _located(frame: ColumnFrame, columns: tuple[str, ...], hierarchy: Hierarchy | None) -> tuple[Hierarchy, np.ndarray]:
+    """Find the regions, and the leaf of every row as a place among the leaves."""
+    codes, labels = zip(*(frame.codes(column) for column in columns), strict=True)
+    for column, code in zip(columns, codes, strict=True):
+        if (code < 0).any():
+            raise TableError(f"some rows name no region in column {column!r}; fill them in, or leave the rows out")
+    if not frame.n_rows:
+        raise TableError("the table has no rows; give at least one")
+    keys, row = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    if len(keys) > LARGEST_REGIONS:
+        raise TableError(f"the columns {', '.join(map(repr, columns))} name more than {LARGEST_REGIONS:,} regions")
+    paths = [tuple(label[code] for label, code in zip(labels, key, strict=True)) for key in keys.tolist()]
+    above = len(np.unique(keys[:, 0])) > 1 and hierarchy is None
+    if hierarchy is None:
+        level_names = ("all", *columns) if above else columns
+        top = (ABOVE_ALL,) if above else ()
+        hierarchy = Hierarchy.from_paths(sorted((*top, *path) for path in paths), level_names=level_names)
+        paths = [(*top, *path) for path in paths]
+    else:
+        require_kind(hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...), or leave it out")
+        if hierarchy.n_levels == len(columns) + 1:
+            paths = [(*hierarchy.paths[0], *path) for path in paths]
+    place = {path: i for i, path in enumerate(hierarchy.paths[hierarchy.n_inner :])}
+    leaf = np.array([place.get(path, -1) for path in paths], np.int64)
+    if (leaf < 0).any():
+        raise TableError(
+            f"some rows are of regions that are no leaves of {hierarchy!r}; give a hierarchy with all regions, or none"
+        )
+    return hierarchy, leaf[row.ravel()]
+
+
+def _sizes_of_groups(frame: ColumnFrame, columns: tuple[str, ...], leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Count the members of every group; the leaf and the size of each, shape (groups,)."""
+    codes = [frame.codes(column)[0] for column in columns]
+    for column, code in zip(columns, codes, strict=True):
+        if (code < 0).any():
+            raise TableError(f"some rows name no group in column {column!r}; fill them in, or leave the rows out")
+    _, first, group, size = np.unique(
+        np.stack(codes, axis=1), axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    if (leaf[first][group.ravel()] != leaf).any():
+        named = [*columns] if len(columns) > 1 else columns[0]
+        raise TableError(
+            f"some groups of {named!r} have members in several regions; if their names repeat from region to region, "
+            'say so by group=["county", "household"]'
+        )
+    return leaf[first], size
+
+
+def _whole(frame: ColumnFrame, column: str) -> np.ndarray:
+    """Read a column of whole numbers from 0 up; int64, shape (rows,)."""
+    found = frame.numbers(column)
+    if not np.isfinite(found).all() or (found < 0).any() or (found != np.floor(found)).any():
+        raise TableError(f"column {column!r} holds fractions, numbers below 0 or nothing; give whole numbers from 0 up")
+    if (found > LARGEST_TOTAL).any():
+        raise TableError(f"column {column!r} holds numbers above {LARGEST_TOTAL:,}; give smaller ones")
+    return found.astype(np.int64)
+
+
+def _leaf_counts(tree: Hierarchy, leaf: np.ndarray, size: np.ndarray, n: np.ndarray, largest: int) -> Any:
+    """Add up the groups of every leaf and size; sparse where a dense table would be large."""
+    if float(n.sum(dtype=float)) > LARGEST_TOTAL:
+        raise TableError(f"there are more than {LARGEST_TOTAL:,} groups; give fewer")
+    shape = tree.n_regions - tree.n_inner, largest + 1
+    dense = 8 * tree.n_regions * (largest + 1)
+    memory.require(min(dense, 32 * len(leaf) * tree.n_levels), f"a table of {tree.n_regions:,} regions")
+    table = sparse.csr_array((n, (leaf, size)), shape=shape)
+    return table if dense > LARGEST_DENSE else table.toarray()

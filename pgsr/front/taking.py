@@ -1,0 +1,157 @@
+"""The methods that take a problem on this machine, and the reasons of those that do not."""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from pgsr.checks import require_kind
+from pgsr.front.names import catalogue
+from pgsr.front.own import OwnAlgorithm
+from pgsr.methods.method import Method
+from pgsr.problems.problem import Problem
+
+HOW = {"exact": "as it stands", "window": "by linear pieces", "rounded": "relaxed, rounded"}
+"""The ways of `pgsr.models.availability.capabilities` in words."""
+
+
+@dataclass(frozen=True)
+class SolverRow:
+    """A method, and whether it takes a problem here and now.
+
+    Attributes:
+        name: what `pgsr.solve` and `pgsr.compare` call it.
+        method: the value.
+        how: in which way it solves the problem; "" if it does not take it.
+        limit: its largest problem on this machine, of general solvers; "" if nothing is known.
+        reason: why it does not take the problem, or what is missing on this machine; "" if it is ready.
+    """
+
+    name: str
+    method: Method
+    how: str
+    limit: str
+    reason: str
+
+    @property
+    def ready(self) -> bool:
+        """Whether it takes the problem here and now."""
+        return not self.reason
+
+
+@dataclass(frozen=True, eq=False)
+class SolverTable(Sequence[str]):
+    """The methods that take a problem here and now, by name, as a sequence; printed with the reasons of all others.
+
+    Attributes:
+        problem: the problem's label.
+        rows: all methods of the catalogue that solve stated problems, those that are ready first.
+    """
+
+    problem: str
+    rows: tuple[SolverRow, ...]
+
+    @property
+    def ready(self) -> tuple[SolverRow, ...]:
+        """The rows of the methods that are ready."""
+        return tuple(row for row in self.rows if row.ready)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        return [row.name for row in self.ready][index]
+
+    def __len__(self) -> int:
+        return len(self.ready)
+
+    def __repr__(self) -> str:
+        name, how = (max((len(getattr(row, of)) for row in self.rows), default=0) for of in ("name", "how"))
+        lines = [f"{len(self)} of {len(self.rows)} methods take {self.problem} here:"]
+        for row in self.ready:
+            limit = f", up to {row.limit}" if row.limit and row.limit != "memory" else ""
+            lines.append(f"  {row.name:{name}}  {row.how:{how}}  {row.method!r}{limit}")
+        lines += ["others do not:"] if len(self) < len(self.rows) else []
+        for row in self.rows:
+            if not row.ready:
+                said = f"  {row.name:{name}}  {row.reason}"
+                lines.append(textwrap.fill(said, 120, subsequent_indent=" " * (name + 4), break_on_hyphens=False))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        cells = ("name", "how", "method", "largest problem", "why not")
+        body = "".join(
+            "<tr>"
+            + "".join(
+                f"<td>{escape(text)}</td>" for text in (row.name, row.how, repr(row.method), row.limit, row.reason)
+            )
+            + "</tr>"
+            for row in self.rows
+        )
+        head = "".join(f"<th>{cell}</th>" for cell in cells)
+        return f"<p>Methods for {escape(self.problem)}</p><table><tr>{head}</tr>{body}</table>"
+
+
+def solvers(problem: Problem) -> SolverTable:
+    """List who takes a problem here and now, and why others do not: a package, a licence, or the problem itself.
+
+    A table that is iterated over gives the names of those who take it, so it may stand for the list of `pgsr.compare`.
+    Solvers are not started: one whose licence or memory the problem exceeds says so when it is asked to solve it.
+
+    Args:
+        problem: what is asked.
+
+    Raises:
+        ArgumentError: it is no problem.
+
+    Complexity: O(methods), after interfaces of solvers are imported (seconds, once).
+
+    Example:
+        >>> import pgsr
+        >>> tree = pgsr.Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+        >>> problem = pgsr.Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)
+        >>> table = solvers(problem)
+        >>> table[:3]
+        ['pgsr', 'tree_projection', 'flow']
+        >>> next(row.reason for row in table.rows if row.name == "isotonic")
+        'Isotonic fits every region alone; problem is another kind of problem'
+    """
+    require_kind(problem, Problem, "the problem", "state one, such as Problem.m_h(noisy)")
+    from pgsr.models.availability import solvers as known_solvers
+
+    known = {repr(info.method): info for info in known_solvers()}
+    rows = []
+    for entry in catalogue():
+        method = entry.method
+        if isinstance(method, OwnAlgorithm):
+            method = method.of(problem) or method
+        if isinstance(method, Method):
+            info = known.get(repr(method))
+            reason = _reason(method, problem)
+            if info is not None and not reason and info.limit.startswith("nothing"):
+                reason = info.remedy
+            limit = info.limit if info is not None else ""
+            rows.append(SolverRow(entry.name, method, _how(method, problem), limit, reason))
+    return SolverTable(problem.label, tuple(sorted(rows, key=lambda row: not row.ready)))
+
+
+def _reason(method: Method, problem: Problem) -> str:
+    """Say why a method does not take a problem here and now; "" if it does."""
+    reason = method.supports(problem)
+    if reason is not None:
+        return reason
+    unavailable = getattr(method, "unavailable", None)
+    missing = None if unavailable is None else unavailable()
+    return "" if missing is None else missing.reason
+
+
+def _how(method: Method, problem: Problem) -> str:
+    from pgsr.models.availability import capabilities
+
+    [found] = capabilities([problem], [method])[repr(method)].values()
+    return HOW.get(found, found)

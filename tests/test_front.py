@@ -1,0 +1,261 @@
+"""The front door: names for methods, one call each to measure, solve, list, compare and estimate, and its errors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import pgsr
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View
+from pgsr.algorithms import CumulativeIntegers, TreeProjection
+from pgsr.errors import ArgumentError, BudgetError, ProblemError
+from pgsr.estimators import BottomUp, Posterior
+from pgsr.front.estimating import noise_of
+from pgsr.front.names import catalogue, estimator_named, method_named
+from pgsr.methods.method import Method
+from pgsr.models import Cvxpy, Gurobi, MathOpt, all_entries
+from pgsr.noise import Geometric, Noise
+from pgsr.privacy.accounting import Rho
+from pgsr.privacy.random import Seeded
+from pgsr.problems.conditions import cells, either
+
+TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+TRUTH = CountOfCounts(TREE, [[0, 900, 400, 90], [0, 800, 300, 110]], "tiny")
+NOISY = pgsr.measure(TRUTH, "cumulative", epsilon=1, seed="demo")
+COUNTED = pgsr.measure(TRUTH, "counts", epsilon=1, seed="demo")
+PROBLEM = Problem.m_c(NOISY)
+
+
+def test_names_are_unique_and_each_finds_its_own_entry():
+    names = [entry.name for entry in all_entries()]
+    assert len(set(names)) == len(names)
+    for entry in all_entries():
+        find = method_named if isinstance(entry.method, Method) else estimator_named
+        if entry.name not in (
+            "isotonic",
+            "mean_consistency",
+        ):  # of a measurement these name problems, of a problem methods
+            assert find(entry.name) is entry.method
+    assert method_named("isotonic") is next(entry.method for entry in all_entries() if entry.name == "isotonic")
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("gurobi", Gurobi()),
+        ("GUROBI", Gurobi()),
+        ("highs", Cvxpy("HIGHS")),
+        ("clarabel", Cvxpy("CLARABEL")),
+        ("glop", MathOpt("GLOP")),
+        ("pdlp", MathOpt("PDLP")),
+        ("MathOpt:HiGHS", MathOpt("HIGHS")),
+        ("tree-projection", TreeProjection()),
+    ],
+)
+def test_a_name_means_a_row_of_the_catalogue(name, method):
+    assert method_named(name) == method
+
+
+def test_case_and_signs_between_words_do_not_count():
+    assert method_named("cp_sat") is method_named("CP-SAT") is method_named("cpsat")
+    assert estimator_named("Two-Stage") is estimator_named("two_stage")
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda: pgsr.solve(PROBLEM, "gurobbi"), "did you mean 'gurobi'"),
+        (lambda: pgsr.solve(PROBLEM, "zzz"), "no method is called 'zzz'; there are pgsr, tree_projection, "),
+        (lambda: pgsr.solve(PROBLEM, "posterior"), r"call pgsr.estimate\(noisy, 'posterior'\)"),
+        (lambda: pgsr.solve(PROBLEM, "m_c"), r"Problem.m_c\(noisy\)"),
+        (lambda: pgsr.solve(PROBLEM, Gurobi), r"write Gurobi\(\.\.\.\)"),
+        (lambda: pgsr.solve(PROBLEM, 3), 'give a name, such as "gurobi"'),
+        (lambda: pgsr.solve(NOISY), "state one"),
+        (lambda: pgsr.solvers(NOISY), "state one"),
+        (lambda: pgsr.estimate(NOISY, "posteriour"), "did you mean 'posterior'"),
+        (lambda: pgsr.estimate(NOISY, "highs"), "solves a stated problem"),
+        (lambda: pgsr.estimate(NOISY, TreeProjection()), "solves a stated problem"),
+        (lambda: pgsr.estimate(NOISY, 3), "such as Posterior"),
+        (lambda: pgsr.estimate(NOISY, "m_h"), "M_H needs View.COUNTS"),
+        (lambda: pgsr.estimate(PROBLEM, "posterior"), "pgsr.measure"),
+        (lambda: pgsr.compare(PROBLEM, "pgsr"), "give a list"),
+        (lambda: pgsr.compare(PROBLEM, ["pgsr", "highz"]), "did you mean 'highs'"),
+        (lambda: pgsr.compare(PROBLEM, ["matching"]), r"call pgsr.estimate"),
+        (lambda: pgsr.compare(NOISY, ["gurobi"]), "state one"),
+        (lambda: pgsr.compare(NOISY, [TreeProjection()]), "it is no post-process"),
+        (lambda: pgsr.compare(PROBLEM, [BottomUp()]), "it is not a method"),
+        (lambda: pgsr.compare(TRUTH, ["m_c"]), "state one"),
+        (lambda: pgsr.measure(TRUTH, "counts", epsilon=1), "neither seed nor secure"),
+        (lambda: pgsr.measure(TRUTH, "counts", epsilon=1, seed=3, secure=True), "exclude each other"),
+        (lambda: pgsr.measure(TRUTH, "counts", epsilon=1, secure="yes"), "give True or False"),
+        (lambda: pgsr.measure(TRUTH, "totals", epsilon=1, seed=3), '"counts", "cumulative" or "ranked"'),
+        (lambda: pgsr.measure(TRUTH, 3, epsilon=1, seed=3), '"counts", "cumulative" or "ranked"'),
+        (lambda: pgsr.measure(TRUTH, "counts", epsilon=-1, seed=3), "epsilon"),
+        (lambda: pgsr.measure(TRUTH.counts, "counts", epsilon=1, seed=3), "pgsr.read"),
+    ],
+)
+def test_errors_are_sentences_that_say_what_to_do(call, word):
+    with pytest.raises(PgsrError, match=word):
+        call()
+
+
+def test_a_measurement_is_that_of_the_noise_step():
+    assert (NOISY.values == Geometric(View.CUMULATIVE, 1).measure(TRUTH, Seeded("demo")).values).all()
+    assert not NOISY.secure
+    assert pgsr.measure(TRUTH, View.RANKED, epsilon="1/2", secure=True).secure
+
+
+def test_private_groups_are_measured_too():
+    truth = CountOfCounts(TREE, TRUTH.counts, private_groups=True)
+    noisy = pgsr.measure(truth, "Cumulative", epsilon=1, seed="demo")
+    assert noisy.totals_noise is not None
+    assert pgsr.solve(Problem.m_c(noisy)).status is Status.OPTIMAL
+
+
+def test_without_a_method_our_exact_algorithm_solves():
+    result = pgsr.solve(PROBLEM)
+    direct = CumulativeIntegers().solve(PROBLEM)
+    assert result.status is Status.OPTIMAL
+    assert (result.estimate.values == direct.estimate.values).all()
+    assert pgsr.solve(Problem.m_h(COUNTED)).status is Status.OPTIMAL
+    assert pgsr.solve(PROBLEM.relaxed()).status is Status.OPTIMAL
+    assert pgsr.solve(Problem.mean_consistency(COUNTED), "PGSR").status is Status.OPTIMAL
+
+
+def test_where_none_of_ours_takes_a_problem_a_status_says_so():
+    result = pgsr.solve(Problem.m_c(NOISY, norm=1))
+    assert result.status is Status.UNSUPPORTED
+    assert "pgsr.solvers(problem)" in result.reason
+
+
+def test_nothing_of_ours_is_asked_to_round():
+    """Of M_H with every region's total and a bound, one of our algorithms only rounds the relaxation."""
+    problem = Problem.m_h(COUNTED, "regions").where(cells(size=0) <= 5)
+    named = pgsr.solve(problem, "region_totals_projection").status
+    assert (pgsr.solve(problem).status, named) != (Status.RELAXED, Status.RELAXED)
+
+
+@dataclass(frozen=True)
+class AskedForSolvers:
+    """A method of somebody's own."""
+
+    def supports(self, problem):
+        return None
+
+    def solve(self, problem, time_limit=None):
+        return TreeProjection().solve(problem, time_limit)
+
+
+def test_a_value_stands_in_place_of_a_name():
+    assert pgsr.solve(Problem.m_h(COUNTED), AskedForSolvers()).status is Status.OPTIMAL
+    assert (
+        pgsr.solve(PROBLEM, MathOpt("GLOP")).certificate.objective == pgsr.solve(PROBLEM, "glop").certificate.objective
+    )
+
+
+def test_solvers_lists_everybody_once_with_a_reason_where_it_does_not_take_it():
+    table = pgsr.solvers(PROBLEM)
+    assert [row.name for row in table.rows if row.ready] == list(table) == table[:]
+    assert {row.name for row in table.rows} == {e.name for e in catalogue() if isinstance(e.method, Method)}
+    for row in table.rows:
+        supported = row.method.supports(PROBLEM) is None
+        assert supported or not row.ready
+        assert row.ready is not bool(row.reason)
+        assert bool(row.how) is supported or row.name == "pgsr"
+    assert table[0] == "pgsr"
+    assert table.rows[0].method == CumulativeIntegers()
+    shown = repr(table)
+    for words in ("tree_projection", "works on counts", "others do not:"):
+        assert words in shown
+    assert max(map(len, shown.splitlines())) <= 130
+    assert "works on counts" in table._repr_html_()
+
+
+def test_who_is_listed_solves_and_who_is_not_says_the_same():
+    problem = Problem.m_h(COUNTED)
+    table = pgsr.solvers(problem)
+    objectives = {
+        pgsr.solve(problem, name).certificate.objective for name in ("pgsr", "glop", "cp-sat") if name in table
+    }
+    assert len(objectives) == 1
+    for row in table.rows:
+        if row.method.supports(problem) is not None:
+            assert pgsr.solve(problem, row.name).reason == row.reason
+
+
+def test_a_choice_between_conditions_is_no_matter_for_most():
+    problem = Problem.m_h(COUNTED).where(either(cells(size=0) == 0, cells(size=1) <= 800))
+    table = pgsr.solvers(problem)
+    assert "clarabel" not in table
+    assert "gurobi" in {row.name for row in table.rows}
+    assert "is a choice between conditions" in repr(table)
+
+
+@pytest.mark.slow
+def test_problems_and_estimators_stand_side_by_side():
+    stated = PROBLEM.relaxed()
+    arms = ["m_c", "Matching", Posterior(), stated, ("by glop", PROBLEM, "glop"), ("sum", NOISY, "bottom_up")]
+    table = pgsr.compare(NOISY, arms, truth=TRUTH, progress=False)
+    assert [row.method for row in table.rows] == ["m_c", "Matching", "Posterior()", stated.label, "by glop", "sum"]
+    assert [row.status.name for row in table.rows] == [
+        *("OPTIMAL", "FEASIBLE", "FEASIBLE", "OPTIMAL", "OPTIMAL", "FEASIBLE")
+    ]
+    assert all(row.errors for row in table.rows)
+    assert repr(NOISY) in str(table)
+
+
+@pytest.mark.slow
+def test_the_list_of_solvers_is_what_compare_takes():
+    problem = Problem.m_h(COUNTED)
+    names = [name for name in pgsr.solvers(problem) if name in ("pgsr", "glop", "scipy")]
+    table = pgsr.compare(problem, names, truth=TRUTH, progress=False)
+    assert [row.method for row in table.rows] == names
+    assert {row.result.certificate.objective for row in table.rows} == {pgsr.solve(problem).certificate.objective}
+    assert table.rows[0].status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("name", ["posterior", "m_c", "matching"])
+def test_a_release_holds_estimate_and_intervals(name):
+    released = pgsr.estimate(NOISY, name)
+    assert (released.counts.counts == released.estimate.counts().counts).all()
+    assert released.status in (Status.OPTIMAL, Status.FEASIBLE)
+    found = released.intervals("tail:1", level="4/5")
+    assert float(found.level) == 0.8
+    assert (found.estimate == released.counts.counts[:, 2:].sum(axis=1)).all()
+    assert (found.upper > found.lower).any()
+    assert "no privacy claim" in repr(released)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Geometric(View.CUMULATIVE, "1/3", shares=("1/4", "3/4")),
+        Geometric(View.COUNTS, 2, totals="root"),
+        Geometric(View.COUNTS, 1, totals="noisy", totals_share="1/5"),
+        Geometric((View.CUMULATIVE, View.RANKED), 1, max_quantity=2),
+        Geometric(View.CUMULATIVE, 1, max_sizes=(3, 2)),
+        Geometric(View.CUMULATIVE, 1, shares=(0, 1)),
+    ],
+)
+def test_a_measurement_is_made_again_by_the_same_noise_step(step):
+    first = step.measure(TRUTH, Seeded("again"))
+    second = noise_of(first).measure(TRUTH, Seeded("again"))
+    assert noise_of(first).cost == step.cost
+    assert second.noise == first.noise
+    assert second.totals_noise == first.totals_noise
+    assert len(first.values) == len(second.values)
+    assert all(np.array_equal(one, other) for one, other in zip(first.values, second.values, strict=True))
+
+
+def test_noise_of_another_law_is_left_to_the_intervals_room():
+    noisy = Noise(View.CUMULATIVE, Rho(1), laws="gaussian").measure(TRUTH, Seeded("demo"))
+    with pytest.raises(ProblemError, match="the mechanism"):
+        pgsr.estimate(noisy, "m_c").intervals()
+
+
+def test_wrong_statistics_and_levels_are_sentences():
+    released = pgsr.estimate(NOISY, "m_c")
+    with pytest.raises(ArgumentError, match="is no statistic"):
+        released.intervals("tails")
+    with pytest.raises((ArgumentError, BudgetError), match="level"):
+        released.intervals("tail:1", level=2)
