@@ -289,6 +289,7 @@ def test_a_prior_that_contradicts_the_noisy_values_gives_way() -> None:
     changed = found.prior_mean != wrong
     assert np.flatnonzero(changed).tolist() == [*range(20), *range(40, 60)], "only where the prior is off"
     again = evidence.marginals(found.mean, np.full(90, 40.0), found.prior_mean, shape, 1e-9)
+    assert found.log_evidence < again.log_evidence - 1e6, "that of the prior that was asked for, not of the one in use"
     np.testing.assert_allclose(again.mean, found.mean, atol=1e-6)
     drawn = evidence.draws(found, np.random.default_rng(41).random((20, 90)))
     assert np.abs(drawn - found.mean).max() < 40

@@ -85,10 +85,10 @@ def test_sizes_0_and_k_and_spikes_are_free():
 
 
 def _derivatives(evidence: Evidence, shape: float) -> tuple[np.ndarray, np.ndarray]:
-    found, follows = _marginals(evidence, shape), np.ones(4, bool)
+    found = _marginals(evidence, shape)
     slopes, information = np.zeros((2, 2))
     band = np.array([0, 0, 1, 1])
-    derivatives(found.mean, found.step_variance, MEANS, found.shape, follows, band, slopes, information)
+    derivatives(found.mean, found.step_variance, MEANS, found.shape, band, slopes, information)
     return slopes, information
 
 

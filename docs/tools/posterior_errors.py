@@ -9,6 +9,7 @@ chosen on. Data are those of X2 whose files are at hand.
 import argparse
 import sys
 import time
+from ast import literal_eval
 from collections.abc import Iterator
 from itertools import product
 
@@ -18,6 +19,7 @@ from pgsr import CountOfCounts, Geometric, Mechanism, Seeded, SplitByRoot, View,
 from pgsr.datasets import census_like
 from pgsr.datasets.worlds import world
 from pgsr.errors import PgsrError
+from pgsr.estimators import Posterior
 from pgsr.experiments.fioretto2019.data import FLIGHTS
 
 FIRST_DRAW = 7_000
@@ -49,10 +51,10 @@ def main() -> None:
     """Print the lines."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--options", default="", help="arguments of Posterior, for versions that have some")
+    parser.add_argument("--options", default="", help="arguments of Posterior in a dict, for versions that have some")
     parser.add_argument("--data", nargs="*", default=[*WORLDS, "flights", "census"])
     asked = parser.parse_args()
-    post = eval(f"Posterior(intervals=False, {asked.options})")
+    post = Posterior(intervals=False, **dict(literal_eval(asked.options or "{}")))
     print("data,epsilon,noise,draw,root,middle,leaves,seconds,reason")
     for name, epsilon in product(asked.data, EPSILONS):
         try:

@@ -8,13 +8,12 @@ LEAST_SEEN = 0.02
 
 
 @compiled
-def derivatives(mean, step_variance, mu, shape, follows, band, slopes, information):
+def derivatives(mean, step_variance, mu, shape, band, slopes, information):
     """Fill in slope and information of the log evidence in log k, of one region.
 
     Args:
         mean, step_variance: E c[s] and Var x[s], given the noisy values; shape (K + 1,).
         mu, shape: prior means and shapes k.
-        follows: the counts that take part.
         band: of every size.
         slopes, information: shape (bands,).
     """
@@ -24,15 +23,14 @@ def derivatives(mean, step_variance, mu, shape, follows, band, slopes, informati
     for s in range(len(mu)):
         x = max(mean[s] - before, 0.0)
         before = mean[s]
-        if follows[s]:
-            k, v = shape[s], step_variance[s]
-            together = k + mu[s]
-            surplus = digamma(x + k) + 0.5 * v * tetragamma(x + k) - digamma(k)
-            slopes[band[s]] += k * (surplus + log(k / together) + (mu[s] - x) / together)
-            added = mu[s] * mu[s] / k
-            whole = mu[s] + added
-            seen = min(max(1.0 - v / whole, LEAST_SEEN), 1.0)
-            information[band[s]] += 0.5 * (added / whole * seen) ** 2
+        k, v = shape[s], step_variance[s]
+        together = k + mu[s]
+        surplus = digamma(x + k) + 0.5 * v * tetragamma(x + k) - digamma(k)
+        slopes[band[s]] += k * (surplus + log(k / together) + (mu[s] - x) / together)
+        added = mu[s] * mu[s] / k
+        whole = mu[s] + added
+        seen = min(max(1.0 - v / whole, LEAST_SEEN), 1.0)
+        information[band[s]] += 0.5 * (added / whole * seen) ** 2
 
 
 @compiled

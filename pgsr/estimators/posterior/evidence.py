@@ -146,7 +146,8 @@ class Evidence:
 
         Windows `centre` +- `WIDENING` x `half` are widened until no more than `border` of the mass lies at an edge.
         Where the prior contradicts the noisy values even so, as a smooth one does at a size where large counts end, it
-        gives way at the sizes where it is off (`_without_conflict`); the result has the means and shapes in use then.
+        gives way at the sizes where it is off (`_without_conflict`); the result has the means and shapes in use then,
+        and for the evidence a bound from below on that of the prior that was asked for (`_given_way`).
 
         Args:
             centre, half: of the windows, (K + 1,) each.
@@ -155,7 +156,7 @@ class Evidence:
         """
         from pgsr.estimators.posterior.chain_kernel import forward_backward
 
-        widening, conflicts, patience = WIDENING, iter(CONFLICTS), PATIENCE * self.half_width()
+        asked, widening, conflicts, patience = mu, WIDENING, iter(CONFLICTS), PATIENCE * self.half_width()
         while True:
             low, high = self._window(centre, half * widening)
             width = int((high - low).max()) + 1
@@ -166,6 +167,7 @@ class Evidence:
             edge, log_evidence = forward_backward(noisy, Prior(mu, shape), window, room, found)
             if edge <= border or width > self.most:
                 assert not np.isnan(mean).any(), "the noisy values are impossible under their own law"
+                log_evidence += _given_way(mean, asked, mu, shape)
                 return Marginals(*found, mu, shape, np.array(log_evidence))
             widening *= 1.5
             if (
@@ -229,3 +231,17 @@ class Evidence:
         if self.total is not None:
             low[-1] = high[-1] = self.total
         return low, high
+
+
+def _given_way(mean: np.ndarray, asked: np.ndarray, used: np.ndarray, shape: np.ndarray) -> float:
+    """Bound the logarithm of the evidence under the means `asked` for from that under the means `used`.
+
+    With q the posterior under the latter, log P(y) under the former is at least the logarithm under the latter, plus
+    the mean by q of log p(x) - log p'(x), by Jensen's inequality. It is taken at the posterior means of the counts.
+    """
+    from pgsr.estimators.posterior.elementary_kernel import log_mass
+
+    counts = np.maximum(np.diff(mean, prepend=0.0), 0.0)
+    off = np.flatnonzero(asked != used).tolist()
+    pairs = ((counts[s], asked[s], used[s], shape[s]) for s in off)
+    return sum(log_mass(x, before, k) - log_mass(x, after, k) for x, before, after, k in pairs)

@@ -15,7 +15,7 @@ jump or an end is an outlier, and leaves the rest smooth (`Scales`). What is max
 k the dispersions of the counts (`dispersion`).
 
 **Derivatives.** With a = k / (k + mu), u the share of mu / G at every knot, J = 1 - 1 u', b the hat functions, and
-all moments given y,
+all moments given y (of a region whose prior gives way, those that are then found: the slope is that of a bound),
 
     g = J' sum over s of b a (E x - mu),
     I = J' (sum over s of b b' a mu  -  Cov(sum of b a x)) J,      M = J' (sum over s of b b' a max(mu, E x)) J,
@@ -240,14 +240,13 @@ class Model:
             found = self.marginals(region, point, values, near, ROUGH_BORDER)
             seen.mean[region], seen.variance[region] = found.mean, found.variance
             seen.log_evidence[place] = found.log_evidence
-            follows = found.prior_mean == means  # those that gave way to the region's own counts do not
-            weight = np.where(follows, found.shape / (found.shape + means), 0.0)
-            information, about = np.empty((n_knots, n_knots)), (means, weight, knots.left, knots.part)
+            information = np.empty((n_knots, n_knots))
+            about = means, found.shape / (found.shape + means), knots.left, knots.part
             derivatives((found.mean, found.variance, found.step_variance), *about, seen.gradients[place], information)
             complete_information(found.mean, *about, seen.shares[place], seen.diagonal[place], seen.beside[place])
             of_softmax(seen.gradients[place], information, seen.shares[place], seen.information[place])
             dispersion_kernel.derivatives(
-                found.mean, found.step_variance, means, found.shape, follows, knots.band,
+                found.mean, found.step_variance, means, found.shape, knots.band,
                 seen.slopes[place], seen.curvatures[place],
             )  # fmt: skip
 

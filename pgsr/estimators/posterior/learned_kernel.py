@@ -43,7 +43,7 @@ def derivatives(moments, mu, weight, left, part, gradient, information):
 
     Args:
         moments: E c[s], Var c[s] and Var x[s]; shape (K + 1,) each.
-        mu, weight: prior means, and a[s] = shape / (shape + mu), or 0 where the mean does not follow f.
+        mu, weight: prior means, and a[s] = shape / (shape + mu).
         left, part: the knot at or below every size, and the part of the way to the next one.
         gradient, information: shape (knots,) and (knots, knots).
     """
