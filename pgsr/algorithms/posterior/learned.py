@@ -479,7 +479,7 @@ def numbers_of_groups(measurement: Measurement, sums: np.ndarray) -> np.ndarray:
 
 
 def _memory(tree: Hierarchy, knots: Knots) -> int:
-    """Estimate the memory of pilots, of three passes (the first, the last and a tried one) and of messages, in bytes."""
+    """Estimate the memory of pilots, of three passes (the first, the last, one that is tried) and of messages."""
     n_knots = len(knots.at)
     of_pass = 12 * len(knots.left) + 2 * n_knots * (n_knots + 17)
     per_region = 8 * len(knots.left) + 3 * of_pass + 4 * n_knots * len(knots.own)
