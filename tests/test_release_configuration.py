@@ -12,6 +12,7 @@ from made_tables import TABLES, config, make_ledger, release, write_config, writ
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import EXAMPLE, ConfigError, Kind, LedgerFile, ReleaseConfig, Terms, check, publish
+from pgsr.release.planning import recommended_split
 from pgsr.tables import Entities, Groups, Parents, Quantities
 
 
@@ -235,7 +236,6 @@ def test_the_example_is_a_configuration(place):
 def test_the_example_names_every_key(place):
     """Uncommented, every line is a known key; those that exclude each other are tried one by one."""
     known = {
-        "shares",
         "totals_share",
         "log",
         "merge",
@@ -257,8 +257,8 @@ def test_the_example_names_every_key(place):
     }
     for key in known:
         assert f"# {key} = " in EXAMPLE
-    (place / "example.toml").write_text(EXAMPLE.replace("# shares", "shares").replace("# [limits]", "[limits]"))
-    assert ReleaseConfig.read(place / "example.toml").terms.shares is not None
+    (place / "example.toml").write_text(EXAMPLE.replace("# [limits]", "[limits]"))
+    assert ReleaseConfig.read(place / "example.toml").terms.shares == recommended_split(3)
 
 
 def test_numbers_of_private_groups_are_not_counted(place: Path) -> None:
