@@ -269,6 +269,8 @@ def _x3(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
     lines = [f"| {' | '.join(heads)} |", f"|---|{'--:|' * (len(heads) - 1)}"]
     for arm, epsilon in product(coverage.ARMS, sorted({each.epsilon for each in found}, reverse=True)):
         ours = [each for each in found if each.arm == arm.label and each.epsilon == epsilon]
+        if not ours:  # an arm that was added since
+            continue
         wide = [each for each in ours if each.deviation in ABOVE_1]
         parts = [[each for each in wide if _place(each.level, last[each.data]) == place] for place in (0, 1, -1)]
         held = [_share(part, lambda each: each.held) for part in parts]
@@ -291,7 +293,8 @@ def _x6(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
     epsilons = sorted(found.values_of("epsilon"), reverse=True)
     heads = [f"epsilon {epsilon:g}, {what}" for epsilon in epsilons for what in ("mean", "at worst")]
     lines = [f"| release | {' | '.join(heads)} |", f"|---|{'--:|' * len(heads)}"]
-    for arm in known_priors.RELEASES:
+    arms = found.values_of("arm")
+    for arm in (arm for arm in known_priors.RELEASES if arm.label in arms):  # some may have been added since
         cells = []
         for epsilon in epsilons:
             ours = found.where(arm=arm.label, epsilon=epsilon)

@@ -13,6 +13,7 @@ from pgsr.errors import BudgetError
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import EXAMPLE, ConfigError, ReleaseConfig, Terms, check, publish
 from pgsr.release.ledger import LedgerFile
+from pgsr.release.plan.planning import recommended_split
 from pgsr.release.stated.kinds import Kind
 from pgsr.tables import Entities, Groups, Parents, Quantities
 
@@ -237,7 +238,6 @@ def test_the_example_is_a_configuration(place):
 def test_the_example_names_every_key(place):
     """Uncommented, every line is a known key; those that exclude each other are tried one by one."""
     known = {
-        "shares",
         "totals_share",
         "log",
         "merge",
@@ -259,8 +259,8 @@ def test_the_example_names_every_key(place):
     }
     for key in known:
         assert f"# {key} = " in EXAMPLE
-    (place / "example.toml").write_text(EXAMPLE.replace("# shares", "shares").replace("# [limits]", "[limits]"))
-    assert ReleaseConfig.read(place / "example.toml").terms.shares is not None
+    (place / "example.toml").write_text(EXAMPLE.replace("# [limits]", "[limits]"))
+    assert ReleaseConfig.read(place / "example.toml").terms.shares == recommended_split(3)
 
 
 def test_numbers_of_private_groups_are_not_counted(place: Path) -> None:

@@ -52,7 +52,8 @@ from pgsr.estimators.posterior.arrays import Steps
 from pgsr.estimators.posterior.evidence import ROUGH_BORDER, WIDENING, Evidence, Marginals
 from pgsr.estimators.posterior.knots import Knots
 from pgsr.estimators.posterior.scales import Scales
-from pgsr.estimators.posterior.start import MOST_SPIKES, Pooled, deviations_of, shape_of
+from pgsr.estimators.posterior.start import Pooled, deviations_of, shape_of
+from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
 from pgsr.methods.gate import Deadline
 from pgsr.noise.measurement import Measurement, Totals
@@ -380,6 +381,7 @@ def learn(measurement: Measurement, deadline: Deadline) -> Learned:
 
     Raises:
         Stopped: the deadline has passed.
+        MemoryNeededError: three passes over all regions do not fit.
 
     Complexity: some ten to thirty forward-backward passes, and O(regions x J j (J + j)) operations for each.
     """
@@ -391,6 +393,7 @@ def learn(measurement: Measurement, deadline: Deadline) -> Learned:
     pooled = Pooled.of(tree, evidence, pilots)
     spikes = pooled.spikes()
     shares, knots = pooled.distribution(float(groups[0]), spikes), Knots.of(measurement.max_size + 1, spikes)
+    memory.require(_memory(tree, knots), f"the prior of {tree.n_regions:,} regions with {len(knots.at)} knots")
     dispersions = np.full((tree.n_levels, int(knots.band[-1]) + 1), dispersion.MOST)
     start = Point(shape_of(shares, knots), deviations_of(tree, evidence, pilots, groups, shares, knots), dispersions)
     model = Model(tree, evidence, groups, knots, deadline)
@@ -475,12 +478,11 @@ def numbers_of_groups(measurement: Measurement, sums: np.ndarray) -> np.ndarray:
     return own
 
 
-def memory_needed(measurement: Measurement) -> int:
-    """Estimate the memory of two passes and of the messages of a step, in bytes."""
-    tree, knots = measurement.hierarchy, Knots.of(measurement.max_size + 1)
-    n_knots = len(knots.at) + 3 * min(MOST_SPIKES, measurement.max_size)
-    of_pass = 12 * (measurement.max_size + 1) + 2 * n_knots * (n_knots + 17)
-    per_region = 2 * of_pass + 4 * n_knots * len(knots.own)
+def _memory(tree: Hierarchy, knots: Knots) -> int:
+    """Estimate the memory of pilots, of three passes (the first, the last, one that is tried) and of messages."""
+    n_knots = len(knots.at)
+    of_pass = 12 * len(knots.left) + 2 * n_knots * (n_knots + 17)
+    per_region = 8 * len(knots.left) + 3 * of_pass + 4 * n_knots * len(knots.own)
     return per_region * tree.n_regions + 8 * n_knots**2 * max(tree.n_inner, 64)
 
 

@@ -24,7 +24,7 @@ from pgsr.data.views import View
 from pgsr.errors import MemoryNeededError, MethodError, ProblemError
 from pgsr.estimators.posterior.evidence import BORDER, Evidence, Marginals
 from pgsr.estimators.posterior.folded_errors import FoldedErrors
-from pgsr.estimators.posterior.learned import Learned, learn, memory_needed
+from pgsr.estimators.posterior.learned import Learned, learn
 from pgsr.estimators.posterior.likelihood import refused_law
 from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.estimators.posterior.rows import MarginalTables, marginal_tables
@@ -78,11 +78,10 @@ class Posterior:
         projection: a method that solves step 2.
         intervals: whether the result knows its intervals, which it does where counts or cumulative counts were
             measured, also beside ranked sizes of some regions or of large groups (`Split`), see `Uncertainty`. Without
-            them the release takes 8 bytes per cell beside the measurement, and 4 more while regions are improved, an
-            eighth of what it takes with them: all steps follow each other in the memory of the means. Step 2 adds 20
-            bytes per block of equal cumulative counts of a leaf; on census-like data there are 0.17 blocks per cell at
-            1,001 sizes and 0.01 at 20,001. Variances, which say how wide the next windows are, are then kept in single
-            precision, so that a window may be wider or narrower by one state in a million cells.
+            them the release keeps the means alone, 8 bytes per cell beside the measurement, in place of 100, and all
+            steps after the first follow each other in their memory. Learning the prior takes 44 bytes per cell and, per
+            region, 6 per pair of knots (docs/posterior.md) and 4 per knot of the shape and of a deviation: some 60 KB
+            at 1,001 sizes. Step 2 adds 20 bytes per block of equal cumulative counts of a leaf.
 
     Shapes: any number of levels and sizes, any view, any split of epsilon that leaves a share for the leaves. Public
     or noisy totals of regions, or the root's alone. Levels may have sizes of their own, with any view, a share for
@@ -292,7 +291,7 @@ class Posterior:
 
     def _marginals(self, measurement: Measurement, deadline: Deadline) -> tuple[Marginals, Learned]:
         tree, n_sizes = measurement.hierarchy, measurement.max_size + 1
-        needed = BYTES * tree.n_regions * n_sizes + memory_needed(measurement)
+        needed = BYTES * tree.n_regions * n_sizes
         memory.require(needed, f"the posterior of {tree.n_regions * n_sizes:,} cells")
         mean, variance, step_variance, prior_mean = np.zeros((4, tree.n_regions, n_sizes))
         found = Marginals(
@@ -314,7 +313,7 @@ class Posterior:
             Stopped: the deadline has passed.
         """
         tree, n_sizes = measurement.hierarchy, measurement.max_size + 1
-        needed = (LEAN_BYTES * tree.n_regions + INNER_BYTES * tree.n_inner) * n_sizes + memory_needed(measurement)
+        needed = (LEAN_BYTES * tree.n_regions + INNER_BYTES * tree.n_inner) * n_sizes
         memory.require(needed, f"the posterior of {tree.n_regions * n_sizes:,} cells")
         mean = np.zeros((tree.n_regions, n_sizes))
 
