@@ -166,11 +166,6 @@ X2_ROWS = {
 }
 """The arms of X2 that tables show, by the names that they have there."""
 
-X2_SHORT = ("H_c with matching (Kuo et al.)", "bottom-up by H_c", "bottom-up by split views",
-            "posterior, equal shares", "posterior, shares 1/20, 0, 19/20", "posterior, leaves only",
-            "posterior, split, shares 1/20, 0, 19/20")  # fmt: skip
-"""Those that README shows."""
-
 X2_TABLES = {
     "taxi-census": {
         "taxi: Manhattan": (TAXI, 0), "halves": (TAXI, 1), "neighbourhoods": (TAXI, 2),
@@ -193,9 +188,6 @@ def _x2(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
     first = errors.where(epsilon=1)
     for name, heads in X2_TABLES.items():
         yield name, _table(first, X2_ROWS, heads)
-    yield "short", _table(first, {row: X2_ROWS[row] for row in X2_SHORT}, X2_TABLES["taxi-census"])
-    shown = set(product((TAXI, CENSUS), (X2_ROWS[row] for row in X2_SHORT)))
-    yield "short-standard-error", _largest_part(row for row in first if (row.data, row.arm) in shown)
     for epsilon in EPSILONS:
         at = errors.where(epsilon=float(epsilon))
         gains = [_gain(at.where(data=data, level=level)) for data, level in at.values_of("data", "level")]

@@ -154,7 +154,7 @@ def test_numbers_that_pages_quote_are_those_of_the_results():
         quoting[page.stem] = len(MARK.findall(text))
         assert quoting[page.stem] == text.count("<!-- quoted:") == text.count("<!-- / -->")
         assert not re.search(r"^ *<!--.*-->.", text, re.MULTILINE), "a comment at the start of a line ends a paragraph"
-    assert all(quoting[name] for name in ("README", "methods", "benchmarks", "errata", "choose_a_mechanism")), quoting
+    assert all(quoting[name] for name in ("methods", "benchmarks", "errata", "choose_a_mechanism")), quoting
     quoted = {name for page in pages(DOCS) for _, name, *_ in MARK.findall(page.read_text("utf-8"))}
     assert {name for name in values if not name.startswith("benchmarks.")} <= quoted, "computed for no page"
 
