@@ -49,6 +49,9 @@ def test_all_arms_spend_the_same(epsilon: Fraction, levels: int) -> None:
             assert list(shares) == [top, *[0] * (levels - 2), epsilon - top]
         elif arm in (x2.BOTTOM_UP_SPLIT, x2.POSTERIOR_SPLIT_LEAVES):
             assert list(shares) == [epsilon / 50, *[0] * (levels - 2), epsilon * Fraction(49, 50)]
+        elif arm is x2.POSTERIOR_RECOMMENDED:
+            part = epsilon / (2 * levels - 1)
+            assert list(shares) == [*[part] * (levels - 1), levels * part]
         elif "leaves only" in arm.label or "bottom-up" in arm.label:
             assert list(shares) == [0] * (levels - 1) + [epsilon]
         else:

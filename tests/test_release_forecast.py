@@ -66,7 +66,7 @@ def test_errors_are_those_of_releases_of_the_stand_in(folder, found):
     """By the parts of the library: the same made-up groups, noise bits and distance."""
     stand_in, _ = stand_in_for(config(folder), None, 3.0, None)
     assert stand_in.totals.tolist() == [600, 300, 300, 150, 150, 150, 150]
-    shares = usual_splits(3)[2]
+    shares = usual_splits(3)[3]
     place = next(p for p, c in enumerate(found.choices) if (c.terms.kind, c.shares) == (Kind.KUO, shares))
     mechanism = Mechanism(Geometric(View.CUMULATIVE, 1, shares, "regions"), Matching())
     runs = [mechanism.release(stand_in, Seeded("plan", turn)).estimate for turn in range(3)]

@@ -22,6 +22,7 @@ from pgsr.comparison.explore import explored
 from pgsr.data.views import cumulative, ranked
 from pgsr.datasets import census_like
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, Posterior
+from pgsr.estimators.posterior.learned import learn
 from pgsr.experiments.report.svg import write_svg
 from pgsr.figures.drawing import (
     BLACK,
@@ -38,6 +39,7 @@ from pgsr.figures.drawing import (
     new_figure,
 )
 from pgsr.intervals import Counts, band
+from pgsr.methods.gate import NO_LIMIT
 
 WIDTH = 8.6
 EPSILON = "1"
@@ -330,28 +332,38 @@ def intervals() -> Figure:
     return figure
 
 
-def learned_prior() -> Figure:
-    """The tail that is expected of sixteen made regions, by moving averages and learned."""
-    generator = np.random.default_rng(2026)
-    shares = np.append([0, 0.26, 0.33, 0.16, 0.14, 0.06, 0.025, 0.012], 0.012 * 0.8 ** np.arange(1, 54))
-    means = 20_000 * np.exp(generator.normal(0, 0.7, (16, 1))) * shares / shares.sum()
-    tree = Hierarchy.from_parents(["Land", *(f"R{i}" for i in range(16))], [-1] + [0] * 16)
-    truth = CountOfCounts(tree, generator.poisson(means))
-    noise = Geometric(View.CUMULATIVE, "1/10", shares=(0, 1), totals="regions")
-    measured, figure = noise.measure(truth, Seeded("learned")), new_figure(WIDTH, 3.6)
-    axes, sizes = figure.subplots(), np.arange(8, truth.max_size)
-    for steps, colour, words in (
-        (0, ORANGE, "expected by moving averages"),
-        (6, BLUE, "expected by the learned prior"),
-    ):
-        found = Posterior(learning=steps).marginals(measured)
-        axes.plot(sizes, found.prior_mean[1:].sum(axis=0)[sizes], color=colour, label=words)
-    axes.plot(sizes, means.sum(axis=0)[sizes], "--", color=BLACK, label="truth, of which groups were drawn")
-    axes.set_yscale("log")
-    finish(axes, "size (members)", "groups, all regions, log", "")
-    legend_below(figure, [axes], columns=3)
-    head(figure, "The tail of sixteen made regions, epsilon 1/10 at the leaves")
+def posterior() -> Figure:
+    """What is expected of sixteen regions at the start of the search and in the end, for three shapes."""
+    figure = new_figure(WIDTH, 3.8)
+    panels = zip(figure.subplots(1, 3), SHAPES.items(), strict=True)
+    for axes, (name, shares) in panels:
+        generator = np.random.default_rng(2026)
+        means = 20_000 * np.exp(generator.normal(0, 0.7, (16, 1))) * shares / shares.sum()
+        tree = Hierarchy.from_parents(["Land", *(f"R{i}" for i in range(16))], [-1] + [0] * 16)
+        truth = CountOfCounts(tree, generator.poisson(means))
+        noise = Geometric(View.CUMULATIVE, "1/10", shares=(0, 1), totals="regions")
+        measured, sizes = noise.measure(truth, Seeded("learned")), np.arange(8, truth.max_size)
+        learned = learn(measured, NO_LIMIT)
+        for at, colour, words in ((learned.start, ORANGE, "the start"), (learned.point, BLUE, "the learned prior")):
+            values = learned.model.values(at)
+            expected = np.sum([learned.model.means(region, at, values) for region in range(1, 17)], axis=0)
+            axes.plot(sizes, expected[sizes], color=colour, label=words)
+        axes.plot(sizes, means.sum(axis=0)[sizes], "--", color=BLACK, label="truth, of which groups were drawn")
+        axes.set_yscale("log")
+        axes.set_ylim(0.3)
+        finish(axes, "size (members)", "groups, all regions, log" if name == "a tail" else "", name)
+    legend_below(figure, figure.axes, columns=3)
+    head(figure, "What is expected of sixteen made regions, epsilon 1/10 at the leaves")
     return figure
+
+
+_TAIL = np.append([0, 0.26, 0.33, 0.16, 0.14, 0.06, 0.025, 0.012], 0.012 * 0.8 ** np.arange(1, 54))
+SHAPES = {
+    "a tail": _TAIL,
+    "spikes": _TAIL + 0.02 * np.isin(np.arange(61), (20, 40)),
+    "an abrupt end": np.where(np.arange(61) < 35, 0.03, 1e-7) * np.append(0, np.ones(60)),
+}
+"""Shares of sizes 0 to 60."""
 
 
 @cache
@@ -425,7 +437,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "release.svg": release,
     "split_view.svg": split_view,
     "intervals.svg": intervals,
-    "learned_prior.svg": learned_prior,
+    "posterior.svg": posterior,
     "bounds.svg": bounds,
     "sliders.svg": sliders,
 }

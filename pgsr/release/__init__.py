@@ -52,7 +52,7 @@ What that would be, and what errors to expect of every mechanism. Neither opens 
     '2 regions, epsilon 1/2, sensitivity 1, noise of scale 2 (standard deviation 2.8)'
     >>> found = forecast(config, mean_size=1.5, replicates=2, mechanisms=["posterior"], progress=False)
     >>> found.labels[:2], found.mean.shape
-    (('kuo; 1/2, 1/2 (configured)', 'posterior; 1/2, 1/2'), (5, 2))
+    (('kuo; 1/2, 1/2 (configured)', 'posterior; 1/3, 2/3'), (6, 2))
 
 The release, and what its readers do with the folder. `publish`, `outline` and `forecast` also take the name of a TOML
 file (`EXAMPLE` is one) in place of the configuration:

@@ -137,6 +137,7 @@ class Learned:
 
     Attributes:
         model: which priors there are.
+        start: where the search began.
         point: the parameters.
         seen: the last pass, under this prior.
         scales: of the differences.
@@ -145,6 +146,7 @@ class Learned:
     """
 
     model: "Model"
+    start: Point
     point: Point
     seen: Seen
     scales: Scales
@@ -400,7 +402,7 @@ def learn(measurement: Measurement, deadline: Deadline) -> Learned:
     if measurement.public is Totals.ROOT:  # numbers of groups are better known under a prior
         groups = numbers_of_groups(measurement, model.see(start, None).mean)
         model = replace(model, groups=groups)
-    begun = Learned(model, start, model.see(start, None), Scales.typical(knots, tree))
+    begun = Learned(model, start, start, model.see(start, None), Scales.typical(knots, tree))
     return guarded(begun)
 
 

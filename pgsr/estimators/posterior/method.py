@@ -88,10 +88,12 @@ class Posterior:
     every level, and every region's public total (`rows`); intervals are then known where all regions are measured in
     cumulative counts, and draws are not offered.
 
-    Complexity: O(rounds x regions x sizes x width of the windows x steps with prior mass), a few dozen operations per
-    cell where epsilon of the level is 1; the windows grow like 1 / epsilon. All cores.
+    Complexity: O(steps of the search x regions x sizes x width of the windows x counts with prior mass), a few dozen
+    operations per cell where epsilon of the level is 1; the search takes 8 to 25 steps, and the windows grow like
+    1 / epsilon. All cores.
 
-    Status: FEASIBLE; RELAXED without step 3; TIMED_OUT (checked between regions); TOO_LARGE without enough memory.
+    Status: FEASIBLE, with a reason where the prior could not be learned; RELAXED without step 3; TIMED_OUT (checked
+    between regions); TOO_LARGE without enough memory.
 
     Example:
         >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View

@@ -2,9 +2,10 @@
 
 **Errors of regions alone** are those of their posteriors, as if they were independent, carried through the joint
 projection (`propagation`). **The prior means are estimates**, which adds three things. A region's own deviation from
-its family is found from n cells: with prior variance P = mu + mu^2 / shape and posterior variance V of a count, a
-normal approximation has E x = k y + (1 - k) mu with 1 - k = V / P and noise of variance P V / (P - V). If mu is a mean
-over n cells, its variance is (P + P V / (P - V)) / n = P^2 / (P - V) / n, which adds
+its family is taken to be found from n cells, a window of relative half-width `OWN_WIDTH`: with prior variance
+P = mu + mu^2 / shape and posterior variance V of a count, a normal approximation has E x = k y + (1 - k) mu with
+1 - k = V / P and noise of variance P V / (P - V). If mu is a mean over n cells, its variance is
+(P + P V / (P - V)) / n = P^2 / (P - V) / n, which adds
 
     (V / P)^2 P^2 / (P - V) / n = V (V / P) / (1 - V / P) / n
 

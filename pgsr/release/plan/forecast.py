@@ -288,9 +288,9 @@ def forecast(
         ... )
         >>> found = forecast(config, mean_size=1.5, mechanisms=["kuo"], progress=False)
         >>> found.labels[:3]
-        ('m_h; 1/2, 1/2 (configured)', 'kuo; 1/2, 1/2', 'kuo; 1/12, 11/12')
+        ('m_h; 1/2, 1/2 (configured)', 'kuo; 1/3, 2/3', 'kuo; 1/2, 1/2')
         >>> found.recommendation({"nation": 0})[:45]
-        'Of 5 choices take mechanism = "kuo", shares ='
+        'Of 6 choices take mechanism = "kuo", shares ='
     """
     config = ReleaseConfig.of(config)
     others = _compared(config.terms, mechanisms)
