@@ -29,7 +29,8 @@ import pgsr.release.folder.released_tables
 import pgsr.release.stated.terms
 import pgsr.tables.group_counts
 import pgsr.tables.long
-from pgsr import Hierarchy, Totals
+from pgsr import Hierarchy
+from pgsr.noise import Totals
 from pgsr.privacy.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import Kind, Terms, new_key

@@ -15,8 +15,10 @@ from condition_checks import (
 )
 from instances import scale
 
-from pgsr import Estimate, Hierarchy, Problem, Status, Totals, View, certify, compare
+from pgsr import Hierarchy, Problem, Status, View, certify
 from pgsr.certificates import IGNORING, MULTIPLIERS, Multipliers, lagrangian_bound, violations
+from pgsr.comparison import compare
+from pgsr.data import Estimate
 from pgsr.errors import ProblemError
 from pgsr.experiments.benchmarks.agreement import proving
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy
@@ -24,6 +26,7 @@ from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import SolverAnswer, SolverClaim, judged
 from pgsr.models.program import ProgramKind
+from pgsr.noise import Totals
 from pgsr.problems.conditions import cells, entities, groups, total
 
 INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy())

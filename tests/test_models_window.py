@@ -193,7 +193,9 @@ def test_programs_fall_apart_into_regions_and_come_together():
 
 def test_relaxed_squares_of_regions_fit_the_licence_region_by_region():
     """The licence that comes with gurobipy takes 200 unknowns with a quadratic objective; regions have fewer."""
-    from pgsr import CountOfCounts, Geometric, Seeded, View
+    from pgsr import CountOfCounts, View
+    from pgsr.noise import Geometric
+    from pgsr.privacy import Seeded
 
     tree = Hierarchy.from_parents(["US", *"abcdefghijkl"], [-1] + [0] * 12)
     leaves = np.random.default_rng(0).integers(0, 50, (12, 21))
@@ -207,7 +209,9 @@ def test_relaxed_squares_of_regions_fit_the_licence_region_by_region():
 
 
 def naive_measurement(tree):
-    from pgsr import CountOfCounts, Geometric, Seeded, View
+    from pgsr import CountOfCounts, View
+    from pgsr.noise import Geometric
+    from pgsr.privacy import Seeded
 
     truth = CountOfCounts(tree, [[4, 9, 2], [1, 5, 1], [3, 4, 1]])
     return Geometric(View.COUNTS, 1).measure(truth, Seeded("window"))

@@ -10,13 +10,16 @@ from scipy.optimize import minimize_scalar
 from scipy.special import polygamma
 from test_posterior_chain import likelihood, made, negative_binomial
 
-from pgsr import Geometric, Hierarchy, Seeded, View, metrics
+from pgsr import Hierarchy, View
 from pgsr.datasets.worlds import world
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior import Evidence
 from pgsr.estimators.posterior.dispersion import Dispersion
 from pgsr.estimators.posterior.dispersion_kernel import derivatives, digamma, tetragamma
 from pgsr.estimators.posterior.knots import Knots
+from pgsr.methods import metrics
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 
 MEANS = np.array([2.0, 9.0, 4.0, 3.0])

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 from test_posterior_chain import CASES, LAWS, SHAPE, likelihood, made, negative_binomial
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, Status, View
+from pgsr import CountOfCounts, Hierarchy, Status, View
 from pgsr.estimators import PooledPrior, Posterior
 from pgsr.estimators.posterior import Evidence, Marginals
 from pgsr.estimators.posterior import elementary_kernel as elementary
@@ -19,6 +19,8 @@ from pgsr.estimators.posterior.knots import Knots
 from pgsr.estimators.posterior.learned import Given, LearnedPrior
 from pgsr.estimators.posterior.learned_kernel import derivatives, eliminated, inverted, prior_means
 from pgsr.methods.gate import NO_LIMIT
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 
 

@@ -12,7 +12,7 @@ import pytest
 from exact_law import noise_by
 from made_tables import TABLES, config, contents, left, release, write_config, write_tables
 
-from pgsr import Totals
+from pgsr.noise import Totals
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import Kind, check, publish
 from pgsr.release.folder.artefact import files

@@ -15,9 +15,10 @@ from made_tables import TABLES, config, left, release, write_tables
 from release_checks import assert_files_follow_from_noisy_values
 from typer.testing import CliRunner
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, Relation, Rho, Seeded, Unit
+from pgsr import CountOfCounts, Hierarchy, PgsrError
 from pgsr.cli import app
 from pgsr.machine.isolation import run_isolated
+from pgsr.privacy import Relation, Rho, Seeded, Unit
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import (
     Kind,

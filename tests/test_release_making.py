@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from made_tables import TABLES, config, contents, left, release, write_config, write_tables
 
-from pgsr import Geometric, PgsrError
+from pgsr import PgsrError
 from pgsr.errors import BudgetError, HierarchyError, MemoryNeededError, TableError
+from pgsr.noise import Geometric
 from pgsr.release import LedgerError, ReleaseError
 from pgsr.release.publishing.errors import ConfigError
 

@@ -14,7 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from release_checks import assert_files_follow_from_noisy_values
 
-from pgsr import Geometric, Measurement, Seeded, Split, View
+from pgsr import View
+from pgsr.data import Split
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import (
     Kind,

@@ -7,7 +7,8 @@ import pytest
 from instances import scale
 from small_tables import ONE, counted, frame, with_row
 
-from pgsr import CountOfCounts, Estimate, Hierarchy, View
+from pgsr import CountOfCounts, Hierarchy, View
+from pgsr.data import Estimate
 from pgsr.errors import ArgumentError, HierarchyError, TableError
 from pgsr.tables import (
     read_long,

@@ -6,11 +6,13 @@ from typing import Any
 
 import pandas as pd
 
-from pgsr import Geometric, Measurement, Problem, Seeded, Status, View
+from pgsr import Problem, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.datasets import census_like
 from pgsr.methods.method import Result
 from pgsr.models import Cvxpy, Gurobi, MathOpt
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Seeded
 
 SOLVERS = ((Cvxpy("CLARABEL"), 8), (Cvxpy("OSQP"), 8), (MathOpt("PDLP"), 8), (Gurobi(), 2))
 """The solvers, each with its largest size: Gurobi's bundled licence ends at 200 unknowns with squares."""

@@ -11,7 +11,8 @@
 
 from pgsr.noise.budgeted import Noise
 from pgsr.noise.geometric import Geometric
+from pgsr.noise.measurement import Measurement, Totals
 from pgsr.noise.split_by_root import SplitByRoot
 from pgsr.noise.step import NoiseStep
 
-__all__ = ["Geometric", "Noise", "NoiseStep", "SplitByRoot"]
+__all__ = ["Geometric", "Measurement", "Noise", "NoiseStep", "SplitByRoot", "Totals"]

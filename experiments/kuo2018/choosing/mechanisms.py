@@ -56,7 +56,9 @@ class ChosenByNoise:
     `choose` must see the truth nowhere else, not in a closure either.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded
+        >>> from pgsr import CountOfCounts, Hierarchy
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> result = Mechanism(Geometric(View.CUMULATIVE, epsilon="1"), ChosenByNoise()).release(truth, Seeded("demo"))
         >>> result.reason
@@ -104,7 +106,9 @@ class ChosenByStatistic:
         BudgetError: eps2 is malformed.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded
+        >>> from pgsr import CountOfCounts, Hierarchy
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> dense, sparse = (Mechanism(Geometric(v, epsilon="1"), Matching()) for v in (View.CUMULATIVE, View.RANKED))
         >>> chosen = ChosenByStatistic((dense, sparse), lambda t: sparse if t < 2 else dense, choice_epsilon="1/4")
@@ -201,7 +205,9 @@ class ChosenByScore:
     Complexity: all candidates one after the other, and O(regions x sizes) per score; two answers are held at a time.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded
+        >>> from pgsr import CountOfCounts, Hierarchy
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> both = [Mechanism(Geometric(view, epsilon="1"), Matching()) for view in (View.CUMULATIVE, View.RANKED)]
         >>> chosen = ChosenByScore(both, choice_epsilon="1/2")
