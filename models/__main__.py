@@ -1,6 +1,9 @@
 """The command `python -m pgsr.models`, which lists the solvers that this machine has."""
 
-from pgsr.errors import PgsrError
+import sys
+from collections.abc import Sequence
+
+from pgsr.errors import ArgumentError, PgsrError
 from pgsr.machine.extras import extra_of_command
 from pgsr.models.availability import solvers
 
@@ -9,7 +12,10 @@ with extra_of_command("release"):
     from rich.table import Table
 
 
-def main() -> None:
+def main(arguments: Sequence[str] = ()) -> None:
+    """Print the table of solvers; the command takes no arguments."""
+    if arguments:
+        raise ArgumentError(f"{arguments[0]!r} is unknown; this command takes no arguments and lists all solvers")
     console = Console(width=None if Console().is_terminal else 150)
     table = Table(title="Solvers", title_justify="left", title_style="bold", pad_edge=False)
     for column in ("method", "solves", "package", "installed", "licence", "largest problem", "to do"):
@@ -25,7 +31,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     try:
-        main()
+        main([argument for argument in sys.argv[1:] if argument not in ("-h", "--help")])
     except PgsrError as error:
         Console(stderr=True).print(f"[bold red]error:[/bold red] {error}", highlight=False, soft_wrap=True)
         raise SystemExit(2) from None

@@ -247,7 +247,7 @@ class SolverModel(GatedMethod):
         if self.route(problem) is None:
             kind = _kind(problem)
             can = ", ".join(k.name for k in ProgramKind if k in self.takes)
-            return f"{problem.label} is a {kind.value} ({kind.name}); {self!r} takes {can}"
+            return f"{problem.label} is {kind.with_article} ({kind.name}); {self!r} takes {can}"
         return None
 
     def _takes_choices(self, problem: Problem) -> bool:
@@ -284,7 +284,8 @@ class SolverModel(GatedMethod):
         if kind is None or kind in self.starts:
             return None
         return (
-            f"{self!r} takes no start of a {kind.value} ({kind.name}); leave warm_start= out, or take {STARTING[kind]}"
+            f"{self!r} takes no start of {kind.with_article} ({kind.name}); leave warm_start= out, or take "
+            f"{STARTING[kind]}"
         )
 
     def _kind_handed_over(self, problem: Problem) -> ProgramKind | None:

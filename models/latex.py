@@ -12,7 +12,9 @@ def latex(problem: Problem) -> str:
     r"""The problem in a LaTeX `aligned` block; in a notebook: `display(Math(latex(problem)))`.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, Problem, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> noisy = Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("demo"))
         >>> print(latex(Problem.m_h(noisy).relaxed()))

@@ -13,9 +13,12 @@ from neighbours import CHAIN, PAIR
 from privacy_checks import frozen, published
 from test_house_streams import DEEP, RAGGED
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, Totals, View
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.algorithms import TreeProjection
 from pgsr.estimators import Matching, NoConsistency
+from pgsr.methods import Mechanism
+from pgsr.noise import Geometric, Totals
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream
 from pgsr.release import Terms

@@ -8,8 +8,9 @@ import cvxpy
 import numpy as np
 from instances import random_tree
 
-from pgsr import Hierarchy, Problem, Totals, View
+from pgsr import Hierarchy, Problem, View
 from pgsr.engines.losses import Huber
+from pgsr.noise import Totals
 from pgsr.problems.conditions import cells, entities, groups, total
 from pgsr.problems.conditions.expressions import Condition
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pgsr import Seeded
+from pgsr.privacy import Seeded
 from pgsr.privacy.random import ByteStream, Source, StreamId
 
 

@@ -17,7 +17,9 @@ from math import prod
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Seeded
+from pgsr import CountOfCounts
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream
 

@@ -8,7 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, View
+from pgsr import CountOfCounts, Hierarchy, View
+from pgsr.data import Estimate
+from pgsr.noise import Measurement
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.checks.judging import post_processed
 from pgsr.release.folder import artefact, manifest, released_tables

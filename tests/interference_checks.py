@@ -29,7 +29,8 @@ import pgsr.release.folder.released_tables
 import pgsr.release.stated.terms
 import pgsr.tables.group_counts
 import pgsr.tables.long
-from pgsr import Hierarchy, Totals
+from pgsr import Hierarchy
+from pgsr.noise import Totals
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.neighbours import Relation, Unit

@@ -12,8 +12,9 @@ import numpy as np
 from exact_law import Law, Step, largest_ratio, law_of, loss, noise_by
 from neighbours import ALONE, CHAIN, PAIR, THREE, Table, joined, tables, truth_of, with_empty_group
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Totals, View
-from pgsr.noise import group_totals
+from pgsr import CountOfCounts, Hierarchy, View
+from pgsr.noise import Geometric, Totals, group_totals
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream
 

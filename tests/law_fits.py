@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import stats
 
-from pgsr import Seeded
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import Law
 from pgsr.privacy.random import StreamId
 

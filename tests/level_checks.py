@@ -12,12 +12,14 @@ import pytest
 from exact_law import loss, steps
 
 import pgsr.noise.tables
-from pgsr import CountOfCounts, Geometric, Hierarchy, Noise, Rho, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.machine.partitions import Engine
 from pgsr.nation import measure
 from pgsr.nation.layout import KINDS, UPPER
+from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.step import NoiseStep
+from pgsr.privacy import Rho, Seeded
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.privacy.random import StreamId

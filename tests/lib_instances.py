@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pgsr import Geometric, Problem, Seeded
+from pgsr import Problem
 from pgsr.datasets import census_like
 from pgsr.experiments.lib import verify
 from pgsr.experiments.lib.instances import FAMILIES
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 INTEGER = "mh-census-1e3-eps1"
 REAL = "naive-relaxed-census-1e3-eps1"

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from pgsr import CountOfCounts, Estimate
+from pgsr import CountOfCounts
+from pgsr.data import Estimate
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, publish
 from pgsr.release.ledger import LedgerFile

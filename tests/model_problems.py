@@ -3,8 +3,10 @@
 import naive
 from instances import random_tree
 
-from pgsr import Geometric, Problem, Seeded, View
+from pgsr import Problem, View
 from pgsr.datasets import census_like
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 
 def states_problem(epsilon="1", max_size=10):

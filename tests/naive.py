@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import null_space
 
-from pgsr import Hierarchy, Measurement, Problem, Split, Totals, View
+from pgsr import Hierarchy, Problem, View
+from pgsr.data import Split
 from pgsr.data.sizes import Sizes
+from pgsr.noise import Measurement, Totals
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 

@@ -10,9 +10,11 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.noise.step
 import pgsr.privacy.budget
-from pgsr import Budget, CountOfCounts, Geometric, Ledger, Secure, Seeded
+from pgsr import CountOfCounts
 from pgsr.errors import BudgetError
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
+from pgsr.noise import Geometric
+from pgsr.privacy import Budget, Ledger, Secure, Seeded
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric, inversion

@@ -15,22 +15,14 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.noise.group_totals as numbers
 import pgsr.noise.step
-from pgsr import (
-    Budget,
-    CountOfCounts,
-    Geometric,
-    Ledger,
-    Measurement,
-    Mechanism,
-    Secure,
-    Seeded,
-    Totals,
-    View,
-)
+from pgsr import CountOfCounts, View
 from pgsr.estimators import Matching
 from pgsr.experiments.kuo2018.choosing import ChosenByScore
 from pgsr.experiments.kuo2018.choosing import mechanisms as selection
 from pgsr.experiments.kuo2018.choosing.score import Branch
+from pgsr.methods import Mechanism
+from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.privacy import Budget, Ledger, Secure, Seeded
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric, inversion
 from pgsr.privacy.random import ByteStream, StreamId

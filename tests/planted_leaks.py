@@ -11,9 +11,12 @@ from pytest import MonkeyPatch  # noqa: PT013
 import pgsr.noise.step
 import pgsr.noise.vectors
 import pgsr.privacy.sensitivity
-from pgsr import CountOfCounts, Estimate, Geometric, Mechanism, Method, Totals, View
+from pgsr import CountOfCounts, View
 from pgsr.algorithms import IsotonicFit, TreeProjection
+from pgsr.data import Estimate
 from pgsr.estimators import Matching
+from pgsr.methods import Mechanism, Method
+from pgsr.noise import Geometric, Totals
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream

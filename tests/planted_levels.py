@@ -8,8 +8,8 @@ from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.noise.step
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, View
-from pgsr.noise import tables
+from pgsr import CountOfCounts, Hierarchy, View
+from pgsr.noise import Geometric, Measurement, tables
 from pgsr.privacy.laws import Law
 
 MANY = 40

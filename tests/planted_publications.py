@@ -12,8 +12,9 @@ import numpy as np
 from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
-from pgsr import CountOfCounts, Geometric, Secure, Seeded, View
-from pgsr.noise import step
+from pgsr import CountOfCounts, View
+from pgsr.noise import Geometric, step
+from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import ReleaseConfig

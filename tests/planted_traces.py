@@ -18,7 +18,8 @@ from planted_publications import Seen, watched
 from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.release
-from pgsr import CountOfCounts, Hierarchy, Mechanism, PgsrError
+from pgsr import CountOfCounts, Hierarchy, PgsrError
+from pgsr.methods import Mechanism
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import exact
 from pgsr.release import ReleaseConfig, Terms

@@ -14,8 +14,11 @@ import numpy as np
 from exact_law import Step, largest_ratio, law_of, loss, noise_by, steps, truth_steps
 from neighbours import Table, joined, tables, truth_of, with_empty_group
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Seeded, Totals
+from pgsr import CountOfCounts, Hierarchy
+from pgsr.methods import Mechanism
 from pgsr.methods.method import Method, Result
+from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream
 

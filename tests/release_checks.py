@@ -20,7 +20,8 @@ from forging import Target
 from made_tables import contents, left, release, write_config, write_tables
 from parquet_footers import HIDING
 
-from pgsr import PgsrError, Secure
+from pgsr import PgsrError
+from pgsr.privacy import Secure
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId

@@ -13,26 +13,16 @@ from privacy_checks import check_likelihood, check_losses, check_replay, frozen,
 from test_laws_double_geometric import REJECT, exact_size, forced_cases, independent_thresholds, p_value
 from test_laws_double_geometric import Script as ScriptedBytes
 
-from pgsr import (
-    Budget,
-    CountOfCounts,
-    Geometric,
-    Hierarchy,
-    Ledger,
-    Mechanism,
-    Noise,
-    PgsrError,
-    Rho,
-    Secure,
-    Seeded,
-    Split,
-    View,
-)
+from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.algorithms import TreeProjection
+from pgsr.data import Split
 from pgsr.data.views import cumulative
 from pgsr.errors import BudgetError
 from pgsr.estimators import IsotonicTreeProjection, Matching
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
+from pgsr.methods import Mechanism
+from pgsr.noise import Geometric, Noise
+from pgsr.privacy import Budget, Ledger, Rho, Secure, Seeded
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, inversion
 from pgsr.privacy.random import ByteStream, StreamId

@@ -15,12 +15,15 @@ from neighbours import PAIR, truth_of
 from privacy_checks import frozen
 from test_laws_double_geometric import independent_thresholds
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Problem, Secure, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.algorithms import SimplexProjection
 from pgsr.data.views import cumulative, ranked
 from pgsr.estimators import Matching
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
+from pgsr.methods import Mechanism
+from pgsr.noise import Geometric, Measurement
 from pgsr.noise.group_totals import noisy_numbers
+from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, View
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.store import Store
+from pgsr.noise import Geometric
 from pgsr.problems.problem import Problem
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

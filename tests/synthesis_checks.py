@@ -9,8 +9,8 @@ import pytest
 import synthesis_fits as fits
 import test_synthesis_curator
 
-from pgsr import Seeded
 from pgsr.errors import PgsrError
+from pgsr.privacy import Seeded
 from pgsr.synthesis import Population
 from pgsr.synthesis.queries import adaptive, curator
 from pgsr.synthesis.queries.curator import Curator

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pgsr import Seeded
+from pgsr.privacy import Seeded
 from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, Population, Workload, fit
 from pgsr.synthesis.publish.config import SynthesisConfig

@@ -7,8 +7,9 @@ import enumerated_losses as slow
 import pytest
 from mpmath import mp, mpf
 
-from pgsr import Unit, View
+from pgsr import View
 from pgsr.errors import BudgetError
+from pgsr.privacy import Unit
 from pgsr.privacy.accounting import Approximate, best_noise
 from pgsr.privacy.accounting.loss_of_noise import largest_changes, loss_of_cells, loss_of_vector
 from pgsr.privacy.accounting.zcdp import Conversion, rho_of

@@ -8,10 +8,13 @@ import pytest
 from instances import random_tree, random_truth, scale
 from level_points import SHAPES
 
-from pgsr import Estimate, Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, certify
+from pgsr import Hierarchy, PgsrError, Problem, Status, View, certify
 from pgsr.algorithms.mean_consistency import MeanConsistency
 from pgsr.certificates import Multipliers, lagrangian_bound
+from pgsr.data import Estimate
 from pgsr.data.sizes import Sizes
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 
 def consistency_problem(rng, tree, noisy, view=View.COUNTS):

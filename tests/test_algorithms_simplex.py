@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import Estimate, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View, certify
+from pgsr import Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms.simplex import SimplexProjection, simplex_projection
 from pgsr.certificates.regions_alone import is_region_exchange_optimal, simplex_bound
+from pgsr.data import Estimate
 from pgsr.data.rounding import largest_remainder
+from pgsr.noise import Geometric, Totals
+from pgsr.privacy import Seeded
 
 
 def naive_problem(rows, totals):

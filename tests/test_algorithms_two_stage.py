@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View, metrics
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import CumulativeProjection, isotonic_l1
 from pgsr.algorithms.isotonic.regression import Optimum
 from pgsr.datasets import census_like
 from pgsr.errors import ProblemError
 from pgsr.estimators import BottomUp, Matching, TwoStage
+from pgsr.methods import metrics
+from pgsr.noise import Geometric, Totals
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 

@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Noise, Result, Rho, Seeded, Split, View
+from pgsr import CountOfCounts, Hierarchy, Result, View
 from pgsr.algorithms import TreeProjection
+from pgsr.data import Split
 from pgsr.estimators import NoConsistency
+from pgsr.methods import Mechanism
 from pgsr.methods.method import ANSWERED, PostProcess
 from pgsr.models import SOLVERS
+from pgsr.noise import Geometric, Measurement, Noise
 from pgsr.own_methods import METHODS
+from pgsr.privacy import Rho, Seeded
 
 PATHS = [("US", "A", "1"), ("US", "A", "2"), ("US", "B", "1")]
 LEAVES = np.array([[0, 6, 3, 1], [1, 4, 2, 0], [0, 9, 4, 2]])

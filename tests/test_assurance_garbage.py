@@ -12,27 +12,14 @@ import pytest
 from instances import scale
 from neighbours import PAIR, truth_of
 
-from pgsr import (
-    Budget,
-    CountOfCounts,
-    Estimate,
-    Geometric,
-    Hierarchy,
-    Ledger,
-    Measurement,
-    Mechanism,
-    PgsrError,
-    Problem,
-    Secure,
-    Seeded,
-    Split,
-    View,
-    certify,
-    own_methods,
-)
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View, certify, own_methods
 from pgsr.algorithms import IsotonicFit, TreeProjection
+from pgsr.data import Estimate, Split
 from pgsr.estimators import Matching
+from pgsr.methods import Mechanism
 from pgsr.methods.method import Method
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Budget, Ledger, Secure, Seeded
 from pgsr.privacy.budget import exact
 
 TRUTH = truth_of(PAIR, ((0, 1, 3), (2,)), 3)

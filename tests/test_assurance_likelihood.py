@@ -13,7 +13,7 @@ from law_checks import (
 from neighbours import ALONE, CHAIN, PAIR, THREE
 from privacy_checks import check_likelihood, frozen
 
-from pgsr import Geometric, Hierarchy, Mechanism, Problem, Split, View
+from pgsr import Hierarchy, Problem, View
 from pgsr.algorithms import (
     CostTables,
     Isotonic,
@@ -23,7 +23,10 @@ from pgsr.algorithms import (
     SimplexProjection,
     TreeProjection,
 )
+from pgsr.data import Split
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, NoConsistency
+from pgsr.methods import Mechanism
+from pgsr.noise import Geometric
 
 pytestmark = pytest.mark.slow
 

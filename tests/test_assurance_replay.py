@@ -8,7 +8,7 @@ from instances import random_tree, random_truth, scale
 from neighbours import random_pair
 from privacy_checks import check_replay
 
-from pgsr import Geometric, Measurement, Mechanism, Problem, Split, View, algorithms, estimators, models
+from pgsr import Problem, View, algorithms, estimators, models
 from pgsr.algorithms import (
     ChoiceTree,
     CostTables,
@@ -22,6 +22,7 @@ from pgsr.algorithms import (
     SlopeGreedy,
     TreeProjection,
 )
+from pgsr.data import Split
 from pgsr.estimators import (
     BottomUp,
     IsotonicTreeProjection,
@@ -31,7 +32,9 @@ from pgsr.estimators import (
     TwoStage,
 )
 from pgsr.estimators.matching.sorted_matching import SortedMatching
+from pgsr.methods import Mechanism
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.noise import Geometric, Measurement
 from pgsr.problems.conditions import cells, zero_or_at_least
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from instances import FULL, scale
 
-from pgsr import Secure, Seeded
+from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.privacy.random import StreamId
 

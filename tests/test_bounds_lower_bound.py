@@ -6,11 +6,14 @@ import naive
 import numpy as np
 import pytest
 
-from pgsr import Approximate, CountOfCounts, Geometric, Hierarchy, Noise, Rho, Seeded, View, metrics
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.bounds import lower_bound, range_risk
 from pgsr.bounds.boxes import Boxes, boxes
 from pgsr.errors import CountError
 from pgsr.estimators import BottomUp
+from pgsr.methods import metrics
+from pgsr.noise import Geometric, Noise
+from pgsr.privacy import Approximate, Rho, Seeded
 
 TINY = ([0, 2, 1, 0], [3, 0, 0, 1], [0, 1, 0, 1, 0], [1, 0, 2, 1], [4, 0, 0], [0, 0, 3, 0, 0], [1, 0, 0, 0, 0, 1])
 """Regions of 2 to 4 groups; their whole worlds have 15 to 35 data sets."""

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from instances import random_tree, scale
 
-from pgsr import Estimate, Hierarchy, PgsrError, Problem, ProblemError, View, certify
+from pgsr import Hierarchy, PgsrError, Problem, View, certify
 from pgsr.algorithms import TreeProjection
 from pgsr.certificates import Multipliers, lagrangian_bound
 from pgsr.certificates.exchange import is_exchange_optimal
+from pgsr.data import Estimate
+from pgsr.errors import ProblemError
 
 
 def test_exchange_test_equals_brute_force():

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from instances import random_tree, scale
 
-from pgsr import Estimate, Hierarchy, PgsrError, Problem, Totals, View, certify
+from pgsr import Hierarchy, PgsrError, Problem, View, certify
 from pgsr.certificates import Multipliers, lagrangian_bound
 from pgsr.certificates.certificate import is_decided
 from pgsr.certificates.potentials import Potentials, is_potential_optimal
 from pgsr.certificates.priced_chain_kernel import NONE, bound_l2_rows, fit_l1_rows
+from pgsr.data import Estimate
+from pgsr.noise import Totals
 from pgsr.problems.conditions.stated import Conditions
 
 NO_CELLS = np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64)

@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 from instances import random_truth, scale
 
-from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Problem, Seeded, Split, View
+from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.certificates import Multipliers, certify, lagrangian_bound, objective
 from pgsr.certificates.ranked_chain_kernel import fit_chain, least_point
+from pgsr.data import Estimate, Split
 from pgsr.models import Cvxpy
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])

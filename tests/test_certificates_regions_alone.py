@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr import Estimate, Hierarchy, PgsrError, Problem, Totals, View, certify
+from pgsr import Hierarchy, PgsrError, Problem, View, certify
 from pgsr.certificates.regions_alone import isotonic_bound, isotonic_is_optimal
+from pgsr.data import Estimate
+from pgsr.noise import Totals
 
 LONE = Hierarchy.from_parents(["all"], [-1])
 

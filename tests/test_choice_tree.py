@@ -9,7 +9,7 @@ from condition_checks import KINDS, best_integer, best_real, feasible_points, ra
 from instances import scale
 from test_conditions_choices import chosen, within
 
-from pgsr import Hierarchy, Huber, Problem, Status, View, certify, reconcile
+from pgsr import Hierarchy, Problem, Status, View, certify, reconcile
 from pgsr.algorithms import ChoiceTree, TreeProjection, choices_bound
 from pgsr.algorithms.choice_tree.by_flow import FlowNodes
 from pgsr.algorithms.choice_tree.by_methods import MethodNodes
@@ -18,6 +18,7 @@ from pgsr.certificates.certificate import ALTERNATIVES
 from pgsr.errors import MethodError
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.models import Scipy
+from pgsr.problems import Huber
 from pgsr.problems.conditions import cells, either, entities, groups, total, zero_or_at_least
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])

@@ -15,32 +15,23 @@ import pandas as pd
 import pytest
 from waiting import MINUTES
 
-from pgsr import (
-    Certificate,
-    Comparison,
-    CountOfCounts,
-    Estimate,
-    Geometric,
-    Hierarchy,
-    PgsrError,
-    Problem,
-    ProblemError,
-    Result,
-    Seeded,
-    Status,
-    View,
-    certify,
-)
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Result, Status, View, certify
 from pgsr.algorithms import TreeProjection
 from pgsr.bounds import lower_bound
+from pgsr.certificates import Certificate
+from pgsr.comparison import Comparison
 from pgsr.comparison.comparing import compare, label_of, template_of_arms
 from pgsr.comparison.row import Row
+from pgsr.data import Estimate
+from pgsr.errors import ProblemError
 from pgsr.estimators import IsotonicTreeProjection, Matching
 from pgsr.machine.isolation import run_isolated
 from pgsr.methods.method import Seconds
 from pgsr.models import Cvxpy, Flow, Gurobi
 from pgsr.models.adapter import SolverModel
 from pgsr.models.program import ProgramKind
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import entities
 
 pytestmark = pytest.mark.slow
@@ -434,7 +425,7 @@ def test_a_comparison_is_a_picture_in_notebooks_with_and_without_pyplot():
     """The processes are their own: pyplot changes how figures are displayed."""
     code = """
 from IPython.core.interactiveshell import InteractiveShell
-from pgsr import Comparison
+from pgsr.comparison import Comparison
 shell = InteractiveShell.instance()
 if {first}:
     import matplotlib; matplotlib.use("agg"); from matplotlib import pyplot

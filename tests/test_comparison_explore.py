@@ -5,10 +5,13 @@ import sys
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Totals, View, metrics
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.comparison.explore import EPSILONS, Explored, explore, explored
 from pgsr.errors import ArgumentError, BudgetError, MissingPackageError
 from pgsr.estimators import Posterior
+from pgsr.methods import metrics
+from pgsr.noise import Geometric, Totals
+from pgsr.privacy import Seeded
 
 TREE = Hierarchy.from_paths([("US", "GA", "a"), ("US", "GA", "b"), ("US", "MI", "c")])
 TRUTH = CountOfCounts(TREE, np.array([[0, 40, 12, 3], [1, 60, 18, 0], [0, 9, 9, 1]]))

@@ -8,21 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgsr import (
-    CountOfCounts,
-    Estimate,
-    Geometric,
-    Hierarchy,
-    PgsrError,
-    Problem,
-    Result,
-    Seeded,
-    Status,
-    View,
-    overlay,
-)
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Result, Status, View
 from pgsr.algorithms import TreeProjection
+from pgsr.comparison import overlay
+from pgsr.data import Estimate
 from pgsr.figures.region_figure import COUNTED, ESTIMATED, NOISY
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.tables import to_long
 
 TREE = Hierarchy.from_paths([("US", "GA", "Fulton"), ("US", "GA", "Cobb"), ("US", "DC")], pad_ragged=True)

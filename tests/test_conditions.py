@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.algorithms import CostTables, TreeProjection
 from pgsr.errors import ArgumentError, ProblemError
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, entities, groups, total
 from pgsr.problems.conditions.stated import UNBOUNDED
 

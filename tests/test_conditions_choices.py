@@ -10,10 +10,11 @@ from condition_checks import best_integer, feasible_points, random_conditions, r
 from instances import scale
 from program_files import by_gurobi
 
-from pgsr import Estimate, Geometric, Hierarchy, Huber, Problem, Seeded, Status, Totals, View, certify
+from pgsr import Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import TreeProjection
 from pgsr.certificates import Multipliers
 from pgsr.certificates.certificate import IGNORING
+from pgsr.data import Estimate
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, PgsrError
 from pgsr.methods.method import Method
@@ -22,7 +23,10 @@ from pgsr.models.choices import with_indicators
 from pgsr.models.formulate import formulate
 from pgsr.models.program import quadratic
 from pgsr.models.window import window
+from pgsr.noise import Geometric, Totals
 from pgsr.own_methods import METHODS
+from pgsr.privacy import Seeded
+from pgsr.problems import Huber
 from pgsr.problems.conditions import cells, either, groups, total, zero_or_at_least
 
 INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Cvxpy("HIGHS"))

@@ -15,9 +15,11 @@ from condition_checks import (
 )
 from instances import scale
 
-from pgsr import Estimate, Hierarchy, Problem, Status, Totals, View, certify, compare
+from pgsr import Hierarchy, Problem, Status, View, certify
 from pgsr.certificates import Multipliers, lagrangian_bound, violations
 from pgsr.certificates.certificate import IGNORING, MULTIPLIERS
+from pgsr.comparison import compare
+from pgsr.data import Estimate
 from pgsr.errors import ProblemError
 from pgsr.experiments.benchmarks.agreement import proving
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy
@@ -25,6 +27,7 @@ from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import SolverAnswer, SolverClaim, judged
 from pgsr.models.program import ProgramKind
+from pgsr.noise import Totals
 from pgsr.problems.conditions import cells, entities, groups, total
 
 INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy())

@@ -10,13 +10,17 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import Geometric, Hierarchy, Method, PgsrError, Problem, Seeded, Status, View, compare
+from pgsr import Hierarchy, PgsrError, Problem, Status, View
 from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge, TreeProjection
 from pgsr.algorithms.cost_tables.steps import CostTableList
 from pgsr.algorithms.cost_tables.windows import domains, half_widths
+from pgsr.comparison import compare
 from pgsr.errors import MethodError
+from pgsr.methods import Method
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.models import TableConstraints
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 STEPS = [SlopeMerge(), SlopeGreedy()]
 ALL_STEPS = [*STEPS, TableConstraints()]

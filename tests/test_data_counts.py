@@ -9,9 +9,12 @@ import pytest
 from instances import random_tree, random_truth, scale
 from scipy import sparse
 
-from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Ledger, PgsrError, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, View
+from pgsr.data import Estimate
 from pgsr.data.counts import LARGEST_TOTAL, checked_counts
 from pgsr.errors import CountError, MemoryNeededError
+from pgsr.noise import Geometric
+from pgsr.privacy import Ledger, Seeded
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 

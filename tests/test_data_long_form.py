@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, PgsrError, Problem, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.algorithms import TreeProjection
+from pgsr.data import Estimate
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.release import ReleaseConfig, Terms, publish, read_release
 from pgsr.tables import Entities, Groups, Levels, count_groups, to_long
 

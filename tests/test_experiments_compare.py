@@ -13,8 +13,9 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from pgsr import CountOfCounts, Hierarchy, Measurement, Result, Split, Status, View
+from pgsr import CountOfCounts, Hierarchy, Result, Status, View
 from pgsr.comparison.row import Row
+from pgsr.data import Split
 from pgsr.errors import ArgumentError
 from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import compare as comparing
@@ -25,6 +26,7 @@ from pgsr.experiments.benchmarks.variants import KEYS, VARIANTS, NoisyVariants, 
 from pgsr.methods.catalogue import Use
 from pgsr.methods.method import PostProcess, Seconds
 from pgsr.models import SOLVERS as ALL_SOLVERS
+from pgsr.noise import Measurement
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

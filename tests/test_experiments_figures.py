@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from smoke_cells import smoke_cells
 
-from pgsr import Comparison, Result, Status
+from pgsr import Result, Status
+from pgsr.comparison import Comparison
 from pgsr.comparison.comparing import Row
 from pgsr.experiments.engine.experiment import Profile
 from pgsr.experiments.engine.figures import error_axis

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from smoke_cells import smoke_cells
 
-from pgsr import CountOfCounts, Estimate, Hierarchy, Result, Status, View
+from pgsr import CountOfCounts, Hierarchy, Result, Status, View
+from pgsr.data import Estimate
 from pgsr.datasets import taxi_like
 from pgsr.datasets.taxi_like import GROUPS, PICKUPS, SHARES, ZONES
 from pgsr.errors import DataError

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgsr import metrics
 from pgsr.datasets.worlds import WorldKind, world
 from pgsr.experiments.engine.experiment import Arm, Cell, Profile, Trial
 from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.ours import every_release as x2
 from pgsr.experiments.ours import known_priors as x6
 from pgsr.experiments.ours.tree_posterior import tree_posterior
+from pgsr.methods import metrics
 
 SMALL = replace(x6.WORLDS[WorldKind.SPARSE], load=lambda: world("sparse", max_size=20, groups=2_000))
 

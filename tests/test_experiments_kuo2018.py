@@ -14,7 +14,7 @@ import pytest
 from instances import scale
 from smoke_cells import smoke_cells
 
-from pgsr import CountOfCounts, Hierarchy, metrics
+from pgsr import CountOfCounts, Hierarchy
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile, Scale, Task, Trial
 from pgsr.experiments.engine.release_record import Record
@@ -34,6 +34,7 @@ from pgsr.experiments.kuo2018.data import (
     part_of,
 )
 from pgsr.experiments.registry import find
+from pgsr.methods import metrics
 
 pytestmark = pytest.mark.slow
 
@@ -132,7 +133,8 @@ def test_a_part_of_a_hierarchy():
 
 
 def test_conditions_are_counted_apart_from_the_methods():
-    from pgsr import Estimate, View
+    from pgsr import View
+    from pgsr.data import Estimate
     from pgsr.experiments.kuo2018.conditions import broken_conditions
 
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

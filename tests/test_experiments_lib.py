@@ -10,7 +10,7 @@ from instances import scale
 from lib_instances import INTEGER, REAL, program_of, small_problem
 from typer.testing import CliRunner
 
-from pgsr import Geometric, PgsrError, Problem, Seeded, View
+from pgsr import PgsrError, Problem, View
 from pgsr.datasets import census_like
 from pgsr.experiments.lib import verify
 from pgsr.experiments.lib.command import app
@@ -19,6 +19,8 @@ from pgsr.experiments.lib.grid import on_grid
 from pgsr.experiments.lib.instances import FAMILIES, INSTANCES, Instance, find
 from pgsr.experiments.lib.optimum import optimum_of
 from pgsr.models import Cvxpy
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.problems.programs.named import named
 
 EXACT = ("naive", "hc-l1", "hc-l2", "hg-l1", "hg-l2", "mh", "mh-regions")

@@ -12,13 +12,13 @@ import synthesis_fits as fits
 from test_experiments_others_bayesian_network import summed
 from test_experiments_others_single_table import BUDGET, DOMAIN, couples
 
-from pgsr import Seeded
 from pgsr.errors import BudgetError
 from pgsr.experiments.others import single_table
 from pgsr.experiments.others.aim import AIM
 from pgsr.experiments.others.bayesian_network import BayesianNetwork, Conditional
 from pgsr.experiments.others.graphical_model import GraphicalModel, _combined
 from pgsr.experiments.others.single_table import TableRows
+from pgsr.privacy import Seeded
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload, answers
 from pgsr.synthesis.marginals import marginal_curator
 from pgsr.synthesis.marginals.marginal_curator import MarginalCurator, MeasuredMarginal

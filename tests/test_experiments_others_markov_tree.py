@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from test_experiments_others_single_table import BUDGET, DOMAIN, couples
 
-from pgsr import Seeded
 from pgsr.experiments.others import markov_tree
 from pgsr.experiments.others.markov_tree import MarkovTree
 from pgsr.experiments.others.single_table import TableRows
+from pgsr.privacy import Seeded
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload, answers
 from pgsr.synthesis.marginals.marginal_curator import MarginalCurator
 from pgsr.synthesis.queries.rho_budget import RhoLedger

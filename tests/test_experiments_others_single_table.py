@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pgsr import Seeded
 from pgsr.errors import MissingPackageError
 from pgsr.experiments.others.aim import AIM
 from pgsr.experiments.others.markov_tree import MarkovTree
@@ -21,6 +20,7 @@ from pgsr.experiments.others.single_table import (
     single_shares,
     table_of_households,
 )
+from pgsr.privacy import Seeded
 from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, Level, Marginal, Population, SynthesisError
 from pgsr.synthesis.marginals.marginal_curator import MeasuredMarginal
 from pgsr.synthesis.queries.rho_budget import RhoLedger

@@ -10,14 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgsr import Seeded, View, metrics
+from pgsr import View
 from pgsr.experiments.engine.experiment import Arm, Cell, DataSet, Profile, Trial
 from pgsr.experiments.engine.verdicts import TestOutcome, Verdict
 from pgsr.experiments.fioretto2019.data import CENSUS_SMALL
 from pgsr.experiments.ours import every_release as x2
 from pgsr.experiments.ours import exact_optima as x1
 from pgsr.experiments.ours import laws_and_units as x4
+from pgsr.methods import metrics
 from pgsr.noise import Noise
+from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import Approximate
 from pgsr.privacy.laws import GeometricNoise
 from pgsr.privacy.laws.per_level import GaussianNoise

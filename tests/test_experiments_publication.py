@@ -122,7 +122,7 @@ def test_parts_and_results_of_other_sources_are_not_published(tmp_path):
 
 def test_the_command_writes_results_and_page(tmp_path):
     stored("K9", Store(tmp_path / "results"))
-    command = ["publish", "K9", "--profile", "smoke", "--results", f"{tmp_path / 'results'}", "--docs", f"{tmp_path}"]
+    command = ["publish", "K9", "--profile", "smoke", "--out", f"{tmp_path / 'results'}", "--docs", f"{tmp_path}"]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
     assert {path.name for path in (tmp_path / "results").glob("K9.*")} == {"K9.parquet", "K9.json"}

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, View, metrics
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.algorithms import IsotonicFit, TreeProjection
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, Merge, NoConsistency
 from pgsr.experiments.data.kuo_taxi import kuo_taxi
 from pgsr.experiments.kuo2018.bottom_up import SharedSeed
 from pgsr.experiments.kuo2018.data import two_levels
+from pgsr.methods import Mechanism, metrics
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 pytestmark = pytest.mark.slow
 

@@ -445,7 +445,7 @@ def test_a_folder_without_git_says_so(tmp_path, monkeypatch):
 
 def test_the_command(tmp_path):
     out = tmp_path / "report"
-    arguments = ["report", "K8", "--profile", "smoke", "--results", str(tmp_path), "--out", str(out)]
+    arguments = ["report", "K8", "--profile", "smoke", "--out", str(tmp_path)]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     assert str(out / "report.html") in done.output

@@ -109,7 +109,7 @@ def tried(what):
         print(error)
 done = pgsr.reconcile({"region": ["GA", "MI"], "n": [1, 2]}, "region", "n")
 import importlib
-tried(lambda: pgsr.Geometric(pgsr.View.COUNTS, 1).measure(truth, pgsr.Seeded("s")))
+tried(lambda: pgsr.noise.Geometric(pgsr.View.COUNTS, 1).measure(truth, pgsr.privacy.Seeded("s")))
 tried(lambda: done.diagnostics)
 tried(truth.plot)
 for room in ("tables", "ledger", "release", "synthesis"):

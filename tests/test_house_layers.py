@@ -29,7 +29,7 @@ print(*sorted(others | rooms))
 LIGHT = {"numpy", "scipy"} | {
     f"pgsr.{room}"
     for room in (
-        *("certificates", "comparison", "data", "engines", "engines.nearest_tree", "figures", "machine", "methods"),
+        *("certificates", "data", "engines", "engines.nearest_tree", "figures", "machine", "methods"),
         *("noise", "privacy", "privacy.accounting", "privacy.laws", "problems", "problems.conditions"),
     )
 }
@@ -74,7 +74,9 @@ def test_the_core_needs_no_solver():
 import sys
 for name in ("cvxpy", "gurobipy", "ortools", "highspy", "clarabel", "osqp", "piqp", "scs"):
     sys.modules[name] = None
-from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, Problem, View
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.algorithms import TreeProjection
 tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 noisy = Geometric(View.COUNTS, 1).measure(CountOfCounts(tree, [[0, 2], [1, 1]]), Seeded(1))

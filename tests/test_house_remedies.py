@@ -7,9 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Problem, Seeded, View, compare, metrics, overlay
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.algorithms import TreeProjection
+from pgsr.comparison import compare, overlay
 from pgsr.data.rounding import largest_remainder
+from pgsr.methods import metrics
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, WholeMarginals, Workload
 from pgsr.synthesis.data.domain import Role

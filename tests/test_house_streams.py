@@ -15,15 +15,18 @@ from made_tables import TABLES, release, write_config, write_tables
 from neighbours import ALONE, CHAIN, PAIR
 
 import pgsr
-from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrError, Secure, Seeded, Totals, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.estimators import Matching, NoConsistency
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
 from pgsr.experiments.others.persons_alone import PersonsAlone
 from pgsr.machine.partitions import ParquetFolder
+from pgsr.methods import Mechanism
 from pgsr.nation import measure
+from pgsr.noise import Geometric, Totals
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import measured_regions
+from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig, Terms

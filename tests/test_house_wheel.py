@@ -109,7 +109,9 @@ def test_without_a_solver_the_wheel_says_what_to_install(python, tmp_path):
     code = """
 import sys
 sys.modules["cvxpy"] = None
-from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, Problem, View
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.models import Cvxpy
 tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 noisy = Geometric(View.COUNTS, 1).measure(CountOfCounts(tree, [[0, 2], [1, 1]]), Seeded(1))

@@ -12,12 +12,14 @@ from exact_law import noise_by
 from instances import random_tree, random_truth, scale
 from test_intervals_statistics import all_of
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Rho, Seeded, Split, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, View
+from pgsr.data import Split
 from pgsr.intervals import Bounds, Difference, EmptyBandError, Gini, MeanSize, Tail, band
 from pgsr.intervals.noise_quantiles import noise_quantiles
 from pgsr.intervals.tightening import tightened
-from pgsr.noise import Noise
+from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement
+from pgsr.privacy import Rho, Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.privacy.neighbours import Unit
 

@@ -11,7 +11,7 @@ from instances import scale
 from made_tables import config, release, write_tables
 from test_core_cli import invoke
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.algorithms import TreeProjection
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching
 from pgsr.intervals import (
@@ -28,6 +28,8 @@ from pgsr.intervals import (
     replicate,
 )
 from pgsr.methods.mechanism import Mechanism
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.release import Terms, read_release
 from pgsr.release.stated.kinds import Kind
 

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.algorithms import TreeProjection
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.intervals import cell_intervals
 from pgsr.methods.mechanism import Mechanism
+from pgsr.noise import Geometric
 from pgsr.noise.measurement import Totals
+from pgsr.privacy import Seeded
 from pgsr.problems.problem import Problem
 
 TREE = Hierarchy.from_paths([("r", a, b) for a, b in product("AB", "CDE")])

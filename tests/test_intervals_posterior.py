@@ -7,7 +7,7 @@ from instances import scale
 from made_tables import config, release, write_tables
 from test_core_cli import invoke
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.data.region_ids import region_id
 from pgsr.estimators import Matching, Posterior
 from pgsr.intervals import (
@@ -24,6 +24,8 @@ from pgsr.intervals import (
     posterior_draws,
 )
 from pgsr.methods.mechanism import Mechanism
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 STATISTICS: tuple[Statistic, ...] = (
     *(Counts(), CumulativeCounts(), Tail(5), MeanSize(), Quantile("0.9"), Gini(), Share(2, 4)),

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View, certify
 from pgsr.algorithms import Isotonic, isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1_middles, isotonic_l2_runs, isotonic_within
 from pgsr.certificates.regions_alone import isotonic_is_optimal
+from pgsr.data import Estimate
 from pgsr.errors import ProblemError
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells
 
 

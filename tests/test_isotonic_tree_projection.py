@@ -8,22 +8,14 @@ import pytest
 from instances import scale
 from level_points import SHAPES
 
-from pgsr import (
-    CountOfCounts,
-    Estimate,
-    Geometric,
-    Hierarchy,
-    Measurement,
-    Mechanism,
-    Problem,
-    Seeded,
-    Status,
-    View,
-    certify,
-)
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import TreeProjection
+from pgsr.data import Estimate
 from pgsr.errors import ProblemError
 from pgsr.estimators import IsotonicTreeProjection
+from pgsr.methods import Mechanism
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 

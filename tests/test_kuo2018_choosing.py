@@ -7,23 +7,9 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr import (
-    CountOfCounts,
-    Estimate,
-    Geometric,
-    Hierarchy,
-    Ledger,
-    Measurement,
-    Mechanism,
-    PgsrError,
-    Result,
-    Secure,
-    Seeded,
-    Status,
-    View,
-    metrics,
-)
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Result, Status, View
 from pgsr.algorithms import TreeProjection
+from pgsr.data import Estimate
 from pgsr.estimators import Matching
 from pgsr.experiments.kuo2018.choosing import (
     Branch,
@@ -33,7 +19,9 @@ from pgsr.experiments.kuo2018.choosing import (
     distinct_sizes,
     score,
 )
-from pgsr.noise import Noise
+from pgsr.methods import Mechanism, metrics
+from pgsr.noise import Geometric, Measurement, Noise
+from pgsr.privacy import Ledger, Secure, Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.neighbours import Relation, Unit

@@ -9,18 +9,14 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import (
-    CountOfCounts,
-    Estimate,
-    Hierarchy,
-    View,
-    metrics,
-)
+from pgsr import CountOfCounts, Hierarchy, View
+from pgsr.data import Estimate
 from pgsr.experiments.kuo2018.choosing import (
     DISTINCT_SIZES,
     distinct_sizes,
     score,
 )
+from pgsr.methods import metrics
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 DEEP = Hierarchy.from_paths([("r", "a", "x"), ("r", "a", "y"), ("r", "b", "z")])

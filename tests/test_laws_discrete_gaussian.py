@@ -12,8 +12,8 @@ from mpmath import iv, mp, mpf
 from pytest import MonkeyPatch  # noqa: PT013
 from test_laws_double_geometric import WORD_BITS, Script
 
-from pgsr import Seeded
 from pgsr.errors import BudgetError
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian, gaussian_integral, inversion
 from pgsr.privacy.laws.discrete_gaussian import LARGEST_DEVIATION
 from pgsr.privacy.laws.gaussian_sums import GaussianSizes

@@ -11,8 +11,9 @@ from instances import scale
 from mpmath import iv, mp
 from scipy import stats
 
-from pgsr import PgsrError, Seeded
+from pgsr import PgsrError
 from pgsr.errors import BudgetError
+from pgsr.privacy import Seeded
 from pgsr.privacy.enclosure import exp_minus
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.laws.double_geometric import LARGEST_SCALE

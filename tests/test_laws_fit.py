@@ -13,7 +13,7 @@ from rejection_noise import Coins, discrete_gaussian
 from scipy import stats
 from test_laws_double_geometric import REJECT, WORD_BITS
 
-from pgsr import Seeded
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law, inversion_kernel
 from pgsr.privacy.random import ByteStream, StreamId
 

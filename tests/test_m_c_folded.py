@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from level_points import SHAPES
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, Totals, View
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import CumulativeProjection
 from pgsr.algorithms.m_c.folded import together
 from pgsr.algorithms.m_c.folded_dual import FoldedDual, Targets, _TreeDiagonal
@@ -20,6 +20,8 @@ from pgsr.data.views import cumulative
 from pgsr.errors import CountError, ProblemError
 from pgsr.estimators import TwoStage
 from pgsr.models import Cvxpy
+from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 EXACT = 1e-10

@@ -11,7 +11,7 @@ from instances import random_truth, scale
 from test_m_c_projection import TOTALS, with_bounds
 from test_m_c_projection import random_problem as random_relaxed
 
-from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Problem, Seeded, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import CumulativeIntegers
 from pgsr.algorithms.m_c import cycles, tree_kernel
 from pgsr.algorithms.m_c import integers_kernel as kernels
@@ -21,10 +21,13 @@ from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
 from pgsr.certificates import lagrangian_bound, objective
+from pgsr.data import Estimate
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError
 from pgsr.methods.gate import NO_LIMIT, Deadline
 from pgsr.models import Scipy
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells
 
 

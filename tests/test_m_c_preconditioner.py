@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import Geometric, Problem, Seeded, View
+from pgsr import Problem, View
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.preconditioner import TreeDiagonal, TwoLevel, aggregates
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 TOTALS = ("root", "regions", None)
 

@@ -9,12 +9,14 @@ import psutil
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, Totals, View, certify
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import CumulativeProjection, Isotonic
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.errors import MethodError
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.methods.gate import Deadline, Stopped
+from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 from pgsr.problems.conditions import cells
 

@@ -9,13 +9,16 @@ import pytest
 from condition_checks import best_integer, feasible_points, random_problems
 from instances import random_tree, scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Huber, Problem, Seeded, Status, Totals, View
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.algorithms.m_h.crossing import Sets
 from pgsr.certificates.certificate import EXCHANGE_TEST, MULTIPLIERS
 from pgsr.datasets import census_like
 from pgsr.experiments.data.census2000 import COUNTIES, census2000
 from pgsr.models import Flow, MathOpt, Scipy
+from pgsr.noise import Geometric, Totals
+from pgsr.privacy import Seeded
+from pgsr.problems import Huber
 from pgsr.problems.conditions import cells, total
 from pgsr.problems.sums import leaves_below
 

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from instances import random_tree, scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import TreeProjection
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 
 @pytest.mark.drawn(5, pool="M_H against brute force")

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import Isotonic, RegionTotalsProjection, SimplexProjection, TreeProjection
 from pgsr.certificates import certify
 from pgsr.errors import ProblemError
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.models import Flow
+from pgsr.noise import Geometric, Totals
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, groups, total
 
 

@@ -49,9 +49,11 @@ from pathlib import Path
 import numpy as np
 from instances import random_tree, random_truth
 import pgsr
-from pgsr import Geometric, Problem, Seeded, View
+from pgsr import Problem, View
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.warming import warm_up, warmed
-from pgsr import Method
+from pgsr.methods import Method
 
 n_warmed, home = len(list(warm_up())), Path(pgsr.__file__).parent
 kernels = [".".join(["pgsr", *file.relative_to(home).with_suffix("").parts]) for file in home.rglob("*kernel.py")]

@@ -9,7 +9,7 @@ import pytest
 from instances import random_tree, random_truth
 from waiting import MINUTES, until
 
-from pgsr import Geometric, Problem, Seeded, View
+from pgsr import Problem, View
 from pgsr.algorithms import (
     CumulativeIntegers,
     CumulativeProjection,
@@ -17,6 +17,8 @@ from pgsr.algorithms import (
     isotonic_l2,
 )
 from pgsr.machine import parallel
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])

@@ -8,7 +8,7 @@ import pytest
 from instances import random_tree, random_truth, scale
 from scipy.optimize import linear_sum_assignment
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, PgsrError, Seeded, Totals, View, metrics
+from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.algorithms import IsotonicFit
 from pgsr.algorithms.groups import GroupRuns
 from pgsr.data.views import ranked
@@ -18,6 +18,9 @@ from pgsr.estimators.matching.kernel import match_runs
 from pgsr.estimators.matching.merging import merged
 from pgsr.estimators.matching.precisions import GivenPrecisions
 from pgsr.estimators.matching.runs import Runs
+from pgsr.methods import Mechanism, metrics
+from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 

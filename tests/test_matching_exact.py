@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import Geometric, Hierarchy, Measurement, Noise, Rho, Seeded, Totals, View
+from pgsr import Hierarchy, View
 from pgsr.algorithms import IsotonicFit
 from pgsr.algorithms.groups import GroupRuns
 from pgsr.estimators import Matching, Merge
 from pgsr.estimators.matching.precisions import GivenPrecisions
 from pgsr.estimators.matching.runs import Runs
+from pgsr.noise import Geometric, Measurement, Noise, Totals
+from pgsr.privacy import Rho, Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 TENTH = GeometricNoise(Fraction(1, 10))

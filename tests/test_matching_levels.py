@@ -8,7 +8,7 @@ import pytest
 from instances import scale
 from test_m_c_folded import adds_up
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, Status, View
+from pgsr import CountOfCounts, Hierarchy, Status, View
 from pgsr.algorithms import IsotonicFit
 from pgsr.algorithms.isotonic import isotonic_l1
 from pgsr.data.views import cumulative
@@ -18,6 +18,8 @@ from pgsr.estimators.matching.merging import merged
 from pgsr.estimators.matching.precisions import GivenPrecisions
 from pgsr.estimators.matching.runs import Runs
 from pgsr.models import TransportFlow
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Seeded
 
 MIDDLE = Matching(IsotonicFit(optimum="midpoint"))
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(3) for j in range(4)])

@@ -6,29 +6,19 @@ from functools import partial
 
 import pytest
 
-from pgsr import (
-    CountOfCounts,
-    Hierarchy,
-    Measurement,
-    Method,
-    PostProcess,
-    Result,
-    Seeded,
-    Status,
-    algorithms,
-    estimators,
-    own_methods,
-)
+from pgsr import CountOfCounts, Hierarchy, Result, Status, algorithms, estimators, own_methods
 from pgsr.algorithms import TreeProjection
 from pgsr.estimators import TwoStage
 from pgsr.experiments.benchmarks.agreement import agreement, proving
 from pgsr.experiments.benchmarks.variants import NoisyVariants, Size, chosen
 from pgsr.experiments.lib.run import all_methods
 from pgsr.experiments.report.method_tables import method_tables
-from pgsr.methods import toys
+from pgsr.methods import Method, PostProcess, toys
 from pgsr.methods.catalogue import Entry, Proof, Use
 from pgsr.models import SOLVERS, all_entries
 from pgsr.models.availability import solvers
+from pgsr.noise import Measurement
+from pgsr.privacy import Seeded
 from pgsr.release import Terms
 from pgsr.release.stated.kinds import Kind
 from pgsr.warming import warm_up, warmed

@@ -6,7 +6,7 @@ import naive
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Method, PgsrError, Problem, Seeded, Status, Totals, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View
 from pgsr.algorithms import (
     CostTables,
     CumulativeIntegers,
@@ -19,8 +19,11 @@ from pgsr.algorithms import (
 )
 from pgsr.errors import MemoryNeededError
 from pgsr.machine import memory
+from pgsr.methods import Method
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.models import Cvxpy, Flow
+from pgsr.noise import Geometric, Totals
+from pgsr.privacy import Seeded
 
 TREE = Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 2, 0, 1], [0, 1, 1, 1]])
@@ -123,7 +126,7 @@ def test_a_deadline_that_passed_stops():
 
 
 def test_post_process_repeats_a_release():
-    from pgsr import Mechanism
+    from pgsr.methods import Mechanism
 
     mechanism = Mechanism(Geometric(View.COUNTS, 1, totals="regions"), TreeProjection())
     released = mechanism.release(TRUTH, Seeded("gate"))

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import Geometric, Ledger, Mechanism, PgsrError, Problem, Secure, Seeded, Status, View, certify
+from pgsr import PgsrError, Problem, Status, View, certify
 from pgsr.algorithms import IsotonicFit, TreeProjection, isotonic_l2
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, NoConsistency
+from pgsr.methods import Mechanism
 from pgsr.models import Cvxpy
+from pgsr.noise import Geometric
+from pgsr.privacy import Ledger, Secure, Seeded
 
 
 def test_isotonic_tree_projection_is_its_two_steps():

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import CountOfCounts, Estimate, Hierarchy, View, metrics
+from pgsr import CountOfCounts, Hierarchy, View
+from pgsr.data import Estimate
 from pgsr.data.views import ranked
 from pgsr.errors import CountError
+from pgsr.methods import metrics
 
 ONE = Hierarchy.from_parents(["all"], [-1])
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

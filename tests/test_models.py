@@ -8,12 +8,14 @@ import pytest
 from instances import random_tree, scale
 from model_problems import noisy_steps, random_problem, states_problem
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, Totals, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View
 from pgsr.algorithms import RegionTotalsProjection, TreeProjection
 from pgsr.datasets import census_like
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import SolverAnswer, SolverClaim, judged
+from pgsr.noise import Geometric, Totals
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import entities
 
 RELAXING = [Cvxpy("CLARABEL"), Cvxpy("PIQP"), Cvxpy("OSQP")]
@@ -258,7 +260,7 @@ def test_cpsat_reaches_every_optimum():
     """Its finite bounds must hold an optimum whatever is stated: signs free, weights 0, totals of some regions only."""
     from dataclasses import replace
 
-    from pgsr import Totals
+    from pgsr.noise import Totals
 
     rng = np.random.default_rng(6)
     for _ in range(scale(60, 600)):

@@ -12,14 +12,17 @@ import pytest
 from model_problems import noisy_steps, random_problem, states_problem
 from waiting import MINUTES
 
-from pgsr import Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, compare
+from pgsr import Hierarchy, PgsrError, Problem, Status, View
 from pgsr.algorithms import TreeProjection
+from pgsr.comparison import compare
 from pgsr.datasets import census_like
 from pgsr.experiments.benchmarks.agreement import random_problem as of_agreement
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy, Squares
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.program import ProgramKind
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 
 def test_unsupported_problems_are_sentences():

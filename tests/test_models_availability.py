@@ -12,7 +12,8 @@ from instances import random_tree, scale
 from model_problems import random_problem, states_problem
 from scipy import sparse
 
-from pgsr import Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, compare
+from pgsr import Hierarchy, PgsrError, Problem, Status, View
+from pgsr.comparison import compare
 from pgsr.datasets import census_like
 from pgsr.models import SOLVERS, CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.adapter import SolverModel
@@ -21,6 +22,8 @@ from pgsr.models.cvxpy_ import SOLVERS as OF_CVXPY
 from pgsr.models.gurobi_ import BUNDLED_QUADRATIC_LIMIT
 from pgsr.models.judge import SolverClaim
 from pgsr.models.program import ProgramKind, SolverProgram
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 
 def test_gurobi_beyond_its_bundled_licence(monkeypatch, tmp_path):

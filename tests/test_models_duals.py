@@ -10,12 +10,13 @@ import pytest
 from instances import scale
 from optimum_slopes import optimum_slopes
 
-from pgsr import Hierarchy, Huber, Problem, Status, View
+from pgsr import Hierarchy, Problem, Status, View
 from pgsr.algorithms import CumulativeProjection, MeanConsistency, RegionTotalsProjection, TreeProjection
 from pgsr.errors import NoDualsError
 from pgsr.experiments.benchmarks.agreement import PROBLEMS as RANDOM
 from pgsr.experiments.benchmarks.agreement import random_problem
 from pgsr.models import Copt, Cvxpy, Gurobi, MathOpt, QpSolvers, Scipy, Xpress
+from pgsr.problems import Huber
 from pgsr.problems.conditions import cells, entities, groups, total
 from pgsr.problems.programs import named
 from pgsr.problems.programs.named import row_names

@@ -5,9 +5,10 @@ import pytest
 from instances import scale
 from program_files import NAMES
 
-from pgsr import Estimate, Geometric, Problem, Seeded, Status, View
+from pgsr import Problem, Status, View
 from pgsr.algorithms import CumulativeProjection, TreeProjection
 from pgsr.certificates import violations
+from pgsr.data import Estimate
 from pgsr.datasets import census_like
 from pgsr.experiments.benchmarks.agreement import random_problem
 from pgsr.models import Cvxpy
@@ -15,6 +16,8 @@ from pgsr.models.formulate import formulate, multipliers
 from pgsr.models.latex import latex
 from pgsr.models.program import ProgramKind, quadratic
 from pgsr.models.window import magnitudes
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 
 def random_problems(count, seed=0):

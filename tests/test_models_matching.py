@@ -7,24 +7,16 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import (
-    CountOfCounts,
-    Geometric,
-    Hierarchy,
-    Mechanism,
-    PgsrError,
-    Problem,
-    Seeded,
-    Status,
-    View,
-    compare,
-    metrics,
-)
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View
 from pgsr.algorithms.groups import GroupRuns
+from pgsr.comparison import compare
 from pgsr.errors import ArgumentError, MethodError, ProblemError
 from pgsr.estimators import Matching, Merge, match_groups
 from pgsr.estimators.matching.sorted_matching import Matcher, NoMatchError, SortedMatching
+from pgsr.methods import Mechanism, metrics
 from pgsr.models import Assignment, TransportFlow, TransportLp
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 MODELS = [Assignment(), Assignment(solver="ortools"), TransportFlow(), TransportLp()]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from instances import drawn_of_each, random_tree, scale
 
-from pgsr import Geometric, Hierarchy, Problem, Seeded, Status, View
+from pgsr import Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError
@@ -15,6 +15,8 @@ from pgsr.models.adapter import Route
 from pgsr.models.formulate import formulate
 from pgsr.models.program import quadratic
 from pgsr.models.window import magnitudes
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, entities, total
 from pgsr.problems.programs import named
 

@@ -12,11 +12,14 @@ from ortools.math_opt.python import mathopt
 from ortools.sat.python import cp_model
 from test_models_native import COUNTS, METHODS, NAMES, objective, problem_of
 
-from pgsr import Geometric, Hierarchy, Problem, Seeded, Status, View, compare
+from pgsr import Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
+from pgsr.comparison import compare
 from pgsr.datasets import census_like
 from pgsr.errors import ArgumentError, MethodError, ProblemError
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, total
 
 

@@ -9,13 +9,16 @@ import pytest
 from instances import scale
 from program_files import by_our_reader
 
-from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Problem, Seeded, Split, Status, View
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import CumulativeIntegers, CumulativeProjection
 from pgsr.certificates import certify, objective
+from pgsr.data import Estimate, Split
 from pgsr.methods.gate import Besides
 from pgsr.methods.method import Method
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
+from pgsr.noise import Geometric
 from pgsr.own_methods import METHODS
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])

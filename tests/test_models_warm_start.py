@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pgsr import Geometric, Hierarchy, Huber, PgsrError, Problem, Result, Seeded, Status, View, certify
+from pgsr import Hierarchy, PgsrError, Problem, Result, Status, View, certify
 from pgsr.algorithms import CumulativeProjection, TreeProjection
 from pgsr.datasets import census_like
 from pgsr.errors import ArgumentError, MethodError
@@ -31,6 +31,9 @@ from pgsr.models.formulate import formulate
 from pgsr.models.program import ProgramKind, quadratic
 from pgsr.models.start import duals_to_start, values_to_start
 from pgsr.models.window import magnitudes, window
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
+from pgsr.problems import Huber
 from pgsr.problems.conditions import cells, either, total
 
 FIRST_ONLY = [

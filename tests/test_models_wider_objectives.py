@@ -9,17 +9,21 @@ from condition_checks import best_integer, feasible_points, random_problems
 from instances import scale
 from program_files import by_gurobi, by_our_reader
 
-from pgsr import Estimate, Geometric, Hierarchy, Huber, Problem, Seeded, Status, Totals, View, certify
+from pgsr import Hierarchy, Problem, Status, View, certify
 from pgsr.certificates import Multipliers, lagrangian_bound
 from pgsr.certificates.certificate import EXCHANGE_TEST, MULTIPLIERS
 from pgsr.certificates.largest_deviation import least_with_largest
+from pgsr.data import Estimate
 from pgsr.datasets import census_like
 from pgsr.engines.losses import farthest, loss, marginal_costs
 from pgsr.errors import PgsrError
 from pgsr.methods.gate import Besides, GatedMethod
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
 from pgsr.models.formulate import formulate
+from pgsr.noise import Geometric, Totals
 from pgsr.own_methods import METHODS
+from pgsr.privacy import Seeded
+from pgsr.problems import Huber
 from pgsr.problems.conditions import cells, entities, groups, total
 from pgsr.problems.sums import MeasuredSums
 

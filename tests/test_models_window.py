@@ -8,7 +8,7 @@ from instances import random_tree, scale
 from naive import problem_of
 from scipy.optimize import linprog
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, View
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.errors import MethodError
 from pgsr.experiments.benchmarks.agreement import random_problem
@@ -17,6 +17,8 @@ from pgsr.models.formulate import formulate
 from pgsr.models.parts import parts
 from pgsr.models.relaxed import relaxed_optimum
 from pgsr.models.window import RADIUS, magnitudes, window
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, total
 
 

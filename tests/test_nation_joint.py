@@ -6,7 +6,7 @@ from test_m_c_folded import EXACT, TREES, random_targets
 from test_nation_m_h import HERE, joined, nation
 from test_nation_matching import NOISE, SIZES, whole_of
 
-from pgsr import Geometric, Seeded, View
+from pgsr import View
 from pgsr.algorithms.m_c.folded import together
 from pgsr.algorithms.m_c.folded_dual import Targets
 from pgsr.errors import ArgumentError, ProblemError
@@ -14,6 +14,8 @@ from pgsr.estimators import Posterior, TwoStage
 from pgsr.machine.partitions import Engine, ParquetFolder
 from pgsr.nation import StreamedLevelRelease, measure
 from pgsr.nation.joint import condensed
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 
 def measured(path, engine=HERE):

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from instances import FULL
 
-from pgsr import Estimate, Geometric, Measurement, Secure, Seeded, Totals, View
+from pgsr import View
 from pgsr.algorithms.m_h.flow.part import FlowPart
 from pgsr.algorithms.m_h.flow.solving import solve
+from pgsr.data import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, BudgetError, MethodError, ProblemError, TableError
@@ -24,6 +25,8 @@ from pgsr.machine.partitions import Engine, ParquetFolder
 from pgsr.nation import StreamedLevelTreeProjection, measure
 from pgsr.nation.judging import judged
 from pgsr.nation.layout import KINDS
+from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws.per_level import GeometricNoise
 

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from test_nation_m_h import HERE, joined, nation
 
-from pgsr import Geometric, Measurement, Seeded, Totals, View
+from pgsr import View
 from pgsr.algorithms import IsotonicFit
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.estimators import Matching
 from pgsr.machine.partitions import Engine, ParquetFolder
 from pgsr.nation import StreamedLevelMatching, measure
+from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.privacy import Seeded
 
 SIZES = (12, 12, 12, 12, 8, 5, 5, 2)
 NOISE = Geometric(View.CUMULATIVE, 4)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Ledger, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.algorithms import TreeProjection
 from pgsr.data.views import cumulative, ranked
 from pgsr.errors import PgsrError
@@ -15,9 +15,10 @@ from pgsr.estimators import Matching
 from pgsr.estimators.posterior import Posterior
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Status
-from pgsr.noise import Noise
+from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.vectors import vector
+from pgsr.privacy import Ledger, Seeded
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.composing import composed
 from pgsr.privacy.accounting.loss import Loss

@@ -6,9 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Secure, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.errors import BudgetError, ProblemError
-from pgsr.noise import Noise
+from pgsr.noise import Geometric, Noise
+from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.accounting import Approximate, Rho
 from pgsr.privacy.accounting.composing import composed
 from pgsr.privacy.accounting.spending import Ledger

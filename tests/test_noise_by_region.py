@@ -6,25 +6,17 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import (
-    CountOfCounts,
-    Estimate,
-    Geometric,
-    Hierarchy,
-    Measurement,
-    Mechanism,
-    PgsrError,
-    Problem,
-    Seeded,
-    Totals,
-    View,
-    overlay,
-)
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.algorithms import IsotonicFit
+from pgsr.comparison import overlay
+from pgsr.data import Estimate
 from pgsr.estimators import BottomUp, Matching, Merge, NoConsistency
 from pgsr.estimators.matching.alone import precision_of
 from pgsr.experiments.kuo2018.choosing import ChosenByScore
+from pgsr.methods import Mechanism
 from pgsr.methods.toys import toy_of
+from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.privacy import Seeded
 
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y", "z")])
 GROUPS = (3, 9, 40, 10, 1, 0)

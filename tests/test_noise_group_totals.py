@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Ledger, Mechanism, PgsrError, Problem, Seeded, Totals, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.algorithms import TreeProjection
 from pgsr.estimators import IsotonicTreeProjection, Matching
+from pgsr.methods import Mechanism
+from pgsr.noise import Geometric, Totals
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.vectors import vector
+from pgsr.privacy import Ledger, Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.laws.per_level import GeometricNoise
 

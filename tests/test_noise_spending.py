@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from test_privacy_sensitivity import ADD, EMPTY, LEAVES, MOVE, REPLACE, Case, World, neighbours, worlds
 
-from pgsr import Split, View
+from pgsr import View
+from pgsr.data import Split
 from pgsr.data.split_view import AnyView
 from pgsr.errors import ProblemError
 from pgsr.noise import Noise

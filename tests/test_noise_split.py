@@ -13,34 +13,21 @@ from instances import random_tree, random_truth, scale
 from neighbours import ALONE, CHAIN, PAIR
 from privacy_checks import check_likelihood, check_losses, frozen
 
-from pgsr import (
-    CountOfCounts,
-    Geometric,
-    Hierarchy,
-    Ledger,
-    Measurement,
-    Mechanism,
-    Noise,
-    PgsrError,
-    Problem,
-    Relation,
-    Rho,
-    Seeded,
-    Split,
-    SplitByRoot,
-    Unit,
-    View,
-    overlay,
-)
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.algorithms import IsotonicFit, isotonic_l1, isotonic_l2
 from pgsr.algorithms.groups import GroupRuns
 from pgsr.algorithms.isotonic.meeting import groups_below
 from pgsr.algorithms.isotonic.regression import Optimum
+from pgsr.comparison import overlay
+from pgsr.data import Split
 from pgsr.estimators import BottomUp, Matching, NoConsistency, Posterior, TwoStage
 from pgsr.estimators.matching.alone import precision_of
+from pgsr.methods import Mechanism
 from pgsr.methods.method import Method, PostProcess
 from pgsr.methods.toys import toy_of
+from pgsr.noise import Geometric, Measurement, Noise, SplitByRoot
 from pgsr.own_methods import METHODS
+from pgsr.privacy import Ledger, Relation, Rho, Seeded, Unit
 from pgsr.privacy.random import StreamId
 
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y")])

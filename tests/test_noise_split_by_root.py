@@ -9,24 +9,14 @@ import pytest
 from neighbours import CHAIN
 from privacy_checks import check_likelihood, frozen
 
-from pgsr import (
-    CountOfCounts,
-    Geometric,
-    Hierarchy,
-    Measurement,
-    Mechanism,
-    Noise,
-    Rho,
-    Seeded,
-    Split,
-    Unit,
-    View,
-    metrics,
-)
+from pgsr import CountOfCounts, Hierarchy, View
+from pgsr.data import Split
 from pgsr.errors import ProblemError
 from pgsr.estimators import BottomUp, Matching, Posterior, TwoStage
-from pgsr.noise import SplitByRoot
+from pgsr.methods import Mechanism, metrics
+from pgsr.noise import Geometric, Measurement, Noise, SplitByRoot
 from pgsr.noise.falling_shape import columns_worth, falling_shape, shape_of_noisy
+from pgsr.privacy import Rho, Seeded, Unit
 from pgsr.privacy.random import StreamId
 
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y")])

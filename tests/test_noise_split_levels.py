@@ -11,29 +11,18 @@ from instances import random_tree, random_truth, scale
 from neighbours import PAIR
 from privacy_checks import check_losses, frozen
 
-from pgsr import (
-    CountOfCounts,
-    Geometric,
-    Hierarchy,
-    Ledger,
-    Mechanism,
-    Noise,
-    PgsrError,
-    Problem,
-    Rho,
-    Seeded,
-    Split,
-    View,
-    metrics,
-)
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
+from pgsr.data import Split
 from pgsr.estimators import Matching, Posterior, TwoStage
 from pgsr.estimators.posterior.folded_prior import LevelFacts
 from pgsr.estimators.posterior.rows import marginal_tables
 from pgsr.intervals import band
+from pgsr.methods import Mechanism, metrics
 from pgsr.methods.method import Method, PostProcess
-from pgsr.noise import SplitByRoot
+from pgsr.noise import Geometric, Noise, SplitByRoot
 from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.own_methods import METHODS
+from pgsr.privacy import Ledger, Rho, Seeded
 
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y")])
 TRUTH = CountOfCounts(TREE, [np.bincount(np.arange(n) ** 2 % 11 % 9, minlength=10) for n in (3, 9, 40, 0)], "levels")

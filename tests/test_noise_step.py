@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, PgsrError, Secure, Seeded, Totals, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.data.views import counts_of_ranked, cumulative, ranked
 from pgsr.errors import ProblemError
+from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
 

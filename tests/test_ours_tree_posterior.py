@@ -8,7 +8,7 @@ import naive
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Rho, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import cumulative, ranked
 from pgsr.errors import ArgumentError, ProblemError
@@ -22,7 +22,8 @@ from pgsr.experiments.ours.tree_posterior import (
     tree_posterior,
 )
 from pgsr.experiments.ours.tree_posterior_kernel import run
-from pgsr.noise import Noise
+from pgsr.noise import Geometric, Measurement, Noise
+from pgsr.privacy import Rho, Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 
 TREE = Hierarchy.from_paths([("all", "a", "1"), ("all", "a", "2"), ("all", "b", "3")])

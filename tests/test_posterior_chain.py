@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded
+from pgsr import CountOfCounts, Hierarchy
 from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View, cumulative, ranked
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior import Evidence
 from pgsr.estimators.posterior.likelihood import Likelihood
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 
 SHAPE = 7.0

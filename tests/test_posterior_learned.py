@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import minimize
 from test_posterior_chain import CASES, LAWS, SHAPE, likelihood, made, negative_binomial
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, SplitByRoot, Status, View
+from pgsr import CountOfCounts, Hierarchy, Status, View
 from pgsr.datasets.worlds import world
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior import Evidence, Marginals, learned
@@ -29,6 +29,8 @@ from pgsr.estimators.posterior.learned_kernel import (
 )
 from pgsr.estimators.posterior.scales import Scales
 from pgsr.methods.gate import NO_LIMIT
+from pgsr.noise import Geometric, SplitByRoot
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from test_m_c_folded import adds_up
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, View
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.algorithms.m_c.joint import laws_of
 from pgsr.data.views import cumulative
@@ -17,6 +17,8 @@ from pgsr.estimators.posterior.folded_prior import LevelFacts, prior_means
 from pgsr.estimators.posterior.rows import marginal_tables
 from pgsr.estimators.posterior.windows import smoothed, window_sums
 from pgsr.models import Cvxpy
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Seeded
 
 TREE = Hierarchy.from_paths([("US", "GA", "1"), ("US", "GA", "2"), ("US", "MI", "1")])
 

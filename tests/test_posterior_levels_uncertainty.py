@@ -5,13 +5,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.algorithms.m_c.joint import laws_of, precisions
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.estimators import Posterior, TwoStage
 from pgsr.estimators.posterior.folded_errors import FoldedErrors
 from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.estimators.posterior.rows import marginal_tables
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Seeded
 
 TREE = Hierarchy.from_paths([("r", a, b, c) for a, b, c in product("AB", "CD", "EFG")] + [("r", "A", "D", "H")])
 

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Noise, Rho, Seeded, Status, View, metrics
+from pgsr import CountOfCounts, Hierarchy, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.certificates.conditions import broken_conditions
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, NoEstimateError, ProblemError
 from pgsr.estimators import BottomUp, Matching, Posterior, TwoStage
+from pgsr.methods import Mechanism, metrics
+from pgsr.noise import Geometric, Noise
+from pgsr.privacy import Rho, Seeded
 from pgsr.privacy.laws import DoubleGeometric
 
 

@@ -7,13 +7,15 @@ import pytest
 from scipy.stats import nbinom
 from test_posterior_uncertainty import tree_of
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior.own_tail import OWN, tail_sums, tail_variances
 from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.estimators.posterior.shared_error import Cells, CommonFactors, _Sums
 from pgsr.estimators.posterior.uncertainty import Reach, Uncertainty
 from pgsr.estimators.posterior.window_means import OWN_WIDTH
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Seeded
 from pgsr.privacy.accounting.shares import starting_shares
 from pgsr.privacy.laws import GeometricNoise
 from pgsr.privacy.sensitivity import Sensitivity

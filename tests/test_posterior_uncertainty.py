@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Split, View
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.algorithms import TreeProjection
+from pgsr.data import Split
 from pgsr.data.split_view import AnyView
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.estimators.posterior.uncertainty import Uncertainty
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.problems.precisions import precision_weights
 from pgsr.problems.problem import Problem
 

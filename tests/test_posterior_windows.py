@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Split, View, metrics
+from pgsr import CountOfCounts, Hierarchy, View
+from pgsr.data import Split
 from pgsr.estimators import Matching, Posterior
 from pgsr.estimators.posterior.misfit import FAR, FAR_SUM, STRETCH, TURNS, misfits, standing_out
 from pgsr.estimators.posterior.windows import averages, smoothed, window_sums
+from pgsr.methods import metrics
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 
 def test_windows_leave_out_what_stands_apart():

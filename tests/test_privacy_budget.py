@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from instances import scale
 from waiting import MINUTES
 
-from pgsr import Budget, CountOfCounts, Geometric, Hierarchy, Ledger, PgsrError, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.errors import BudgetError, MemoryNeededError
+from pgsr.noise import Geometric
+from pgsr.privacy import Budget, Ledger, Seeded
 from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.random import ByteStream, StreamId
 

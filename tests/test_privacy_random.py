@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Secure, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, View
+from pgsr.noise import Geometric
+from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.random import ByteStream, StreamId
 
 # SHA-256 of the first 4,096 bytes. A change here changes every published experiment: raise the version in the key then.

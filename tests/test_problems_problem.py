@@ -6,10 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, PgsrError, Problem, Seeded, Status, Totals, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View
 from pgsr.algorithms import CostTables
 from pgsr.errors import CountError
 from pgsr.estimators import IsotonicTreeProjection
+from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 from pgsr.problems.precisions import precision_weights
 

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Measurement, PgsrError, Problem, Seeded, Split, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.certificates import certify, objective
+from pgsr.data import Estimate, Split
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import total
 from pgsr.problems.ranks import SCALE
 

@@ -9,28 +9,19 @@ import pytest
 from instances import scale
 from level_points import SHAPES, Shape
 
-from pgsr import (
-    CountOfCounts,
-    Estimate,
-    Geometric,
-    Hierarchy,
-    Mechanism,
-    Problem,
-    Seeded,
-    Status,
-    Totals,
-    View,
-    certify,
-    metrics,
-)
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import CostTables, CumulativeProjection, Isotonic, SimplexProjection, TreeProjection
 from pgsr.certificates import Multipliers, lagrangian_bound, violations
 from pgsr.certificates.certificate import MULTIPLIERS, POTENTIALS
 from pgsr.certificates.potentials_by_level import is_flow_optimal
+from pgsr.data import Estimate
 from pgsr.data.sizes import Sizes
 from pgsr.errors import CountError, MethodError, ProblemError
 from pgsr.estimators import IsotonicTreeProjection
+from pgsr.methods import Mechanism, metrics
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.noise import Geometric, Totals
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells
 from pgsr.problems.programs import named, read_program
 from pgsr.problems.programs.rows import program_of

@@ -14,10 +14,11 @@ from program_files import NAMES, problem_of
 from scipy import sparse
 from strict_lp import NotStrictError, by_strict_reader, of_highs, of_program
 
-from pgsr import Hierarchy, Huber, Problem, View
+from pgsr import Hierarchy, Problem, View
 from pgsr.experiments.lib import verify
 from pgsr.experiments.lib.instances import INSTANCES
 from pgsr.experiments.lib.optimum import optimum_of
+from pgsr.problems import Huber
 from pgsr.problems.conditions import cells, either, groups, total, zero_or_at_least
 from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.programs import named

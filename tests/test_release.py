@@ -12,7 +12,7 @@ import pytest
 from made_tables import TABLES, config, contents, left, release, write_config, write_tables
 from release_checks import assert_files_follow_from_noisy_values
 
-from pgsr import Totals
+from pgsr.noise import Totals
 from pgsr.release import check, publish, read_release
 from pgsr.release.folder.artefact import files
 from pgsr.release.folder.manifest import FIELDS

@@ -10,7 +10,7 @@ import pytest
 from forging import LEAVES, Target
 from made_tables import TABLES, write_config, write_tables
 
-from pgsr import Seeded
+from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.accounting.loss import Loss

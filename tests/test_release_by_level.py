@@ -14,9 +14,10 @@ from made_tables import TABLES, config, left, release, write_tables
 from test_release import BY_LEVEL as SIZES
 from typer.testing import CliRunner
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, Relation, Rho, Seeded, Unit
+from pgsr import CountOfCounts, Hierarchy, PgsrError
 from pgsr.cli import app
 from pgsr.machine.isolation import run_isolated
+from pgsr.privacy import Relation, Rho, Seeded, Unit
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import ReleaseConfig, Terms, check, epsilon_for, forecast, outline, publish, read_release
 from pgsr.release.folder import manifest

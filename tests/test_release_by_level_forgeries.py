@@ -13,8 +13,9 @@ from forging import LEAVES, Forgery, Target, unsigned, write_counts
 from made_tables import write_config, write_tables
 from test_release_forgeries import ALONE, COUNTS, in_manifest, in_table, versions_everywhere
 
-from pgsr import Seeded, View
+from pgsr import View
 from pgsr.data.estimate import Estimate
+from pgsr.privacy import Seeded
 from pgsr.release import ReleaseConfig, check, new_key, publish
 from pgsr.release.checks.judging import certificate_of, post_processed
 from pgsr.release.folder import artefact, manifest

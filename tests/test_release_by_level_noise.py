@@ -6,9 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pgsr import Geometric, Hierarchy, Secure, Seeded, View
+from pgsr import Hierarchy, View
 from pgsr.data.counts import CountOfCounts
+from pgsr.noise import Geometric
 from pgsr.noise.measurement import Measurement
+from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import Terms
 from pgsr.release.checks.noise_law import Sum, families, judge

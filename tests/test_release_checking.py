@@ -19,7 +19,9 @@ import pytest
 from instances import scale
 from made_tables import release, write_config, write_tables
 
-from pgsr import CountOfCounts, Estimate, Hierarchy, Secure, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, View
+from pgsr.data import Estimate
+from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.release import ReleaseConfig, Terms, check, digest_of
 from pgsr.release.checks.rehearsals import _log_cdf, is_rehearsal

@@ -15,9 +15,13 @@ import pytest
 from made_tables import TABLES, config, write_config, write_tables
 from release_checks import assert_files_follow_from_noisy_values
 
-from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, ProblemError, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, View
+from pgsr.data import Estimate
 from pgsr.data.region_ids import region_id
+from pgsr.errors import ProblemError
 from pgsr.intervals import band, statistic_of
+from pgsr.noise import Measurement
+from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import ConfigError, ReleaseConfig, ReleaseError, Terms, check, finish, outline, publish, read_release

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from instances import scale
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded
+from pgsr import CountOfCounts, Hierarchy, PgsrError
+from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ConfigError, ReleaseConfig, ReleaseError, Terms, check, forecast, outline, publish
 from pgsr.release.checks.fact_tests import chance_of, comparisons, judge_facts

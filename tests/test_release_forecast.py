@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 from made_tables import TABLES, left, write_config, write_tables
 
-from pgsr import Geometric, PgsrError, Seeded, View, metrics
+from pgsr import PgsrError, View
 from pgsr.bounds import lower_bound
 from pgsr.errors import ArgumentError
 from pgsr.estimators import Matching, Posterior
 from pgsr.intervals import band
+from pgsr.methods import metrics
 from pgsr.methods.mechanism import Mechanism
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.release import ConfigError, ReleaseConfig, Terms, epsilon_for, forecast
 from pgsr.release.plan.epsilon_for import _LAST, _next_readable, _search, readable, shown
 from pgsr.release.plan.forecast import Choice, Forecast, splits_for

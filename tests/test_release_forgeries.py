@@ -20,7 +20,9 @@ from forging import LEAVES, Forgery, Target, reordered, rows, unsigned, write_co
 from made_tables import write_config, write_tables
 from parquet_footers import hide_between, hide_in_column
 
-from pgsr import Geometric, Hierarchy, Seeded
+from pgsr import Hierarchy
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.release import ReleaseConfig, check, new_key, publish
 from pgsr.release.checks.judging import post_processed
 from pgsr.release.folder import artefact, manifest

@@ -16,12 +16,13 @@ from release_checks import assert_files_follow_from_noisy_values
 from test_release_count_intervals import CHANGES, failed, forge
 from typer.testing import CliRunner, Result
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.cli import app
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior.folded_errors import cells_of
 from pgsr.intervals import cell_intervals
 from pgsr.methods.mechanism import Mechanism
+from pgsr.privacy import Seeded
 from pgsr.release import ReleaseError, Terms, check, finish, outline, publish, read_release
 from pgsr.release.checks.judging import answer_of, post_processed
 from pgsr.release.folder import artefact

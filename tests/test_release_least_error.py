@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from made_tables import TABLES, config, write_tables
 
-from pgsr import metrics
 from pgsr.bounds import lower_bound
+from pgsr.methods import metrics
 from pgsr.release import check, publish, read_release
 from pgsr.release.stated import least_error
 from pgsr.tables import read_long

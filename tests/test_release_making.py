@@ -12,8 +12,9 @@ import pytest
 from made_tables import TABLES, config, contents, left, release, write_config, write_tables
 from test_release import BY_LEVEL
 
-from pgsr import Geometric, PgsrError
+from pgsr import PgsrError
 from pgsr.errors import BudgetError, HierarchyError, MemoryNeededError, TableError
+from pgsr.noise import Geometric
 from pgsr.release import ReleaseError, finish
 from pgsr.release.ledger import LedgerError
 from pgsr.release.publishing.errors import ConfigError

@@ -14,7 +14,9 @@ import pytest
 from forging import LEAVES, Forgery, Target, reordered, rows, unsigned
 from made_tables import write_config, write_tables
 
-from pgsr import Estimate, Measurement, View
+from pgsr import View
+from pgsr.data import Estimate
+from pgsr.noise import Measurement
 from pgsr.release import ReleaseConfig, Terms, check, new_key, publish
 from pgsr.release.checks.judging import certificate_of, post_processed
 from pgsr.release.folder import artefact, released_tables

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data.views import cumulative
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.privacy.laws.shapes import GaussianShape, GeometricShape, Shape
 from pgsr.privacy.random import StreamId

@@ -5,10 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pgsr import Geometric, Hierarchy, Mechanism, PgsrError, View
+from pgsr import Hierarchy, PgsrError, View
 from pgsr.algorithms import TreeProjection
 from pgsr.datasets import census_like
 from pgsr.estimators import BottomUp, Matching
+from pgsr.methods import Mechanism
+from pgsr.noise import Geometric
 from pgsr.release.plan.planning import Plan, expected_errors, level_shares, stand_in_of, usual_splits
 
 TREE = Hierarchy.from_paths([("US", state) for state in "abcdefgh"])

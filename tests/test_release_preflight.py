@@ -11,9 +11,10 @@ import pytest
 from instances import FULL
 from made_tables import TABLES, make_ledger, release, write_config, write_tables
 
-from pgsr import CountOfCounts, Hierarchy, Totals
+from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import MemoryNeededError
 from pgsr.machine.isolation import run_isolated
+from pgsr.noise import Totals
 from pgsr.release import ReleaseConfig, ReleaseError
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import most_filled, peak_bytes

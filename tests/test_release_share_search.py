@@ -5,11 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, View
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.datasets import census_like
 from pgsr.errors import ArgumentError
 from pgsr.estimators import Matching, TwoStage
 from pgsr.methods.mechanism import Mechanism
+from pgsr.noise import Geometric
 from pgsr.release import choose_shares
 from pgsr.release.plan import share_search
 from pgsr.release.plan.planning import expected_errors, level_shares, stand_in_of, usual_splits

@@ -13,11 +13,13 @@ from made_tables import write_config, write_tables
 from test_release_split_views import config, failed, fix_digests, known
 from typer.testing import CliRunner
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, Split, SplitByRoot, View, cli
+from pgsr import CountOfCounts, Hierarchy, PgsrError, View, cli
+from pgsr.data import Split
 from pgsr.data.views import cumulative
 from pgsr.intervals import Tail, posterior_draws
-from pgsr.noise import step
+from pgsr.noise import Geometric, SplitByRoot, step
 from pgsr.noise.falling_shape import shape_of_noisy
+from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.release import (
     ConfigError,

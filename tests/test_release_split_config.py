@@ -11,7 +11,8 @@ from made_tables import write_config, write_tables
 from test_release_split_noise import TREE, TRUTH
 from test_release_split_views import config, known
 
-from pgsr import CountOfCounts, Hierarchy, Seeded
+from pgsr import CountOfCounts, Hierarchy
+from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ConfigError, ReleaseConfig, ReleaseError, Terms, check, epsilon_for, forecast, outline, publish
 from pgsr.release.folder import artefact, manifest, released_tables

@@ -11,8 +11,10 @@ from exact_law import noise_by
 from instances import random_tree, random_truth, scale
 from test_release_split_views import config
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, Split, View
-from pgsr.noise import step
+from pgsr import CountOfCounts, Hierarchy, View
+from pgsr.data import Split
+from pgsr.noise import Geometric, Measurement, step
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import ReleaseError, Terms, check, publish
 from pgsr.release.checks.fact_tests import judge_facts

@@ -13,7 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pgsr import Geometric, Measurement, Seeded, Split, View
+from pgsr import View
+from pgsr.data import Split
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, Terms, check, outline, publish, read_release
 from pgsr.release.checks.rehearsals import is_rehearsal

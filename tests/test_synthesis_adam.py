@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from synthesis_fits import WORKLOAD, population
 
-from pgsr import Seeded
+from pgsr.privacy import Seeded
 from pgsr.synthesis import AdaptiveBudget, HPDFixed, WholeMarginals, fit
 from pgsr.synthesis.queries.adam import Adam
 from pgsr.synthesis.queries.torch_runs import Device

@@ -16,8 +16,9 @@ from synthesis_fits import fewer_steps
 from test_synthesis_command import configured, invoke, place
 from typer.testing import CliRunner
 
-from pgsr import CountOfCounts, Hierarchy, Seeded, cli
+from pgsr import CountOfCounts, Hierarchy, cli
 from pgsr.errors import MissingPackageError
+from pgsr.privacy import Seeded
 from pgsr.release import digest_of
 from pgsr.release.publishing.digests import sums_text
 from pgsr.release.publishing.findings import Outcome

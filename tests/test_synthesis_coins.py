@@ -12,8 +12,8 @@ from mpmath import mp, mpf
 from rejection_noise import Chance, Coins, discrete_gaussian, discrete_laplace
 from scipy import stats
 
-from pgsr import Seeded
 from pgsr.errors import BudgetError
+from pgsr.privacy import Seeded
 from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.synthesis import SynthesisError
 from pgsr.synthesis.queries.selection import exponential_mechanism, thresholds

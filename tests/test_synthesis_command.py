@@ -14,8 +14,9 @@ from made_tables import TABLES, stopped_reading, write_config, write_long, write
 from synthesis_fits import fewer_steps
 from typer.testing import CliRunner
 
-from pgsr import CountOfCounts, Hierarchy, Secure, cli
+from pgsr import CountOfCounts, Hierarchy, cli
 from pgsr.experiments.others.simulators import households
+from pgsr.privacy import Secure
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import ReleaseConfig, digest_of, publish

@@ -11,8 +11,9 @@ from many_digits import precise, real  # noqa: F401
 from mpmath import mp
 from synthesis_fits import BUDGET, DOMAIN, WORKLOAD, Memory, Untouchable, fitted, population, replaced
 
-from pgsr import PgsrError, Seeded
+from pgsr import PgsrError
 from pgsr.errors import ArgumentError, BudgetError
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian
 from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.synthesis import MWEM, AdaptiveBudget, HPDFixed, HPDGen, Level, Population, SynthesisError, Workload, answers

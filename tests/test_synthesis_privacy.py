@@ -20,8 +20,8 @@ from synthesis_fits import (
     replaced,
 )
 
-from pgsr import Secure, Seeded
 from pgsr.errors import BudgetError
+from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.accounting.zcdp import Conversion
 from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.synthesis import AdaptiveBudget, Level, Population, Workload, answers, errors

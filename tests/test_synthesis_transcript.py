@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_synthesis_mixture import PLAIN, full_workload, random_population
 
-from pgsr import Seeded
+from pgsr.privacy import Seeded
 from pgsr.synthesis import MWEM, AdaptiveBudget, Domain, SynthesisError, fit
 from pgsr.synthesis.queries.adaptive import replay
 from pgsr.synthesis.queries.sensitivity import Neighbours

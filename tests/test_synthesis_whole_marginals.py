@@ -10,8 +10,8 @@ import synthesis_fits as fits
 from test_synthesis_filled_households import AREA, HOUSEHOLD, NO_CHILD_DRIVES, PLAIN, SEX
 from test_synthesis_mixture import random_population
 
-from pgsr import Seeded
 from pgsr.errors import ArgumentError, BudgetError
+from pgsr.privacy import Seeded
 from pgsr.synthesis import (
     AdaptiveBudget,
     Attribute,

@@ -14,9 +14,11 @@ import pytest
 from instances import scale
 from small_tables import HOMES, PEOPLE, REGIONS, counted, frame, with_row
 
-from pgsr import Geometric, Hierarchy, Seeded, View
+from pgsr import Hierarchy, View
 from pgsr.data.views import cumulative, ranked
 from pgsr.errors import ArgumentError, HierarchyError, MemoryNeededError, ProblemError, TableError
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.tables import Csv, Entities, Groups, Levels, Limits, Parents, Quantities, count_groups
 from pgsr.tables.inputs import PrivateLog
 from pgsr.tables.source import Query, source

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from small_tables import counted, frame
 
-from pgsr import Geometric, Seeded, View
+from pgsr import View
 from pgsr.data.views import cumulative, ranked
 from pgsr.errors import ArgumentError, ProblemError, TableError
 from pgsr.experiments.kuo2018.choosing import DISTINCT_SIZES
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import StreamId
@@ -79,9 +81,9 @@ def test_noise_grows_with_the_quantity(view: View) -> None:
 
 
 def test_what_is_proved_for_quantity_1_refuses_others() -> None:
-    from pgsr import Mechanism
     from pgsr.algorithms import TreeProjection
     from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
+    from pgsr.methods import Mechanism
 
     truth, seed = counted(Quantities(TUPLES, 3)), Seeded("z")
     noise = Geometric(View.COUNTS, 1, max_quantity=3)

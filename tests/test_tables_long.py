@@ -8,7 +8,8 @@ from instances import scale
 from made_tables import write_long
 from small_tables import ONE, counted, frame, with_row
 
-from pgsr import CountOfCounts, Estimate, Hierarchy, View
+from pgsr import CountOfCounts, Hierarchy, View
+from pgsr.data import Estimate
 from pgsr.errors import ArgumentError, HierarchyError, TableError
 from pgsr.tables import read_long, to_long
 

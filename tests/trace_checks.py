@@ -19,8 +19,9 @@ from exact_law import noise_by
 from made_tables import TABLES, release, write_config, write_tables
 from release_traces import FixedNoise, require_same, run_release
 
-from pgsr import PgsrError, Secure
+from pgsr import PgsrError
 from pgsr.data.region_ids import region_id
+from pgsr.privacy import Secure
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, PostProcess, Problem, Seeded, View, metrics
+from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, TreeProjection
 from pgsr.bounds import lower_bound
 from pgsr.comparison.explore import explored
@@ -39,7 +39,10 @@ from pgsr.figures.drawing import (
     new_figure,
 )
 from pgsr.intervals import Counts, band
+from pgsr.methods import PostProcess, metrics
 from pgsr.methods.gate import NO_LIMIT
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Seeded
 
 WIDTH = 8.6
 EPSILON = "1"

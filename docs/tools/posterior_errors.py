@@ -15,12 +15,15 @@ from itertools import product
 
 import numpy as np
 
-from pgsr import CountOfCounts, Geometric, Mechanism, Seeded, SplitByRoot, View, metrics
+from pgsr import CountOfCounts, View
 from pgsr.datasets import census_like
 from pgsr.datasets.worlds import world
 from pgsr.errors import PgsrError
 from pgsr.estimators import Posterior
 from pgsr.experiments.fioretto2019.data import FLIGHTS
+from pgsr.methods import Mechanism, metrics
+from pgsr.noise import Geometric, SplitByRoot
+from pgsr.privacy import Seeded
 
 FIRST_DRAW = 7_000
 WORLDS = ("household", "power law", "spikes", "sparse", "abrupt ends")

@@ -9,12 +9,15 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Split, View
+from pgsr import CountOfCounts, Hierarchy, Problem, View
+from pgsr.data import Split
 from pgsr.data.split_view import AnyView
 from pgsr.engines.losses import Huber
 from pgsr.methods.catalogue import Proof, Use
 from pgsr.methods.method import Method, Result, Status
 from pgsr.models import Cvxpy, all_entries
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, either, entities, groups, total, zero_or_at_least
 from pgsr.problems.ranks import SCALE
 

@@ -10,7 +10,8 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from pgsr import Comparison, CountOfCounts, Hierarchy, Problem, View
+from pgsr import CountOfCounts, Hierarchy, Problem, View
+from pgsr.comparison import Comparison
 from pgsr.comparison.comparing import compare, template_of_arms
 from pgsr.datasets import census_like, flights
 from pgsr.errors import ArgumentError, DataError

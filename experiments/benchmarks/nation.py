@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 
-from pgsr import Geometric, Seeded, View
+from pgsr import View
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_blocks import CensusBlocks
@@ -25,6 +25,8 @@ from pgsr.machine.isolation import START_LIMIT, run_isolated
 from pgsr.machine.partitions import Engine, ParquetFolder
 from pgsr.nation import StreamedLevelMatching, StreamedLevelRelease, StreamedLevelTreeProjection, measure
 from pgsr.nation.joint import StreamedReleaseResult
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 
 BLOCKS = (60_000, 600_000, 6_000_000)
 

@@ -8,16 +8,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pgsr import CountOfCounts, Measurement, Method, Problem, View
+from pgsr import CountOfCounts, Problem, View
 from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, TreeProjection
 from pgsr.experiments.benchmarks import scale
 from pgsr.experiments.benchmarks.scale import NationalProblem
+from pgsr.methods import Method
 from pgsr.methods.method import Result
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import ProgramKind, SolverProgram
 from pgsr.models.relaxed import by_clarabel
+from pgsr.noise import Measurement
 
 MAX_SIZES = (3, 30, 300, 1000)
 """The largest sizes K of 3,195 regions: 12,780 to 3.2 million unknowns."""

@@ -8,7 +8,7 @@ from statistics import median
 
 import numpy as np
 
-from pgsr import CountOfCounts, Geometric, Measurement, Method, PostProcess, Problem, Result, Seeded, View
+from pgsr import CountOfCounts, Problem, Result, View
 from pgsr.algorithms import (
     CumulativeIntegers,
     CumulativeProjection,
@@ -17,7 +17,10 @@ from pgsr.algorithms import (
 )
 from pgsr.datasets import census_like
 from pgsr.machine.isolation import run_isolated
+from pgsr.methods import Method, PostProcess
 from pgsr.models import Flow, TwoStage
+from pgsr.noise import Geometric, Measurement
+from pgsr.privacy import Seeded
 
 
 @dataclass(frozen=True)

@@ -19,20 +19,7 @@ from rich.console import Console
 from scipy import sparse
 from scipy.optimize import isotonic_regression, linprog
 
-from pgsr import (
-    CountOfCounts,
-    Geometric,
-    Hierarchy,
-    Mechanism,
-    Method,
-    Problem,
-    Secure,
-    Seeded,
-    Status,
-    View,
-    certify,
-    metrics,
-)
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import TreeProjection, isotonic_l1
 from pgsr.algorithms.isotonic.regression import isotonic_l2_runs
 from pgsr.datasets import census_like
@@ -40,6 +27,9 @@ from pgsr.estimators import Matching, NoConsistency
 from pgsr.experiments.benchmarks import scale
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.machine.isolation import run_isolated
+from pgsr.methods import Mechanism, Method, metrics
+from pgsr.noise import Geometric
+from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.privacy.random import ByteStream, Source, StreamId
 

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape as plain
 from rich.table import Table
 
-from pgsr import Comparison
 from pgsr.certificates.certificate import ALTERNATIVES, CHAIN, EXCHANGE_TEST, MULTIPLIERS, POTENTIALS
+from pgsr.comparison import Comparison
 from pgsr.comparison.row import Row
 from pgsr.comparison.table import READING, outcome_frame
 from pgsr.experiments.engine.tables import STATUS_STYLES

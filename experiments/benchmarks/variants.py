@@ -8,13 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from pgsr import CountOfCounts, Geometric, Measurement, Problem, Seeded, SplitByRoot, View
+from pgsr import CountOfCounts, Problem, View
 from pgsr.errors import ArgumentError
 from pgsr.methods.catalogue import Entry, Use
 from pgsr.methods.method import Method, PostProcess
 from pgsr.models import all_entries
 from pgsr.models.adapter import SolverModel
+from pgsr.noise import Geometric, Measurement, SplitByRoot
 from pgsr.noise.view_rules import ViewRule
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import entities
 
 Labelled = tuple[str, Measurement | Problem, Method | PostProcess]

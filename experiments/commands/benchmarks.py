@@ -8,7 +8,7 @@ import pandas as pd
 import typer
 from rich.console import Console
 
-from pgsr import Geometric, Seeded, View
+from pgsr import View
 from pgsr.datasets.parameters import CensusRegions
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import (
@@ -26,6 +26,8 @@ from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report import markdown
 from pgsr.experiments.report.items import all_items, beyond, counted, item_blocks
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.privacy.budget import exact
 
 

@@ -157,19 +157,19 @@ def status(names: SomeNamesArgument = None, out: ResultsOption = Path("results")
 
 @app.command(
     epilog="Examples:  python -m pgsr.experiments report  |  python -m pgsr.experiments report --profile paper  |  "
-    "python -m pgsr.experiments report K8 --out my-report"
+    "python -m pgsr.experiments report K8 --to my-report"
 )
 def report(
     names: SomeNamesArgument = None,
     profile: ProfileOption = Profile.QUICK,
-    results: Annotated[Path, typer.Option(help="Folder of all results.")] = Path("results"),
-    out: Annotated[Path, typer.Option("--out", help="Folder for the report (HTML, Markdown, figures).")] = Path(
-        "results/report"
-    ),
+    out: ResultsOption = Path("results"),
+    to: Annotated[
+        Path | None, typer.Option(help="Folder for the report (HTML, Markdown, figures), if not report in --out.")
+    ] = None,
 ) -> None:
     """Report what is stored: claims with verdicts, figures, and our numbers beside the printed ones. Runs nothing."""
     wanted = [find(name) for name in names] if names else EXPERIMENTS
-    page, document = write_report(wanted, profile, Store(results), writable(out))
+    page, document = write_report(wanted, profile, Store(out), writable(out / "report" if to is None else to))
     console_for_tables().print(f"report   {page}\nthe same {document}", highlight=False, soft_wrap=True)
 
 
@@ -177,7 +177,7 @@ def report(
 def publish_(
     names: SomeNamesArgument = None,
     profile: ProfileOption = Profile.PAPER,
-    results: Annotated[Path, typer.Option(help="Folder of all results.")] = Path("results"),
+    out: ResultsOption = Path("results"),
     docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
     bench: Annotated[
         Path | None, typer.Option(help="Rows that `bench` wrote, to replace those of the record of benchmarks.")
@@ -190,7 +190,7 @@ def publish_(
     """
     console, folder = console_for_tables(), writable(docs / "results")
     for experiment in [find(name) for name in names or ()]:
-        found = publish(experiment, profile, Store(results), folder)
+        found = publish(experiment, profile, Store(out), folder)
         console.print(f"{found.experiment}  {found.cells:,} of {found.planned:,} cells", highlight=False)
     if bench is not None:
         rows = benchmark_record.measured_anew(benchmark_record.read(folder), json.loads(bench.read_text("utf-8")))

@@ -14,22 +14,15 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from pgsr import (
-    CountOfCounts,
-    Hierarchy,
-    Measurement,
-    Mechanism,
-    Method,
-    PgsrError,
-    PostProcess,
-    Problem,
-    Seeded,
-)
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem
 from pgsr.data.counts import LARGEST_DENSE
 from pgsr.errors import DataError
 from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
 from pgsr.experiments.engine.release_record import Record, release_record
+from pgsr.methods import Mechanism, Method, PostProcess
+from pgsr.noise import Measurement
 from pgsr.noise.step import NoiseStep
+from pgsr.privacy import Seeded
 from pgsr.privacy.random import Source
 
 if TYPE_CHECKING:
@@ -162,7 +155,7 @@ class Arm:
         noise: from epsilon and the number of levels; `lambda epsilon, levels: Geometric(view, epsilon * levels)` spends
             epsilon per level. None for arms of experiments that measure something else.
         post: a post-process, a method, or a step that is built per data set.
-        problem: states the problem that the method solves; as for `pgsr.Mechanism`, if None.
+        problem: states the problem that the method solves; as for `pgsr.methods.Mechanism`, if None.
         source: research noise by key and replicate. Arms with equal sources see the same noise.
         note: for the report, if the label does not say enough.
     """

@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from pgsr import Method, Result, Status
+from pgsr import Result, Status
 
 # The same judge and the same errors as `pgsr.compare`.
 from pgsr.comparison.comparing import ANSWERED, SOLVER_SHARE, errors_by_level, judged
+from pgsr.methods import Method
 
 if TYPE_CHECKING:
     from pgsr.experiments.engine.experiment import Trial

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from pgsr import Estimate, Geometric, Hierarchy, Method, Problem, Result, Status, View, metrics
+from pgsr import Hierarchy, Problem, Result, Status, View
 from pgsr.algorithms import CumulativeProjection, TreeProjection
 from pgsr.certificates import certify
 from pgsr.comparison.comparing import ANSWERED, errors_by_level
+from pgsr.data import Estimate
 from pgsr.data.rounding import nearest
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.experiments.engine.release_record import Record, released, result_record
+from pgsr.methods import Method, metrics
 from pgsr.models.adapter import SolverModel
+from pgsr.noise import Geometric
 
 if TYPE_CHECKING:
     from pgsr.experiments.engine.experiment import Trial

@@ -7,10 +7,12 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from pgsr import Geometric, Mechanism, PostProcess, View, metrics
+from pgsr import View
 from pgsr.algorithms import IsotonicFit
 from pgsr.experiments.engine.experiment import Arm, DataSet, Trial, release_memory
 from pgsr.experiments.engine.release_record import Record
+from pgsr.methods import Mechanism, PostProcess, metrics
+from pgsr.noise import Geometric
 
 HC, HG = View.CUMULATIVE, View.RANKED
 SHORT = {HC: "Hc", HG: "Hg"}

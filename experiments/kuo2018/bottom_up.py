@@ -12,7 +12,7 @@ from itertools import product
 from math import ceil
 from typing import TYPE_CHECKING
 
-from pgsr import Geometric, Seeded, View
+from pgsr import View
 from pgsr.estimators import BottomUp, Matching
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
@@ -34,6 +34,8 @@ from pgsr.experiments.kuo2018.data import (
 )
 from pgsr.experiments.kuo2018.epsilon_figures import REPRODUCED
 from pgsr.figures.drawing import finish, head, legend_below, level_name, new_figure
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 from pgsr.privacy.random import ByteStream, StreamId
 
 if TYPE_CHECKING:

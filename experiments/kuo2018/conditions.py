@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from pgsr import CountOfCounts, Estimate, Problem
+from pgsr import CountOfCounts, Problem
 from pgsr.algorithms import MeanConsistency
+from pgsr.data import Estimate
 from pgsr.estimators import BottomUp, Matching, Merge, NoConsistency
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr import CountOfCounts, Estimate, Measurement, Problem, Result, View
+from pgsr import CountOfCounts, Problem, Result, View
 from pgsr.algorithms import SimplexProjection
+from pgsr.data import Estimate
 from pgsr.estimators import NoConsistency
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
@@ -38,6 +39,7 @@ from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, numbe
 from pgsr.figures.drawing import finish, head, legend_below, new_figure
 from pgsr.methods.gate import judged_release
 from pgsr.methods.method import Seconds
+from pgsr.noise import Measurement
 
 if TYPE_CHECKING:
     import pandas as pd

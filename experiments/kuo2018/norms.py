@@ -6,7 +6,7 @@ Hc is fitted by absolute values in the paper, Hg by squares. All arms of one vie
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pgsr import View, metrics
+from pgsr import View
 from pgsr.algorithms import IsotonicFit, isotonic_l1
 from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l2_means
 from pgsr.estimators import NoConsistency
@@ -31,6 +31,7 @@ from pgsr.experiments.kuo2018.data import (
 )
 from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, nothing_of_the_paper, printed_verdict
 from pgsr.figures.drawing import finish, head, legend_below, new_figure
+from pgsr.methods import metrics
 
 if TYPE_CHECKING:
     import pandas as pd

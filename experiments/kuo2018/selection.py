@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from pgsr import Geometric, Mechanism, View, metrics
+from pgsr import View
 from pgsr.algorithms import IsotonicFit
 from pgsr.estimators import Matching
 from pgsr.experiments.engine.causes import Cause
@@ -36,6 +36,8 @@ from pgsr.experiments.kuo2018.data import (
 from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, ratio_of
 from pgsr.figures.drawing import LEVELS as LEVEL_LOOKS
 from pgsr.figures.drawing import finish, head, legend_below, level_name, new_figure
+from pgsr.methods import Mechanism, metrics
+from pgsr.noise import Geometric
 
 if TYPE_CHECKING:
     import pandas as pd

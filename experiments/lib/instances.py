@@ -6,10 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr import CountOfCounts, Geometric, Problem, Seeded, View
+from pgsr import CountOfCounts, Problem, View
 from pgsr.errors import ArgumentError
 from pgsr.experiments.lib.data import truth_of, values_of
+from pgsr.noise import Geometric
 from pgsr.noise.measurement import Measurement
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import entities
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED

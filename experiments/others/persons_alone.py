@@ -39,7 +39,7 @@ class PersonsAlone:
             leaves about a tenth of rho to the sizes.
 
     Example:
-        >>> from pgsr import Seeded
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.synthesis import MWEM, Attribute, Domain, Workload
         >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
         >>> homes, members = np.empty((200, 0), int), np.zeros((200, 1), int)  # two hundred women who live alone

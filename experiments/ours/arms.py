@@ -6,11 +6,12 @@ Shares are fixed here, before any result, and every region's number of groups is
 from fractions import Fraction
 from functools import partial
 
-from pgsr import Geometric, Problem, SplitByRoot, View
+from pgsr import Problem, View
 from pgsr.algorithms import CumulativeIntegers
 from pgsr.estimators import Matching
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.models import TwoStage
+from pgsr.noise import Geometric, SplitByRoot
 from pgsr.noise.view_rules import ViewRule
 from pgsr.release.plan.planning import recommended_split
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr import CountOfCounts, Result, Seeded, View
+from pgsr import CountOfCounts, Result, View
 from pgsr.algorithms import TreeProjection
 from pgsr.comparison.comparing import ANSWERED
 from pgsr.datasets.worlds import World, WorldKind
@@ -30,6 +30,7 @@ from pgsr.experiments.ours.coverage_strata import ABOVE_1, VIEWS, Stratum, count
 from pgsr.experiments.ours.every_release import CENSUS_1_000, CENSUS_10_000, HAWAIIAN, TAXI_REAL
 from pgsr.experiments.ours.known_priors import WORLDS
 from pgsr.figures.drawing import LEVELS, finish, head, legend_below, level_name
+from pgsr.privacy import Seeded
 
 if TYPE_CHECKING:
     import pandas as pd

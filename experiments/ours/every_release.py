@@ -12,7 +12,7 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from pgsr import Geometric, Result, Status, View, metrics
+from pgsr import Result, Status, View
 from pgsr.comparison.comparing import ANSWERED, errors_by_level
 from pgsr.estimators import BottomUp, Matching, Posterior
 from pgsr.experiments.data.census2000_race import census2000_race
@@ -41,6 +41,8 @@ from pgsr.experiments.ours.arms import (
 from pgsr.experiments.ours.by_arm import draw_by_arm
 from pgsr.experiments.ours.profiles import profiles
 from pgsr.figures.drawing import finish, head, legend_below, level_name
+from pgsr.methods import metrics
+from pgsr.noise import Geometric
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from math import ceil, inf, isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from pgsr import Problem, Totals, View
+from pgsr import Problem, View
 from pgsr.algorithms import CumulativeIntegers, RegionTotalsProjection
 from pgsr.estimators import BottomUp, IsotonicTreeProjection
 from pgsr.experiments.engine.experiment import Arm, Experiment, Scale
@@ -44,6 +44,7 @@ from pgsr.experiments.ours.by_arm import draw_by_arm
 from pgsr.experiments.ours.profiles import profiles
 from pgsr.figures.drawing import finish, head, legend_below, level_name, log_labels, new_figure
 from pgsr.models import Flow, TwoStage
+from pgsr.noise import Totals
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from pgsr import SplitByRoot, Status, View, metrics
+from pgsr import Status, View
 from pgsr.datasets.worlds import World, WorldKind, world
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import panels_in_rows
@@ -26,6 +26,8 @@ from pgsr.experiments.ours import every_release
 from pgsr.experiments.ours.by_arm import draw_by_arm
 from pgsr.experiments.ours.tree_posterior import tree_posterior
 from pgsr.figures.drawing import finish, head, legend_below, level_name
+from pgsr.methods import metrics
+from pgsr.noise import SplitByRoot
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -89,7 +89,9 @@ def tree_posterior(
     Complexity: O(sweeps x leaves x K x levels x K / log K); memory O(sum over regions of K x number of groups).
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Seeded
+        >>> from pgsr import CountOfCounts
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 9, 0, 1], [0, 8, 5, 1]])
         >>> noisy = Geometric(View.CUMULATIVE, epsilon=1).measure(truth, Seeded("demo"))
         >>> found = tree_posterior(noisy, [[0.1, 8, 3, 1], [0.1, 8, 3, 1]], 10.0, sweeps=200)

@@ -256,7 +256,7 @@ def _uses(code: str, name: str) -> bool:
     """Tell whether a test file uses the object: by its class, by parent and name, or by its module and name.
 
     Example:
-        >>> [_uses(s, "pgsr.methods.metrics.l1") for s in ("from pgsr import metrics; metrics.l1(a, b)", "l1 = 3")]
+        >>> [_uses(s, "pgsr.methods.metrics.l1") for s in ("from pgsr.methods import metrics; metrics.l1", "l1 = 3")]
         [True, False]
     """
     *above, parent, last = name.split(".")

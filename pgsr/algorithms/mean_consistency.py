@@ -52,7 +52,9 @@ class MeanConsistency(GatedMethod):
     (values near 1e9 themselves have no more digits).
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, Problem, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> problem = Problem.mean_consistency(Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("demo")))
         >>> result = MeanConsistency().solve(problem)

@@ -34,7 +34,9 @@ class SimplexProjection(GatedMethod):
     leaves a relative gap of at most 1e-9, else FEASIBLE (single counts near 1e9 have no more digits).
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, Problem, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> problem = Problem.naive(Geometric(View.COUNTS, epsilon=4).measure(truth, Seeded("demo")))
         >>> SimplexProjection().solve(problem).estimate.values.sum(axis=1)

@@ -71,7 +71,7 @@ def lower_bound(counts: CountOfCounts | object, budget: Number | Loss) -> LowerB
         >>> bound = lower_bound(row, 1)
         >>> bound.emd.round(2), bound.boxes, bound.away
         (array([3.7]), array([5]), array([163]))
-        >>> from pgsr import Rho
+        >>> from pgsr.privacy import Rho
         >>> lower_bound(row, Rho("1/2")).emd.round(2)
         array([2.45])
 

@@ -38,7 +38,7 @@ def strength(budget: Loss) -> Fraction | float:
     """Compute the pure epsilon under which neighbours are as hard to tell apart as under the budget.
 
     Example:
-        >>> from pgsr import Approximate
+        >>> from pgsr.privacy import Approximate
         >>> [round(float(strength(b)), 3) for b in (PureEpsilon(1), Approximate(1, "1e-2"), Rho("1/2"))]
         [1.0, 1.014, 1.044]
     """
@@ -72,7 +72,7 @@ def least_mistakes(budget: Loss, n: int) -> np.ndarray:
     Complexity: linear.
 
     Example:
-        >>> from pgsr import Approximate
+        >>> from pgsr.privacy import Approximate
         >>> least_mistakes(Approximate(1, "1e-2"), 3).round(4), least_mistakes(Rho("1/2"), 3).round(4)
         (array([0.2663, 0.0943, 0.031 ]), array([0.2605, 0.01  , 0.    ]))
 

@@ -52,7 +52,7 @@ def range_risk(lengths: object, budget: Number | Loss) -> np.ndarray:
     Example:
         >>> range_risk([0, 1, 10, 10**9], 1).round(4)
         array([0.    , 0.2689, 0.7285, 0.8509])
-        >>> from pgsr import Approximate, Rho
+        >>> from pgsr.privacy import Approximate, Rho
         >>> range_risk([1, 10, 10**9], Approximate(1, "1e-8")).round(4), range_risk([1, 10, 10**9], Rho("1/2")).round(4)
         (array([0.2689, 0.7285, 0.8509]), array([0.2605, 0.4881, 0.541 ]))
 

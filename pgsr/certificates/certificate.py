@@ -143,7 +143,8 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
         ProblemError: estimate and problem are of different shapes or views.
 
     Example:
-        >>> from pgsr import Estimate, Hierarchy, Problem, View
+        >>> from pgsr import Hierarchy, Problem, View
+        >>> from pgsr.data import Estimate
         >>> tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
         >>> problem = Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)
         >>> certify(problem, Estimate(tree, View.COUNTS, np.array([[1, 9], [0, 5], [1, 4]])))

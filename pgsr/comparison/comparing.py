@@ -66,7 +66,9 @@ def compare(
         One row per arm, in order. An arm that cannot run is a row with its reason.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.algorithms import TreeProjection
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> problem = Problem.m_h(Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("demo")))

@@ -50,7 +50,9 @@ def overlay(
         HierarchyError: there is no such region.
 
     Example:
-        >>> from pgsr import Geometric, Hierarchy, Seeded
+        >>> from pgsr import Hierarchy
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> counts = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> noisy = Geometric(View.COUNTS, epsilon="1").measure(counts, Seeded("demo"))
         >>> drawn = overlay(noisy, truth=counts, region=("US", "GA"))

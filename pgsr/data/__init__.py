@@ -9,3 +9,17 @@
 | `cell_intervals` | lower and upper ends for every count                                          |
 | `long_tables`    | a row per region and size; `region_ids` names regions, `rounding` rounds sums |
 """
+
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.estimate import Estimate
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.split_view import Split
+from pgsr.data.views import View
+
+__all__ = [
+    "CountOfCounts",
+    "Estimate",
+    "Hierarchy",
+    "Split",
+    "View",
+]

@@ -384,12 +384,13 @@ def _checked_integers(values: np.ndarray, place: Callable[[int], str], signed: b
             values = values.astype(np.float64)  # 2^53 overflows half precision
         refuse(~np.isfinite(values), "not a finite number; fill missing counts with 0 if that is what they mean")
         refuse(values != np.rint(values), "not a whole number; counts are integers")
-        refuse(np.abs(values) > 2.0**53, "too large for a float to hold exactly; give integers")
     if not signed:
         refuse(values < 0, "negative; counts start at 0")
     refuse(values > LARGEST_TOTAL, "larger than 2^62; no count may be")
-    if signed and values.dtype.kind == "i":
+    if signed and values.dtype.kind in "if":
         refuse(values < -LARGEST_TOTAL, "smaller than -2^62; no count may be")
+    if values.dtype.kind == "f":
+        refuse(np.abs(values) > 2.0**53, "too large for a float to hold exactly; give integers")
     return values.astype(np.int64)
 
 

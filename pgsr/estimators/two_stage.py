@@ -60,7 +60,9 @@ class TwoStage:
     Status: FEASIBLE; RELAXED without step 3; TIMED_OUT (checked between the steps and between regions).
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 9, 0, 1], [0, 8, 5, 1]])
         >>> noisy = Geometric(View.CUMULATIVE, epsilon=1, totals="regions").measure(truth, Seeded("demo"))
         >>> TwoStage().apply(noisy).estimate.counts().counts.sum(axis=1)

@@ -1,6 +1,7 @@
 """Methods side by side, by their names: on one problem, or on one measurement."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from pgsr.checks import require_kind
 from pgsr.comparison import comparing
@@ -19,7 +20,7 @@ from pgsr.problems.problem import Problem
 
 def compare(
     problem: Problem | Measurement,
-    methods: Iterable[str | Problem | Arm],
+    methods: Iterable[str | Problem | Arm | tuple[str, Problem | Measurement, str]],
     time_limit: float | None = 60,
     truth: CountOfCounts | None = None,
     progress: bool | Callable[[int, int], None] = True,
@@ -63,13 +64,12 @@ def compare(
     return comparing.compare(problem, arms, time_limit, truth, progress, epsilon=epsilon)
 
 
-def _arm(target: Problem | Measurement, given: str | Problem | Arm) -> Arm:
+def _arm(target: Problem | Measurement, given: Any) -> Arm:
     """Make the arm that a name or a value stands for; what is wrong with other values is said by who runs them."""
     if isinstance(given, tuple):
-        if len(given) == 3 and isinstance(given[2], str) and isinstance(given[1], Problem | Measurement):
-            label, about, name = given
-            return (label, *_on(about, name))  # pyright: ignore[reportReturnType]
-        return given
+        label, about, name = given if len(given) == 3 else ("", None, None)
+        named = isinstance(name, str) and isinstance(about, Problem | Measurement)
+        return (label, *_on(about, name)) if named else given  # pyright: ignore[reportArgumentType, reportReturnType]
     if isinstance(given, Problem):
         return (given.label, given, OwnAlgorithm())
     return (given, *_on(target, given)) if isinstance(given, str) else given

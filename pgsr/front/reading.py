@@ -195,7 +195,7 @@ def _sizes_of_groups(frame: ColumnFrame, columns: tuple[str, ...], leaf: np.ndar
         np.stack(codes, axis=1), axis=0, return_index=True, return_inverse=True, return_counts=True
     )
     if (leaf[first][group.ravel()] != leaf).any():
-        named = [*columns] if len(columns) > 1 else columns[0]
+        named = list(columns) if columns[1:] else columns[0]
         raise TableError(
             f"some groups of {named!r} have members in several regions; if their names repeat from region to region, "
             'say so by group=["county", "household"]'

@@ -30,7 +30,9 @@ Files: `statistics` what intervals are of, `spelling` the same as text; `band`, 
 `bounds` the band; `bootstrap`, and `cells` the same of all cells; `posterior` the draws; `value` the
 intervals themselves, `figure` how they are drawn.
 
-    >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+    >>> from pgsr import CountOfCounts, Hierarchy, View
+    >>> from pgsr.noise import Geometric
+    >>> from pgsr.privacy import Seeded
     >>> from pgsr.estimators import Matching
     >>> from pgsr.methods.mechanism import Mechanism
     >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])

@@ -104,7 +104,9 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
     Complexity: O(regions x sizes) time per sweep and memory, at most 20 sweeps.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
         >>> found = band(Geometric(View.CUMULATIVE, epsilon=1).measure(truth, Seeded("demo")), level="0.9")
         >>> found

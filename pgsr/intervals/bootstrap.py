@@ -134,7 +134,8 @@ def intervals(
     Complexity: `replicates` releases; memory replicates x regions, times sizes for a statistic by size.
 
     Example:
-        >>> from pgsr import Geometric, Hierarchy, View
+        >>> from pgsr import Hierarchy, View
+        >>> from pgsr.noise import Geometric
         >>> from pgsr.estimators import Matching
         >>> from pgsr.intervals import Tail
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])

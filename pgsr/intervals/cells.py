@@ -53,7 +53,9 @@ def cell_intervals(
     Complexity: `replicates` releases; memory 8 bytes x replicates x cells.
 
     Example:
-        >>> from pgsr import Geometric, Hierarchy, Seeded
+        >>> from pgsr import Hierarchy
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.algorithms import TreeProjection
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> truth = CountOfCounts(tree, ([[0, 30, 10, 20]], [[0, 20, 10], [0, 10, 20]]))

@@ -57,7 +57,9 @@ def posterior_draws(
     Complexity: one post-processing, then O(regions x sizes) per draw.
 
     Example:
-        >>> from pgsr import Geometric, Hierarchy, Seeded, View
+        >>> from pgsr import Hierarchy, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.estimators import Posterior
         >>> from pgsr.intervals import MeanSize, Tail
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])

@@ -9,3 +9,14 @@
 | `zero_sizes` | a problem without the sizes that are 0 everywhere                           |
 | `toys`       | tiny problems that methods are warmed up with                               |
 """
+
+from pgsr.methods.mechanism import Mechanism
+from pgsr.methods.method import Method, PostProcess, Result, Status
+
+__all__ = [
+    "Mechanism",
+    "Method",
+    "PostProcess",
+    "Result",
+    "Status",
+]

@@ -28,7 +28,9 @@ class Mechanism:
         problem: for a method, which problem to state; M_H of counts and M_c of cumulative counts if None.
 
     Example:
-        >>> from pgsr import Geometric, Hierarchy, Seeded
+        >>> from pgsr import Hierarchy
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.algorithms import TreeProjection
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> mechanism = Mechanism(Geometric(View.COUNTS, epsilon="1"), TreeProjection())

@@ -163,6 +163,8 @@ class Result:
             total[US]           +5.000
             total(US/GA) == 4   -5.500
         """
+        if self.answer is None:
+            raise NoDualsError(f"no prices, because there is no estimate, {self.status.value}: {self.reason}")
         if self.problem is None:
             raise NoDualsError(
                 "this result has no prices of rows; continuous optima have them, problem.relaxed(), of solver models "
@@ -193,7 +195,9 @@ class Result:
             NoEstimateError: there is no answer, or its method does not know; the message says what does.
 
         Example:
-            >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+            >>> from pgsr import CountOfCounts, Hierarchy, View
+            >>> from pgsr.noise import Geometric
+            >>> from pgsr.privacy import Seeded
             >>> from pgsr.estimators import Posterior
             >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
             >>> noisy = Geometric(View.CUMULATIVE, 1).measure(CountOfCounts(tree, [[9, 1], [5, 14]]), Seeded("demo"))

@@ -11,6 +11,7 @@
 
 from pgsr.noise.budgeted import Noise
 from pgsr.noise.geometric import Geometric
+from pgsr.noise.measurement import Measurement, Totals
 from pgsr.noise.split_by_root import SplitByRoot
 
-__all__ = ["Geometric", "Noise", "SplitByRoot"]
+__all__ = ["Geometric", "Measurement", "Noise", "SplitByRoot", "Totals"]

@@ -40,7 +40,8 @@ class Noise(NoiseStep):
         ProblemError: the unit, the relation, the view and the totals do not go together.
 
     Example:
-        >>> from pgsr import CountOfCounts, Hierarchy, Rho, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, View
+        >>> from pgsr.privacy import Rho, Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> Noise(View.CUMULATIVE, Rho("1/5")).measure(truth, Seeded("demo"))
         Measurement(View.CUMULATIVE, Hierarchy(3 regions, levels 1 / 2), sizes 0..3, rho=1/5)

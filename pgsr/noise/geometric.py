@@ -44,7 +44,8 @@ class Geometric(NoiseStep):
             levels or of none; cumulative counts, ranked sizes and split views may be of some.
 
     Example:
-        >>> from pgsr import CountOfCounts, Hierarchy, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, View
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("demo"))
         Measurement(View.COUNTS, Hierarchy(3 regions, levels 1 / 2), sizes 0..3, epsilon=1)

@@ -18,7 +18,7 @@ def noisy_totals(truth: CountOfCounts, law: Law, source: Source) -> np.ndarray:
 
     Example:
         >>> from fractions import Fraction
-        >>> from pgsr import Seeded
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.privacy.laws import DoubleGeometric
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> noisy_totals(CountOfCounts(tree, [[5, 9], [0, 20]]), DoubleGeometric(Fraction(2)), Seeded("totals"))
@@ -44,7 +44,7 @@ def noisy_numbers(truth: CountOfCounts, numbers: np.ndarray, what: str, law: Law
 
     Example:
         >>> from fractions import Fraction
-        >>> from pgsr import Seeded
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.privacy.laws import DoubleGeometric
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[5, 9], [0, 20]])
         >>> noisy_numbers(truth, truth.totals, "totals", DoubleGeometric(Fraction(2)), Seeded("totals"))
@@ -77,7 +77,7 @@ def nearest_consistent(tree: Hierarchy, noisy: np.ndarray) -> np.ndarray:
 
     Example:
         >>> from fractions import Fraction
-        >>> from pgsr import Seeded
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.privacy.laws import DoubleGeometric
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> noisy = np.array([28, 15, 17])

@@ -82,7 +82,9 @@ class Measurement:
             widths, so that only with one array per region it has to be given.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Seeded
+        >>> from pgsr import CountOfCounts
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), [[0, 3], [1, 6]])
         >>> noisy = Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("demo"))
         >>> noisy

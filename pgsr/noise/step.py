@@ -194,7 +194,8 @@ class NoiseStep(ABC):
                 groups or sizes than were counted.
 
         Example:
-            >>> from pgsr import Geometric, Seeded
+            >>> from pgsr.noise import Geometric
+            >>> from pgsr.privacy import Seeded
             >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
             >>> truth = CountOfCounts(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
             >>> noisy = Geometric(View.COUNTS, 2).noisy_tables(truth, Seeded("demo"), "demo")

@@ -10,3 +10,21 @@
 | `laws`        | exact laws of integer noise and their sampler                            |
 | `accounting`  | what noise of known law costs, alone and composed                        |
 """
+
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.budget import Budget
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.random import Secure, Seeded
+
+__all__ = [
+    "Approximate",
+    "Budget",
+    "Ledger",
+    "PureEpsilon",
+    "Relation",
+    "Rho",
+    "Secure",
+    "Seeded",
+    "Unit",
+]

@@ -9,3 +9,11 @@
 | `programs`   | the same problem as a linear or quadratic program, with names and files          |
 | `tolerances` | how far a sum or a bound may be off                                              |
 """
+
+from pgsr.engines.losses import Huber
+from pgsr.problems.problem import Problem
+
+__all__ = [
+    "Huber",
+    "Problem",
+]

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from pgsr.checks import as_array, require_kind, what_to_lower
+from pgsr.data.counts import LARGEST_TOTAL
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
@@ -455,6 +456,8 @@ def _checked_groups(groups: np.ndarray, n_regions: int) -> np.ndarray:
             f"numbers of groups have shape {given.shape} and type {given.dtype}; give one integer per region, shape "
             f"({n_regions},), or the root's alone, shape (1,)"
         )
+    if (given > LARGEST_TOTAL).any():
+        raise ProblemError(f"a number of groups is {int(given.max())}; give numbers up to 2^62")
     return given.astype(np.int64)
 
 

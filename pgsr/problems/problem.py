@@ -152,7 +152,9 @@ class Problem(ProblemFields):
             conditions: norm, integer, nonnegative, monotone, consistent, weights, as in `Problem`.
 
         Example:
-            >>> from pgsr import CountOfCounts, Geometric, Seeded
+            >>> from pgsr import CountOfCounts
+            >>> from pgsr.noise import Geometric
+            >>> from pgsr.privacy import Seeded
             >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 1], [0, 1, 1]])
             >>> noisy = Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("demo"))
             >>> Problem.about(noisy, "M_H in absolute values", norm=1)
@@ -225,7 +227,7 @@ class Problem(ProblemFields):
     def m_c(cls, measurement: Measurement, norm: int = 2, totals: Totals | str | None = None) -> "Problem":
         """State M_c: the nearest consistent monotone cumulative counts; M_c^split where ranks were measured.
 
-        With cumulative counts c below a threshold T and the ranks i from it on, as `pgsr.Split` measures them, the
+        With cumulative counts c below a threshold T and the ranks i from it on, as `pgsr.data.Split` measures them, the
         distance is
 
             sum over s < T of |c[s] - y[s]|^norm  +  sum over ranks i of |max(h[i] - T, 0) - z[i]|^norm,
@@ -247,7 +249,10 @@ class Problem(ProblemFields):
             TooLargeError: sums of ranks leave 64 bits.
 
         Example:
-            >>> from pgsr import CountOfCounts, Geometric, Seeded, Split
+            >>> from pgsr import CountOfCounts
+            >>> from pgsr.data import Split
+            >>> from pgsr.noise import Geometric
+            >>> from pgsr.privacy import Seeded
             >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
             >>> truth = CountOfCounts(tree, [[0, 4, 1, 1], [0, 3, 2, 0]])
             >>> Problem.m_c(Geometric(Split(2), epsilon=1).measure(truth, Seeded("demo")))
@@ -461,7 +466,7 @@ def _has_ranks(measurement: Measurement) -> bool:
 
 
 def _require(measurement: Measurement, problem: str, *views: View) -> None:
-    require_kind(measurement, Measurement, f"{problem} is about", "give what Geometric(...).measure returned")
+    require_kind(measurement, Measurement, f"the measurement of {problem}", "give what pgsr.measure returns")
     if measurement.view not in views:
         wanted = " or ".join(map(repr, views))
         one = not isinstance(measurement.view, tuple)

@@ -3,7 +3,7 @@
 From two linked tables to two synthetic ones:
 
     >>> import pandas as pd
-    >>> from pgsr import Seeded  # for research; Secure() for publishing
+    >>> from pgsr.privacy import Seeded  # for research; Secure() for publishing
     >>> homes = pd.DataFrame({"household": range(300), "area": ["urban", "rural", "urban"] * 100})
     >>> people = pd.DataFrame({"household": [*range(300), *range(0, 300, 2)], "sex": ["f", "m"] * 225})
     >>> area, sex = Attribute("area", ("urban", "rural")), Attribute("sex", ("f", "m"))

@@ -41,7 +41,9 @@ class ChosenByStatistic:
         BudgetError: eps2 is malformed.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.estimators import Matching
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> dense, sparse = (Mechanism(Geometric(v, epsilon="1"), Matching()) for v in (View.CUMULATIVE, View.RANKED))
@@ -139,7 +141,9 @@ class ChosenByScore:
     Complexity: all candidates one after the other, and O(regions x sizes) per score; two answers are held at a time.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.estimators import Matching
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> both = [Mechanism(Geometric(view, epsilon="1"), Matching()) for view in (View.CUMULATIVE, View.RANKED)]

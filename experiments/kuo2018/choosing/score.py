@@ -22,7 +22,7 @@ class Branch:
     named like that, so none is shared with a measurement outside. `Secure` stays secure, `Seeded` repeats.
 
     Example:
-        >>> from pgsr import Seeded
+        >>> from pgsr.privacy import Seeded
         >>> identity = StreamId("taxi", "counts", 0, ("Manhattan",))
         >>> first, second = (Branch(Seeded("demo"), i).stream(identity).words(1)[0] for i in (0, 1))
         >>> first != second

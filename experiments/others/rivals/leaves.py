@@ -12,12 +12,14 @@ from typing import Protocol
 
 import numpy as np
 
-from pgsr import Estimate, Geometric, Result, View
+from pgsr import Result, View
 from pgsr.algorithms.isotonic import isotonic_l2
+from pgsr.data import Estimate
 from pgsr.data.rounding import largest_remainder
 from pgsr.experiments.engine.experiment import Trial
 from pgsr.methods.gate import Deadline, judged_release
 from pgsr.methods.method import Seconds
+from pgsr.noise import Geometric
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
 

@@ -50,7 +50,9 @@ class CostTables(GatedMethod):
     TOO_LARGE; what else `step` may need.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, Problem, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> problem = Problem.m_h(Geometric(View.COUNTS, epsilon=4).measure(truth, Seeded("demo")))
         >>> CostTables().solve(problem).estimate.counts().totals[0]

@@ -76,7 +76,9 @@ class CumulativeIntegers(GatedMethod):
     at 0.1. When time is up (checked between steps) the best integers so far are the answer, always feasible.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, Problem, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> noisy = Geometric(View.CUMULATIVE, epsilon=1).measure(truth, Seeded("demo"))
         >>> result = CumulativeIntegers().solve(Problem.m_c(noisy))

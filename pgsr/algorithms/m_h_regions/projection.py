@@ -50,7 +50,9 @@ class RegionTotalsProjection(GatedMethod):
     Counts from about 1e9 up, rounded to 64 bits, can leave more; the reason says so.
 
     Example:
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, Problem, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> noisy = Geometric(View.COUNTS, epsilon=1, totals="regions").measure(truth, Seeded("demo"))
         >>> result = RegionTotalsProjection().solve(Problem.m_h(noisy, totals="regions").relaxed())

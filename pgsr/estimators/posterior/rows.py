@@ -10,8 +10,8 @@ A region of a level with sizes 0..K is a chain of cumulative counts as the room 
 
 So tails are linked: what a parent expects from k on and what its children expect in their last class add up.
 
-A level on which groups are known by ranks (`pgsr.Split`, `View.RANKED`) has its regions improved one by one, by their
-`Evidence`.
+A level on which groups are known by ranks (`pgsr.data.Split`, `View.RANKED`) has its regions improved one by one, by
+their `Evidence`.
 """
 
 from collections.abc import Sequence

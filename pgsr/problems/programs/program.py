@@ -19,6 +19,11 @@ class ProgramKind(Enum):
     def integer(self) -> bool:
         return self in (ProgramKind.MILP, ProgramKind.MIQP)
 
+    @property
+    def with_article(self) -> str:
+        """The kind in words with its article, such as "an integer linear program"."""
+        return f"{'an' if self.integer else 'a'} {self.value}"
+
 
 @dataclass(frozen=True, eq=False)
 class Program:

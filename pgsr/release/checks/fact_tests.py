@@ -100,7 +100,8 @@ def judge_facts(terms: Terms, measurement: Measurement) -> FactVerdict:
     Complexity: O(facts x regions), and a few sums of laws per kind of region.
 
     Example:
-        >>> from pgsr import CountOfCounts, Hierarchy, Seeded
+        >>> from pgsr import CountOfCounts, Hierarchy
+        >>> from pgsr.privacy import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
         >>> for number in (90, 900):
         ...     fact = Fact("equal", number, region="US/GA", sizes=(1, 1))

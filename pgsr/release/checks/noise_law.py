@@ -98,7 +98,9 @@ def judge(measurement: Measurement, stated: Sequence[Law | None], by_root: bool 
 
     Example:
         >>> from fractions import Fraction
-        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+        >>> from pgsr import CountOfCounts, Hierarchy, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.privacy.laws import DoubleGeometric
         >>> tree = Hierarchy.from_paths([("US", f"county {i}") for i in range(40)])
         >>> truth = CountOfCounts(tree, np.ones((40, 21), np.int64))

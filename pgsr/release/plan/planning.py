@@ -133,7 +133,9 @@ def expected_errors(
         look: is given every label with the measurement and the result of its first replicate.
 
     Example:
-        >>> from pgsr import Geometric, Mechanism, View
+        >>> from pgsr import View
+        >>> from pgsr.methods import Mechanism
+        >>> from pgsr.noise import Geometric
         >>> from pgsr.estimators import Matching
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> stand_in = stand_in_of(tree, [40, 60], [0, 3, 2, 1])

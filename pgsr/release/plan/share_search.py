@@ -108,7 +108,8 @@ def choose_shares(
     Complexity: about 25 releases of the stand-in for two levels and 50 for three, times `replicates`.
 
     Example:
-        >>> from pgsr import Geometric, Hierarchy, View
+        >>> from pgsr import Hierarchy, View
+        >>> from pgsr.noise import Geometric
         >>> from pgsr.estimators import Matching
         >>> from pgsr.release.plan.planning import stand_in_of
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

@@ -96,7 +96,7 @@ class WholeMarginals:
         SynthesisError: a setting is out of range.
 
     Example:
-        >>> from pgsr import Seeded
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.synthesis import Attribute
         >>> domain = Domain.plain([Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m"))], max_size=2)
         >>> homes, members = np.zeros((200, 1), int), np.zeros((200, 1), int)  # women who live alone

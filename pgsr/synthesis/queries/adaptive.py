@@ -139,7 +139,7 @@ def fit(
     Cost: `budget.rounds` times one pass over all scores and the method's `update` and `answers`.
 
     Example:
-        >>> from pgsr import Seeded
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.synthesis import Attribute, Domain
         >>> from pgsr.synthesis.queries.mwem import MWEM
         >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)

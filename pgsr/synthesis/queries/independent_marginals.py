@@ -27,7 +27,7 @@ class IndependentMarginals:
     All histograms get the same part of rho; cells of one histogram are measured at once. Nothing is selected.
 
     Example:
-        >>> from pgsr import Seeded
+        >>> from pgsr.privacy import Seeded
         >>> from pgsr.synthesis import Attribute, Domain, Level, Workload
         >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
         >>> homes, members = np.empty((200, 0), int), np.zeros((200, 1), int)  # two hundred women who live alone

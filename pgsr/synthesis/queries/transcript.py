@@ -46,7 +46,7 @@ class Privacy:
         secure: whether the noise has no seed; without it nothing is guaranteed.
 
     Example:
-        >>> from pgsr import Secure, Seeded
+        >>> from pgsr.privacy import Secure, Seeded
         >>> budget = AdaptiveBudget(1, "1e-8", rounds=50)
         >>> Privacy.of(budget, Neighbours.REPLACE, Seeded("demo")).claim
         'none (seeded)'
