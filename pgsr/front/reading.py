@@ -145,8 +145,8 @@ def _frame(table: Any, names: list[str], numbers: list[str]) -> ColumnFrame:
         return ColumnFrame.of(table)
     with extra("release"):
         import pandas as pd
-    from pgsr.tables import source
     from pgsr.tables.frames import read_frame
+    from pgsr.tables.source import source
 
     frame = read_frame(source(table), "the table", [*names, *numbers])
     for column in numbers:  # text in CSV files; what is no number becomes NaN, which is refused

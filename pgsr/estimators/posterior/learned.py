@@ -264,7 +264,7 @@ class Model:
 
     def stepped_dispersions(self, point: Point, seen: Seen) -> np.ndarray:
         """Move the dispersions by a step of their own."""
-        slopes, curvatures = np.zeros((2, *point.dispersions.shape))
+        slopes, curvatures = np.zeros(point.dispersions.shape), np.zeros(point.dispersions.shape)
         level = self.tree.level_of[list(self.evidence)]
         for here in range(self.tree.n_levels):
             slopes[here], curvatures[here] = seen.slopes[level == here].sum(0), seen.curvatures[level == here].sum(0)
