@@ -12,7 +12,7 @@ import sweeps
 from typer.testing import CliRunner, Result
 
 from pgsr import PgsrError
-from pgsr.experiments.__main__ import app
+from pgsr.experiments.commands.complete import app
 from pgsr.experiments.benchmarks import draws as many_draws
 from pgsr.experiments.engine import from_file
 from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
@@ -156,3 +156,15 @@ def test_bench_draws_answers_every_draw_in_every_way():
     found = many_draws.table(2, ((Cvxpy("CLARABEL"), 1),))
     assert found["proved"].tolist() == [2]
     assert (found[["TreeProjection (s)", "anew", "update", "method"]] > 0).all(axis=None)
+
+
+def test_the_help_that_is_read_from_sources_lists_what_there_is():
+    """`--help` imports no experiment; its commands, their order and their words are those of the whole application."""
+    listing = typer.Typer(rich_markup_mode="rich")
+    list_commands(listing)
+    wanted = {each.name or each.callback.__name__.replace("_", "-"): each for each in app.registered_commands}
+    shown = {each.name: each.help for each in listing.registered_commands}
+    assert list(shown) == [*wanted, "lib"]
+    for name, command in wanted.items():
+        assert shown[name] == inspect.getdoc(command.callback)
+    assert shown["lib"] == app.registered_groups[0].typer_instance.info.help

@@ -17,7 +17,7 @@ from pgsr import CountOfCounts, Hierarchy, Result, Status, View
 from pgsr.comparison.row import Row
 from pgsr.data import Split
 from pgsr.errors import ArgumentError
-from pgsr.experiments.__main__ import app
+from pgsr.experiments.commands.complete import app
 from pgsr.experiments.benchmarks import compare as comparing
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data
 from pgsr.experiments.benchmarks.variant_figure import FAMILIES, family, figure

@@ -10,7 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from pgsr.errors import ArgumentError, DataError
-from pgsr.experiments.__main__ import app
+from pgsr.experiments.commands.complete import app
 from pgsr.experiments.benchmarks import release_run
 from pgsr.release import ReleaseConfig
 
