@@ -1,5 +1,6 @@
 """The command line of the experiments, experiments in files of a user's own, and the registry."""
 
+import inspect
 import os
 import re
 import subprocess
@@ -9,11 +10,13 @@ from pathlib import Path
 
 import pytest
 import sweeps
+import typer
 from typer.testing import CliRunner, Result
 
 from pgsr import PgsrError
-from pgsr.experiments.commands.complete import app
 from pgsr.experiments.benchmarks import draws as many_draws
+from pgsr.experiments.commands.complete import app
+from pgsr.experiments.commands.listing import list_commands
 from pgsr.experiments.engine import from_file
 from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
 from pgsr.experiments.engine.store import Store, StoredCell

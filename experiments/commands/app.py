@@ -23,6 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
 @app.callback()
 def experiments() -> None:
     """Run the experiments of pgsr. Results go to the folder results/."""

@@ -43,6 +43,4 @@ def _help_of_app(module: ast.Module) -> str:
 
 
 def _keywords(call: ast.Call) -> dict[str, Any]:
-    return {
-        each.arg: each.value.value for each in call.keywords if each.arg and isinstance(each.value, ast.Constant)
-    }
+    return {each.arg: each.value.value for each in call.keywords if each.arg and isinstance(each.value, ast.Constant)}
