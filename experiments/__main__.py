@@ -1,25 +1,30 @@
 """The command line `python -m pgsr.experiments`."""
 
-from pgsr import PgsrError
+import sys
+
+from pgsr.errors import PgsrError
 from pgsr.machine.extras import extra_of_command
 
 with extra_of_command("experiments"):
     from rich.console import Console
 
-    from pgsr.experiments.commands import benchmarks, registered
     from pgsr.experiments.commands.app import app
-    from pgsr.experiments.data import command as data_command
-    from pgsr.experiments.lib import command as lib_command
+    from pgsr.experiments.commands.listing import list_commands
 
-__all__ = ["app", "benchmarks", "registered"]
 
-app.add_typer(data_command.app, name="data")
-app.add_typer(lib_command.app, name="lib")
+def main() -> None:
+    """Run the command line; its help alone imports no experiment."""
+    if sys.argv[1:] in ([], ["--help"]):
+        list_commands(app)
+    else:
+        with extra_of_command("experiments"):
+            from pgsr.experiments.commands import complete  # noqa: F401
+    app()
 
 
 if __name__ == "__main__":
     try:
-        app()
+        main()
     except PgsrError as error:
         Console(stderr=True).print(f"[bold red]error:[/bold red] {error}", highlight=False, soft_wrap=True)
         raise SystemExit(2) from None

@@ -1,5 +1,6 @@
 """The command line of the experiments, experiments in files of a user's own, and the registry."""
 
+import inspect
 import os
 import re
 import subprocess
@@ -9,10 +10,12 @@ from pathlib import Path
 
 import pytest
 import sweeps
+import typer
 from typer.testing import CliRunner, Result
 
 from pgsr import PgsrError
-from pgsr.experiments.__main__ import app
+from pgsr.experiments.commands.complete import app
+from pgsr.experiments.commands.listing import list_commands
 from pgsr.experiments.engine import from_file
 from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
 from pgsr.experiments.engine.store import Store, StoredCell
@@ -148,3 +151,16 @@ def test_help_has_examples_that_are_commands():
         known = {command.name or command.callback.__name__ for command in app.registered_commands}
         known |= {group.name or group.typer_instance.info.name for group in app.registered_groups}
         assert set(examples) <= {name.replace("_", "-") for name in known}
+
+
+def test_the_help_that_is_read_from_sources_lists_what_there_is():
+    """`--help` imports no experiment; its commands, their order and their words are those of the whole application."""
+    listing = typer.Typer(rich_markup_mode="rich")
+    list_commands(listing)
+    wanted = {each.name or each.callback.__name__.replace("_", "-"): each for each in app.registered_commands}
+    shown = {each.name: each.help for each in listing.registered_commands}
+    assert list(shown) == [*wanted, "data", "lib"]
+    for name, command in wanted.items():
+        assert shown[name] == inspect.getdoc(command.callback)
+    groups = {group.name: group.typer_instance.info.help for group in app.registered_groups}
+    assert {name: shown[name] for name in groups} == groups

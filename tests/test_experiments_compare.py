@@ -17,12 +17,12 @@ from pgsr import CountOfCounts, Hierarchy, Result, Status, View
 from pgsr.comparison.row import Row
 from pgsr.data import Split
 from pgsr.errors import ArgumentError
-from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import compare as comparing
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data
 from pgsr.experiments.benchmarks.variant_figure import FAMILIES, family, figure
 from pgsr.experiments.benchmarks.variant_table import VariantTable
 from pgsr.experiments.benchmarks.variants import KEYS, VARIANTS, NoisyVariants, Size, chosen
+from pgsr.experiments.commands.complete import app
 from pgsr.methods.catalogue import Use
 from pgsr.methods.method import PostProcess, Seconds
 from pgsr.models import SOLVERS as ALL_SOLVERS

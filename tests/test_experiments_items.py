@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pgsr.experiments.__main__ import app
+from pgsr.experiments.commands.complete import app
 from pgsr.experiments.engine.printed import Absent, Claim, Printed, StandsFor
 from pgsr.experiments.fioretto2019.data import TAXI
 from pgsr.experiments.registry import EXPERIMENTS, find

@@ -8,8 +8,8 @@ import pytest
 from smoke_cells import smoke_cells
 from typer.testing import CliRunner
 
-from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import peers, scale, speed
+from pgsr.experiments.commands.complete import app
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import ExperimentError, Profile
 from pgsr.experiments.engine.store import CellState, Store, StoredCell, to_frame

@@ -10,8 +10,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from pgsr.errors import ArgumentError, DataError
-from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import release_run
+from pgsr.experiments.commands.complete import app
 from pgsr.release import ReleaseConfig
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ from smoke_cells import smoke_cells
 from typer.testing import CliRunner
 
 from pgsr.errors import DataError
-from pgsr.experiments.__main__ import app
+from pgsr.experiments.commands.complete import app
 from pgsr.experiments.engine.causes import Cause, cause_on
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Cell, Profile

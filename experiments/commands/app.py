@@ -1,13 +1,7 @@
-"""The application that commands are added to, and what several of them share."""
-
-from pathlib import Path
-from typing import Annotated
+"""The application that commands are added to; it imports no experiment, so that its help is there at once."""
 
 import typer
 from rich.console import Console
-
-from pgsr.experiments.engine.experiment import Profile
-from pgsr.experiments.registry import EXPERIMENTS
 
 EXAMPLES = """Examples:
 
@@ -28,28 +22,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-
-NamesArgument = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="NAME...",
-        help="Experiments, such as K8 (`list` shows them), or files that define one, such as mine.py.",
-        autocompletion=lambda: [experiment.id for experiment in EXPERIMENTS],
-    ),
-]
-SomeNamesArgument = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[NAME...]",
-        help="Experiments, or files that define one; all experiments if none is named.",
-        autocompletion=lambda: [experiment.id for experiment in EXPERIMENTS],
-    ),
-]
-ProfileOption = Annotated[
-    Profile,
-    typer.Option(help="smoke: seconds; quick: minutes; reduced: hours, where there is one; paper: the papers' sizes."),
-]
-ResultsOption = Annotated[Path, typer.Option("--out", help="Folder of all results.")]
 
 
 @app.callback()

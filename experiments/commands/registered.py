@@ -10,14 +10,8 @@ import typer
 from rich.console import Console
 
 from pgsr.experiments.benchmarks.compare import writable
-from pgsr.experiments.commands.app import (
-    NamesArgument,
-    ProfileOption,
-    ResultsOption,
-    SomeNamesArgument,
-    app,
-    console_for_tables,
-)
+from pgsr.experiments.commands.app import app, console_for_tables
+from pgsr.experiments.commands.options import NamesArgument, ProfileOption, ResultsOption, SomeNamesArgument
 from pgsr.experiments.engine import from_file, runner
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.digest import code_digest

@@ -19,7 +19,12 @@ from pgsr.experiments.data.files import VARIABLE, home_of
 from pgsr.experiments.data.recipes import RECIPES, Recipe, recipe_of
 from pgsr.help import examples
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
+app = typer.Typer(
+    help="Data files of the papers: what there is, and how to fetch, convert and check them.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
 
 NameArgument = Annotated[
     str,
