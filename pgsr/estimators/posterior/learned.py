@@ -108,7 +108,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What one pass over all measured regions gives, in their order.
+    """The findings of one pass over all measured regions, in the order of the regions.
 
     Attributes:
         mean, variance: of cumulative counts, of all regions; shape (regions, K + 1).
@@ -273,7 +273,7 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """A step of F and d; with variances, what the inverse information leaves of their differences (`Newton`)."""
+    """A step of F and d, and the variances that the inverse information leaves the differences of both (`Newton`)."""
 
     shape: np.ndarray
     deviations: np.ndarray

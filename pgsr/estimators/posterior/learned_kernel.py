@@ -106,7 +106,7 @@ def derivatives(moments, mu, weight, left, part, gradient, information):
 
 @compiled
 def complete_information(mean, mu, weight, left, part, shares, diagonal, beside):
-    """Fill in what EM takes for the information, b b' a max(mu, E x), which has three diagonals, and the knots' shares.
+    """Fill in the information of EM, b b' a max(mu, E x), which has three diagonals, and the shares of the knots.
 
     Args:
         mean, mu, weight, left, part: as in `derivatives`.

@@ -148,7 +148,7 @@ class Pooled:
 
 
 def _raw(about: Evidence, pilot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give the counts of one region with all their noise, and its variances; shape (K + 1,) each."""
+    """Give the raw counts of one region and the variances of the noise in these counts; shape (K + 1,) each."""
     noise = float(about.law.variance_bound)
     if about.view is View.COUNTS:
         return about.values.astype(float), np.full(about.n_sizes, noise)
