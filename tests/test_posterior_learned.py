@@ -18,7 +18,7 @@ from pgsr.estimators.posterior import Evidence, Marginals, learned
 from pgsr.estimators.posterior import elementary_kernel as elementary
 from pgsr.estimators.posterior.dispersion import MOST
 from pgsr.estimators.posterior.knots import Knots
-from pgsr.estimators.posterior.learned import Learned, Model, Newton, Point, Seen, learn
+from pgsr.estimators.posterior.learned import Learned, Newton, Point, PriorModel, Seen, learn
 from pgsr.estimators.posterior.learned_kernel import (
     add_information,
     complete_information,
@@ -194,7 +194,7 @@ def test_the_optimum_is_that_of_a_direct_maximiser(monkeypatch):
         Scales, "typical",
         classmethod(lambda cls, knots, tree: _scales(knots, tree, **held)),
     )  # fmt: skip
-    monkeypatch.setattr(Model, "stepped_dispersions", lambda self, point, seen: point.dispersions)
+    monkeypatch.setattr(PriorModel, "stepped_dispersions", lambda self, point, seen: point.dispersions)
     monkeypatch.setattr(learned, "GAIN", 1e-5)
     monkeypatch.setattr(learned, "GAIN_PER_REGION", 0.0)
     found = learn(noisy, NO_LIMIT)
@@ -324,7 +324,7 @@ def test_releases_are_valid_and_lean_ones_equal(view, shares):
     assert np.array_equal(full.estimate.counts().counts, lean.estimate.counts().counts)
 
 
-def _somewhere(view, shares) -> tuple[Model, Point, Scales, Seen]:
+def _somewhere(view, shares) -> tuple[PriorModel, Point, Scales, Seen]:
     """Make a model of a small tree and a point that is not an optimum, with scales that all differ."""
     rng = np.random.default_rng(15)
     truth = CountOfCounts(_tree([2, 3]), rng.poisson(np.outer(rng.exponential(30, 6), 0.8 ** np.arange(14))))
@@ -341,12 +341,12 @@ def _somewhere(view, shares) -> tuple[Model, Point, Scales, Seen]:
     return model, point, scales, model.see(point, _narrowly(model, point, found.seen))
 
 
-def _narrowly(model: Model, point: Point, near: Seen) -> Seen:
+def _narrowly(model: PriorModel, point: Point, near: Seen) -> Seen:
     """See a point in windows around what it gives itself, so that differences of evidence are those of the prior."""
     return model.see(point, model.see(point, near))
 
 
-def _gradient(model: Model, point: Point, scales: Scales, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
+def _gradient(model: PriorModel, point: Point, scales: Scales, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
     """The gradient of the penalised evidence in F and in all d, region by region and up to the root."""
     of_f = np.zeros((model.tree.n_regions, len(point.shape)))
     of_f[list(model.evidence)] = seen.gradients
@@ -358,7 +358,7 @@ def _gradient(model: Model, point: Point, scales: Scales, seen: Seen) -> tuple[n
     return of_f[0] - shape @ point.shape, of_f @ spread.T - penalised
 
 
-def _penalties(model: Model, scales: Scales) -> tuple[np.ndarray, list[np.ndarray]]:
+def _penalties(model: PriorModel, scales: Scales) -> tuple[np.ndarray, list[np.ndarray]]:
     """The matrices of the quadratic forms of F and of every d, as `Scales.penalty` and the free sizes have them."""
     second, m = model.knots.second, len(model.knots.own)
     shape, differences = second.T @ np.diag(scales.precisions()) @ second, np.diff(np.eye(m), axis=0)

@@ -19,6 +19,6 @@ from pgsr.front.estimating import Released, estimate
 from pgsr.front.measuring import measure
 from pgsr.front.reading import read
 from pgsr.front.solving import solve
-from pgsr.front.taking import SolverRow, SolverTable, solvers
+from pgsr.front.taking import solvers
 
-__all__ = ["Released", "SolverRow", "SolverTable", "compare", "estimate", "measure", "read", "solve", "solvers"]
+__all__ = ["Released", "compare", "estimate", "measure", "read", "solve", "solvers"]

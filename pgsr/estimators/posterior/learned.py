@@ -145,7 +145,7 @@ class Learned:
         remark: what went wrong; "" where nothing did.
     """
 
-    model: "Model"
+    model: "PriorModel"
     start: Point
     point: Point
     seen: Seen
@@ -159,7 +159,7 @@ class Learned:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class PriorModel:
     """The facts that priors are learned from.
 
     Attributes:
@@ -204,7 +204,7 @@ class Model:
         return means
 
     def marginals(self, region: int, point: Point, values: np.ndarray, near: Seen | None, border: float) -> Marginals:
-        """Compute the posterior of a measured region, in windows around what was seen of it before."""
+        """Compute the posterior of a measured region, in windows around its cumulative counts of an earlier pass."""
         about = self.evidence[region]
         means, shapes = self.means(region, point, values), self._shapes(region, point)
         if near is None:
@@ -290,7 +290,7 @@ class Move:
 class Newton:
     """The quadratic model of L around a point; see the module."""
 
-    model: Model
+    model: PriorModel
     point: Point
     scales: Scales
     seen: Seen
@@ -398,7 +398,7 @@ def learn(measurement: Measurement, deadline: Deadline) -> Learned:
     memory.require(_memory(tree, knots), f"the prior of {tree.n_regions:,} regions with {len(knots.at)} knots")
     dispersions = np.full((tree.n_levels, int(knots.band[-1]) + 1), dispersion.MOST)
     start = Point(shape_of(shares, knots), deviations_of(tree, evidence, pilots, groups, shares, knots), dispersions)
-    model = Model(tree, evidence, groups, knots, deadline)
+    model = PriorModel(tree, evidence, groups, knots, deadline)
     if measurement.public is Totals.ROOT:  # numbers of groups are better known under a prior
         groups = numbers_of_groups(measurement, model.see(start, None).mean)
         model = replace(model, groups=groups)

@@ -152,7 +152,7 @@ def of_softmax(gradient, information, shares, kept):
 
 @compiled
 def add_information(kept, shares, diagonal, beside, theta, out):
-    """Add I + theta (M - I) to `out`, from what `of_softmax` and `complete_information` kept."""
+    """Add I + theta (M - I) to `out`; `of_softmax` and `complete_information` computed its parts."""
     n = len(diagonal)
     sums = np.empty(n)
     total = 0.0
@@ -322,7 +322,7 @@ def eliminated(gradient, information, left, part, precisions, deviation, gain, o
 
 @compiled
 def family_eliminated(regions, known, below, knots, at, theta, out, messages):
-    """Eliminate the deviations of some children of one region; add up what they say about it.
+    """Eliminate the deviations of some children of one region, and add their gradients and information on this region.
 
     Args:
         regions: first child, the one after the last, and the first leaf's number.
