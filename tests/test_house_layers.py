@@ -55,7 +55,7 @@ assert "synthesize" in said.getvalue()
 """
     done = run("-c", BROUGHT.format(code=code))
     shown = {"annotated_doc", "markdown_it", "mdurl", "pygments", "rich", "shellingham", "typer"}
-    rooms = {"filelock", "pgsr.commands", "pgsr.intervals"}
+    rooms = {"pgsr.commands", "pgsr.intervals"}
     # rich looks for attrs, and does without it.
     assert set(done.stdout.split()) - {"attr", "attrs"} == LIGHT | shown | rooms, done.stderr
 
