@@ -23,7 +23,10 @@ VALUES = [[1, 9], [0, 5], [-1, 4]]
         (lambda: Problem.m_h(TRUTH), "the measurement of M_H is of type CountOfCounts; give what pgsr.measure returns"),
         (lambda: CountOfCounts(TREE, [[10**19, 1], [0, 1]]), "size 0 is 1e\\+19: larger than 2\\^62; no count may be"),
         (lambda: Problem.of([[10**19, 9], *VALUES[1:]], TREE, groups=10), "larger than 2\\^62"),
-        (lambda: Problem.of([[-(10**19), 9], *VALUES[1:]], TREE, groups=10), "smaller than -2\\^62"),
+        (
+            lambda: Problem.of([[-(10**19), 9], *VALUES[1:]], TREE, groups=10),
+            "beyond 64 bits; no count may be larger than 2\\^62",
+        ),
         (
             lambda: Problem.of(VALUES, TREE, groups=10**19),
             "a number of groups is 10000000000000000000; give numbers up",
