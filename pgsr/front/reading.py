@@ -77,6 +77,9 @@ def read(
         >>> truth
         CountOfCounts(Hierarchy(6 regions, levels 1 / 2 / 3), sizes 0..3, 3 groups; a row per group, regions by state \
 and county, sizes by members, 1 above 3)
+        >>> counts = {"state": ["GA", "MI"], "members": [1, 2], "n": [5, 6]}
+        >>> read(counts, ["state"], size="members", count="n", max_size=2).totals
+        array([11,  5,  6])
     """
     columns = _names("regions", regions)
     groups = () if group is None else _names("group", (group,) if isinstance(group, str) else group)
