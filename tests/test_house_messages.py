@@ -10,7 +10,7 @@ from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status
 from pgsr.algorithms import CumulativeIntegers
 from pgsr.errors import NoDualsError
 from pgsr.models import Gurobi, QpSolvers
-from pgsr.problems.programs import ProgramKind
+from pgsr.problems.programs.program import ProgramKind
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 TRUTH = CountOfCounts(TREE, [[0, 2, 0, 1], [0, 1, 1, 1]])
