@@ -25,7 +25,8 @@ IN_A_CHILD = {("machine/isolation.py", "cloudpickle"), ("machine/isolation.py", 
 """The imports of a process that starts only where its parent could import them."""
 
 ELSEWHERE = {("machine/memory.py", "psutil"), ("reconciling/frames.py", "duckdb")} | {
-    (f"synthesis/{file}.py", "torch") for file in ("adam", "filling", "hpd", "mixture_answers")
+    (f"synthesis/{file}.py", "torch")
+    for file in ("queries/adam", "marginals/filling", "queries/hpd", "queries/mixture_answers")
 }
 """Psutil, which pip brings on systems where it is imported; the package of a relation or a tensor that is at hand."""
 
@@ -112,7 +113,7 @@ import importlib
 tried(lambda: pgsr.noise.Geometric(pgsr.View.COUNTS, 1).measure(truth, pgsr.privacy.Seeded("s")))
 tried(lambda: done.diagnostics)
 tried(truth.plot)
-for room in ("tables", "ledger", "release", "synthesis"):
+for room in ("tables", "release.ledger", "release", "synthesis"):
     tried(lambda: importlib.import_module(f"pgsr.{room}"))
 """
     done = alone(code)

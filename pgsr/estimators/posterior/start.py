@@ -29,7 +29,6 @@ from pgsr.algorithms.simplex import simplex_projection
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
-from pgsr.estimators.posterior.elementary_kernel import log
 from pgsr.estimators.posterior.evidence import Evidence
 from pgsr.estimators.posterior.knots import Knots
 from pgsr.estimators.posterior.windows import sums_between
@@ -160,6 +159,8 @@ def _raw(about: Evidence, pilot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def shape_of(shares: np.ndarray, knots: Knots) -> np.ndarray:
     """Compute F at the knots."""
+    from pgsr.estimators.posterior.elementary_kernel import log
+
     return np.array([log(share) for share in shares[knots.at]])
 
 
@@ -168,6 +169,8 @@ def deviations_of(
     knots: Knots,
 ) -> np.ndarray:  # fmt: skip
     """Compute d of all regions from windows of their pilots; shape (regions, knots of deviations)."""
+    from pgsr.estimators.posterior.elementary_kernel import log
+
     n, at = len(shares), knots.own
     half = np.maximum(1, (OWN_WIDTH * at).astype(np.int64))
     low, high = np.maximum(at - half, 0), np.minimum(at + half, n - 2) + 1
