@@ -31,7 +31,7 @@ def test_every_release_has_the_optimum_of_its_own_noise() -> None:
         assert arm.noise is not None
         assert optimum.noise is not None
         assert optimum.noise(Fraction(1), 3) == arm.noise(Fraction(1), 3)
-    assert len(x6.OPTIMA) == len({arm.label for arm in x6.OPTIMA}) == 8
+    assert len(x6.OPTIMA) == len({arm.label for arm in x6.OPTIMA}) == 9
 
 
 def test_release_and_optimum_see_the_same_truth_and_noise() -> None:

@@ -126,7 +126,7 @@ def test_a_first_solve_compiles_apart_and_outside_its_limit(of, expected, tmp_pa
 def test_the_warm_up_compiles_every_loop_and_nothing_is_left_to_compile():
     """Nothing that trees and problems of all kinds call afterwards is of another type; what is cached stays cached."""
     n_warmed, left, before, after = json.loads(run(WARM))
-    assert n_warmed == len(warmed()) + 11
+    assert n_warmed == len(warmed()) + 10
     assert len(before) > 60
     assert not left
     assert after == before
@@ -142,7 +142,7 @@ def test_toys_are_of_every_kind():
 def test_warmup_names_what_it_compiled():
     lines = CliRunner().invoke(cli.app, ["warmup"], catch_exceptions=False).stdout.splitlines()
     assert [line.split(" s  ")[1] for line in lines] == [name for name, _ in warm_up()]
-    assert len(lines) == len(warmed()) + 11
+    assert len(lines) == len(warmed()) + 10
 
 
 def test_deadlines_stand_still_while_functions_are_compiled():

@@ -32,9 +32,11 @@ def test_gurobi_beyond_its_bundled_licence(monkeypatch, tmp_path):
     problem = states_problem()
     assert problem.n_unknowns > BUNDLED_QUADRATIC_LIMIT
     assert Gurobi().solve(problem).status is Status.OPTIMAL, "bends of a cell's cost are no squares"
-    result = Gurobi().solve(problem.relaxed())
+    assert Gurobi().solve(problem.relaxed()).status is Status.OPTIMAL, "grids of bends"
+    counties = Geometric(View.COUNTS, 1).measure(census_like("counties", max_size=5), Seeded("licence"))
+    result = Gurobi().solve(Problem.m_h(counties))
     assert result.status is Status.TOO_LARGE
-    assert "200" in result.reason
+    assert "2,000" in result.reason
     assert "GRB_LICENSE_FILE" in result.reason
 
 

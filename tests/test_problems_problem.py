@@ -157,5 +157,5 @@ def test_weights_that_cannot_be_held_are_refused():
         precision_weights(odd)
     light, heavy = np.unique(Problem.mean_consistency(odd).weights)
     assert heavy / light == pytest.approx(float((1 - a) ** 2 / a**2), rel=1e-12)
-    with pytest.raises(PgsrError, match="Geometric"):
+    with pytest.raises(PgsrError, match=r"pgsr\.measure"):
         Problem.m_h(TRUTH)

@@ -114,7 +114,7 @@ def at_most(this: Values | float, other: Values | float, times: float) -> Judgem
 
     Example:
         >>> at_most({r: 1.05 + r / 1000 for r in range(5)}, 1.0, times=1.1).finding
-        <Finding.HOLDS: 'holds'>
+        <TestOutcome.HOLDS: 'holds'>
     """
     over, under = _pairs(this, other)
     if len(over) < FEWEST:
@@ -127,7 +127,7 @@ def separated(larger: Iterable[float], smaller: Iterable[float]) -> Judgement:
 
     Example:
         >>> separated([3.0, 3.1, 2.9, 3.0, 3.2], [1.0, 1.2, 0.9, 1.1, 1.0]).finding
-        <Finding.HOLDS: 'holds'>
+        <TestOutcome.HOLDS: 'holds'>
     """
     one, two = [*larger], [*smaller]
     n = min(len(one), len(two))
@@ -145,7 +145,7 @@ def agrees(values: Iterable[float], printed: float, tolerance: float = 0.0) -> J
         >>> found.test, str(found.effect)
         ('printed number within 2.78 standard errors of our mean', '0.9810 [0.839, 1.123]')
         >>> agrees([9.0, 12.0, 10.0, 11.0, 9.5], 20).finding
-        <Finding.FAILS: 'fails'>
+        <TestOutcome.FAILS: 'fails'>
     """
     ours = np.asarray([*values], float)
     if len(ours) < FEWEST:
@@ -196,7 +196,7 @@ def worst(judgements: Iterable[Judgement]) -> Judgement:
 
     Example:
         >>> worst([exactly(True, "counted"), not_judged("no results")]).finding
-        <Finding.NOT_JUDGED: 'not judged'>
+        <TestOutcome.NOT_JUDGED: 'not judged'>
     """
     order = (
         TestOutcome.FAILS,

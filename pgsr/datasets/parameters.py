@@ -30,7 +30,7 @@ def one_of(name: str, value: object, valid: Sequence[Member]) -> Member:
 
     Example:
         >>> one_of("regions", "states", [CensusRegions.STATES, CensusRegions.COUNTIES])
-        <Regions.STATES: 'states'>
+        <CensusRegions.STATES: 'states'>
     """
     for member in valid:
         if value == member:

@@ -129,7 +129,7 @@ def line_search(
 
     Example:
         >>> line_search(lambda t: (3 * t - 6 * t**2, 3 - 12 * t), 0.0, 3.0, trials=10)
-        Step(length=0.25, is_enough=True)
+        LineStep(length=0.25, is_enough=True)
     """
     length, overshot = 1.0, False
     for trial in range(trials):

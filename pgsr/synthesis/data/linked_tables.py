@@ -125,7 +125,8 @@ def require_free_names(
         >>> domain = Domain.plain([], [Attribute("role", ("cook", "guest"))], max_size=3)
         >>> require_free_names(domain, "rename it")
         Traceback (most recent call last):
-        pgsr.synthesis.data.linked_tables.TableError: role is an attribute and a column that links the tables; rename it
+        pgsr.synthesis.data.linked_tables.LinkedTableError: role is an attribute and a column that links the
+            tables; rename it
     """
     regions = [f"level_{level}" for level in range(n_levels)]
     links = [a.name for a in (*domain.group, *domain.individual) if a.name in linking]

@@ -68,7 +68,7 @@ class MWEM:
         >>> workload.describe(0), round(float(estimator.answers()[0]), 6)  # 2 ordered groups of one, and 4 of two
         ('groups with COUNT=1', 0.333333)
         >>> for _ in range(300):
-        ...     estimator.update([Measured(0, 0.5)])
+        ...     estimator.update([MeasuredQuery(0, 0.5)])
         >>> round(float(estimator.answers()[0]), 6)
         0.5
 
