@@ -33,7 +33,7 @@ def blocks_after_the_first_exact(patch: MonkeyPatch) -> None:
 
 
 def law_of_the_level_above(patch: MonkeyPatch) -> None:
-    """In a part of a hierarchy, levels count from the level above its root: right as long as all shares are equal."""
+    """Count the levels of a part from the level above its root, which is right as long as all shares are equal."""
 
     def shifted(noisy_tables: Callable) -> Callable:
         def measured(

@@ -28,7 +28,7 @@ class Precisions(ABC):
     @property
     @abstractmethod
     def near(self) -> np.ndarray:
-        """As floats, relatively off by `error` at most; shape (runs,)."""
+        """The precisions as floats, relatively off by `error` at most; shape (runs,)."""
 
     @property
     @abstractmethod
@@ -112,7 +112,7 @@ class MatchedPrecisions:
 
     @property
     def near(self) -> tuple[np.ndarray, np.ndarray]:
-        """As floats, relatively off by `error` at most."""
+        """The precisions of both sides as floats, relatively off by `error` at most."""
         return self.above.near[self.top], np.where(self.silent, 0.0, self.below.near[self.bottom])
 
     @property

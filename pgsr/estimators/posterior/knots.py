@@ -71,7 +71,7 @@ class Knots:
 
     @cached_property
     def beside(self) -> np.ndarray:
-        """Of every free knot the one it is pulled towards: the knot before it, or after it at size 0."""
+        """The knots that free knots are pulled towards: the knot before each, or the one after size 0."""
         return np.where(self.free > 0, self.free - 1, 1)
 
     def spread(self, deviation: np.ndarray) -> np.ndarray:
