@@ -20,7 +20,8 @@ from pgsr.models.built import Built
 from pgsr.models.choices import INTEGRALITY, beyond_tolerance, with_indicators
 from pgsr.models.clock import Clock, Run
 from pgsr.models.formulate import formulate
-from pgsr.models.judge import SolverAnswer, SolverClaim, judged, lagrangian_bound
+from pgsr.models.grids import on_grids
+from pgsr.models.judge import SolverAnswer, SolverClaim, judged
 from pgsr.models.native.model import NativeModel
 from pgsr.models.native.stated import program_to_state, stated_program
 from pgsr.models.parts import ProgramPart, joined, parts
@@ -28,7 +29,7 @@ from pgsr.models.program import Program, ProgramKind, SolverProgram, quadratic, 
 from pgsr.models.relaxed import relaxed_optimum
 from pgsr.models.start import duals_to_start, values_to_start
 from pgsr.models.watch import within
-from pgsr.models.window import Pieces, in_units, magnitudes, window
+from pgsr.models.window import Pieces, magnitudes, window
 from pgsr.problems.problem import Problem
 
 BYTES_PER_UNKNOWN = 400
@@ -39,15 +40,6 @@ BYTES_PER_WINDOWED_UNKNOWN = 2_000
 
 MOST_PROGRAMS = 60
 """The programs that a solve gives to its solver at most; windows settle after one to six as a rule."""
-
-UNITS = (1.0, 1 / 8, 1 / 64, 1 / 512, 1 / 4096)
-"""The grids on which squares in real numbers are solved, coarse ones first."""
-
-FINER = 8
-"""How much finer each grid is than the one before, and so the steps on either side of a window."""
-
-NEAR = 1e-9
-"""The relative gap at which no finer grid is tried."""
 
 WHOLE = 1e-6
 """How far a vertex may be from integers, by a solver's tolerance."""
@@ -315,7 +307,7 @@ class SolverModel(GatedMethod):
             if route is Route.WINDOW or program.norm == 1:
                 answer = self._in_pieces(problem, program, values, clock, start)
             elif self._on_grids_alone(program):
-                answer = self._on_grids(program, clock)
+                answer = on_grids(program, lambda pieces: self._settled(pieces, False, None, None, clock))
             else:
                 duals = None if start is None or program.integer else duals_to_start(program, problem, start)
                 clock.handed(f"{'quadratic' if program.norm == 2 else 'linear'} program", program.n, False)
@@ -388,25 +380,6 @@ class SolverModel(GatedMethod):
         """Whether squares in real numbers are more than a licence takes, which linear programs need not be."""
         squares = program.norm == 2 and not program.integer and program.weight.any()
         return bool(squares and self.finds_vertices and self.too_large(quadratic(program)) is not None)
-
-    def _on_grids(self, program: Program, clock: "Clock") -> SolverAnswer:
-        """Solve squares in real numbers on grids, each around the optimum on the one before, until the bound is near.
-
-        The first window lies around the noisy values, so no other solver has a part in the answer.
-        """
-        answer = SolverAnswer(SolverClaim.STOPPED)
-        for unit in UNITS:
-            around = None if answer.values is None else answer.values / unit
-            found = self._settled(window(in_units(program, unit), around, FINER), False, None, None, clock)
-            z, v, mu = found.values, found.duals, found.order_duals
-            if found.claim is not SolverClaim.OPTIMAL or z is None or v is None or mu is None:
-                return found if answer.values is None else replace(answer, claim=SolverClaim.STOPPED)
-            z, v, mu = unit * z, unit * v, unit * mu
-            answer = replace(found, values=z, duals=v, order_duals=mu)
-            objective = float(program.weight @ z**2 + program.linear @ z)
-            if objective - lagrangian_bound(program, v, mu) <= NEAR * max(1.0, objective):
-                break
-        return answer
 
     def _settled(
         self,
