@@ -1,4 +1,4 @@
-"""Print errors of the posterior in the worlds of X6 and on data, one line per release, to compare versions.
+"""Print errors of the posterior in the worlds of X6 and on data, one line per release.
 
     python docs/tools/posterior_errors.py --draws 5 > errors.csv
 
@@ -9,7 +9,6 @@ chosen on. Data are those of X2 whose files are at hand.
 import argparse
 import sys
 import time
-from ast import literal_eval
 from collections.abc import Iterator
 from itertools import product
 
@@ -24,6 +23,7 @@ from pgsr.experiments.fioretto2019.data import FLIGHTS
 from pgsr.methods import Mechanism, metrics
 from pgsr.noise import Geometric, SplitByRoot
 from pgsr.privacy import Seeded
+from pgsr.release.plan.planning import recommended_split
 
 FIRST_DRAW = 7_000
 WORLDS = ("household", "power law", "spikes", "sparse", "abrupt ends")
@@ -41,12 +41,11 @@ def truths(name: str, draws: int) -> Iterator[CountOfCounts]:
 
 def noises(levels: int, epsilon: str) -> dict[str, Geometric]:
     """List the noise steps: cumulative counts with equal shares and of leaves only, and the recommended release."""
-    recommended = (*(f"1/{2 * levels - 1}",) * (levels - 1), f"{levels}/{2 * levels - 1}")
     leaves = (*(0,) * (levels - 1), 1)
     return {
         "equal": Geometric(View.CUMULATIVE, epsilon, totals="regions"),
         "leaves": Geometric(View.CUMULATIVE, epsilon, leaves, totals="regions"),
-        "recommended": Geometric(SplitByRoot(), epsilon, recommended, totals="regions"),
+        "recommended": Geometric(SplitByRoot(), epsilon, recommended_split(levels), totals="regions"),
     }
 
 
@@ -54,17 +53,15 @@ def main() -> None:
     """Print the lines."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--options", default="", help="arguments of Posterior in a dict, for versions that have some")
     parser.add_argument("--data", nargs="*", default=[*WORLDS, "flights", "census"])
     asked = parser.parse_args()
-    post = Posterior(intervals=False, **dict(literal_eval(asked.options or "{}")))
     print("data,epsilon,noise,draw,root,middle,leaves,seconds,reason")
     for name, epsilon in product(asked.data, EPSILONS):
         try:
             for draw, truth in enumerate(truths(name, asked.draws)):
                 for label, noise in noises(truth.hierarchy.n_levels, epsilon).items():
                     started = time.process_time()
-                    result = Mechanism(noise, post).release(truth, Seeded("posterior", draw))
+                    result = Mechanism(noise, Posterior(intervals=False)).release(truth, Seeded("posterior", draw))
                     seconds = time.process_time() - started
                     errors = metrics.level_means(truth, metrics.emd(truth, result.estimate))
                     errors = [errors[0], errors[len(errors) // 2] if len(errors) > 2 else np.nan, errors[-1]]
