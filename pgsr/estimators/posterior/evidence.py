@@ -237,7 +237,8 @@ def _given_way(mean: np.ndarray, asked: np.ndarray, used: np.ndarray, shape: np.
     """Bound the logarithm of the evidence under the means `asked` for from that under the means `used`.
 
     With q the posterior under the latter, log P(y) under the former is at least the logarithm under the latter, plus
-    the mean by q of log p(x) - log p'(x), by Jensen's inequality. It is taken at the posterior means of the counts.
+    the mean by q of log p(x) - log p'(x), by Jensen's inequality. This difference is linear in the counts, as both laws
+    have one shape, so that its mean is its value at the posterior means.
     """
     from pgsr.estimators.posterior.elementary_kernel import log_mass
 
