@@ -350,7 +350,7 @@ def _as_array(counts: object) -> np.ndarray:
         raise CountError("the rows of counts differ in length; give every region the sizes 0..K") from None
     if np.ma.is_masked(counts):
         raise CountError("counts hold masked entries; fill missing counts with 0 if that is what they mean")
-    if array.dtype == object and all(isinstance(value, int) for value in array.flat):
+    if array.dtype == object and any(isinstance(value, int) and abs(value) > LARGEST_TOTAL for value in array.flat):
         raise CountError("counts hold whole numbers beyond 64 bits; no count may be larger than 2^62")
     _check_kind(array.dtype)
     return array
