@@ -1,4 +1,4 @@
-"""`python -m pgsr.experiments data` tells, fetches, converts and checks, and docs/data.md says the same."""
+"""`python -m pgsr.experiments data` tells, fetches, converts and checks, and docs/study/data.md says the same."""
 
 import os
 import re
@@ -109,7 +109,7 @@ def test_every_file_that_is_read_has_a_recipe():
     assert len(set(files)) == len({recipe.data.name for recipe in RECIPES}) == len(RECIPES)
     for recipe in RECIPES:
         with pytest.raises(
-            DataError, match=f"python -m pgsr.experiments data fetch {recipe.data.name}, and docs/data.md"
+            DataError, match=f"python -m pgsr.experiments data fetch {recipe.data.name}, and docs/study/data.md"
         ):
             recipe.data.path("nowhere")
         assert recipe_of(recipe.data.file) is recipe

@@ -32,7 +32,7 @@ PAPERS = list(dict.fromkeys(each.paper for each in EXPERIMENTS if each.paper is 
 
 
 def test_the_page_in_docs_is_of_today(tmp_path):
-    """After a new method, claim or experiment: python -m pgsr.experiments items --out docs/items.md."""
+    """After a new method, claim or experiment: python -m pgsr.experiments items --out docs/study/items.md."""
     assert PAGE.read_text("utf-8") == markdown.render(item_blocks(ITEMS, OTHERS), tmp_path)
 
 

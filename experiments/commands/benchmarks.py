@@ -39,7 +39,7 @@ from pgsr.privacy.budget import exact
 )
 def compare(
     data: Annotated[
-        Data, typer.Option(help="Hierarchy; taxi and census2000 need the folder that PGSR_DATA names; docs/data.md.")
+        Data, typer.Option(help="Hierarchy; taxi and census2000 need the folder that PGSR_DATA names; docs/study/data.md.")
     ] = Data.CENSUS,
     size: Annotated[
         Size,
@@ -194,7 +194,7 @@ def bench_reconcile(
 
 
 @app.command(
-    epilog="Examples:  python -m pgsr.experiments items  |  python -m pgsr.experiments items --out docs/items.md"
+    epilog="Examples:  python -m pgsr.experiments items  |  python -m pgsr.experiments items --out docs/study/items.md"
 )
 def items(
     out: Annotated[Path, typer.Option(help="File for the page (Markdown).")] = Path("results/items.md"),

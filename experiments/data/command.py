@@ -59,7 +59,7 @@ FolderOption = Annotated[
     )
 )
 def datasets() -> None:
-    """Tell, make and check the real data, which are not in the repository. docs/data.md says more."""
+    """Tell, make and check the real data, which are not in the repository. docs/study/data.md says more."""
 
 
 @app.command("list")

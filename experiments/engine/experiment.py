@@ -414,7 +414,7 @@ class Experiment:
                 continue
             if found is not data:
                 kind = "real" if found.real else "generated"
-                where = "set PGSR_DATA for the real one (docs/data.md)"
+                where = "set PGSR_DATA for the real one (docs/study/data.md)"
                 notes.append(f"{data.name} is absent; {found.name} ({kind}) stands in; {where}")
             kept[found.name] = found
         scale = replace(self.scale(profile), data=tuple(kept.values()))

@@ -150,7 +150,7 @@ def _printed(errors: LevelErrors) -> Iterator[Verdict]:
     """Judge whether our errors reproduce the printed Taxi numbers."""
     taxi = errors.where(data=TAXI.name, epsilon=1)
     if not taxi:
-        words = "needs the real data: set PGSR_DATA (see docs/data.md) and run K8 again"
+        words = "needs the real data: set PGSR_DATA (see docs/study/data.md) and run K8 again"
         absent = not_judged("no results on Taxi")
         yield Verdict("printed numbers are reproduced", "Taxi", absent, words, Cause.PROFILE)
         return

@@ -106,7 +106,7 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
         found.append(Verdict(f"printed number of {printed.metric}", name, found_here, words + reason, cause))
     taxi = rows.get(TAXI.name)
     if taxi is None:
-        words = "needs the real data: set PGSR_DATA (see docs/data.md) and run K1 again"
+        words = "needs the real data: set PGSR_DATA (see docs/study/data.md) and run K1 again"
         absent = not_judged("no results on Taxi")
         return [*found, Verdict("printed numbers come out", "Taxi", absent, words, Cause.PROFILE)]
     other = kuo.TAXI_TRIPS_IN_THE_TEXT

@@ -4,5 +4,5 @@
 makes real answers exactly feasible, `prices` proves them, `folder` writes and reads a folder, `verify` checks a folder
 from its files alone and is copied into each, `run` puts solvers on them, `score` says how they did and draws it.
 `qpbenchmark_set` and `benchopt_dataset` hand the instances to other benchmarks. `traps` is a folder of tiny
-programs that solvers get wrong, with proofs of their own. docs/pgsr_lib.md is the data sheet.
+programs that solvers get wrong, with proofs of their own. docs/model/pgsr_lib.md is the data sheet.
 """

@@ -136,7 +136,7 @@ def item_blocks(items: Sequence[Item], others: Sequence[Item]) -> list[Block]:
             f"{len(items):,} methods, theorems, tables, claims, numbers and data sets: {states[ItemState.YES]:,} work, "
             f"{states[ItemState.OTHER_DATA]:,} work on data that stand in for the papers', "
             f"{states[ItemState.NO]:,} do not, each with the reason. The page is made by ",
-            Code("python -m pgsr.experiments items --out docs/items.md"),
+            Code("python -m pgsr.experiments items --out docs/study/items.md"),
             " from what methods, experiments and data sets declare, and no list is kept beside them. That a claim is "
             "judged does not mean that it holds: the report of experiments says that.",
         ),

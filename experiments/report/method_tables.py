@@ -1,4 +1,4 @@
-"""The tables of docs/methods.md: what the catalogue of methods says, and what each method says of itself."""
+"""The tables of docs/model/methods.md: what the catalogue of methods says, and what each method says of itself."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

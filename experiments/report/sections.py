@@ -146,7 +146,7 @@ def _planned(experiment: Experiment, profile: Profile, stored: set[str]) -> tupl
             continue
         if found is not data:
             kind = "real" if found.real else "generated"
-            where = "set PGSR_DATA for the real one (docs/data.md)"
+            where = "set PGSR_DATA for the real one (docs/study/data.md)"
             remarks.append(f"{data.name} is absent; {found.name} ({kind}) stands in; {where}")
         kept[found.name] = found
     return _on(experiment, profile, tuple(kept.values())), remarks

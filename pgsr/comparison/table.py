@@ -135,7 +135,7 @@ READING = (
 
 TIMES_BOUND = (
     "times the bound: the EMD over what no release of this epsilon can be below on the mean over data near the truth, "
-    "though a level gets all of epsilon (docs/bounds.md); at the truth itself less is possible."
+    "though a level gets all of epsilon (docs/derivations/bounds.md); at the truth itself less is possible."
 )
 
 

@@ -17,7 +17,7 @@ class Use(Flag):
     COMPARE = auto()
     """The default table of `make compare`."""
     PAGE = auto()
-    """The tables of docs/methods.md."""
+    """The tables of docs/model/methods.md."""
     AGREEMENT = auto()
     """The matrix of `make agreement`, of the methods that prove optima."""
     LIBRARY = auto()

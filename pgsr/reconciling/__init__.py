@@ -14,7 +14,7 @@
     reconciled, diagnostics, variances   what it gives: table and proof, what was moved, intervals
 
 There is no second engine here: `pgsr.Problem` states what is asked, methods of `pgsr.algorithms` or `pgsr.models` solve
-it, and `pgsr.certify` judges it. docs/reconcile.md is the page for users.
+it, and `pgsr.certify` judges it. docs/model/reconcile.md is the page for users.
 """
 
 from pgsr.reconciling.forecasts import Nearest

@@ -71,7 +71,7 @@ def reconcile(
         size: column of sizes, or of other kinds that all add up over regions by themselves, if there is one. A row
             without a size measures the sum over all of them.
         weights: column or array of weights, one per row, from 0 on; 1 if None. They keep their ratios, see
-            docs/reconcile.md.
+            docs/model/reconcile.md.
         variance: column or array of variances, in place of weights; the table then gets intervals.
         fixed: column that is true where a value is exact and must not change.
         totals: the number over all sizes of the root, or of regions by their paths, that are known.

@@ -1,4 +1,4 @@
-"""The tables of docs/benchmark.md: of the lists of arms and data sets, and of the results of B1."""
+"""The tables of docs/study/field.md: of the lists of arms and data sets, and of the results of B1."""
 
 from collections.abc import Iterator
 from statistics import fmean

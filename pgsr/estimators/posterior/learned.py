@@ -35,7 +35,7 @@ step, and with it are dropped if it is refused. The search ends once two steps i
 **If the search fails**, it begins again with no deviations and steps of EM. If that fails, too, or leaves less evidence
 than there was at the start, the start is the prior, and `Learned.remark` says so.
 
-docs/posterior.md derives all this.
+docs/derivations/posterior.md derives all this.
 
 Sources: Louis 1982 (information), Dempster, Laird and Rubin 1977 (EM), Schall 1991 (scales), Eilers and Marx 1996
 (penalised differences). Shown by `tests/test_posterior_learned.py`.

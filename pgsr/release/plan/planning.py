@@ -214,7 +214,7 @@ def recommended_split(n_levels: int) -> tuple[Fraction, ...]:
 
     On real and made data no split of epsilon is within a tenth of the best at every level: errors of leaves fall nearly
     like one over their share, those of a root like the root of one over it. This one is nowhere far from the best
-    (docs/choose_a_mechanism.md).
+    (docs/study/choose_a_mechanism.md).
 
     Example:
         >>> [", ".join(map(str, recommended_split(n))) for n in (1, 2, 3, 4)]
