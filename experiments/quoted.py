@@ -94,7 +94,7 @@ def quote(docs: Path) -> list[Path]:
 
 def pages(docs: Path) -> list[Path]:
     """List the pages that may quote: all of docs/, and README.md beside it."""
-    return [*sorted(docs.glob("*.md")), *(path for path in [docs.parent / "README.md"] if path.exists())]
+    return [*sorted(docs.rglob("*.md")), *(path for path in [docs.parent / "README.md"] if path.exists())]
 
 
 def _k2(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:

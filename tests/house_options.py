@@ -223,7 +223,7 @@ def _partial_of(node: ast.expr) -> str | None:
 
 def _shown() -> Iterator[str]:
     """Yield the code of pages, of notebooks and of the examples in docstrings."""
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "notebooks" / "README.md"]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), ROOT / "notebooks" / "README.md"]
     for page in pages:
         yield from re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
         yield from CALL.findall(page.read_text(encoding="utf-8"))

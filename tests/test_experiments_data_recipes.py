@@ -21,7 +21,7 @@ from pgsr.experiments.data.files import DataFile, Total
 from pgsr.experiments.data.recipes import RECIPES, recipe_of
 
 FOLDER = os.environ.get("PGSR_DATA")
-PAGE = (Path(__file__).parent.parent / "docs" / "data.md").read_text("utf-8")
+PAGE = (Path(__file__).parent.parent / "docs" / "study" / "data.md").read_text("utf-8")
 
 CELLS = DataFile(
     "cells.csv",

@@ -25,7 +25,7 @@ from pgsr.experiments.report.items import (
 )
 
 TESTS = Path(__file__).parent
-PAGE = TESTS.parent / "docs" / "items.md"
+PAGE = TESTS.parent / "docs" / "study" / "items.md"
 ITEMS = all_items(EXPERIMENTS)
 OTHERS = beyond(EXPERIMENTS)
 PAPERS = list(dict.fromkeys(each.paper for each in EXPERIMENTS if each.paper is not None))

@@ -80,9 +80,9 @@ def test_the_description_tells_duration_days_and_what_failed(tmp_path):
     assert about.computed == ("2026-11-01", f"2026-11-{len(entries):02}")
     words = markdown.render(results_blocks([find("K9")], tmp_path), tmp_path)
     assert f"{len(entries)} of {len(entries) + 1} cells of profile smoke, at least 1 replicates, 18 s of one" in words
-    assert "(results/K9.parquet)" in words
+    assert "(../results/K9.parquet)" in words
     assert "| no material difference | undecided | not judged | smallest ratio | median | largest | needed |" in words
-    assert "](figures/results/K9.svg)" in words
+    assert "](../figures/results/K9.svg)" in words
 
 
 def test_the_page_says_per_paper_what_is_not_here_and_why(tmp_path):
@@ -103,7 +103,7 @@ def test_the_page_says_per_paper_what_is_not_here_and_why(tmp_path):
     assert "1 number of Taxi: 143,540,889" in absent
     assert "the data AFST" in absent
     assert "the data Taxi | data sets | the paper's own" not in absent
-    whole = (DOCS / "results.md").read_text("utf-8").partition("## What of the papers is not here")[2]
+    whole = (DOCS / "study" / "results.md").read_text("utf-8").partition("## What of the papers is not here")[2]
     assert "run K9 --profile paper` makes" not in whole, "published at the paper's size"
 
 
@@ -126,7 +126,7 @@ def test_the_command_writes_results_and_page(tmp_path):
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
     assert {path.name for path in (tmp_path / "results").glob("K9.*")} == {"K9.parquet", "K9.json"}
-    assert "K9: L1 against L2" in (tmp_path / "results.md").read_text("utf-8")
+    assert "K9: L1 against L2" in (tmp_path / "study" / "results.md").read_text("utf-8")
     assert [path.name for path in (tmp_path / "figures" / "results").iterdir()] == ["K9.svg"]
 
 
@@ -183,7 +183,7 @@ def test_a_run_of_bench_replaces_the_record(tmp_path):
 def test_the_page_in_docs_is_of_today(tmp_path):
     """After a change of verdicts or titles: python -m pgsr.experiments publish."""
     page = markdown.render(results_blocks(EXPERIMENTS, DOCS / "results"), tmp_path)
-    assert (DOCS / "results.md").read_text("utf-8") == page
+    assert (DOCS / "study" / "results.md").read_text("utf-8") == page
     of_no_experiment = (benchmark_record.FILE, peers.FILE, "posterior_errors.csv")
     files = [path for path in (DOCS / "results").iterdir() if path.name not in of_no_experiment]
     assert len(files) == 2 * len({e.owner.id for e, _, _ in published(EXPERIMENTS, DOCS / "results")})

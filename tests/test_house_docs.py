@@ -18,7 +18,7 @@ import cloudpickle
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 LINKED = [*PAGES, ROOT / "README.md", ROOT / "notebooks" / "README.md"]
 
 FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)

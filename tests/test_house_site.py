@@ -55,8 +55,9 @@ def pages(site: Path) -> dict[str, str]:
 
 def test_every_page_and_notebook_is_there(site):
     found = set(pages(site))
-    for page in (ROOT / "docs").glob("*.md"):
-        assert ("index.html" if page.stem == "README" else f"{page.stem}.html") in found
+    for page in (ROOT / "docs").rglob("*.md"):
+        place = page.relative_to(ROOT / "docs").with_suffix(".html")
+        assert ("index.html" if page.stem == "README" else str(place)) in found
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         assert f"tutorials/{notebook.stem}.html" in found
     assert {
@@ -134,5 +135,5 @@ def test_pages_and_notebooks_without_a_place_get_one(monkeypatch):
     config = SimpleNamespace(nav=[{"Start here": ["README.md", "tutorials/01_one_region.md"]}])
     hooks.on_config(config)
     more = config.nav[-1]["More"]
-    assert {"start.md", "units.md", "tutorials/03_swap_solvers.md"} <= set(more)
+    assert {"start.md", "model/methods.md", "tutorials/03_swap_solvers.md"} <= set(more)
     assert not {"README.md", "tutorials/01_one_region.md"} & set(more)

@@ -45,7 +45,7 @@ def test_the_page_has_licences_and_sizes_of_all_solvers(monkeypatch, tmp_path):
     for name in ("GRB_LICENSE_FILE", "MOSEKLM_LICENSE_FILE", "COPT_LICENSE_DIR", "XPAUTH_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    page = (Path(__file__).parent.parent / "docs" / "swap_a_solver.md").read_text("utf-8")
+    page = (Path(__file__).parent.parent / "docs" / "model" / "solvers.md").read_text("utf-8")
     lines = page.split("| names | licence | largest problem |")[1].split("\n\n")[0].splitlines()[2:]
     told = {}
     for line in lines:

@@ -277,7 +277,7 @@ def test_who_takes_no_start_says_so(method):
 
 def test_the_table_of_solvers_says_who_takes_starts():
     """Every solver model that the catalogue has is in the table of the page, with what it takes and gives."""
-    page = (Path(__file__).parent.parent / "docs" / "swap_a_solver.md").read_text("utf-8")
+    page = (Path(__file__).parent.parent / "docs" / "model" / "solvers.md").read_text("utf-8")
     lines = page.split("| solver | prices of rows | takes a start of |")[1].split("\n\n")[0].splitlines()[2:]
     told = {}
     for line in lines:

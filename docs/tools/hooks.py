@@ -9,7 +9,9 @@
 Formulas in dollars become MathML, which browsers draw by themselves.
 """
 
+import os
 import re
+from functools import partial
 from html import unescape
 from pathlib import Path
 
@@ -28,13 +30,10 @@ ELSEWHERE = {
     "pgsr/release/THREATS.md": "threats.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
-    "README.md": "README.md",
 }
-"""The pages of the site that lie outside docs/, or stand for such a file."""
+"""The pages of the site that lie outside docs/."""
 
-FROM_ROOT = ("contributing.md", "changelog.md")
-
-LINK = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+)([^)#\s]+)(#[^)\s]*)?\)")
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:)([^)#\s]+)(#[^)\s]*)?\)")
 FENCED = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 TITLED = re.compile(r"^```(\w+) ([\w.]+)$", re.MULTILINE)
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
@@ -47,7 +46,7 @@ NAME = re.compile(r'(?<!">)<code>(pgsr(?:\.\w+)+)</code>(?!</a>)')
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the pages of docs/ and the notebooks that the navigation leaves out under "More"."""
     named = set(re.findall(r"[\w./-]+\.md", str(config.nav)))
-    pages = [path.name for path in (ROOT / "docs").glob("*.md")]
+    pages = [str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")]
     pages += [f"tutorials/{path.stem}.md" for path in (ROOT / "notebooks").glob("*.ipynb")]
     left = sorted(page for page in pages if page not in named)
     if left and config.nav is not None:
@@ -63,28 +62,39 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, content in tutorials(ROOT / "notebooks", CACHE / "notebooks"):
         files.append(File.generated(config, path, content=content))
     for path, page in ELSEWHERE.items():
-        if path != page:
-            files.append(File.generated(config, page, content=(ROOT / path).read_text("utf-8")))
+        files.append(File.generated(config, page, content=(ROOT / path).read_text("utf-8")))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Lead links to files of the repository to their pages, and give titles to blocks that are files."""
-    if page.file.src_uri in FROM_ROOT:  # written where docs/ is a folder
-        markdown = markdown.replace("](docs/", "](")
+    if page.file.src_uri.startswith("reference/"):
+        return markdown  # formulas of docstrings look like links
     pieces = FENCED.split(TITLED.sub(r'```\1 title="\2"', markdown))
-    return "".join(piece if piece.startswith("```") else LINK.sub(_here, piece) for piece in pieces)
+    link = partial(_link, _source(page.file.src_uri), Path(page.file.src_uri).parent)
+    return "".join(piece if piece.startswith("```") else LINK.sub(link, piece) for piece in pieces)
 
 
-def _here(link: re.Match[str]) -> str:
-    """Write a link to a page of the site, or the bare name of a file that is none."""
-    words, up, path, anchor = link.groups()
-    if path.startswith("notebooks/"):
-        return f"[{words}](tutorials/{Path(path).stem}.md)"
-    if path in ELSEWHERE:
-        return f"[{words}]({ELSEWHERE[path]}{anchor or ''})"
+def _source(page: str) -> Path:
+    """Find the folder of the repository from which a page's links lead."""
+    if page.startswith("tutorials/"):
+        return Path("notebooks")
+    made = next((path for path, made in ELSEWHERE.items() if made == page), f"docs/{page}")
+    return Path(made).parent
+
+
+def _link(source: Path, folder: Path, link: re.Match[str]) -> str:
+    """Write a link of a page in a folder of the site, or the bare name of a file that is no page."""
+    words, target, anchor = link.groups()
+    path = os.path.normpath(source / target)
     if not (ROOT / path).exists():
-        raise PluginError(f"{up}{path}: there is no such file")
+        raise PluginError(f"{target}: there is no such file")
+    if path.startswith("notebooks/") and path.endswith(".ipynb"):
+        path = f"docs/tutorials/{Path(path).stem}.md"
+    elif path in ELSEWHERE:
+        path = f"docs/{ELSEWHERE[path]}"
+    if path.startswith("docs/"):
+        return f"[{words}]({os.path.relpath(path, 'docs' / folder)}{anchor or ''})"
     return words if words.strip("`") == path else f"{words} (`{path}`)"
 
 

@@ -39,7 +39,8 @@ from pgsr.privacy.budget import exact
 )
 def compare(
     data: Annotated[
-        Data, typer.Option(help="Hierarchy; taxi and census2000 need the folder that PGSR_DATA names; docs/study/data.md.")
+        Data,
+        typer.Option(help="Hierarchy; taxi and census2000 need the folder that PGSR_DATA names; docs/study/data.md."),
     ] = Data.CENSUS,
     size: Annotated[
         Size,

@@ -177,7 +177,7 @@ def publish_(
         Path | None, typer.Option(help="Rows that `bench` wrote, to replace those of the record of benchmarks.")
     ] = None,
 ) -> None:
-    """Write stored results to docs/results; then results.md, judged anew, its figures, and what pages quote.
+    """Write stored results to docs/results; then study/results.md, judged anew, its figures, and what pages quote.
 
     Without names nothing is stored and all is made again: figures and verdicts are of today's code, on the cells that
     docs/results keeps.
@@ -194,7 +194,7 @@ def publish_(
         old.unlink()
     for name, figure in results_figures(EXPERIMENTS, folder):
         write_svg(figure, figures / name)
-    page = docs / "results.md"
+    page = writable(docs / "study") / "results.md"
     page.write_text(markdown.render(results_blocks(EXPERIMENTS, folder), docs / "figures"), encoding="utf-8")
     quote(docs)
     console.print(f"pages and figures in {docs} are of these results", highlight=False)

@@ -109,7 +109,9 @@ def printed_verdict(
 def nothing_of_the_paper(errors: LevelErrors, claim: str) -> Iterator[Verdict]:
     """Make the one verdict that says that no data set has printed numbers, where that is so."""
     if not any(paper_name(name) for name in errors.values_of("data")):
-        words = "no data set of the paper among the results: set PGSR_DATA (docs/study/data.md), and run the profile quick"
+        words = (
+            "no data set of the paper among the results: set PGSR_DATA (docs/study/data.md), and run the profile quick"
+        )
         yield Verdict(claim, "", not_judged("no data set of the paper"), words, Cause.PROFILE)
 
 

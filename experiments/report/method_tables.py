@@ -82,7 +82,7 @@ def _in_words(names: Sequence[str]) -> str:
 
 def _name(entry: Entry) -> Cell:
     name = repr(entry.method)
-    return Link(name, entry.page) if entry.page else Code(name)
+    return Link(name, f"../{entry.page}") if entry.page else Code(name)
 
 
 def _needs(entry: Entry, known: Mapping[str, SolverInfo]) -> str:

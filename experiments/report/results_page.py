@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURES = "figures/results"
-"""Where the page looks for figures, from docs/."""
+"""Where figures are, from docs/."""
 
 BY_DATA = ("PG4", "X1", "X2")
 """Experiments with a figure per data set, because one of all has more panels than can be read on a page."""
@@ -119,7 +119,7 @@ def _experiment(experiment: Experiment, about: PublishedResults, frame: "pd.Data
     yield text(f"{experiment.reproduces[0].upper()}{experiment.reproduces[1:]}. {experiment.question}")
     yield from arm_notes(experiment)
     for file, shown, _ in _figures(experiment, frame):
-        yield Shown(f"{FIGURES}/{file}", f"The figure of {experiment.id}, {shown}")
+        yield Shown(f"../{FIGURES}/{file}", f"The figure of {experiment.id}, {shown}")
     rows = [
         (claim, str(cause), *found.counts, *found.ratios)
         for (claim, cause), found in by_claim(experiment.verdicts(frame)).items()
@@ -132,7 +132,7 @@ def _experiment(experiment: Experiment, about: PublishedResults, frame: "pd.Data
         f"{about.cells:,} of {about.planned:,} cells of profile {about.profile}, at least {about.replicates} "
         f"replicates, {_duration(about.seconds)} of one core, {first if first == last else f'{first} to {last}'}, "
         f"{about.sources}, {about.machine}; {about.versions}.{without} The cells: ",
-        Link(f"{about.experiment}.parquet", f"results/{about.experiment}.parquet"),
+        Link(f"{about.experiment}.parquet", f"../results/{about.experiment}.parquet"),
         "; again: ",
         Code(f"python -m pgsr.experiments run {about.experiment} --profile {about.profile}"),
         ".",
