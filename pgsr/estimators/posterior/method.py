@@ -163,7 +163,7 @@ class Posterior:
         found, learned = self._marginals(measurement, deadline)
         values = self.together(measurement, found.mean, deadline)
         known = Uncertainty.is_known(measurement)
-        uncertainty = Uncertainty.of(measurement, found, on_grid(values)) if known else None
+        uncertainty = Uncertainty.of(measurement, found, learned, on_grid(values)) if known else None
         result = _remarked(self._judged(measurement, values, deadline), learned.remark)
         return replace(result, uncertainty=uncertainty)
 
