@@ -20,6 +20,8 @@ standard error of a variance is no more than (2 / DRAWS)^(1/2), 18 %, or 9 % of 
 Source: Hutchinson 1990 (the estimate of a diagonal by signs).
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from pgsr.data.views import View
@@ -46,26 +48,40 @@ def prior_error(learned: Learned, found: Marginals, propagation: Propagation) ->
 
     Complexity: O(DRAWS x levels x regions x sizes).
     """
-    from pgsr.estimators.posterior.learned_kernel import mean_errors
-
-    knots, shape = learned.model.knots, found.mean.shape
-    newton = Newton(learned.model, learned.point, learned.scales, learned.seen)
-    errors = dict(newton.errors(_signs(len(knots.at)), _signs(len(found.mean), len(knots.own))))
-    counts, cumulative = np.zeros((2, *shape), np.float32)
+    n_knots, n_own = len(learned.point.shape), learned.point.deviations.shape[1]
+    errors = errors_of_priors(learned, _signs(n_knots), _signs(len(found.mean), n_own))
+    counts, cumulative = np.zeros((2, *found.mean.shape), np.float32)
     for start in range(0, DRAWS, BATCH):
-        apart = np.zeros((shape[0], BATCH, shape[1]))
-
-        def of_region(region: int, start: int = start, apart: np.ndarray = apart) -> None:
-            mu = found.prior_mean[region]
-            about = mu, found.shape[region] / (found.shape[region] + mu), knots.left, knots.part
-            draws = np.ascontiguousarray(errors[region][:, start : start + BATCH])
-            mean_errors(found.variance[region], found.step_variance[region], *about, draws, apart[region])
-
-        Threads()(of_region, errors)
-        apart = propagation.errors(apart)
+        apart = propagation.errors(errors_of_means(learned, found, errors, slice(start, start + BATCH)))
         cumulative += (apart**2).sum(axis=1) / DRAWS
         counts += (np.diff(apart, prepend=0.0, axis=2) ** 2).sum(axis=1) / DRAWS
     return {View.COUNTS: counts, View.CUMULATIVE: cumulative}
+
+
+def errors_of_priors(learned: Learned, shape: np.ndarray, deviations: np.ndarray) -> dict[int, np.ndarray]:
+    """Compute errors of the f of every measured region, shape (J, draws) each, from xi.
+
+    Args:
+        shape, deviations: xi of F and of all d, shape (J, draws) and (regions, j, draws); replaced.
+    """
+    return dict(Newton(learned.model, learned.point, learned.scales, learned.seen).errors(shape, deviations))
+
+
+def errors_of_means(learned: Learned, found: Marginals, errors: Mapping[int, np.ndarray], draws: slice) -> np.ndarray:
+    """Compute the errors of posterior means of cumulative counts from those of f; shape (regions, draws, K + 1)."""
+    from pgsr.estimators.posterior.learned_kernel import mean_errors
+
+    knots = learned.model.knots
+    out = np.zeros((len(found.mean), draws.stop - draws.start, found.mean.shape[1]))
+
+    def of_region(region: int) -> None:
+        mu = found.prior_mean[region]
+        about = mu, found.shape[region] / (found.shape[region] + mu), knots.left, knots.part
+        of_f = np.ascontiguousarray(errors[region][:, draws])
+        mean_errors(found.variance[region], found.step_variance[region], *about, of_f, out[region])
+
+    Threads()(of_region, errors)
+    return out
 
 
 def _signs(*shape: int) -> np.ndarray:
