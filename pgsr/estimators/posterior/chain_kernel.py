@@ -7,16 +7,13 @@ arithmetic. Names are those of `pgsr.estimators.posterior`.
 import numpy as np
 
 from pgsr.estimators.posterior.elementary_kernel import log, log_mass
-from pgsr.machine.compilation import compiled
+from pgsr.machine.compilation import compiled, inlined
 
 CUT = 1e-12
 """Steps whose prior mass is below this part of the largest are left out."""
 
 LEAST = 1e-290
 """No likelihood of a noisy count is a smaller part of that of the next one."""
-
-FEW = 16
-"""Up to so many products are formed one by one. More are formed by functions of their own, several at a time."""
 
 NEGLIGIBLE = 1e-280
 """States at the ends of a window with less than this part of the mass so far are dropped."""
@@ -101,16 +98,9 @@ def forward_backward(noisy, prior, window, forward, moments):
             with_squares[:n_below] = 0.0
             for x in range(max(first, bottom[s] - above), min(last, top[s] - below) + 1):
                 c, end = max(below, bottom[s] - x), min(above, top[s] - x) + 1
-                factor, from_least = steps[x - least], float(x - least)
-                if end - c > FEW:
-                    sums = before[c - below : end - below], with_x[c - below :], with_squares[c - below :]
-                    add_products(factor, from_least, after[c + x - bottom[s] :], *sums)
-                else:
-                    for i in range(c, end):
-                        mass = factor * after[i + x - bottom[s]]
-                        before[i - below] += mass
-                        with_x[i - below] += from_least * mass
-                        with_squares[i - below] += from_least * from_least * mass
+                if c < end:
+                    at, to, factor, from_least = c + x - bottom[s], c - below, steps[x - least], float(x - least)
+                    add_products(end - c, factor, from_least, after, at, before, with_x, with_squares, to)
             largest = 0.0
             total = 0.0
             sum_1 = 0.0
@@ -126,21 +116,26 @@ def forward_backward(noisy, prior, window, forward, moments):
     return edge, log_evidence
 
 
-@compiled
-def add_product(factor, values, out):
-    """Add factor * values to the first cells of `out`. Without negative indices, which compiled code would look for."""
-    for i in range(len(values)):
-        out[i] += factor * values[i]
+@inlined
+def add_product(n, factor, values, at, out, to):
+    """Add factor * values[at + i] to out[to + i] for i < n.
+
+    Places are unsigned here: those that may be negative are looked at one by one, which takes four times as long.
+    """
+    at, to = np.uint64(at), np.uint64(to)
+    for i in range(np.uint64(n)):
+        out[to + i] += factor * values[at + i]
 
 
-@compiled
-def add_products(factor, x, values, sums, with_x, with_squares):
-    """Add m = factor * values, x m and x^2 m to three sums; as many cells as `sums` has."""
-    for i in range(len(sums)):
-        mass = factor * values[i]
-        sums[i] += mass
-        with_x[i] += x * mass
-        with_squares[i] += x * x * mass
+@inlined
+def add_products(n, factor, x, values, at, sums, with_x, with_squares, to):
+    """Add m = factor * values[at + i], x m and x^2 m to three sums at to + i, for i < n; see `add_product`."""
+    at, to = np.uint64(at), np.uint64(to)
+    for i in range(np.uint64(n)):
+        mass = factor * values[at + i]
+        sums[to + i] += mass
+        with_x[to + i] += x * mass
+        with_squares[to + i] += x * x * mass
 
 
 @compiled
@@ -234,11 +229,8 @@ def forward_pass(noisy, prior, window, forward, bottom, top):
             for c in range(below, above + 1):
                 x, end = max(first, start - c), min(last, stop - c) + 1
                 mass = there[c - below]
-                if end - x > FEW:
-                    add_product(mass, steps[x - least : end - least], here[c + x - start :])
-                else:
-                    for i in range(x, end):
-                        here[c + i - start] += mass * steps[i - least]
+                if x < end:
+                    add_product(end - x, mass, steps, x - least, here, c + x - start)
         total = 0.0
         for c in range(stop - start + 1):
             here[c] *= weight[c]
