@@ -263,18 +263,21 @@ def test_a_learned_prior_pays_and_no_step_loses_evidence(kind, most):
 
 
 @pytest.mark.parametrize("epsilon", ["1", "1/10"])
-def test_flights_have_no_spikes(epsilon):
-    """Airplanes by their number of flights: a long tail of single sizes, none of which is one."""
+def test_flights_have_no_spikes_but_of_noise(epsilon):
+    """Airplanes by their number of flights: a long tail of single sizes. Noise makes less than one spike of 1,000."""
     try:
         truth = flights()
     except DataError as absent:
         pytest.skip(str(absent))
-    tree = truth.hierarchy
-    for seed in range(3):
+    tree, found = truth.hierarchy, 0
+    for seed in range(6):
         noisy = Geometric(View.CUMULATIVE, epsilon, totals="regions").measure(truth, Seeded("flights", seed))
         evidence = {region: Evidence.of(noisy, region) for region in range(tree.n_regions)}
         pilots = np.array([about.pilot() for about in evidence.values()], float)
-        assert not len(Pooled.of(tree, evidence, pilots).spikes())
+        spikes = Pooled.of(tree, evidence, pilots).spikes()
+        assert not (spikes < 300).any()
+        found += len(spikes)
+    assert found < 6
 
 
 def test_a_shift_of_the_shape_changes_nothing():
