@@ -35,8 +35,8 @@ WIDER = 2.0
 """The factor on errors of F and d: L is not quite quadratic around its maximum, and its scales are estimates, too.
 
 Chosen among 1, 1.3, 1.6, 1.8 and 2.2 on five draws of five worlds at epsilon 1 and 1/10 and three splits. 90 %
-intervals whose standard deviation is 1 or more held 83 (1), 86 (1.3), 88 (1.6), 89 (1.8) and 92 % (2.2) of the root's counts
-at epsilon 1/10, and 86, 91, 93, 94 and 96 % of its cumulative counts.
+intervals whose standard deviation is 1 or more held 83 (1), 86 (1.3), 88 (1.6), 89 (1.8) and 92 % (2.2) of the root's
+counts at epsilon 1/10, and 86, 91, 93, 94 and 96 % of its cumulative counts.
 """
 
 DRAWS, BATCH = 64, 8
