@@ -98,6 +98,8 @@ class Gurobi(SolverModel):
         """
         near = self.tolerance
         ours: dict[str, Any] = {"MIPGap": near or 0.0}
+        if not integer:  # costs with large values are taken for non-convex ones, and would be branched on without end
+            ours["NodeLimit"] = 0
         if not integer and near is None:
             ours |= {"BarConvTol": 1e-10, "OptimalityTol": 1e-9}
         elif not integer and near is not None:
@@ -156,6 +158,7 @@ class GurobiProgram(Built):
             grb.OPTIMAL: SolverClaim.OPTIMAL,
             grb.SUBOPTIMAL: SolverClaim.OPTIMAL,
             grb.TIME_LIMIT: SolverClaim.STOPPED,
+            grb.NODE_LIMIT: SolverClaim.STOPPED,
         }
         claim, note = claims.get(status, SolverClaim.FAILED), "" if status == grb.OPTIMAL else f"its status {status}"
         if not model.SolCount:

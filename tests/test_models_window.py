@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
+from pgsr.datasets import census_like
 from pgsr.errors import MethodError
 from pgsr.experiments.benchmarks.agreement import random_problem
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy, Squares, gurobi_
@@ -240,3 +241,24 @@ def test_the_form_says_how_the_problem_was_handed_over():
     assert Scipy().solve(problem).form.startswith("window, ")
     assert Cvxpy("CLARABEL").solve(problem).form == "quadratic program, 6 columns"
     assert TreeProjection().solve(Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)).form == ""
+
+
+def test_costs_that_look_non_convex_are_not_branched_on():
+    """On its finest grid Gurobi takes costs of 10^14 for such; the grid before it has the answer, and its bound."""
+    truth = census_like(regions="divisions", max_size=5)
+    problem = Problem.m_h(Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("bench"))).relaxed()
+    found, ours = Gurobi().solve(problem, time_limit=30), TreeProjection().solve(problem)
+    assert found.status is Status.OPTIMAL
+    assert found.certificate.objective == pytest.approx(ours.certificate.objective, rel=1e-6)
+
+
+def test_windows_are_laid_by_a_relaxation_without_far_bounds():
+    """Whether a cell of a million groups is bounded by 0 makes no difference; a cell near 0 keeps its bound."""
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    problem = Problem.of([[1_000_003, 4], [1_000_000, -7], [0, 9]], tree, groups=1_000_008)
+    relaxed = relaxed_optimum(formulate(problem))
+    exact = Cvxpy("CLARABEL").solve(problem.relaxed())
+    assert relaxed is not None
+    changes = np.asarray(exact.estimate.as_counts) - np.array([[1_000_003, 4], [1_000_000, -7], [0, 9]])
+    assert relaxed == pytest.approx(changes.ravel(), abs=1e-2)
+    assert changes[1, 1] == pytest.approx(7, abs=1e-6)
