@@ -176,4 +176,6 @@ def _cell(row: Mapping[str, Any] | None) -> str:
 
 
 def _seconds(value: float) -> str:
+    if value < 0.1:
+        return f"{1_000 * value:.0f} ms"
     return f"{value:.0f} s" if value >= 10 else f"{value:.1f} s" if value >= 1 else f"{value:.2f} s"
