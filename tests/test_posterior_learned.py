@@ -12,7 +12,9 @@ from scipy.optimize import minimize
 from test_posterior_chain import CASES, LAWS, SHAPE, likelihood, made, negative_binomial
 
 from pgsr import CountOfCounts, Hierarchy, Status, View
+from pgsr.datasets import flights
 from pgsr.datasets.worlds import world
+from pgsr.errors import DataError
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior import Evidence, Marginals, learned
 from pgsr.estimators.posterior import elementary_kernel as elementary
@@ -28,6 +30,7 @@ from pgsr.estimators.posterior.learned_kernel import (
     prior_means,
 )
 from pgsr.estimators.posterior.scales import Scales
+from pgsr.estimators.posterior.start import Pooled
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.noise import Geometric, SplitByRoot
 from pgsr.privacy import Seeded
@@ -257,6 +260,24 @@ def test_a_learned_prior_pays_and_no_step_loses_evidence(kind, most):
             patch.setattr(learned, "search", lambda begun, theta: replace(begun, remark="not done"))
             before += _errors(truth, Posterior(intervals=False).apply(noisy))
     assert (after < most * before).all(), (before, after)
+
+
+@pytest.mark.parametrize("epsilon", ["1", "1/10"])
+def test_flights_have_no_spikes_but_of_noise(epsilon):
+    """Airplanes by their number of flights: a long tail of single sizes. Noise makes less than one spike of 1,000."""
+    try:
+        truth = flights()
+    except DataError as absent:
+        pytest.skip(str(absent))
+    tree, found = truth.hierarchy, 0
+    for seed in range(6):
+        noisy = Geometric(View.CUMULATIVE, epsilon, totals="regions").measure(truth, Seeded("flights", seed))
+        evidence = {region: Evidence.of(noisy, region) for region in range(tree.n_regions)}
+        pilots = np.array([about.pilot() for about in evidence.values()], float)
+        spikes = Pooled.of(tree, evidence, pilots).spikes()
+        assert not (spikes < 300).any()
+        found += len(spikes)
+    assert found < 6
 
 
 def test_a_shift_of_the_shape_changes_nothing():

@@ -1,8 +1,8 @@
 """The results that the repository keeps: per experiment a table of its cells, and how and where they were computed.
 
 Papers' sizes take hours, so whoever reads the documentation should not have to run them. `publish` writes what a store
-holds to docs/results, ID.parquet and ID.json, and `published` reads it again; docs/study/results.md and its figures are made
-from these files alone (`report.results_page`). Names of machines are left out.
+holds to docs/results, ID.parquet and ID.json, and `published` reads it again; docs/study/results.md and its figures are
+made from these files alone (`report.results_page`). Names of machines are left out.
 """
 
 import json

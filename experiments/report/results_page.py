@@ -1,4 +1,4 @@
-"""The page of published results, docs/study/results.md: what of the papers is absent; per experiment figure and verdicts."""
+"""The page of published results, docs/study/results.md: what is absent; per experiment figure and verdicts."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

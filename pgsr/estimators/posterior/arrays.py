@@ -109,8 +109,11 @@ class Steps(NamedTuple):
     Attributes:
         gain, own: d[r] moves by own - gain (change of f[parent]); float32 (regions, j, J), and (regions, j).
         variances: of the differences of d[r] given f[parent]; (regions, j - 1), or no columns if they are not wanted.
+        noise: independent values of variance 1, which become errors of d[r] given f[parent] with the covariance that
+            the inverse information has; (regions, j, draws), possibly of no draws.
     """
 
     gain: np.ndarray
     own: np.ndarray
     variances: np.ndarray
+    noise: np.ndarray

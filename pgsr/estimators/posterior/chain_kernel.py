@@ -7,7 +7,7 @@ arithmetic. Names are those of `pgsr.estimators.posterior`.
 import numpy as np
 
 from pgsr.estimators.posterior.elementary_kernel import log, log_mass
-from pgsr.machine.compilation import compiled
+from pgsr.machine.compilation import compiled, inlined
 
 CUT = 1e-12
 """Steps whose prior mass is below this part of the largest are left out."""
@@ -49,6 +49,8 @@ def forward_backward(noisy, prior, window, forward, moments):
     # From c[K] down: after[c - bottom[s]] = b[s](c), relative to the largest; before becomes b[s - 1].
     after = np.ones(width)
     before = np.empty(width)
+    with_x = np.empty(width)
+    with_squares = np.empty(width)
     for s in range(n - 1, -1, -1):
         # P(c[s] = c | y) = f[s](c) b[s](c) / total, and its moments, measured from bottom[s] so that nothing cancels.
         here = forward[s]
@@ -89,30 +91,51 @@ def forward_backward(noisy, prior, window, forward, moments):
             # P(c[s - 1] = c, x[s] = x | y) ~ f[s - 1](c) q[s](x) w[s](c + x) b[s](c + x): the sums over both of 1, x
             # and x^2, with x from `least` on, give the variance of x[s].
             there = forward[s - 1]
+            below, above = bottom[s - 1], top[s - 1]
+            n_below = above - below + 1
+            before[:n_below] = 0.0
+            with_x[:n_below] = 0.0
+            with_squares[:n_below] = 0.0
+            for x in range(max(first, bottom[s] - above), min(last, top[s] - below) + 1):
+                c, end = max(below, bottom[s] - x), min(above, top[s] - x) + 1
+                if c < end:
+                    at, to, factor, from_least = c + x - bottom[s], c - below, steps[x - least], float(x - least)
+                    add_products(end - c, factor, from_least, after, at, before, with_x, with_squares, to)
             largest = 0.0
             total = 0.0
             sum_1 = 0.0
             sum_2 = 0.0
-            for c in range(bottom[s - 1], top[s - 1] + 1):
-                value = 0.0
-                value_1 = 0.0
-                value_2 = 0.0
-                for x in range(max(first, bottom[s] - c), min(last, top[s] - c) + 1):
-                    mass = steps[x - least] * after[c + x - bottom[s]]
-                    from_least = x - least
-                    value += mass
-                    value_1 += from_least * mass
-                    value_2 += from_least * from_least * mass
-                before[c - bottom[s - 1]] = value
-                largest = max(largest, value)
-                mass = there[c - bottom[s - 1]]
-                total += mass * value
-                sum_1 += mass * value_1
-                sum_2 += mass * value_2
+            for c in range(n_below):
+                largest = max(largest, before[c])
+                total += there[c] * before[c]
+                sum_1 += there[c] * with_x[c]
+                sum_2 += there[c] * with_squares[c]
             step_variance[s] = max(0.0, sum_2 / total - (sum_1 / total) ** 2) if total > 0.0 else 0.0
             for c in range(top[s - 1] - bottom[s - 1] + 1):
                 after[c] = before[c] / largest if largest > 0.0 else 0.0
     return edge, log_evidence
+
+
+@inlined
+def add_product(n, factor, values, at, out, to):
+    """Add factor * values[at + i] to out[to + i] for i < n.
+
+    Places are unsigned here: those that may be negative are looked at one by one, which takes four times as long.
+    """
+    at, to = np.uint64(at), np.uint64(to)
+    for i in range(np.uint64(n)):
+        out[to + i] += factor * values[at + i]
+
+
+@inlined
+def add_products(n, factor, x, values, at, sums, with_x, with_squares, to):
+    """Add m = factor * values[at + i], x m and x^2 m to three sums at to + i, for i < n; see `add_product`."""
+    at, to = np.uint64(at), np.uint64(to)
+    for i in range(np.uint64(n)):
+        mass = factor * values[at + i]
+        sums[to + i] += mass
+        with_x[to + i] += x * mass
+        with_squares[to + i] += x * x * mass
 
 
 @compiled
@@ -204,9 +227,10 @@ def forward_pass(noisy, prior, window, forward, bottom, top):
         else:
             there = forward[s - 1]
             for c in range(below, above + 1):
+                x, end = max(first, start - c), min(last, stop - c) + 1
                 mass = there[c - below]
-                for x in range(max(first, start - c), min(last, stop - c) + 1):
-                    here[c + x - start] += mass * steps[x - least]
+                if x < end:
+                    add_product(end - x, mass, steps, x - least, here, c + x - start)
         total = 0.0
         for c in range(stop - start + 1):
             here[c] *= weight[c]
@@ -303,12 +327,18 @@ def state_weights(noisy, s, low, high, out):
     Returns:
         The exponent of the largest likelihood, that of c = low being 0; 0 or less.
     """
-    coarse, fine = noisy.coarse, noisy.fine
+    coarse, fine, law = noisy.coarse, noisy.fine, noisy.law
     n_states = high - low + 1
     if noisy.kind == 1 or (s >= noisy.up_to and high <= noisy.first):
         for c in range(n_states):
             out[c] = 1.0
         return 0
+    if s < noisy.up_to:
+        y = noisy.y[s]
+        least = loss(law, y - min(max(y, low), high))
+        for c in range(n_states):
+            out[c] = power(coarse, fine, loss(law, y - low - c) - least)
+        return least - loss(law, y - low)
     # The exponents begin at 0 for c = low; the smallest, whose power is the largest, is taken off in a second pass.
     exponent = 0
     smallest = 0

@@ -75,8 +75,9 @@ class Knots:
         return np.where(self.free > 0, self.free - 1, 1)
 
     def spread(self, deviation: np.ndarray) -> np.ndarray:
-        """C d: give the values at all knots of a deviation given at its own."""
-        return (1 - self.own_part) * deviation[self.own_left] + self.own_part * deviation[self.own_left + 1]
+        """C d: give the values at all knots of a deviation given at its own; shape (j, ...) to (J, ...)."""
+        part = self.own_part.reshape(-1, *[1] * (deviation.ndim - 1))
+        return (1 - part) * deviation[self.own_left] + part * deviation[self.own_left + 1]
 
 
 def _places(n_sizes: int, apart: float) -> np.ndarray:

@@ -41,16 +41,16 @@ Sources: Louis 1982 (information), Dempster, Laird and Rubin 1977 (EM), Schall 1
 (penalised differences). Shown by `tests/test_posterior_learned.py`.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.estimators.posterior import dispersion
-from pgsr.estimators.posterior.arrays import Steps
-from pgsr.estimators.posterior.evidence import ROUGH_BORDER, WIDENING, Evidence, Marginals
+from pgsr.estimators.posterior.evidence import Evidence, Marginals
 from pgsr.estimators.posterior.knots import Knots
+from pgsr.estimators.posterior.newton import Newton
+from pgsr.estimators.posterior.prior_model import Point, PriorModel, Seen
 from pgsr.estimators.posterior.scales import Scales
 from pgsr.estimators.posterior.start import Pooled, deviations_of, shape_of
 from pgsr.machine import memory
@@ -81,55 +81,6 @@ FARTHEST = 6.0
 
 LARGEST_THETA = 3.0
 
-FREE = 5.0
-"""How far a free size is expected to be from the one beside it, in logarithms."""
-
-LEAST = 1e-6
-"""Added to the curvature of F, so that no direction is free."""
-
-CHILDREN_AT_ONCE = 32
-"""Siblings that are eliminated by one thread; sums are formed over such parts, so that they have the same bits."""
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """The parameters of a prior.
-
-    Attributes:
-        shape: F, shape (J,).
-        deviations: d, shape (regions, j); of the root 0.
-        dispersions: k by level and band.
-    """
-
-    shape: np.ndarray
-    deviations: np.ndarray
-    dispersions: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """The findings of one pass over all measured regions, in the order of the regions.
-
-    Attributes:
-        mean, variance: of cumulative counts, of all regions; shape (regions, K + 1).
-        log_evidence: shape (measured,).
-        gradients: J' g, shape (measured, J).
-        information: lower halves of J' I J, float32.
-        shares, diagonal, beside: u and the diagonals of M.
-        slopes, curvatures: of the evidence in log k; shape (measured, bands).
-    """
-
-    mean: np.ndarray
-    variance: np.ndarray
-    log_evidence: np.ndarray
-    gradients: np.ndarray
-    information: np.ndarray
-    shares: np.ndarray
-    diagonal: np.ndarray
-    beside: np.ndarray
-    slopes: np.ndarray
-    curvatures: np.ndarray
-
 
 @dataclass(frozen=True, eq=False)
 class Learned:
@@ -156,226 +107,6 @@ class Learned:
     def marginals(self, region: int, values: np.ndarray, border: float) -> Marginals:
         """Compute the posterior of a measured region; `values` are those of f of the inner regions."""
         return self.model.marginals(region, self.point, values, self.seen, border)
-
-
-@dataclass(frozen=True, eq=False)
-class PriorModel:
-    """The facts that priors are learned from.
-
-    Attributes:
-        tree: the regions.
-        evidence: of every measured region.
-        groups: G, numbers of groups, possibly estimated; shape (regions,).
-        knots: of f.
-        deadline: asked at every region.
-    """
-
-    tree: Hierarchy
-    evidence: Mapping[int, Evidence]
-    groups: np.ndarray
-    knots: Knots
-    deadline: Deadline
-
-    @property
-    def n_inner(self) -> int:
-        """The number of inner regions; the root counts, even alone."""
-        return max(self.tree.n_inner, 1)
-
-    def values(self, point: Point) -> np.ndarray:
-        """Give f of the inner regions at the knots."""
-        values = np.zeros((self.n_inner, len(point.shape)))
-        values[0] = point.shape
-        for region in range(1, self.n_inner):
-            values[region] = self._of(region, point, values)
-        return values
-
-    def _of(self, region: int, point: Point, values: np.ndarray) -> np.ndarray:
-        if not region:
-            return point.shape
-        return values[self.tree.parent[region]] + self.knots.spread(point.deviations[region])
-
-    def means(self, region: int, point: Point, values: np.ndarray) -> np.ndarray:
-        """Compute the prior means of a region's counts; shape (K + 1,)."""
-        from pgsr.estimators.posterior.learned_kernel import prior_means
-
-        means = np.empty(len(self.knots.left))
-        f = self._of(region, point, values)
-        prior_means(f, self.knots.left, self.knots.part, float(self.groups[region]), means)
-        return means
-
-    def marginals(self, region: int, point: Point, values: np.ndarray, near: Seen | None, border: float) -> Marginals:
-        """Compute the posterior of a measured region, in windows around its cumulative counts of an earlier pass."""
-        about = self.evidence[region]
-        means, shapes = self.means(region, point, values), self._shapes(region, point)
-        if near is None:
-            return about.marginals(about.pilot(), np.full(len(means), float(about.half_width())), means, shapes, border)
-        half = 6.5 * np.sqrt(near.variance[region].astype(float)) + 3.0
-        if border == ROUGH_BORDER:
-            half /= WIDENING  # as they are, they hold enough of the mass
-        return about.marginals(near.mean[region], half, means, shapes, border)
-
-    def _shapes(self, region: int, point: Point) -> np.ndarray:
-        return point.dispersions[self.tree.level_of[region]][self.knots.band]
-
-    def see(self, point: Point, near: Seen | None) -> Seen:
-        """Go through all measured regions once.
-
-        Raises:
-            Stopped: the deadline has passed.
-        """
-        from pgsr.estimators.posterior import dispersion_kernel
-        from pgsr.estimators.posterior.learned_kernel import complete_information, derivatives, of_softmax
-
-        n, n_knots, knots, values = len(self.evidence), len(point.shape), self.knots, self.values(point)
-        seen = Seen(
-            np.zeros((self.tree.n_regions, len(knots.left))),
-            np.zeros((self.tree.n_regions, len(knots.left)), np.float32),
-            np.zeros(n),
-            np.zeros((n, n_knots)),
-            np.zeros((n, n_knots * (n_knots + 1) // 2), np.float32),
-            *np.zeros((3, n, n_knots)),
-            *np.zeros((2, n, point.dispersions.shape[1])),
-        )
-
-        def look(place: int, region: int) -> None:
-            self.deadline.check("no posterior of all regions")
-            means = self.means(region, point, values)
-            found = self.marginals(region, point, values, near, ROUGH_BORDER)
-            seen.mean[region], seen.variance[region] = found.mean, found.variance
-            seen.log_evidence[place] = found.log_evidence
-            information = np.empty((n_knots, n_knots))
-            about = means, found.shape / (found.shape + means), knots.left, knots.part
-            derivatives((found.mean, found.variance, found.step_variance), *about, seen.gradients[place], information)
-            complete_information(found.mean, *about, seen.shares[place], seen.diagonal[place], seen.beside[place])
-            of_softmax(seen.gradients[place], information, seen.shares[place], seen.information[place])
-            dispersion_kernel.derivatives(
-                found.mean, found.step_variance, means, found.shape, knots.band,
-                seen.slopes[place], seen.curvatures[place],
-            )  # fmt: skip
-
-        Threads()(lambda pair: look(*pair), enumerate(self.evidence))
-        return seen
-
-    def penalised(self, point: Point, scales: Scales, seen: Seen) -> float:
-        """Compute L."""
-        pulled = point.shape[self.knots.free] - point.shape[self.knots.beside]
-        penalty = scales.penalty(point.shape, point.deviations) + 0.5 * FREE**-2 * float((pulled**2).sum())
-        return float(seen.log_evidence.sum()) - penalty - dispersion.penalty(point.dispersions)
-
-    def stepped_dispersions(self, point: Point, seen: Seen) -> np.ndarray:
-        """Move the dispersions by a step of their own."""
-        slopes, curvatures = np.zeros(point.dispersions.shape), np.zeros(point.dispersions.shape)
-        level = self.tree.level_of[list(self.evidence)]
-        for here in range(self.tree.n_levels):
-            slopes[here], curvatures[here] = seen.slopes[level == here].sum(0), seen.curvatures[level == here].sum(0)
-        return dispersion.stepped(point.dispersions, slopes, curvatures)
-
-
-@dataclass(frozen=True, eq=False)
-class Move:
-    """A step of F and d, and the variances that the inverse information leaves the differences of both (`Newton`)."""
-
-    shape: np.ndarray
-    deviations: np.ndarray
-    variances: np.ndarray
-    own_variances: np.ndarray
-
-    @property
-    def farthest(self) -> float:
-        """The largest change of a logarithm."""
-        return max(float(np.abs(self.shape).max()), float(np.abs(self.deviations).max()))
-
-
-@dataclass(frozen=True, eq=False)
-class Newton:
-    """The quadratic model of L around a point; see the module."""
-
-    model: PriorModel
-    point: Point
-    scales: Scales
-    seen: Seen
-
-    def move(self, theta: float, *, with_variances: bool = False) -> Move:
-        """Solve for F and all d with I(theta).
-
-        Complexity: O(regions x J j (J + j)).
-        """
-        model, tree = self.model, self.model.tree
-        n_knots, n_own = len(self.point.shape), self.point.deviations.shape[1]
-        gains = np.zeros((tree.n_regions, n_own, n_knots), np.float32)
-        own, own_variances = np.zeros((tree.n_regions, n_own)), np.zeros((tree.n_regions, n_own - 1))
-        below = np.zeros((model.n_inner, n_knots)), np.zeros((model.n_inner, n_knots, n_knots))
-        messages = Steps(gains, own, own_variances if with_variances else own_variances[:, :0])
-        for level in range(tree.n_levels - 1, 0, -1):
-            self._eliminate(level, theta, below, messages)
-        inverse, slope = self._root(theta, below)
-        shape = (inverse * slope).sum(axis=1)
-        changes, moves = np.zeros((model.n_inner, n_knots)), np.zeros(self.point.deviations.shape)
-        changes[0] = shape
-        for region in range(1, tree.n_regions):
-            above = changes[tree.parent[region]]
-            moves[region] = own[region] - (gains[region] * above).sum(axis=1)
-            if region < tree.n_inner:
-                changes[region] = above + model.knots.spread(moves[region])
-        variances = np.zeros(len(model.knots.second))
-        if with_variances:
-            second = model.knots.second
-            variances = ((second[:, :, None] * inverse).sum(axis=1) * second).sum(axis=1)
-        return Move(shape, moves, variances, own_variances)
-
-    def _eliminate(self, level: int, theta: float, below: tuple[np.ndarray, np.ndarray], messages: Steps) -> None:
-        """Eliminate the deviations of a level, and add up what its regions say about their parents."""
-        from pgsr.estimators.posterior.learned_kernel import family_eliminated
-
-        tree, seen, knots = self.model.tree, self.seen, self.model.knots
-        place = np.full(tree.n_regions, -1)
-        place[list(self.model.evidence)] = np.arange(len(self.model.evidence))
-        known = place, seen.gradients, seen.information, seen.shares, seen.diagonal, seen.beside
-        at = self.scales.own_precisions(), self.point.deviations
-        parts: list[tuple[int, int, int]] = []
-        for parent in range(*_inner(tree, level - 1)):
-            first, last = int(tree.first_child[parent]), int(tree.first_child[parent + 1])
-            parts += [(parent, i, min(i + CHILDREN_AT_ONCE, last)) for i in range(first, last, CHILDREN_AT_ONCE)]
-        group = 64
-        for start in range(0, len(parts), group):
-            here = parts[start : start + group]
-            slopes, sums = np.zeros((len(here), below[0].shape[1])), np.zeros((len(here), *below[1].shape[1:]))
-
-            def eliminate(i: int, here: Sequence = here, out: tuple = (slopes, sums)) -> None:
-                self.model.deadline.check("no posterior of all regions")
-                regions = (here[i][1], here[i][2], tree.n_inner)
-                family_eliminated(
-                    regions, known, below, (knots.own_left, knots.own_part), at, theta, (out[0][i], out[1][i]), messages
-                )
-
-            Threads()(eliminate, range(len(here)))
-            for (parent, _, _), slope, curvature in zip(here, slopes, sums, strict=True):  # in order, for equal bits
-                below[0][parent] += slope
-                below[1][parent] += curvature
-
-    def _root(self, theta: float, below: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Give the inverse information on F, penalties included, and the slope of L in F."""
-        from pgsr.estimators.posterior.learned_kernel import LEVEL, add_information, inverted
-
-        knots, seen, shape = self.model.knots, self.seen, self.point.shape
-        slope, curvature = below[0][0].copy(), below[1][0].copy()
-        if 0 in self.model.evidence:  # the first of all regions
-            slope += seen.gradients[0]
-            add_information(seen.information[0], seen.shares[0], seen.diagonal[0], seen.beside[0], theta, curvature)
-        precisions, second = self.scales.precisions(), knots.second
-        penalty = (precisions[:, None, None] * second[:, :, None] * second[:, None, :]).sum(axis=0)
-        for free, beside in zip(knots.free.tolist(), knots.beside.tolist(), strict=True):
-            penalty[free, free] += FREE**-2
-            penalty[beside, beside] += FREE**-2
-            penalty[free, beside] -= FREE**-2
-            penalty[beside, free] -= FREE**-2
-        slope -= (penalty * shape).sum(axis=1)
-        curvature += penalty + LEVEL / len(shape)
-        curvature[np.diag_indices(len(shape))] += LEAST
-        inverse, ridge = np.empty(curvature.shape), 0.0
-        while not inverted(curvature + ridge * np.eye(len(shape)), inverse):
-            ridge = 5 * ridge if ridge else 1e-6 * float(np.abs(np.diag(curvature)).sum()) / len(shape) + 1e-6
-        return inverse, slope
 
 
 def learn(measurement: Measurement, deadline: Deadline) -> Learned:
@@ -486,9 +217,3 @@ def _memory(tree: Hierarchy, knots: Knots) -> int:
     of_pass = 12 * len(knots.left) + 2 * n_knots * (n_knots + 17)
     per_region = 8 * len(knots.left) + 3 * of_pass + 4 * n_knots * len(knots.own)
     return per_region * tree.n_regions + 8 * n_knots**2 * max(tree.n_inner, 64)
-
-
-def _inner(tree: Hierarchy, level: int) -> tuple[int, int]:
-    """Give the inner regions of a level."""
-    here = tree.level(level)
-    return here.start, min(here.stop, tree.n_inner)

@@ -211,6 +211,22 @@ def inverted(matrix, out):
 
 
 @compiled
+def with_covariance(low, pivot, noise):
+    """Turn independent values of variance 1 into some whose covariance is the inverse of L D L'; shape (n, draws).
+
+    L' u = D^(-1/2) noise, so that u u' has the mean L^(-T) D^(-1) L^(-1).
+    """
+    n, draws = noise.shape
+    for j in range(n - 1, -1, -1):
+        root = np.sqrt(pivot[j])
+        for i in range(draws):
+            value = noise[j, i] / root
+            for k in range(j + 1, n):
+                value -= low[k, j] * noise[k, i]
+            noise[j, i] = value
+
+
+@compiled
 def inverse_of(low, pivot, out):
     """Compute the inverse of L D L' from its factors; `low` becomes the inverse of L."""
     n = len(pivot)
@@ -246,7 +262,7 @@ def own_penalty(precisions, out):
 
 
 @compiled
-def eliminated(gradient, information, left, part, precisions, deviation, gain, own, variances):
+def eliminated(gradient, information, left, part, precisions, deviation, gain, own, variances, noise):
     """Replace a region's gradient and information by those of its parent's f, with its own deviation at its best.
 
     With f = f[parent] + C d, the deviation d moves by  own - gain (change of f[parent]).
@@ -258,6 +274,7 @@ def eliminated(gradient, information, left, part, precisions, deviation, gain, o
         deviation: d.
         gain, own: filled in; shape (knots of deviations, knots), (knots of deviations,).
         variances: of the differences of d given f[parent], filled in unless it has no cells.
+        noise: as in `Steps`, replaced; shape (knots of deviations, draws).
     """
     n, m = len(gradient), len(deviation)
     half = np.zeros((m, n + 1))  # C' I, and C' g - Q d in the last column
@@ -313,6 +330,7 @@ def eliminated(gradient, information, left, part, precisions, deviation, gain, o
         own[j] = z[j, n]
         for i in range(n):
             gain[j, i] = z[j, i]
+    with_covariance(low, pivot, noise)
     if len(variances):
         inverse = np.empty((m, m))
         inverse_of(low, pivot, inverse)
@@ -332,7 +350,7 @@ def family_eliminated(regions, known, below, knots, at, theta, out, messages):
         at: precisions of differences and deviations of all regions.
         theta: of I + theta (M - I).
         out: gradient and information of the parent, added to.
-        messages: gains, own changes and variances of all regions; of the latter no columns if they are not wanted.
+        messages: the `Steps` of all regions.
     """
     start, stop, n_inner = regions
     place, gradients, kept, shares, diagonal, beside = known
@@ -349,7 +367,49 @@ def family_eliminated(regions, known, below, knots, at, theta, out, messages):
             add_information(kept[i], shares[i], diagonal[i], beside[i], theta, information)
         eliminated(
             gradient, information, knots[0], knots[1], at[0][r], at[1][r], messages[0][r], messages[1][r],
-            messages[2][r],
+            messages[2][r], messages[3][r],
         )  # fmt: skip
         out[0][:] += gradient
         out[1][:] += information
+
+
+@compiled
+def mean_errors(variance, step_variance, mu, weight, left, part, errors, out):
+    """Compute by how much the posterior means E c[s] of a region change with errors of its f.
+
+    With eta the change of log mu, d E c[s] = sum over t of a[t] eta[t] Cov(c[s], x[t]), which is a sum over t of
+    (a[t] eta[t] - a[t + 1] eta[t + 1]) Cov(c[s], c[t]). Covariances are those of a Markov chain, as in `derivatives`,
+    so a pass up adds up t < s and a pass down t > s.
+
+    Args:
+        variance, step_variance: Var c[s] and Var x[s]; shape (K + 1,) each.
+        mu, weight, left, part: as in `derivatives`.
+        errors: of f at the knots; shape (knots, draws).
+        out: filled in; shape (draws, K + 1).
+    """
+    n = len(mu)
+    scores, factor = np.empty(n + 1), np.zeros(n + 1)
+    total = 0.0
+    for s in range(n):
+        total += mu[s]
+        if s > 0 and variance[s - 1] > 0.0:
+            factor[s] = 0.5 * (variance[s] + variance[s - 1] - step_variance[s]) / variance[s - 1]
+    scores[n] = 0.0
+    for i in range(errors.shape[1]):
+        level = 0.0
+        for s in range(n):
+            scores[s] = (1.0 - part[s]) * errors[left[s], i] + part[s] * errors[left[s] + 1, i]
+            level += mu[s] * scores[s]
+        level /= total
+        for s in range(n):
+            scores[s] = weight[s] * (scores[s] - level)
+        smaller = 0.0
+        for s in range(n):
+            smaller *= factor[s]
+            out[i, s] = smaller
+            smaller += variance[s] * (scores[s] - scores[s + 1])
+        larger = 0.0
+        for s in range(n - 1, -1, -1):
+            own = scores[s] - scores[s + 1]
+            out[i, s] += variance[s] * (own + larger)
+            larger = factor[s] * (own + larger)

@@ -26,6 +26,7 @@ from pgsr.estimators.posterior.evidence import BORDER, Evidence, Marginals
 from pgsr.estimators.posterior.folded_errors import FoldedErrors
 from pgsr.estimators.posterior.learned import Learned, learn
 from pgsr.estimators.posterior.likelihood import refused_law
+from pgsr.estimators.posterior.prior_error import errors_of_means, errors_of_priors
 from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.estimators.posterior.rows import MarginalTables, marginal_tables
 from pgsr.estimators.posterior.uncertainty import Uncertainty
@@ -80,8 +81,8 @@ class Posterior:
             measured, also beside ranked sizes of some regions or of large groups (`Split`), see `Uncertainty`. Without
             them the release keeps the means alone, 8 bytes per cell beside the measurement, in place of 100, and all
             steps after the first follow each other in their memory. Learning the prior takes 44 bytes per cell and, per
-            region, 6 per pair of knots (docs/derivations/posterior.md) and 4 per knot of the shape and of a deviation: some 60 KB
-            at 1,001 sizes. Step 2 adds 20 bytes per block of equal cumulative counts of a leaf.
+            region, 6 per pair of knots and 4 per knot of the shape and of a deviation: some 60 KB at 1,001 sizes. Step
+            2 adds 20 bytes per block of equal cumulative counts of a leaf.
 
     Shapes: any number of levels and sizes, any view, any split of epsilon that leaves a share for the leaves. Public
     or noisy totals of regions, or the root's alone. Levels may have sizes of their own, with any view, a share for
@@ -163,7 +164,7 @@ class Posterior:
         found, learned = self._marginals(measurement, deadline)
         values = self.together(measurement, found.mean, deadline)
         known = Uncertainty.is_known(measurement)
-        uncertainty = Uncertainty.of(measurement, found, on_grid(values)) if known else None
+        uncertainty = Uncertainty.of(measurement, found, learned, on_grid(values)) if known else None
         result = _remarked(self._judged(measurement, values, deadline), learned.remark)
         return replace(result, uncertainty=uncertainty)
 
@@ -238,9 +239,10 @@ class Posterior:
     def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[np.ndarray]:
         """Yield draws of the true cumulative counts, given the noisy values; (regions, K + 1) each.
 
-        Every measured region is drawn from its posterior alone, exactly; how far these draws v are from the posterior
-        means m is carried through the joint projection (`propagation`) and added to its answer x, so that the draws
-        scatter around x as the truth does: of one region alone they are v. They are real, non-negative and
+        Every measured region is drawn from its posterior alone, exactly. How far these draws are from the posterior
+        means, and an error of these means that the prior may have (`prior_error`), is carried through the joint
+        projection (`propagation`) and added to its answer, so that draws scatter around it as the truth does. They are
+        real, non-negative and
         non-decreasing, keep public totals, and add up but for what these conditions take. Where a draw falls with the
         size, it becomes the middle between its running maximum and its running minimum from the end, which favours
         neither side. Any statistic of them gives an interval: the quantiles of its values
@@ -254,20 +256,24 @@ class Posterior:
             ProblemError: the measurement cannot be used.
             Stopped: the projection gave no answer.
         """
-        tree, found = measurement.hierarchy, self.marginals(measurement)
+        self._check(measurement)
+        found, learned = self._marginals(measurement, NO_LIMIT)
         centre = self.together(measurement, found.mean)
         propagation = Propagation.of(measurement)
         regions = np.flatnonzero(measurement.measured).tolist()
         most = measurement.root_total if measurement.public is Totals.ROOT else measurement.region_totals[:, None]
         batch = max(1, min(number, BATCH_CELLS // centre.size))
         for start in range(0, number, batch):
-            apart = np.zeros((tree.n_regions, min(batch, number - start), measurement.max_size + 1))
+            here = min(batch, number - start)
+            normal = np.random.default_rng([seed, start]).standard_normal
+            xi = normal((len(learned.point.shape), here)), normal((*learned.point.deviations.shape, here))
+            apart = errors_of_means(learned, found, errors_of_priors(learned, *xi), slice(0, here))
 
             def drawn(region: int, start: int = start, apart: np.ndarray = apart) -> None:
                 uniforms = np.random.default_rng([seed, region, start]).random(apart.shape[1:])
                 alone = Marginals(*(part[region] for part in vars(found).values()))
                 vectors = Evidence.of(measurement, region).draws(alone, uniforms)
-                apart[region] = vectors - alone.mean
+                apart[region] += vectors - alone.mean
 
             Threads()(drawn, regions)
             apart = propagation.errors(apart)
@@ -286,12 +292,15 @@ class Posterior:
             MemoryNeededError: it does not fit.
             Stopped: the deadline has passed.
         """
+        self._check(measurement)
+        return self._marginals(measurement, deadline or NO_LIMIT)[0]
+
+    def _check(self, measurement: Measurement) -> None:
         reason = self.supports(measurement)
         if reason is None and not measurement.sizes.equal:
             reason = "levels have sizes of their own here, where the posterior keeps no medians and gives no draws"
         if reason is not None:
             raise ProblemError(reason)
-        return self._marginals(measurement, deadline or NO_LIMIT)[0]
 
     def _marginals(self, measurement: Measurement, deadline: Deadline) -> tuple[Marginals, Learned]:
         tree, n_sizes = measurement.hierarchy, measurement.max_size + 1

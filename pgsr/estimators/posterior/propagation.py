@@ -21,22 +21,6 @@ x[parent] = A z[parent] + B, with b = u / (w + u) of the parent,
 Covariances of two answers x and x', each with weights of its own, follow in the same way: every square of a
 coefficient becomes a product of both answers' coefficients, every variance a covariance.
 
-**Errors that siblings have in common.** Let every family f have a factor u_f of mean 0 and variance 1, independent of
-the others, and every region j of it the error e[j] u_f. Then z[j] has the error E[j] u_f, E[j] = (1 - b[j]) e[j], from
-its own family, and from families below it one of variance D[j]; with F[r] the sum of E over the children of r,
-
-    D[r] = b[r]^2 (F[r]^2 + sum over children of D).
-
-From the root down, x[j] has the error C[j] u_f from its own family, and one of variance W[j] from families elsewhere,
-beside A[j] times that of D[j]:
-
-    C[root] = E[root],   C[j] = E[j] + g[j] (A b - 1) F[parent],   W[root] = 0,
-    W[j] = g[j]^2 ((A b - 1)^2 sum over siblings k != j of D[k] + C[parent]^2 + W[parent]),
-    Var x[j] = C[j]^2 + A[j]^2 D[j] + W[j],
-
-with A, b of the parent where no index stands, as x[parent] = A b (sum over children of z) + a rest, whose error has
-C[parent] u of the parent's own family and the variance W[parent] of others.
-
 The inequalities only bring the answer nearer to the truth, for the truth satisfies them.
 """
 
@@ -94,50 +78,6 @@ class Propagation:
     def variances(self, own: np.ndarray) -> np.ndarray:
         """Var x from variances of independent errors of m, shape (regions, cells) both."""
         return self.covariances(own, self)
-
-    def of_levels(self, own: np.ndarray) -> np.ndarray:
-        """Compute Var x where m[r] has the error own[r] u and u is common to a level, independent between levels.
-
-        Args:
-            own: shape (regions, cells).
-        """
-        found = np.zeros(own.shape)
-        for level in range(self.tree.n_levels):
-            here = self.tree.level(level)
-            if own[here].any():
-                alone = np.zeros(own.shape)
-                alone[here] = own[here]
-                found += self.errors(alone) ** 2
-        return found
-
-    def of_siblings(self, own: np.ndarray) -> np.ndarray:
-        """Compute Var x where m[r] has the error own[r] u and u is common to siblings, independent between families.
-
-        Args:
-            own: shape (regions, cells).
-        """
-        tree, shape = self.tree, own.shape
-        alone = own * (1 - self.below)[:, None]
-        deeper = np.zeros(shape)
-        common, together = np.zeros((2, tree.n_inner, *shape[1:]))
-        for region in range(tree.n_inner - 1, -1, -1):
-            family = slice(tree.first_child[region], tree.first_child[region + 1])
-            common[region], together[region] = alone[family].sum(axis=0), deeper[family].sum(axis=0)
-            deeper[region] = self.below[region] ** 2 * (common[region] ** 2 + together[region])
-        found = np.zeros(shape)
-        found[0] = alone[0] ** 2 + deeper[0]
-        slope, rest = np.ones(tree.n_regions), np.zeros((tree.n_inner, *shape[1:]))
-        for region in range(tree.n_inner):
-            family = slice(tree.first_child[region], tree.first_child[region + 1])
-            share, inside = self.share[family, None], slope[region] * self.below[region] - 1
-            slope[family] = 1 + self.share[family] * inside
-            alone[family] += share * inside * common[region]
-            outside = alone[region] ** 2 + rest[region]
-            elsewhere = share**2 * (inside**2 * (together[region] - deeper[family]) + outside)
-            inner = max(0, min(family.stop, tree.n_inner) - family.start)
-            rest[family.start : family.start + inner] = elsewhere[:inner]
-            found[family] = alone[family] ** 2 + slope[family, None] ** 2 * deeper[family] + elsewhere
-        return found
 
     def covariances(self, own: np.ndarray, other: "Propagation") -> np.ndarray:
         """Cov(x, x') from covariances of errors of m and m', independent between regions; shape (regions, cells) both.

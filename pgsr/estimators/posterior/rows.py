@@ -29,8 +29,7 @@ from pgsr.estimators.posterior.evidence import BORDER, BOXES, COUNTS, ROUGH_BORD
 from pgsr.estimators.posterior.folded_prior import LevelFacts, prior_means
 from pgsr.estimators.posterior.likelihood import Likelihood
 from pgsr.estimators.posterior.misfit import WIDE_SHAPE, misfits
-from pgsr.estimators.posterior.uncertainty import with_estimated_prior
-from pgsr.estimators.posterior.window_means import COUNT_NOISE, cells, shapes
+from pgsr.estimators.posterior.window_means import COUNT_NOISE, cells, shapes, with_estimated_prior
 from pgsr.machine.parallel import Threads, share
 from pgsr.methods.gate import NO_LIMIT, Deadline
 from pgsr.noise.measurement import Measurement

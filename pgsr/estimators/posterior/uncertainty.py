@@ -1,17 +1,7 @@
 """Intervals that say how far a posterior release may be from the truth, cell by cell.
 
 **Errors of regions alone** are those of their posteriors, as if they were independent, carried through the joint
-projection (`propagation`). **The prior means are estimates**, which adds three things. A region's own deviation from
-its family is taken to be found from n cells, a window of relative half-width `OWN_WIDTH`: with prior variance
-P = mu + mu^2 / shape and posterior variance V of a count, a normal approximation has E x = k y + (1 - k) mu with
-1 - k = V / P and noise of variance P V / (P - V). If mu is a mean over n cells, its variance is
-(P + P V / (P - V)) / n = P^2 / (P - V) / n, which adds
-
-    (V / P)^2 P^2 / (P - V) / n = V (V / P) / (1 - V / P) / n
-
-to the error's variance; no more than V is added. A region's tail as a whole may be heavier or lighter than its
-family's, which adds to the errors of cumulative counts, `own_tail`. What regions have in common adds up over them,
-`shared_error`.
+projection (`propagation`). The prior is an estimate: its errors are common to regions, `prior_error`.
 
 **The inequalities of the joint projection** move its answer where they bind: many leaves with a little posterior mean
 each keep it, though their parent says that there is less. So an interval reaches around both x, the answer with the
@@ -28,7 +18,7 @@ sizes, integers put one group at one size. So intervals lie around real answers,
 are widened to hold the integer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -43,11 +33,9 @@ from pgsr.data.views import View
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.estimators.posterior.evidence import Marginals
 from pgsr.estimators.posterior.folded_errors import FoldedErrors, cells_of
-from pgsr.estimators.posterior.own_tail import tail_sums, tail_variances
+from pgsr.estimators.posterior.learned import Learned
+from pgsr.estimators.posterior.prior_error import prior_error
 from pgsr.estimators.posterior.propagation import Propagation
-from pgsr.estimators.posterior.shared_error import Cells, CommonFactors
-from pgsr.estimators.posterior.window_means import OWN_WIDTH
-from pgsr.estimators.posterior.window_means import cells as cells_of_window
 from pgsr.noise.measurement import Measurement, Totals
 
 GAIN = (0.7, 0.9)
@@ -118,8 +106,12 @@ class Uncertainty:
         return _with_columns(views) or views == {View.COUNTS}
 
     @classmethod
-    def of(cls, measurement: Measurement, found: Marginals, centre: np.ndarray) -> "Uncertainty":
-        """Carry the posterior variances of all regions through the joint projection, whose answer is `centre`.
+    def of(cls, measurement: Measurement, found: Marginals, learned: Learned, centre: np.ndarray) -> "Uncertainty":
+        """Carry the errors of all regions through the joint projection, whose answer is `centre`.
+
+        Args:
+            found: the posteriors of regions alone.
+            learned: their prior.
 
         Complexity: O(levels x regions x sizes), in blocks of sizes.
         """
@@ -127,7 +119,8 @@ class Uncertainty:
         made = Reach.empty(shape), Reach.empty(shape)  # of counts, of cumulative counts
         step = max(1, BLOCK_CELLS // len(centre))
         blocks = [slice(start, min(start + step, shape[1])) for start in range(0, shape[1], step)]
-        errors = _Errors(measurement, found, centre, Propagation.of(measurement), blocks)
+        propagation = Propagation.of(measurement)
+        errors = _Errors(measurement, found, centre, propagation, prior_error(learned, found, propagation))
         for sizes in blocks:
             for reach, part in zip(made, errors.reaches(sizes), strict=True):
                 for name, values in vars(part).items():
@@ -243,75 +236,41 @@ class _Errors:
     found: Marginals
     centre: np.ndarray
     propagation: Propagation
-    blocks: Sequence[slice]
-
-    @cached_property
-    def factors(self) -> CommonFactors:
-        return CommonFactors.of(self.propagation, self.cells, self.blocks, OWN_WIDTH)
-
-    @cached_property
-    def beyond(self) -> dict[int, np.ndarray]:
-        """Sums over all sizes after every block of sizes, by the first size of the block; see `tail_sums`."""
-        sums, found = np.zeros((2, len(self.centre))), {}
-        for sizes in reversed(self.blocks):
-            found[sizes.start] = sums
-            sums = sums + tail_sums(self.cells(sizes))
-        return found
-
-    def cells(self, sizes: slice) -> Cells:
-        """Collect what the posteriors of regions alone say of these sizes."""
-        found = self.found
-        about = (
-            found.prior_mean[:, sizes],
-            found.shape[:, sizes],
-            found.step_variance[:, sizes],
-            found.variance[:, sizes],
-        )
-        return Cells(_steps(found.mean, sizes), *about)
+    of_prior: Mapping[View, np.ndarray]
 
     def reaches(self, sizes: slice) -> tuple[Reach, Reach]:
         """Compute where the intervals of counts and of cumulative counts of these sizes lie."""
-        n_sizes = self.centre.shape[1]
-        wide = slice(max(sizes.start - 1, 0), min(sizes.stop + 1, n_sizes))  # with the neighbours of every size
-        here = slice(sizes.start - wide.start, sizes.stop - wide.start)
-        cells = self.cells(wide)
-        of_counts, of_cumulative = self.factors.variances(cells, wide)
-        in_window = cells_of_window(n_sizes)[wide]
-        own = with_estimated_prior(cells.step_variance, cells.prior_mean, cells.shapes, in_window)
-        known = np.arange(sizes.start, sizes.stop) < self._columns
-        counts = _steps(self.centre, wide), cells.mean, own, of_counts, self._noisy_counts(wide), known
-        beyond = self.beyond[sizes.start] - tail_sums(self.cells(slice(sizes.stop, wide.stop)))
-        own = cells.variance + tail_variances(cells, beyond)
-        means = self.centre[:, wide], self.found.mean[:, wide]
-        cumulative = *means, own, of_cumulative, self._noisy_cumulative(wide), known
-        return self._reach(here, *counts), self._reach(here, *cumulative)
+        found, known = self.found, np.arange(sizes.start, sizes.stop) < self._columns
+        counts = _steps(self.centre, sizes), _steps(found.mean, sizes), found.step_variance[:, sizes]
+        cumulative = self.centre[:, sizes], found.mean[:, sizes], found.variance[:, sizes]
+        return (
+            self._reach(*counts, self.of_prior[View.COUNTS][:, sizes], self._noisy_counts(sizes), known),
+            self._reach(*cumulative, self.of_prior[View.CUMULATIVE][:, sizes], self._noisy_cumulative(sizes), known),
+        )
 
     def _reach(
         self,
-        here: slice,
         answer: np.ndarray,
         means: np.ndarray,
         own: np.ndarray,
-        shared: np.ndarray,
+        of_prior: np.ndarray,
         noisy: tuple[np.ndarray, np.ndarray] | None,
         known: np.ndarray,
     ) -> Reach:
-        """Compute where intervals lie, of values `here` among those given; shape (regions, sizes) each.
+        """Compute where intervals lie; shape (regions, sizes) each.
 
         Args:
-            here: which sizes.
             answer: of the joint projection.
-            means, own: posterior means of regions alone and the variances of their errors.
-            shared: variances of errors in common, carried through the projection already.
+            means, own: posterior means of regions alone and their variances.
+            of_prior: variances of the answer's errors from the prior.
             noisy: noisy values and the variances of their noise, None where ranked sizes were measured.
-            known: which of the sizes have noisy values; shape (sizes `here`,).
+            known: which of the sizes have noisy values; shape (sizes,).
         """
-        carried, plain = self.propagation.variances(own[:, here]), self.propagation.errors(means[:, here])
-        low, high = np.minimum(answer[:, here], plain), np.maximum(answer[:, here], plain)
-        sd, moved = np.sqrt(carried + shared[:, here]), np.zeros(low.shape)
+        carried, plain = self.propagation.variances(own), self.propagation.errors(means)
+        low, high = np.minimum(answer, plain), np.maximum(answer, plain)
+        sd, moved = np.sqrt(carried + of_prior), np.zeros(low.shape)
         if noisy is not None:
-            bare, noise = (values[:, here] for values in noisy)
-            bare, noise = self.propagation.errors(bare), np.sqrt(self.propagation.variances(noise))
+            bare, noise = self.propagation.errors(noisy[0]), np.sqrt(self.propagation.variances(noisy[1]))
             ratio = np.divide(sd, noise, out=np.ones(sd.shape), where=noise > 0)
             part = np.where(known, np.clip((ratio - GAIN[0]) / (GAIN[1] - GAIN[0]), 0, 1), 0)
             between = (part > 0) & (part < 1)
@@ -391,18 +350,3 @@ def _shifted(values: np.ndarray) -> np.ndarray:
     out = np.zeros(values.shape)
     out[:, 1:] = values[:, :-1]
     return out
-
-
-def with_estimated_prior(
-    step_variance: np.ndarray, prior_mean: np.ndarray, shapes: np.ndarray, cells: np.ndarray
-) -> np.ndarray:
-    """Add to the variances of counts that of their prior means, which are estimates; see `Uncertainty`.
-
-    Args:
-        step_variance, prior_mean, shapes: V, and mu and the shapes of the prior, shape (regions, K + 1).
-        cells: n, shape (K + 1,).
-    """
-    before = prior_mean * (1 + prior_mean / shapes)
-    part = np.divide(step_variance, before, out=np.zeros_like(before), where=before > 0)
-    odds = np.divide(part, 1 - part, out=np.full_like(part, np.inf), where=part < 1)
-    return step_variance * (1 + np.minimum(1.0, odds / cells))

@@ -131,3 +131,26 @@ def positive(mu: np.ndarray, groups: np.ndarray) -> np.ndarray:
         groups: numbers of groups, shape (regions,).
     """
     return np.ascontiguousarray(np.maximum(mu, 1e-9 * groups[:, None] / mu.shape[1] + SMALLEST_MEAN))
+
+
+def with_estimated_prior(
+    step_variance: np.ndarray, prior_mean: np.ndarray, shapes: np.ndarray, cells: np.ndarray
+) -> np.ndarray:
+    """Add to the variances of counts that of their prior means, which are estimates.
+
+    A region's own deviation is found from n cells, a window. With prior variance P = mu + mu^2 / shape and posterior
+    variance V of a count, a normal approximation has E x = k y + (1 - k) mu with 1 - k = V / P and noise of variance
+    P V / (P - V). If mu is a mean over n cells, its variance is (P + P V / (P - V)) / n = P^2 / (P - V) / n, which adds
+
+        (V / P)^2 P^2 / (P - V) / n = V (V / P) / (1 - V / P) / n
+
+    to the error's variance; no more than V is added.
+
+    Args:
+        step_variance, prior_mean, shapes: V, and mu and the shapes of the prior, shape (regions, K + 1).
+        cells: n, shape (K + 1,).
+    """
+    before = prior_mean * (1 + prior_mean / shapes)
+    part = np.divide(step_variance, before, out=np.zeros_like(before), where=before > 0)
+    odds = np.divide(part, 1 - part, out=np.full_like(part, np.inf), where=part < 1)
+    return step_variance * (1 + np.minimum(1.0, odds / cells))
