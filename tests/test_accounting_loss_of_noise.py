@@ -89,7 +89,7 @@ def test_wide_noise_stays_tight() -> None:
 
 
 def test_larger_changes_get_a_tenth_more_rho() -> None:
-    """Compared with the conversion of rho, which holds for any mechanism: the number in docs/publish/budgets.md."""
+    """Compared with the conversion of rho, which holds for any mechanism: the number in docs/publish/privacy.md."""
     sensitivity = sensitivity_of(View.COUNTS, Unit.entity_in_groups(2), max_size=20)
     noise = best_noise(Approximate(1, "1e-8"), [sensitivity] * 3, laws="gaussian")[0]
     assert isinstance(noise, GaussianNoise)
