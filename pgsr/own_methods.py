@@ -27,13 +27,13 @@ from pgsr.noise import SplitByRoot
 CUMULATIVE, RANKED, SPLIT = View.CUMULATIVE, View.RANKED, SplitByRoot()
 
 METHODS: tuple[Entry, ...] = (
-    Entry(TreeProjection(), release="m_h", page="derivations/m_h.md.md"),
+    Entry(TreeProjection(), release="m_h", page="derivations/m_h.md"),
     Entry(RegionTotalsProjection()),
-    Entry(CumulativeIntegers(), Proof.GAP, page="derivations/m_c.md.md#integers-and-further"),
-    Entry(CumulativeProjection(), page="derivations/m_c.md.md"),
+    Entry(CumulativeIntegers(), Proof.GAP, page="derivations/m_c.md#integers-and-further"),
+    Entry(CumulativeProjection(), page="derivations/m_c.md"),
     Entry(Isotonic()),
     Entry(SimplexProjection()),
-    Entry(ChoiceTree(), page="model/conditions.md.md#choices"),
+    Entry(ChoiceTree(), page="model/conditions.md#choices"),
     Entry(MeanConsistency()),
     Entry(CostTables(), small=True),
     # The step as the paper prints it.
@@ -43,7 +43,7 @@ METHODS: tuple[Entry, ...] = (
         measured={CUMULATIVE: "IsotonicTreeProjection()  [M_c^dp]"},
         release="m_c_dp",
         name="m_c_dp",
-        page="study/choose_a_mechanism.md.md#experiment-x1-optima-beside-heuristics",
+        page="study/choose_a_mechanism.md",
     ),
     Entry(
         Matching(),
@@ -59,19 +59,19 @@ METHODS: tuple[Entry, ...] = (
         BottomUp(),
         measured={CUMULATIVE: "BottomUp()  [H_c]", RANKED: "BottomUp()  [H_g]", SPLIT: "BottomUp()  [split]"},
         release="bottom_up",
-        page="study/choose_a_mechanism.md.md#experiment-x2-what-the-exact-law-of-the-noise-is-worth",
+        page="study/choose_a_mechanism.md",
     ),
     Entry(NoConsistency(), uses=Use.PAGE | Use.WARM_UP),  # a baseline whose regions do not add up is no release
     Entry(
         TwoStage(),
         release="two_stage",
-        page="study/choose_a_mechanism.md.md#experiment-x1-optima-beside-heuristics",
+        page="study/choose_a_mechanism.md",
     ),
     Entry(
         Posterior(),
         measured={CUMULATIVE: "Posterior()", RANKED: "Posterior()  [ranked]", SPLIT: "Posterior()  [split]"},
         release="posterior",
-        page="publish/intervals.md.md",
+        page="publish/intervals.md",
     ),
 )
 """The catalogue of our own methods, from which comparisons, pages, checks, warm-up and releases have their lists; the
