@@ -1,7 +1,7 @@
 """The published run of PGSR-LIB, docs/results/pgsr_lib.parquet, and of its traps: the tables that its page quotes."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ def quoted(folder: Path) -> Iterator[tuple[str, str]]:
     if (folder / ROWS).exists():
         rows = pd.read_parquet(folder / ROWS)
         taking = rows.loc[~rows["status"].isin(REFUSED)]
-        asked = dict.fromkeys(rows["method"])
+        asked = list(dict.fromkeys(rows["method"]))
         for kind, words in KINDS.items():
             table = scores(taking, kind)
             yield f"pgsr_lib.{kind}", f"{words}, {len(set(of_kind(rows, kind)['instance']))} instances:\n\n{_kind(table)}"
@@ -46,31 +46,33 @@ def quoted(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def falls(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Write a row per trap: who falls into it, by what happens, and who does not.
+    """Write a row per trap, with those who fall into it and what they say.
 
     Example:
         >>> print(falls([{"method": "A()", "half": "right"}, {"method": "B()", "half": "**2 times**"}]))
-        | trap | wrong | right |
-        |---|---|---|
-        | half | 2 times `B()` | `A()` |
+        | trap | asked | who is wrong |
+        |---|--:|---|
+        | `half` | 2 | 2 times: `B()` |
     """
     rows = list(rows)
-    lines = ["| trap | wrong | right |", "|---|---|---|"]
+    lines = ["| trap | asked | who is wrong |", "|---|--:|---|"]
     for trap in [name for name in rows[0] if name != "method"]:
         said: dict[str, list[str]] = {}
         for row in rows:
-            said.setdefault(row[trap], []).append(f"`{row['method']}`")
-        wrong = "; ".join(f"{word.strip('*')} {', '.join(who)}" for word, who in said.items() if word.startswith("**"))
-        lines.append(f"| {trap} | {wrong} | {', '.join(said.get('right', []))} |".replace("|  |", "| |"))
+            if row[trap]:
+                said.setdefault(row[trap], []).append(f"`{row['method']}`")
+        wrong = "; ".join(f"{word.strip('*')}: {', '.join(who)}" for word, who in said.items() if word.startswith("**"))
+        lines.append(f"| `{trap}` | {sum(map(len, said.values()))} | {wrong or 'nobody'} |")
     return "\n".join(lines)
 
 
 def _kind(table: pd.DataFrame) -> str:
-    lines = ["| method | taken | said | solved | wrong | time |", "|---|--:|--:|--:|--:|--:|"]
-    lines += [f"| {' | '.join(_cells(row))} |" for row in table.to_dict("records")]
+    """Write the scores of a kind: a row for all methods of which as many instances were taken, solved and wrong."""
+    found: dict[tuple[int, ...], list[str]] = {}
+    for row in table.to_dict("records"):
+        counts = row["1e-06"], int(str(row["taken"]).partition(" ")[0]), row["wrong"]
+        found.setdefault(counts, []).append(f"`{row['method']}` {duration(row['time'])}")
+    lines = ["| solved | taken | wrong | by, in the order of time |", "|--:|--:|--:|---|"]
+    order = sorted(found.items(), key=lambda one: (-one[0][0], *one[0][1:]))
+    lines += [f"| {' | '.join(map(str, counts))} | {', '.join(methods)} |" for counts, methods in order]
     return "\n".join(lines)
-
-
-def _cells(row: Mapping[Any, Any]) -> Sequence[str]:
-    taken = str(row["taken"]).partition(" ")[0]
-    return f"`{row['method']}`", taken, str(row["said"]), str(row["1e-06"]), str(row["wrong"]), duration(row["time"])
