@@ -61,7 +61,8 @@ def quotations(folder: Path) -> dict[str, str]:
     """Compute all that may be quoted, by name, from a folder of published results and the catalogue of methods."""
     frames = {experiment.id: frame for experiment, _, frame in published(EXPERIMENTS, folder)}
     found = benchmark_record.quoted(benchmark_record.read(folder)) | dict(method_tables())
-    found |= peers.quoted(peers.read(folder)) | formulations.quoted(formulations.read(folder)) | dict(library.quoted(folder))
+    found |= peers.quoted(peers.read(folder)) | formulations.quoted(formulations.read(folder))
+    found |= dict(library.quoted(folder))
     found |= {f"B1.{name}": text for name, text in benchmark_tables.of_lists()}
     for identity, compute in OF_EXPERIMENTS.items():
         if identity in frames:

@@ -61,9 +61,7 @@ def main(folder: Path, say: Callable[[str], None], limit: float = LIMIT) -> Path
         result = method.solve(problem, limit)
         columns = re.search(r"([\d,]+) columns", result.form)
         name = re.sub(r"(, )?squares=Squares\.\w+", "", repr(method))
-        rows.append(
-            FormulationRow(form, name, columns[1] if columns else "", result.seconds.total, result.status.name)
-        )
+        rows.append(FormulationRow(form, name, columns[1] if columns else "", result.seconds.total, result.status.name))
         say(f"{form:16} {name:20} {rows[-1].columns:>8} {rows[-1].seconds:8.2f} s  {rows[-1].status}")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE
@@ -89,10 +87,10 @@ def quoted(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     lines = ["| form | method | columns | time | status |", "|---|---|--:|--:|---|"]
     said = ""
     for row in rows:
-        method, form = f"`{row['method']}`" if row["method"] else "", row["form"] if row["form"] != said else ""
-        time = _seconds(row["seconds"]) if row["method"] else ""
-        lines.append("|".join(["", *(f" {cell} " if cell else " " for cell in (form, method, row["columns"], time,
-                                                                               row["status"] or "not built")), ""]))  # fmt: skip
+        method, time = (f"`{row['method']}`", _seconds(row["seconds"])) if row["method"] else ("", "")
+        form = row["form"] if row["form"] != said else ""
+        cells = form, method, row["columns"], time, row["status"] or "not built"
+        lines.append(f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in cells)}|")
         said = row["form"]
     return {"formulations": "\n".join(lines)} if rows else {}
 

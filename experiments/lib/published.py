@@ -12,7 +12,8 @@ from pgsr.experiments.lib.score import REFUSED, duration, of_kind, scores
 ROWS, TRAPS = "pgsr_lib.parquet", "pgsr_lib_traps.json"
 
 COLUMNS = (
-    "instance", "method", "kind", "unknowns", "limit", "status", "said_solved", "seconds", "primal", "violated", "error",
+    "instance", "method", "kind", "unknowns", "limit", "status", "said_solved", "seconds", "primal", "violated",
+    "error",
 )  # fmt: skip
 
 KINDS = {
@@ -38,8 +39,8 @@ def quoted(folder: Path) -> Iterator[tuple[str, str]]:
         taking = rows.loc[~rows["status"].isin(REFUSED)]
         asked = list(dict.fromkeys(rows["method"]))
         for kind, words in KINDS.items():
-            table = scores(taking, kind)
-            yield f"pgsr_lib.{kind}", f"{words}, {len(set(of_kind(rows, kind)['instance']))} instances:\n\n{_kind(table)}"
+            head = f"{words}, {len(set(of_kind(rows, kind)['instance']))} instances:"
+            yield f"pgsr_lib.{kind}", f"{head}\n\n{_kind(scores(taking, kind))}"
         yield "pgsr_lib.unlicensed", ", ".join(f"`{name}`" for name in asked if name not in set(taking["method"]))
     if (folder / TRAPS).exists():
         yield "pgsr_lib.traps", falls(json.loads((folder / TRAPS).read_text("utf-8")))
