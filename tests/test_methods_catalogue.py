@@ -88,7 +88,7 @@ def test_one_line_puts_a_method_onto_the_page() -> None:
     assert [cell.strip() for cell in row.strip("|").split("|")] == [
         "`toy_method`",
         "Solves what its parent solves, under a name of its own",
-        r"M\_H, root; M\_H, regions; M\_H^r, root; with bounds of single cells",
+        r"M\_H, root or regions; M\_H^r, root; with bounds of single cells",
         "proved optimum",
         "",
     ]
