@@ -29,7 +29,7 @@ CUMULATIVE, RANKED, SPLIT = View.CUMULATIVE, View.RANKED, SplitByRoot()
 METHODS: tuple[Entry, ...] = (
     Entry(TreeProjection(), release="m_h", page="derivations/m_h.md"),
     Entry(RegionTotalsProjection()),
-    Entry(CumulativeIntegers(), Proof.GAP, page="derivations/m_c.md#integers-and-further"),
+    Entry(CumulativeIntegers(), Proof.GAP, page="derivations/m_c.md"),
     Entry(CumulativeProjection(), page="derivations/m_c.md"),
     Entry(Isotonic()),
     Entry(SimplexProjection()),

@@ -120,7 +120,7 @@ def test_a_published_run_is_a_table_per_kind_and_those_without_a_licence_a_line(
     assert found["pgsr_lib.QP"].splitlines()[-2:] == ["| 2 | 2 | 0 | `A()` 1.00 s, `B()` 1.00 s |",
                                                       "| 0 | 1 | 1 | `D()` 60.0 s |"]  # fmt: skip
     assert found["pgsr_lib.unlicensed"] == "`C()`"
-    assert found["pgsr_lib.traps"].splitlines()[-1] == "| `half` | 2 | no point: `A()` |"
+    assert found["pgsr_lib.traps"].splitlines()[-1] == "| `half` | 1 | 0 | no point: `A()` |"
 
 
 def test_qpbenchmark_iterates_the_instances_in_reals(built):

@@ -47,23 +47,24 @@ def quoted(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def falls(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Write a row per trap, with those who fall into it and what they say.
+    """Write a row per trap: how many are right, or claim nothing, and who falls into it and what they say.
 
     Example:
         >>> print(falls([{"method": "A()", "half": "right"}, {"method": "B()", "half": "**2 times**"}]))
-        | trap | asked | who is wrong |
-        |---|--:|---|
-        | `half` | 2 | 2 times: `B()` |
+        | trap | right | no claim | wrong |
+        |---|--:|--:|---|
+        | `half` | 1 | 0 | 2 times: `B()` |
     """
     rows = list(rows)
-    lines = ["| trap | asked | who is wrong |", "|---|--:|---|"]
+    lines = ["| trap | right | no claim | wrong |", "|---|--:|--:|---|"]
     for trap in [name for name in rows[0] if name != "method"]:
         said: dict[str, list[str]] = {}
         for row in rows:
             if row[trap]:
                 said.setdefault(row[trap], []).append(f"`{row['method']}`")
         wrong = "; ".join(f"{word.strip('*')}: {', '.join(who)}" for word, who in said.items() if word.startswith("**"))
-        lines.append(f"| `{trap}` | {sum(map(len, said.values()))} | {wrong or 'nobody'} |")
+        right, nothing = (len(said.get(word, [])) for word in ("right", "no claim"))
+        lines.append(f"| `{trap}` | {right} | {nothing} | {wrong or 'nobody'} |")
     return "\n".join(lines)
 
 
