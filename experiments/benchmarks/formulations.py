@@ -54,10 +54,12 @@ def stated() -> Problem:
 def main(folder: Path, say: Callable[[str], None], limit: float = LIMIT) -> Path:
     """Ask every solver for every form that it takes; write `folder`/formulations.json."""
     problem = stated()
+    toy = toy_of(problem)
+    assert isinstance(toy, Problem)
     every_step = int(np.subtract(*formulate(problem).reach[::-1]).sum())
     rows = [FormulationRow(STEPS, "", f"{every_step:,}", 0.0, "")]
     for form, method in ASKED:
-        method.solve(toy_of(problem))  # imports and compilation
+        method.solve(toy)  # imports and compilation
         result = method.solve(problem, limit)
         columns = re.search(r"([\d,]+) columns", result.form)
         name = re.sub(r"(, )?squares=Squares\.\w+", "", repr(method))
