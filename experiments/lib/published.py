@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from pgsr.experiments.lib.score import REFUSED, duration, of_kind, scores
+from pgsr.experiments.lib.score import REFUSED, of_kind, scores
 
 ROWS, TRAPS = "pgsr_lib.parquet", "pgsr_lib_traps.json"
 
@@ -37,11 +37,9 @@ def quoted(folder: Path) -> Iterator[tuple[str, str]]:
     if (folder / ROWS).exists():
         rows = pd.read_parquet(folder / ROWS)
         taking = rows.loc[~rows["status"].isin(REFUSED)]
-        asked = list(dict.fromkeys(rows["method"]))
         for kind, words in KINDS.items():
             head = f"{words}, {len(set(of_kind(rows, kind)['instance']))} instances:"
             yield f"pgsr_lib.{kind}", f"{head}\n\n{_kind(scores(taking, kind))}"
-        yield "pgsr_lib.unlicensed", ", ".join(f"`{name}`" for name in asked if name not in set(taking["method"]))
     if (folder / TRAPS).exists():
         yield "pgsr_lib.traps", falls(json.loads((folder / TRAPS).read_text("utf-8")))
 
@@ -73,8 +71,8 @@ def _kind(table: pd.DataFrame) -> str:
     found: dict[tuple[int, ...], list[str]] = {}
     for row in table.to_dict("records"):
         counts = row["1e-06"], int(str(row["taken"]).partition(" ")[0]), row["wrong"]
-        found.setdefault(counts, []).append(f"`{row['method']}` {duration(row['time'])}")
-    lines = ["| solved | taken | wrong | by, in the order of time |", "|--:|--:|--:|---|"]
+        found.setdefault(counts, []).append(f"`{row['method']}` {row['time']:.2g}")
+    lines = ["| solved | taken | wrong | by (seconds) |", "|--:|--:|--:|---|"]
     order = sorted(found.items(), key=lambda one: (-one[0][0], *one[0][1:]))
     lines += [f"| {' | '.join(map(str, counts))} | {', '.join(methods)} |" for counts, methods in order]
     return "\n".join(lines)
