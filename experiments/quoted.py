@@ -16,10 +16,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from pgsr.experiments.benchmarks import peers
+from pgsr.experiments.benchmarks import formulations, peers
 from pgsr.experiments.engine.experiment import ExperimentError
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.fioretto2019 import published as fioretto
+from pgsr.experiments.lib import published as library
 from pgsr.experiments.ours import coverage, every_release, known_priors
 from pgsr.experiments.ours.benchmark import tables as benchmark_tables
 from pgsr.experiments.ours.coverage_strata import ABOVE_1, Stratum, strata
@@ -60,7 +61,8 @@ def quotations(folder: Path) -> dict[str, str]:
     """Compute all that may be quoted, by name, from a folder of published results and the catalogue of methods."""
     frames = {experiment.id: frame for experiment, _, frame in published(EXPERIMENTS, folder)}
     found = benchmark_record.quoted(benchmark_record.read(folder)) | dict(method_tables())
-    found |= peers.quoted(peers.read(folder))
+    found |= peers.quoted(peers.read(folder)) | formulations.quoted(formulations.read(folder))
+    found |= dict(library.quoted(folder))
     found |= {f"B1.{name}": text for name, text in benchmark_tables.of_lists()}
     for identity, compute in OF_EXPERIMENTS.items():
         if identity in frames:

@@ -36,7 +36,7 @@ _NEAR = 1e-7
 
 @dataclass(frozen=True)
 class Flow(GatedMethod):
-    """The method that solves M_H or the naive problem in integers, by min-cost flow with convex costs.
+    """Solves M_H or the naive problem in integers, by min-cost flow with convex costs.
 
     The groups of size s flow from the root through the regions: unknown x[r, s] is the flow from r's parent into r.
     What arrives at a leaf goes to the sink of its set, which takes the set's fixed total: all leaves are one set where

@@ -29,7 +29,7 @@ CUMULATIVE, RANKED, SPLIT = View.CUMULATIVE, View.RANKED, SplitByRoot()
 METHODS: tuple[Entry, ...] = (
     Entry(TreeProjection(), release="m_h", page="derivations/m_h.md"),
     Entry(RegionTotalsProjection()),
-    Entry(CumulativeIntegers(), Proof.GAP, page="derivations/m_c.md#integers-and-further"),
+    Entry(CumulativeIntegers(), Proof.GAP, page="derivations/m_c.md"),
     Entry(CumulativeProjection(), page="derivations/m_c.md"),
     Entry(Isotonic()),
     Entry(SimplexProjection()),
@@ -43,7 +43,7 @@ METHODS: tuple[Entry, ...] = (
         measured={CUMULATIVE: "IsotonicTreeProjection()  [M_c^dp]"},
         release="m_c_dp",
         name="m_c_dp",
-        page="study/choose_a_mechanism.md#experiment-x1-optima-beside-heuristics",
+        page="study/choose_a_mechanism.md",
     ),
     Entry(
         Matching(),
@@ -59,13 +59,13 @@ METHODS: tuple[Entry, ...] = (
         BottomUp(),
         measured={CUMULATIVE: "BottomUp()  [H_c]", RANKED: "BottomUp()  [H_g]", SPLIT: "BottomUp()  [split]"},
         release="bottom_up",
-        page="study/choose_a_mechanism.md#experiment-x2-what-the-exact-law-of-the-noise-is-worth",
+        page="study/choose_a_mechanism.md",
     ),
     Entry(NoConsistency(), uses=Use.PAGE | Use.WARM_UP),  # a baseline whose regions do not add up is no release
     Entry(
         TwoStage(),
         release="two_stage",
-        page="study/choose_a_mechanism.md#experiment-x1-optima-beside-heuristics",
+        page="study/choose_a_mechanism.md",
     ),
     Entry(
         Posterior(),

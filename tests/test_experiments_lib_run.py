@@ -10,7 +10,7 @@ import pytest
 from lib_instances import INTEGER, MAGNITUDES, REAL
 
 from pgsr import PgsrError
-from pgsr.experiments.lib import verify
+from pgsr.experiments.lib import published, verify
 from pgsr.experiments.lib.folder import problem_of, read
 from pgsr.experiments.lib.other_benchmarks import (
     benchopt_dataset,
@@ -105,6 +105,21 @@ def test_scores_count_what_is_not_taken_as_the_limit():
     assert table.loc["fast", ["said", "0.001", "1e-06", "1e-09", "wrong"]].tolist() == [2, 2, 1, 0, 1]
     assert table.loc["slow", "taken"] == "1 of 2"
     assert table.loc["fast", "time"] == pytest.approx(shifted_geometric_mean([0.0, 60.0]))
+
+
+def test_a_published_run_is_a_table_per_kind_without_those_who_have_no_licence(tmp_path):
+    row = {"kind": "QP", "limit": 60.0, "violated": 0, "primal": 0.0, "error": 0.0, "said_solved": True, "seconds": 1.0}
+    row |= {"status": "OPTIMAL", "unknowns": 9}
+    refused = {"kind": "QP", "limit": 60.0, "unknowns": 9, "status": "UNLICENSED", "instance": "a", "method": "C()"}
+    rows = [row | {"instance": name, "method": method} for name in "ab" for method in ("A()", "B()")]
+    rows += [row | {"instance": "a", "method": "D()", "error": 1.0}, refused]
+    traps = pd.DataFrame([{"method": "A()", "half": "**no point**"}, {"method": "B()", "half": "right"}])
+    published.publish(pd.DataFrame(rows), traps, tmp_path)
+    found = dict(published.quoted(tmp_path))
+    assert found["pgsr_lib.QP"].splitlines()[0] == "Squares in reals (QP), 2 instances:"
+    assert found["pgsr_lib.QP"].splitlines()[-2:] == ["| 2 | 2 | 0 | `A()` 1, `B()` 1 |", "| 0 | 1 | 1 | `D()` 60 |"]
+    assert "C()" not in found["pgsr_lib.QP"]
+    assert found["pgsr_lib.traps"].splitlines()[-1] == "| `half` | 1 | 0 | no point: `A()` |"
 
 
 def test_qpbenchmark_iterates_the_instances_in_reals(built):

@@ -13,6 +13,7 @@ from pgsr.datasets.parameters import CensusRegions
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import (
     agreement,
+    formulations,
     nation,
     peers,
     reconcile_peers,
@@ -132,6 +133,16 @@ def bench_peers(
     writable(out)
     path = peers.main(out, partial(print, flush=True), limit=limit)
     print(f"record  {path}")
+
+
+@app.command(epilog="Example:  python -m pgsr.experiments bench-formulations")
+def bench_formulations(
+    limit: Annotated[float, typer.Option(help="Seconds per solve.", min=1)] = formulations.LIMIT,
+    out: Annotated[Path, typer.Option(help="Folder for the record (JSON).")] = Path("results/bench"),
+) -> None:
+    """Measure one problem in integers as squares, as steps of a window and as a network, by several solvers."""
+    writable(out)
+    print(f"record  {formulations.main(out, partial(print, flush=True), limit)}")
 
 
 @app.command(

@@ -150,7 +150,25 @@ def traps(
     methods = running.chosen(solvers) if solvers else running.all_methods()
     table = ask(stated, methods, limit, lambda line: console.print(line, highlight=False, markup=False))
     (out / "traps.md").write_text(markdown(table) + "\n")
+    table.to_json(out / "traps.json", orient="records")
     console.print(f"\ntraps, proofs, table   {out}", highlight=False)
+
+
+@app.command(epilog="Example:  python -m pgsr.experiments lib publish")
+def publish(
+    results: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("results/pgsr-lib-run"),
+    traps: Annotated[Path, typer.Option(help="Folder of the traps.")] = Path("results/pgsr-lib-traps"),
+    docs: Annotated[Path, typer.Option(help="Folder of the pages.")] = Path("docs"),
+) -> None:
+    """Put the rows of a run, and who falls into the traps, where the pages quote them."""
+    from pgsr.experiments.lib.published import publish as published
+
+    if not (results / "rows.parquet").exists():
+        raise ArgumentError(f"there is no run in {results}; python -m pgsr.experiments lib run makes one")
+    asked = traps / "traps.json"
+    table = pd.read_json(asked) if asked.exists() else None
+    published(pd.read_parquet(results / "rows.parquet"), table, docs / "results")
+    print(f"published in {docs / 'results'}; python -m pgsr.experiments quote writes the pages anew")
 
 
 def chosen(names: list[str] | None, largest: float) -> list[Instance]:

@@ -25,12 +25,12 @@ def method_tables() -> Iterator[tuple[str, str]]:
     exact = [entry for entry in entries if isinstance(entry.method, Method) and entry not in general]
     releases = [entry for entry in entries if entry not in general and entry not in exact]
     known = {repr(info.method): info for info in solvers()}
-    columns = ("method", "what it does", "solves", "answer", "needs", "from")
+    columns = ("name", "what it does", "solves", "answer", "needs")
     yield "methods.exact", _written(columns, (_exact(entry, known) for entry in exact))
-    columns = ("post-process", "what it does", "in a release", "needs", "from")
+    columns = ("name", "what it does", "mechanism of a release", "needs")
     yield "methods.releases", _written(columns, (_release(entry, known) for entry in releases))
-    columns = ("models", "solve as stated", "solve by rounding", "need")
-    yield "methods.solvers", _written(columns, _solvers(general, known))
+    columns = ("names", "solve as stated", "solve by rounding")
+    yield "methods.solvers", _written(columns, _solvers(general))
 
 
 def _exact(entry: Entry, known: Mapping[str, SolverInfo]) -> Sequence[Cell]:
@@ -39,25 +39,23 @@ def _exact(entry: Entry, known: Mapping[str, SolverInfo]) -> Sequence[Cell]:
     stated, rounded = _problems(entry.method, CHOSEN if taken is Taken.CHOICES else ASKED)
     solves = f"{stated}; with {taken.value}" if taken is not Taken.NONE else stated
     answer = f"{entry.answer.value}; {rounded}: rounded" if rounded else entry.answer.value
-    return _name(entry), _parts(entry.words), solves, answer, _needs(entry, known), _parts(entry.source)
+    return _name(entry), _parts(entry.words.partition(": ")[0]), solves, answer, _needs(entry, known)
 
 
 def _release(entry: Entry, known: Mapping[str, SolverInfo]) -> Sequence[Cell]:
-    named = Code(f'mechanism = "{entry.release}"') if entry.release else ""
-    return _name(entry), _parts(entry.words), named, _needs(entry, known), _parts(entry.source)
+    named = Code(entry.release) if entry.release else ""
+    return _name(entry), _parts(entry.words.partition(": ")[0]), named, _needs(entry, known)
 
 
-def _solvers(entries: Iterable[Entry], known: Mapping[str, SolverInfo]) -> Iterator[Sequence[Cell]]:
+def _solvers(entries: Iterable[Entry]) -> Iterator[Sequence[Cell]]:
     """Make a row for the models that solve the same problems in the same way."""
     rows = [(_problems(entry.method), entry) for entry in entries]
     rows.sort(key=lambda row: row[0])
     for (stated, rounded), alike in groupby(rows, key=lambda row: row[0]):
-        same = [entry for _, entry in alike]
         names: list[Code | str] = []
-        for entry in same:
-            names += [", ", Code(repr(entry.method))] if names else [Code(repr(entry.method))]
-        needed = [package for entry in same for package in _needs(entry, known).split(", ")]
-        yield tuple(names), stated, rounded, ", ".join(dict.fromkeys(needed))
+        for _, entry in alike:
+            names += [", ", Code(entry.name)] if names else [Code(entry.name)]
+        yield tuple(names), stated, rounded
 
 
 def _problems(method: object, asked: Sequence[Problem] | None = None) -> tuple[str, str]:
@@ -71,18 +69,21 @@ def _problems(method: object, asked: Sequence[Problem] | None = None) -> tuple[s
 
 
 def _in_words(names: Sequence[str]) -> str:
-    """List problems, with a word for a whole kind of them."""
+    """List problems, with a word for a whole kind of them, and once what differs in public totals alone."""
     said, left = [], list(names)
     for words, kind in KINDS.items():
         if set(kind) <= set(left):
             said.append(words)
             left = [name for name in left if name not in kind]
-    return "; ".join([*said, *left])
+    totals: dict[str, list[str]] = {}
+    for label, _, whose in (name.partition(", ") for name in left):
+        totals.setdefault(label, []).append(whose)
+    said += [f"{label}, {' or '.join(whose)}" if any(whose) else label for label, whose in totals.items()]
+    return "; ".join(said)
 
 
 def _name(entry: Entry) -> Cell:
-    name = repr(entry.method)
-    return Link(name, f"../{entry.page}") if entry.page else Code(name)
+    return Link(entry.name, f"../{entry.page}") if entry.page else Code(entry.name)
 
 
 def _needs(entry: Entry, known: Mapping[str, SolverInfo]) -> str:

@@ -23,7 +23,7 @@ Tables = np.ndarray | tuple[np.ndarray, ...]
 
 @dataclass(frozen=True)
 class MeanConsistency(GatedMethod):
-    """The method that finds the consistent values nearest to the noisy ones, with any signs and fractions.
+    """Finds the consistent values nearest to the noisy ones, with any signs and fractions.
 
         minimise    sum over regions r, cells s of  w[r] (x[r, s] - y[r, s])^2
         subject to  x[r, s] = sum over children c of x[c, s]        at every inner region r.

@@ -20,7 +20,7 @@ _LARGEST_SUM = 2**61
 
 @dataclass(frozen=True)
 class SimplexProjection(GatedMethod):
-    """The naive method in exact integers: each region's noisy counts are projected onto a simplex.
+    """Projects the noisy counts of every region alone onto a simplex, in exact integers (the naive method).
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
         subject to  x[r, s] >= 0 (integer),   sum over s of x[r, s] = G[r].

@@ -21,7 +21,7 @@ from pgsr.problems.problem import Problem
 
 @dataclass(frozen=True)
 class IsotonicTreeProjection:
-    """The post-process M_c^dp, for cumulative measurements.
+    """Fits every region's cumulative counts alone, then projects the counts that they amount to (M_c^dp).
 
     1. every region alone: the nearest non-decreasing integers within 0..G (isotonic regression, L2);
     2. their first differences are counts; `projection` makes them consistent (M_H).

@@ -24,7 +24,7 @@ _BYTES_PER_ENTRY = 40  # of a table while it is combined: costs, slopes, order a
 
 @dataclass(frozen=True)
 class CostTables(GatedMethod):
-    """The method that solves M_H by the published dynamic program: one table of costs for every region and size.
+    """Solves M_H by the published dynamic program: one table of costs for every region and size.
 
         tau[r, s](v) = w[r] (v - y[r, s])^2 + phi[r, s](v),                              v in D[r, s]
         phi[r, s](v) = min sum over children c of tau[c, s](x[c])  subject to  sum_c x[c] = v,   0 at leaves

@@ -22,7 +22,7 @@ _UNBOUNDED = 2**61
 
 @dataclass(frozen=True)
 class Isotonic(GatedMethod):
-    """The method that solves `Problem.isotonic`: the nearest non-decreasing vector of every region (H_c and H_g).
+    """Finds the nearest non-decreasing vector for every region alone (H_c and H_g).
 
         minimise    sum_i |x[i] - y[i]|^norm
         subject to  0 <= x[0] <= x[1] <= ...,  x integer unless relaxed, of any sign where the problem allows it,

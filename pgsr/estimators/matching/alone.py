@@ -26,7 +26,7 @@ from pgsr.noise.measurement import Measurement
 
 @dataclass(frozen=True)
 class BottomUp:
-    """The baseline that fits every leaf alone by `fit`, and adds the leaves up to all other regions.
+    """Fits every leaf alone by `fit`, and adds the leaves up to all other regions; a baseline.
 
     Give the leaves the whole budget: `Geometric(view, epsilon, shares=("0", "0", "1"))`. What was measured above them
     is ignored.
@@ -56,7 +56,7 @@ class BottomUp:
 
 @dataclass(frozen=True)
 class NoConsistency:
-    """The baseline that fits every region alone by `fit` and does no more, so that regions need not add up.
+    """Fits every region alone by `fit` and does no more, so that regions need not add up; a baseline.
 
     Source: Kuo et al. 2018, section 6 (the baseline of its figure 6).
     """

@@ -24,7 +24,7 @@ from pgsr.noise.measurement import Measurement
 
 @dataclass(frozen=True)
 class Matching:
-    """The post-process that fits every region alone, and from the root down matches its groups to its children's.
+    """Fits every region alone, and from the root down matches its groups to its children's.
 
     1. `fit` estimates the groups of every region (H_c or H_g, as each was measured).
     2. Each group gets a variance estimate from the number n of estimated groups of its size:
