@@ -16,6 +16,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from pgsr.experiments.benchmarks import peers
+from pgsr.experiments.data.page_tables import data_tables
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.fioretto2019 import published as fioretto
@@ -66,7 +67,7 @@ def quotations(folder: Path) -> dict[str, str]:
             found |= {f"{identity}.{name}": text for name, text in compute(frames[identity])}
         else:
             found |= {f"{identity}.{name}": waiting(identity) for name in WAITING.get(identity, ())}
-    return found | {"runs.minutes": _minutes(published(EXPERIMENTS, folder))}
+    return found | dict(data_tables()) | {"runs.minutes": _minutes(published(EXPERIMENTS, folder))}
 
 
 def _minutes(results: Sequence[tuple[Experiment, PublishedResults, "pd.DataFrame"]]) -> str:

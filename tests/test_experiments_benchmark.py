@@ -145,9 +145,9 @@ def test_tables_say_what_is_there() -> None:
     assert tuple(found) == tables.OF_RESULTS
     standings = found["standings"].splitlines()
     assert len(standings) == 2 + len(ARMS)
-    assert standings[2].startswith("| posterior, split | 1.0 (1.0 to 1.0) | 1.00 | 1.00 | 2.00 | 0.50 |")
+    assert standings[2].startswith("| posterior, split | 1.0 [1.0, 1.0] | 1.00 | 1.00 | 2.00 | 0.50 |")
     assert [line.split(";")[0] for line in found["winners"].splitlines()[2:]] == [
-        f"| {data} |  |  | **posterior, split** 5.0, 2.0 x bound" for data in ("d", "e")
+        f"| {data} |  |  | **posterior, split** 5.0 (2.0)" for data in ("d", "e")
     ]
     nearest = next(arm for arm in (*OF_KUO, *RIVALS) if arm in CURATOR)
     assert f"; {nearest.label} x " in found["winners"], "not the second of this toolkit"

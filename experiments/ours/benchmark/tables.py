@@ -88,7 +88,7 @@ def standings_table(frame: "pd.DataFrame", errors: LevelErrors, times: LevelErro
         bound = [row.mean for row in times.where(arm=label) if row.mean > 0]
         seconds = [float(s) for s in frame.loc[frame["arm"] == label, "release_seconds"].dropna()]
         rows.append((
-            label, f"{standings.ranks[place]:.1f} ({low:.1f} to {high:.1f})", _times(mean[place]), _times(worst[place]),
+            label, f"{standings.ranks[place]:.1f} [{low:.1f}, {high:.1f}]", _times(mean[place]), _times(worst[place]),
             _times(float(np.exp(np.mean(np.log(bound))))) if bound else "",
             f"{fmean(seconds):.2f}" if seconds else "",
         ))  # fmt: skip
@@ -119,7 +119,7 @@ def _winner(here: LevelErrors, times: LevelErrors) -> str:
     ours, labels = {arm.label for arm in OURS}, {arm.label for arm in CURATOR}
     first, *rest = sorted((row for row in here if row.arm in labels), key=lambda row: row.mean)
     bound = times.one(data=first.data, epsilon=first.epsilon, arm=first.arm, level=first.level)
-    over = f", {bound.mean:.1f} x bound" if bound is not None else ""
+    over = f" ({bound.mean:.1f})" if bound is not None else ""
     other = next((row for row in rest if (row.arm in ours) != (first.arm in ours)), None)
     second = f"; {other.arm} x {other.mean / first.mean:.2f}" if other is not None and first.mean else ""
     return f"**{first.arm}** {_number(first.mean)}{over}{second}"
