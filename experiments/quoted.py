@@ -208,13 +208,13 @@ def _costs(errors: LevelErrors) -> str:
             least = [min(row.mean for row in here.where(level=level)) for level in range(here.n_levels)]
             cells.append(" / ".join(f"{row.mean / of:.2f}" if row else "" for row, of in zip(ours, least, strict=True)))
         lines.append(f"| {_named(data)} | {' | '.join(cells)} |")
-    said = (
-        ""
-        if DEFAULT in arms
-        else "\n\n(The published run has no release with the shares of the default. Those of the first two columns lie on "
-        "either side of them.)"
-    )
-    return "\n".join(lines) + said
+    return "\n".join(lines) + ("" if DEFAULT in arms else f"\n\n({LACKS_THE_DEFAULT})")
+
+
+LACKS_THE_DEFAULT = (
+    "The published run has no release with the shares of the default. Those of the first two columns lie on either side "
+    "of them."
+)
 
 
 def _named(data: str) -> str:

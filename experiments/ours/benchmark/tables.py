@@ -1,4 +1,4 @@
-"""The tables of docs/study/field.md: of the lists of arms and data sets, and of the results of B1; and all its errors."""
+"""The tables of docs/study/field.md: of the list of arms, and of the results of B1; and the file of all its errors."""
 
 from collections import Counter
 from collections.abc import Iterator
