@@ -212,8 +212,8 @@ def _costs(errors: LevelErrors) -> str:
 
 
 LACKS_THE_DEFAULT = (
-    "The published run has no release with the shares of the default. Those of the first two columns lie on either side "
-    "of them."
+    "The published run has no release with the shares of the default. Those of the first two columns are on either "
+    "side of them."
 )
 
 
