@@ -58,7 +58,8 @@ def rewritten(page: str, values: Mapping[str, str]) -> str:
 
 def quotations(folder: Path) -> dict[str, str]:
     """Compute all that may be quoted, by name, from a folder of published results and the catalogue of methods."""
-    frames = {experiment.id: frame for experiment, _, frame in published(EXPERIMENTS, folder)}
+    results = published(EXPERIMENTS, folder)
+    frames = {experiment.id: frame for experiment, _, frame in results}
     found = benchmark_record.quoted(benchmark_record.read(folder)) | dict(method_tables())
     found |= peers.quoted(peers.read(folder))
     found |= {f"B1.{name}": text for name, text in benchmark_tables.of_lists()}
@@ -67,7 +68,7 @@ def quotations(folder: Path) -> dict[str, str]:
             found |= {f"{identity}.{name}": text for name, text in compute(frames[identity])}
         else:
             found |= {f"{identity}.{name}": waiting(identity) for name in WAITING.get(identity, ())}
-    return found | dict(data_tables()) | {"runs.minutes": _minutes(published(EXPERIMENTS, folder))}
+    return found | dict(data_tables()) | {"runs.minutes": _minutes(results)}
 
 
 def _minutes(results: Sequence[tuple[Experiment, PublishedResults, "pd.DataFrame"]]) -> str:
