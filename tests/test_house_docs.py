@@ -123,10 +123,7 @@ NEEDS_A_SHELL = re.compile(r"[|<>;&$*?`#\\]")
 """What only a shell understands; a block without it runs in the process of the test."""
 
 
-LONG = (
-    "add_a_method", "add_an_experiment", "choose_a_mechanism", "compare", "intervals", "nation", "open_models", "release",
-    "synthesis",
-)  # fmt: skip
+LONG = ("add_a_method", "add_an_experiment", "compare", "intervals", "nation", "open_models", "release", "synthesis")
 """Pages that take more than three seconds."""
 
 
