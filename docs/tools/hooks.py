@@ -33,7 +33,7 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
-"""The pages of the site that lie outside docs/, or have another name there: its first page is that of the repository."""
+"""The pages of the site that lie outside docs/, or have another name there; its first page is the repository's."""
 
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:)([^)#\s]+)(#[^)\s]*)?\)")
 FENCED = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
