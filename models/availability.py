@@ -12,6 +12,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, v
 from pathlib import Path
 
 from pgsr.errors import PgsrError
+from pgsr.machine.version import DISTRIBUTION
 from pgsr.methods.method import Method
 from pgsr.models import copt_, cpsat_, flow_, gurobi_, qpsolvers_, scip_, xpress_
 from pgsr.models.adapter import Route, SolverModel
@@ -77,8 +78,8 @@ def solvers() -> list[SolverInfo]:
     >>> print(*sorted({info.package for info in solvers() if "Cvxpy" in repr(info.method)}))
     clarabel cuopt-cu12 cupy-cuda12x gurobipy highspy mosek ortools osqp piqp pyscipopt qoco scipy scs
     """
-    declared = sorted(entry_points(group=GROUP), key=lambda point: (_package(point) != "pgsr", point.name))
-    if not declared or _package(declared[0]) != "pgsr":
+    declared = sorted(entry_points(group=GROUP), key=lambda point: (_package(point) != DISTRIBUTION, point.name))
+    if not declared or _package(declared[0]) != DISTRIBUTION:
         raise PgsrError(
             "this Python does not know the solvers of pgsr, since pgsr is not installed in it, or was before they were "
             "declared; run pip install --editable . in the folder of pgsr"

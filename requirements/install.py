@@ -88,6 +88,8 @@ def install(stage: str, program: Path | None) -> None:
         print("  uv did not install them, so pip does, which takes a minute longer", flush=True)
         run([*PIP, "install", "-qq", "--no-compile", *locked])
     if not STAGES[stage].get("after"):
+        if any(VENV.glob("[Ll]ib/**/site-packages/pgsr-*.dist-info")):  # the project that has this name on PyPI
+            run([*PIP, "uninstall", "-qq", "--yes", "pgsr"])
         run([*PIP, "install", "-qq", "--no-deps", "--no-build-isolation", "--editable", ROOT])
     if STAGES[stage].get("torch"):
         install_torch()

@@ -103,8 +103,8 @@ def test_a_new_experiment_runs_as_it_is(tmp_path, monkeypatch):
     assert "python -m pgsr.experiments run mine.py --profile smoke" in written.stdout
     ran = call("run", "mine.py", "--profile", "smoke", cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "4 cells: 4 missing; ran: 4 done" in ran.stdout
-    assert "nothing to do: 4 cells, 4 finished" in call_here("run", "mine.py", "--profile", "smoke").stdout
+    assert "6 cells: 6 missing; ran: 6 done" in ran.stdout
+    assert "nothing to do: 6 cells, 6 finished" in call_here("run", "mine.py", "--profile", "smoke").stdout
     drawn = call_here("plot", "mine.py", "--profile", "smoke")
     assert drawn.exit_code == 0, drawn.output
     assert (tmp_path / "results" / "mine" / "smoke" / "mine.png").read_bytes().startswith(b"\x89PNG")
@@ -116,9 +116,9 @@ def test_a_new_experiment_runs_as_it_is(tmp_path, monkeypatch):
         "PGSR_DATA=folder-of-the-real-data ", ""
     )
     assert "is there already; choose another name" in str(call_here("new", "mine").exception)
-    changed = (tmp_path / "mine.py").read_text().replace('totals="root")', 'totals="regions")')
+    changed = (tmp_path / "mine.py").read_text().replace('totals="regions")', 'totals="root")')
     (tmp_path / "mine.py").write_text(changed)
-    assert "4 stale" in call("run", "mine.py", "--profile", "smoke", "--limit", "1", cwd=tmp_path).stdout
+    assert "6 stale" in call("run", "mine.py", "--profile", "smoke", "--limit", "1", cwd=tmp_path).stdout
 
 
 def test_files_that_define_no_experiment_are_sentences(tmp_path):

@@ -123,7 +123,10 @@ NEEDS_A_SHELL = re.compile(r"[|<>;&$*?`#\\]")
 """What only a shell understands; a block without it runs in the process of the test."""
 
 
-LONG = ("add_a_method", "add_an_experiment", "compare", "intervals", "nation", "open_models", "release", "synthesis")
+LONG = (
+    *("add_a_method", "add_an_experiment", "compare", "intervals", "nation", "open_models", "release", "synthesis"),
+    *("start", "your_csv"),
+)
 """Pages that take more than three seconds."""
 
 

@@ -202,7 +202,7 @@ def packages_of(name: str) -> set[str]:
     """The packages of an extra and of those that it names, as they are imported where that differs from pip's name."""
     found = set()
     for requirement in PROJECT["optional-dependencies"][name]:
-        own = re.fullmatch(r"pgsr\[(.+)\]", requirement)
+        own = re.fullmatch(rf"{PROJECT['name']}\[(.+)\]", requirement)
         found |= (
             {p for other in own[1].split(",") for p in packages_of(other)}
             if own

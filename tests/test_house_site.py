@@ -57,10 +57,11 @@ def test_every_page_and_notebook_is_there(site):
     found = set(pages(site))
     for page in (ROOT / "docs").rglob("*.md"):
         place = page.relative_to(ROOT / "docs").with_suffix(".html")
-        assert ("index.html" if page.stem == "README" else str(place)) in found
+        assert ("contents.html" if page.stem == "README" else str(place)) in found
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         assert f"tutorials/{notebook.stem}.html" in found
     assert {
+        "index.html",
         "threats.html",
         "changelog.html",
         "contributing.html",
@@ -132,8 +133,8 @@ def test_a_broken_link_stops_the_build(tmp_path):
 def test_pages_and_notebooks_without_a_place_get_one(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "tools"))
     hooks = importlib.import_module("hooks")
-    config = SimpleNamespace(nav=[{"Start here": ["README.md", "tutorials/01_one_region.md"]}])
+    config = SimpleNamespace(nav=[{"Start here": ["index.md", "tutorials/01_one_region.md"]}])
     hooks.on_config(config)
     more = config.nav[-1]["More"]
     assert {"start.md", "model/methods.md", "tutorials/03_swap_solvers.md"} <= set(more)
-    assert not {"README.md", "tutorials/01_one_region.md"} & set(more)
+    assert not {"README.md", "index.md", "tutorials/01_one_region.md"} & set(more)

@@ -58,10 +58,10 @@ def test_a_stage_has_the_packages_of_its_extras(stage):
 
 
 def brought_by(extra: str) -> set[str]:
-    """The packages of an extra, and those of the extras that it names as pgsr[...]."""
+    """The packages of an extra, and those of the extras of pgsr that it names."""
     found = set()
     for requirement in PROJECT["optional-dependencies"][extra]:
-        if own := re.fullmatch(r"pgsr\[(.+)\]", requirement):
+        if own := re.fullmatch(rf"{PROJECT['name']}\[(.+)\]", requirement):
             found |= {name for other in own[1].split(",") for name in brought_by(other)}
         else:
             found.add(package(requirement))

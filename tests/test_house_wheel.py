@@ -55,7 +55,7 @@ def checked(command: list[str], **options) -> str:
 def test_the_wheel_takes_no_name_but_pgsr(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert {name.partition("/")[0] for name in names} == {"pgsr", f"pgsr-{PROJECT['version']}.dist-info"}
+    assert {name.partition("/")[0] for name in names} == {"pgsr", f"group_size_release-{PROJECT['version']}.dist-info"}
     assert {"pgsr/models/adapter.py", "pgsr/experiments/registry.py", "pgsr/experiments/engine/template.txt"} <= {
         *names
     }

@@ -27,11 +27,13 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "results" / "docs"
 
 ELSEWHERE = {
+    "README.md": "index.md",
+    "docs/README.md": "contents.md",
     "pgsr/release/THREATS.md": "threats.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
-"""The pages of the site that lie outside docs/."""
+"""The pages of the site that lie outside docs/, or have another name there; its first page is the repository's."""
 
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:)([^)#\s]+)(#[^)\s]*)?\)")
 FENCED = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
@@ -47,6 +49,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the pages of docs/ and the notebooks that the navigation leaves out under "More"."""
     named = set(re.findall(r"[\w./-]+\.md", str(config.nav)))
     pages = [str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")]
+    pages = [page for page in pages if f"docs/{page}" not in ELSEWHERE]
     pages += [f"tutorials/{path.stem}.md" for path in (ROOT / "notebooks").glob("*.ipynb")]
     left = sorted(page for page in pages if page not in named)
     if left and config.nav is not None:
@@ -61,6 +64,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, "reference/rooms.md", content=rooms_page()))
     for path, content in tutorials(ROOT / "notebooks", CACHE / "notebooks"):
         files.append(File.generated(config, path, content=content))
+    files.remove(files.src_uris["README.md"])
     for path, page in ELSEWHERE.items():
         files.append(File.generated(config, page, content=(ROOT / path).read_text("utf-8")))
     return files

@@ -48,7 +48,7 @@ def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A Python name; the file is NAME.py.")],
     folder: Annotated[Path, typer.Option(help="Folder for the file.")] = Path("."),
 ) -> None:
-    """Write a commented experiment of two arms to NAME.py, which runs at smoke profile as it is."""
+    """Write a commented experiment of three arms to NAME.py, which runs at smoke profile as it is."""
     path = from_file.write_template(name, folder)
     console_for_tables().print(
         f"wrote  {path}\nrun it with  python -m pgsr.experiments run {path} --profile smoke",

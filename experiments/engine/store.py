@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ import psutil
 
 from pgsr import PgsrError
 from pgsr.experiments.engine.experiment import Cell, Profile
+from pgsr.machine.version import version_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,7 +239,7 @@ def versions() -> tuple[tuple[str, str], ...]:
     found = [("python", platform.python_version())]
     for package in PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
-            found.append((package, version(package)))
+            found.append((package, version_of(package)))
     return tuple(found)
 
 

@@ -2,6 +2,9 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
+DISTRIBUTION = "group-size-release"
+"""What pip calls pgsr; on PyPI the name pgsr is another project's."""
+
 
 def installed_version() -> str:
     """Look up the version that is installed, or say that none is.
@@ -11,9 +14,21 @@ def installed_version() -> str:
     True
     """
     try:
-        return version("pgsr")
+        return version_of("pgsr")
     except PackageNotFoundError:
         return NOT_INSTALLED
+
+
+def version_of(package: str) -> str:
+    """Look up which version of a package is installed: of pgsr, or of what pip calls so.
+
+    Raises:
+        PackageNotFoundError: it is not installed.
+
+    >>> version_of("pgsr") == version_of("group-size-release")
+    True
+    """
+    return version(DISTRIBUTION if package == "pgsr" else package)
 
 
 NOT_INSTALLED = "unknown: pgsr runs from a folder and is not installed"

@@ -3,7 +3,6 @@
 import json
 import platform
 import re
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
 from pgsr.errors import PgsrError
 from pgsr.estimators import Merge
+from pgsr.machine.version import version_of
 from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.loss import Loss
@@ -226,7 +226,7 @@ def answer_fields(
 
 def versions() -> dict[str, str]:
     """The versions of everything that computed the release."""
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    return {"python": platform.python_version(), **{name: version_of(name) for name in PACKAGES}}
 
 
 def written(manifest: dict[str, Any]) -> str:

@@ -5,13 +5,13 @@ import platform
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pgsr.machine.version import version_of
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, SynthesisError
 from pgsr.synthesis.data.impossible import Impossible
@@ -68,7 +68,7 @@ def facts_of(privacy: Privacy, domain: Domain, neighbours: Neighbours, unit: Uni
 
 def versions() -> dict[str, str]:
     """Look up the versions of Python and of the packages that compute a synthesis; torch fits its mixtures."""
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    return {"python": platform.python_version(), **{name: version_of(name) for name in PACKAGES}}
 
 
 def require_versions(found: object) -> None:
