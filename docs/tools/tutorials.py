@@ -149,7 +149,8 @@ def _shown(output: nbformat.NotebookNode, data: dict[str, str]) -> str:
     if WIDGET in data:
         return SLIDERS
     if "text/html" in data:
-        html = re.sub(r"<style.*?</style>", "", data["text/html"], flags=re.DOTALL)
+        # A formula inside HTML is drawn by notebooks alone.
+        html = re.sub(r"<style.*?</style>|<div>\$\$.*?\$\$</div>", "", data["text/html"], flags=re.DOTALL)
         return '<div class="output">\n' + re.sub(r"\n\s*\n", "\n", html.strip()) + "\n</div>"
     if "text/latex" in data:
         return data["text/latex"]
