@@ -38,26 +38,29 @@ def tutorials(folder: Path, kept: Path) -> Iterator[tuple[str, str | bytes]]:
 
 
 def write_overview(folder: Path, kept: Path, figures: Path) -> None:
-    """Write README.md beside the notebooks, which says what each shows, with its figures in few colours."""
-    parts = [OVERVIEW]
+    """Write README.md beside the notebooks: a row for each, its question above its figures in few colours."""
+    rows = [OVERVIEW]
     figures.mkdir(parents=True, exist_ok=True)
     for old in figures.glob("*.png"):
         old.unlink()
     for path, notebook, _ in _all_with_outputs(folder, kept):
-        title, shows, *_ = notebook.cells[0].source.split("\n\n")
-        parts += [f"## [{title.removeprefix('# ')}]({path.name})", shows]
+        title, question, *_ = notebook.cells[0].source.split("\n\n")
+        shown = [question.removeprefix("**Question:** ")]
         for number, (heading, picture) in enumerate(_pictures(notebook), 1):
             name = f"{path.stem}-{number}.png"
             Image.open(io.BytesIO(picture)).convert("RGB").quantize(32).save(figures / name, optimize=True)
-            parts.append(f"![{heading}]({os.path.relpath(figures, folder)}/{name})")
-    (folder / "README.md").write_text("\n\n".join(parts) + "\n", "utf-8")
+            shown.append(f"![{heading}]({os.path.relpath(figures, folder)}/{name})")
+        rows.append(f"| [{title.removeprefix('# ')}]({path.name}) | {'<br>'.join(shown)} |")
+    (folder / "README.md").write_text("\n".join(rows) + "\n", "utf-8")
 
 
 OVERVIEW = """# Notebooks
 
-They are stored without outputs: `make notebook` opens them to be run, and `make docs` builds a site that shows all they
-print. Below is what each is about, with its figures as one run made them, on two cores that had other work, too: times
-are longer than on idle ones."""
+After this page you can pick the notebook that answers your question. `make notebook` opens them to be run, and
+`make docs` shows all that they print. Figures are those of one run; times depend on the machine.
+
+| notebook | question and figures |
+|---|---|"""
 
 
 def _pictures(notebook: nbformat.NotebookNode) -> Iterator[tuple[str, bytes]]:
@@ -146,7 +149,8 @@ def _shown(output: nbformat.NotebookNode, data: dict[str, str]) -> str:
     if WIDGET in data:
         return SLIDERS
     if "text/html" in data:
-        html = re.sub(r"<style.*?</style>", "", data["text/html"], flags=re.DOTALL)
+        # A formula inside HTML is drawn by notebooks alone.
+        html = re.sub(r"<style.*?</style>|<div>\$\$.*?\$\$</div>", "", data["text/html"], flags=re.DOTALL)
         return '<div class="output">\n' + re.sub(r"\n\s*\n", "\n", html.strip()) + "\n</div>"
     if "text/latex" in data:
         return data["text/latex"]
