@@ -195,7 +195,7 @@ def bench_reconcile(
 
 
 @app.command(
-    epilog="Examples:  python -m pgsr.experiments items  |  python -m pgsr.experiments items --out docs/study/items.md"
+    epilog="Examples:  python -m pgsr.experiments items  |  python -m pgsr.experiments items --out items.md"
 )
 def items(
     out: Annotated[Path, typer.Option(help="File for the page (Markdown).")] = Path("results/items.md"),

@@ -291,7 +291,7 @@ def _claims(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
 def _numbers(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
     """List the printed numbers, a table or data set of a table at a time."""
     beside: dict[object, list[Beside]] = {}
-    tried = {data.name for experiment in experiments for data in _data_sets(experiment)}
+    tried = {data.name for experiment in experiments for data in tried_data(experiment)}
     for each in (each for experiment in experiments for each in experiment.printed):
         if each.where is None or each.where["data"] in tried:
             beside.setdefault(each.number, []).append(each)
@@ -319,7 +319,7 @@ def _data(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
     A data set works where none of ours stands in for it; where some do, what they are is said of the nearest of them.
     """
     found: dict[str, dict[str, StandsFor]] = {}
-    for data in (data for experiment in experiments for data in _data_sets(experiment)):
+    for data in (data for experiment in experiments for data in tried_data(experiment)):
         if data.stands_for is not None:
             found.setdefault(data.stands_for.name, {})[data.name] = data.stands_for
     for name, ours in found.items():
@@ -336,12 +336,12 @@ def _data(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
 
 def _stands_in(experiment: Experiment) -> bool:
     """Tell whether all data of an experiment stand in for the paper's, none being its own or made by its recipe."""
-    of = [data.stands_for for data in _data_sets(experiment)]
+    of = [data.stands_for for data in tried_data(experiment)]
     return bool(of) and all(each is not None and not each.is_the_papers and not each.by_recipe for each in of)
 
 
-def _data_sets(experiment: Experiment) -> list[DataSet]:
-    """List the data sets of all profiles but the smallest, which only shows that everything runs."""
+def tried_data(experiment: Experiment) -> list[DataSet]:
+    """List the data sets of all profiles but the smallest, which only shows that everything runs, as they are here."""
     scales = [scale for profile, scale in experiment.profiles.items() if profile is not Profile.SMOKE]
     return list({data.name: data for scale in scales for data in map(_tried, scale.data)}.values())
 

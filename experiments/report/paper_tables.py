@@ -1,0 +1,408 @@
+"""The tables of the papers' pages: printed numbers beside ours, verdicts, data sets and runs, as pages quote them.
+
+Pages of docs/study are written by hand, in a paper's own order. What they say of results stands between marks, and is
+written from docs/results by `python -m pgsr.experiments quote`. One rule says whether a printed number agrees with
+ours.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from itertools import groupby, product
+from statistics import fmean, median, stdev
+from typing import TYPE_CHECKING, Any
+
+from pgsr.experiments.engine.effects import ratio_words
+from pgsr.experiments.engine.experiment import Experiment, Profile
+from pgsr.experiments.engine.printed import Beside, Paper, Printed, StandsFor
+from pgsr.experiments.engine.verdicts import TestOutcome, half_width
+from pgsr.experiments.report.claims import by_claim
+from pgsr.experiments.report.content import as_printed, decimal, number
+from pgsr.experiments.report.items import tried_data
+from pgsr.experiments.report.publication import PublishedResults
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Found = Sequence[tuple[Experiment, PublishedResults, "pd.DataFrame"]]
+
+TOLERANCE = 0.1
+"""How far the ratio of ours over a printed number may be from 1."""
+
+
+class Agreement(StrEnum):
+    """How a printed number compares with ours; STAND_IN and NOTHING where it cannot be compared."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    UNDECIDED = "undecided"
+    STAND_IN = "other data"
+    NOTHING = "nothing beside it"
+
+
+RULE = (
+    "A number *agrees* if the 95 % interval of the ratio, ours over the printed one, lies within 0.9 to 1.1. It "
+    "*differs* if the interval lies outside. It is *undecided* if the interval holds 0.9 or 1.1. On *other data* than "
+    "the paper's a ratio is shown and nothing is judged."
+)
+"""The one rule of agreement, as pages quote it."""
+
+
+def agreement(values: Sequence[float], printed: float) -> Agreement:
+    """Compare the mean of our replicates with a printed number.
+
+    Example:
+        >>> [str(agreement(values, 100)) for values in ([99, 100, 102, 101], [120, 121, 122], [104, 112, 101, 117])]
+        ['agrees', 'differs', 'undecided']
+    """
+    low, high = interval(values, printed)
+    if 1 - TOLERANCE <= low and high <= 1 + TOLERANCE:
+        return Agreement.AGREES
+    return Agreement.DIFFERS if high < 1 - TOLERANCE or low > 1 + TOLERANCE else Agreement.UNDECIDED
+
+
+def interval(values: Sequence[float], printed: float) -> tuple[float, float]:
+    """Compute the 95 % interval of the ratio of our mean over a printed number, which counts as exact."""
+    mean, half = fmean(values), half_width(values)
+    return max(0.0, mean - half) / printed, (mean + half) / printed
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A printed number, and the values of ours that stand beside it.
+
+    Attributes:
+        beside: the number, and where ours is from.
+        values: one per replicate.
+    """
+
+    beside: Beside
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.values)
+
+    @property
+    def ratio(self) -> float | None:
+        return self.mean / self.beside.number.value if self.beside.number.value else None
+
+    @property
+    def agreement(self) -> Agreement:
+        if self.beside.remark:
+            return Agreement.STAND_IN
+        if not self.beside.number.value:
+            return Agreement.DIFFERS if any(self.values) else Agreement.AGREES
+        return agreement(self.values, self.beside.number.value)
+
+    @property
+    def error(self) -> str:
+        """The standard error; "" for numbers without noise."""
+        return number(stdev(self.values) / len(self.values) ** 0.5) if len(self.values) > 1 else ""
+
+    @property
+    def words(self) -> str:
+        """The ratio with its interval, which a number without noise has not."""
+        if self.ratio is None:
+            return ""
+        if len(self.values) == 1:
+            return "1" if self.ratio == 1 else ratio_words(self.ratio)
+        low, high = interval(self.values, self.beside.number.value)
+        return f"{ratio_words(self.ratio)} [{ratio_words(low)}, {ratio_words(high)}]"
+
+
+def comparisons(experiment: Experiment, frame: "pd.DataFrame") -> dict[Printed, list[Comparison]]:
+    """Collect, for every printed number of an experiment, what of its published cells stands beside it."""
+    found: dict[Printed, list[Comparison]] = {}
+    for each in experiment.printed:
+        values = _values(each, frame)
+        if values:
+            found.setdefault(each.number, []).append(Comparison(each, values))
+    return found
+
+
+def _values(each: Beside, frame: "pd.DataFrame") -> tuple[float, ...]:
+    if each.where is None:
+        return ()
+    where = {"epsilon": each.number.epsilon, "level": each.number.level, "metric": each.number.metric} | each.where
+    column = where.pop("metric") if (level := where.pop("level")) is None else f"{where.pop('metric')}_level{level}"
+    epsilon = where.pop("epsilon")
+    if column not in frame:
+        return ()
+    kept = frame
+    if epsilon:
+        kept = kept.loc[kept["epsilon_exact"] == str(Fraction(epsilon))]
+    for name, value in where.items():
+        if name not in kept:
+            return ()
+        kept = kept.loc[kept[name] == value]
+    return tuple(float(value) for value in kept[column] if value == value)  # NaN: no accepted answer
+
+
+READINGS: Mapping[str, tuple[tuple[str, str, Mapping[str, Any]], ...]] = {
+    "K2": tuple(
+        (f"{words}, K = {top:,}", arm, {"K": top})
+        for top in (100_000, 20_000)
+        for words, arm in (("projection", "projection as stated"), ("clipped", "clipped at zero, total not kept"))
+    ),
+    "K8": (("independent noise", "independent noise", {}), ("one seed for all regions", "shared seed", {})),
+}
+"""Experiments that set several readings beside each number: heads, ends of the arms' labels, parameters. The first one
+is what the paper states, and is judged."""
+
+METHODS = {"": "", "BU": "bottom-up", "Hc": "H_c", "Hg": "H_g", "naive": "naive"}
+
+
+def numbers_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
+    """Write a row per printed number: printed, ours, standard error, ratio with interval, and whether it agrees."""
+    rows = []
+    (first, *others) = READINGS.get(experiment.id, (("", "", {}),))
+    for printed, every in comparisons(experiment, frame).items():
+        for name in dict.fromkeys(each.beside.where["data"] for each in every if each.beside.where):
+            ours = [each for each in every if each.beside.where and each.beside.where["data"] == name]
+            judged = next(each for each in ours if _is(each, first))
+            beside = [next((each.words for each in ours if _is(each, reading)), "") for reading in others]
+            what = [printed.metric] if not printed.arm else []
+            level = f"level {printed.level}" if experiment.id == "K8" else ""
+            rows.append([
+                printed.data, *what, METHODS.get(printed.arm, printed.arm), level, as_printed(printed.value),
+                number(judged.mean), judged.error, judged.words, *beside, str(judged.agreement),
+            ])  # fmt: skip
+    heads = ["data", "", "", "printed", "ours", "s.e.", "ratio", *(head for head, *_ in others), "agrees?"]
+    if others:
+        heads[6] = f"ratio, {first[0]}"
+    kept = [i for i in range(len(heads)) if any(row[i] for row in rows)]
+    return markdown_table([heads[i] for i in kept], [[row[i] for i in kept] for row in rows], {0, 1, 2, len(heads) - 1})
+
+
+def _is(each: Comparison, reading: tuple[str, str, Mapping[str, Any]]) -> bool:
+    _, end, parameters = reading
+    where = each.beside.where or {}
+    return where["arm"].endswith(end) and all(where.get(name) == value for name, value in parameters.items())
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[int] = (0,)) -> str:
+    """Write a table; columns are set to the right, but for those in `left`."""
+    ends = ["---" if i in set(left) or i == len(heads) - 1 else "--:" for i in range(len(heads))]
+    lines = [heads, ends, *rows]
+    return "\n".join(f"| {' | '.join(line)} |".replace("|  |", "| |").replace("|  |", "| |") for line in lines)
+
+
+def verdicts_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
+    """Write, folded, what was found of each claim with each cause: how often, and the ratios that decided."""
+    found = by_claim(experiment.verdicts(frame))
+    rows = []
+    for (claim, cause), summary in found.items():
+        counts = ", ".join(f"{finding} {n}" for finding in TestOutcome if (n := summary.findings[finding]))
+        ratios = [effect.ratio for effect in summary.effects]
+        needed = " or ".join(dict.fromkeys(effect.needed for effect in summary.effects))
+        ends = list(dict.fromkeys((ratio_words(min(ratios)), ratio_words(max(ratios))))) if ratios else []
+        middle = f", median {ratio_words(median(ratios))}" if len(ratios) > 2 else ""
+        words = f"{' to '.join(ends)}{middle}; {needed} needed" if ratios else ""
+        rows.append([_escaped(claim), str(cause), counts, words])
+    total = sum((summary.findings for summary in found.values()), Counter())
+    said = ", ".join(f"{n} {_PLURAL[finding]}" for finding in TestOutcome if (n := total[finding]))
+    table = markdown_table(("claim", "about", "found", "ratio"), rows, {0, 1, 2, 3})
+    head = f"<summary>Verdicts of {experiment.id}: {said}</summary>"
+    return f'<details markdown="1">\n{head}\n\n{table}\n\n</details>'
+
+
+_PLURAL = {
+    TestOutcome.HOLDS: "hold", TestOutcome.FAILS: "fail", TestOutcome.IMMATERIAL: "show no material difference",
+    TestOutcome.UNDECIDED: "undecided", TestOutcome.NOT_JUDGED: "not judged",
+}  # fmt: skip
+
+
+def _escaped(words: str) -> str:
+    return words.translate(str.maketrans({each: f"\\{each}" for each in "_^*|#<>"}))
+
+
+def counts_sentence(paper: Paper, found: Found) -> str:
+    """Say of how many printed numbers what was found; of several readings the first, which is what the paper states.
+
+    A number that stands beside data of the paper's own and beside others counts by its own.
+    """
+    states: Counter[Agreement] = Counter()
+    beside: dict[Printed, list[Comparison]] = {}
+    for experiment, _, frame in found:
+        if experiment.paper == paper:
+            for printed, every in comparisons(experiment, frame).items():
+                if printed.experiment == experiment.id:
+                    beside.setdefault(printed, []).extend(every)
+    for printed in paper.numbers:
+        every = sorted(beside.get(printed, ()), key=lambda each: bool(each.beside.remark))  # the order stays otherwise
+        states[every[0].agreement if every else Agreement.NOTHING] += 1
+    words = {
+        Agreement.AGREES: "agree", Agreement.DIFFERS: "differ", Agreement.UNDECIDED: "are undecided",
+        Agreement.STAND_IN: "are of data that nobody outside has, so that others stand in",
+        Agreement.NOTHING: "have nothing of the kind beside them",
+    }  # fmt: skip
+    said = [f"{n} {words[state]}" for state in Agreement if (n := states[state])]
+    said = [*said[:-2], " and ".join(said[-2:])] if len(said) > 1 else said
+    return f"Of {len(paper.numbers)} printed numbers {', '.join(said)}."
+
+
+def data_table(paper: Paper, experiments: Sequence[Experiment]) -> str:
+    """Write a row per data set of a paper: which of ours are it, and which stand in for it and why."""
+    sets: dict[str, dict[str, StandsFor]] = {}
+    for data in (data for each in experiments if each.paper == paper for data in tried_data(each)):
+        if data.stands_for is not None:
+            sets.setdefault(data.stands_for.name, {})[data.name] = data.stands_for
+    rows = []
+    for name, ours in sets.items():
+        own = [mine for mine, of in ours.items() if of.is_the_papers]
+        if own:
+            rows.append((name, "the paper's own", "; ".join(own), ""))
+        for why, alike in groupby((item for item in ours.items() if not item[1].is_the_papers), lambda i: i[1]):
+            kind = "made by its recipe" if why.by_recipe else "stands in"
+            rows.append((name, kind, "; ".join(mine for mine, _ in alike), why.why_other))
+    heads = ("data of the paper", "here", "under the name", "why not the paper's own")
+    return markdown_table(heads, rows, {0, 1, 2, 3})
+
+
+def runs_table(found: Found) -> str:
+    """Write a row per experiment: its cells, replicates, minutes and the commit that computed them; versions once."""
+    rows = []
+    for experiment, about, _ in found:
+        first, last = about.computed
+        without = "".join(f"; {n} without result: {reason}" for reason, n in about.without.items())
+        rows.append([
+            f"[{experiment.id}](../results/{about.experiment}.parquet)", experiment.title,
+            f"{about.cells:,} of {about.planned:,}{without}", str(about.profile), f"{about.replicates}",
+            duration(about.seconds), first if first == last else f"{first} to {last}",
+            about.sources.removeprefix("commit ").replace("with uncommitted", "uncommitted"),
+        ])  # fmt: skip
+    heads = ("cells", "experiment", "number", "profile", "replicates", "processor", "computed", "commit")
+    machines = "; ".join(dict.fromkeys(about.machine.partition(", Linux")[0] for _, about, _ in found))
+    versions = "; ".join(dict.fromkeys(about.versions for _, about, _ in found))
+    return f"{markdown_table(heads, rows, {0, 1, 2, 3, 6})}\n\nMachines: {machines}. Versions: {versions}."
+
+
+def duration(seconds: float) -> str:
+    """Write a duration.
+
+    Example:
+        >>> duration(12.3), duration(754), duration(9_000)
+        ('12 s', '13 min', '2.5 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
+
+
+def quoted(
+    found: Found, experiments: Sequence[Experiment], pages: Mapping[str, Paper | None]
+) -> Iterator[tuple[str, str]]:
+    """Yield all tables by the names under which pages quote them.
+
+    Args:
+        pages: by the name of a page, the paper that it is about; None for experiments of no paper.
+    """
+    yield "papers.rule", RULE
+    for experiment, _, frame in found:
+        yield f"{experiment.id}.verdicts", verdicts_table(experiment, frame)
+        if experiment.id in ("K1", "K2", "K3", "K8"):
+            yield f"{experiment.id}.numbers", numbers_table(experiment, frame)
+    for page, paper in pages.items():
+        if own := [each for each in found if each[0].paper == paper]:
+            yield f"{page}.runs", runs_table(own)
+        if paper is not None:
+            yield f"{page}.data", data_table(paper, experiments)
+            if paper.numbers:
+                yield f"{page}.counts", counts_sentence(paper, found)
+    for experiment, about, frame in found:
+        if experiment.id == "PG4" and about.profile == Profile.PAPER:
+            yield from table_1(experiment, frame)
+        if experiment.id == "K10":
+            yield "K10.sentence", conditions_sentence(frame)
+
+
+def table_1(experiment: Experiment, frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
+    """Yield table 1 of Fioretto and Van Hentenryck: per data set a row per epsilon and mechanism, errors in thousands.
+
+    And the errors on the census over the printed ones, with the stated noise and with half of it.
+    """
+    every = [each for found in comparisons(experiment, frame).values() for each in found]
+    heads = ["epsilon", "mechanism"]
+    for level in (1, 2, 3):
+        heads += [f"level {level} printed", "ours (s.e.)", "ratio"]
+    heads += ["#CV printed", "by level", "by region"]
+    for data, ours in STANDS_FOR.items():
+        of_data = [each for each in every if each.beside.where and each.beside.where["data"] == ours]
+        rows = []
+        for epsilon, arm in dict.fromkeys((e.beside.number.epsilon, e.beside.number.arm) for e in of_data):
+            errors = [_one(of_data, arm, arm, epsilon, level) for level in (0, 1, 2)]
+            violations = [_one(of_data, arm, arm, epsilon, None, f"cv_{unit}") for unit in ("levels", "regions")]
+            row = [decimal(Fraction(epsilon)), arm]
+            for each in errors:
+                error = stdev(each.values) / len(each.values) ** 0.5
+                row += [_thousands(each.beside.number.value), f"{_thousands(each.mean)} ({_thousands(error)})"]
+                row += [each.words]
+            row += [as_printed(violations[0].beside.number.value), *(f"{each.mean:,.0f}" for each in violations)]
+            rows.append(row)
+        yield f"PG4.{data.lower()}", markdown_table(heads, rows, {0, 1})
+    census = [each for each in every if each.beside.where and each.beside.where["data"] == STANDS_FOR["Census"]]
+    yield "PG4.half-noise", _half_noise(census)
+
+
+STANDS_FOR = {"Taxi": "Taxi 2014, generated", "Census": "Census by the recipe, generated"}
+"""The data sets of ours that table 1 stands beside, by the paper's names."""
+
+
+def _one(
+    of_data: Sequence[Comparison], arm: str, label: str, epsilon: str, level: int | None, metric: str = "l1"
+) -> Comparison:
+    """Find what stands beside the number of an arm, by the label of our arm and the metric."""
+    wanted = (arm, epsilon, level, label, metric)
+    for each in of_data:
+        number_, where = each.beside.number, each.beside.where or {}
+        metric_of = where.get("metric", number_.metric)
+        if (number_.arm, number_.epsilon, number_.level, where["arm"], metric_of) == wanted:
+            return each
+    raise KeyError(wanted)
+
+
+def _thousands(value: float) -> str:
+    """Write groups in thousands.
+
+    Example:
+        >>> [_thousands(value) for value in (9_157_000, 26_600, 103, 2_040)]
+        ['9,157', '26.6', '0.103', '2.04']
+    """
+    shown = value / 1_000
+    return f"{shown:,.0f}" if shown >= 1_000 else f"{shown:,.3g}"
+
+
+def _half_noise(census: Sequence[Comparison]) -> str:
+    """Write ours over printed, with the stated noise and with half of it: in total, and by level."""
+    rows = []
+    for noise, arm in product(("", ", half the noise"), ("M_H^dp", "M_c^dp")):
+        for epsilon in ("1/10", "1/2", "1"):
+            each = [_one(census, arm, arm + noise, epsilon, level) for level in (0, 1, 2)]
+            ratios = [sum(one.mean for one in each) / sum(one.beside.number.value for one in each)]
+            ratios += [one.mean / one.beside.number.value for one in each]
+            said = f"{arm}, {noise.removeprefix(', ') or 'stated noise'}"
+            rows.append([said, decimal(Fraction(epsilon)), *(f"{ratio:.2f}" for ratio in ratios)])
+    return markdown_table(("ours over printed", "epsilon", "total", "nation", "states", "counties"), rows, {0})
+
+
+def conditions_sentence(frame: "pd.DataFrame") -> str:
+    """Say how many releases of K10 violate a condition, and what the methods that the paper rejects violate."""
+    columns = [column for column in frame.columns if column.startswith("violations_")]
+    broken = frame[columns].sum(axis="columns")
+    rejected = frame["arm"].str.contains("not a release")
+    own = frame.loc[~rejected]
+    words = (
+        f"Of {len(own):,} releases of {frame['data'].nunique()} hierarchies {int((broken[~rejected] > 0).sum()):,} break "
+        "a condition"
+    )
+    for arm, part in frame.loc[rejected].groupby("arm", sort=False):
+        kinds = [
+            f"{column.removeprefix('violations_')} in {int((part[column] > 0).sum()):,}"
+            for column in columns
+            if (part[column] > 0).any()
+        ]
+        words += f"; {str(arm).partition(' (')[0]}, which the paper rejects, breaks {', '.join(kinds)} of {len(part):,}"
+    return words + "."
