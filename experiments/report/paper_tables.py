@@ -394,10 +394,8 @@ def conditions_sentence(frame: "pd.DataFrame") -> str:
     broken = frame[columns].sum(axis="columns")
     rejected = frame["arm"].str.contains("not a release")
     own = frame.loc[~rejected]
-    words = (
-        f"Of {len(own):,} releases of {frame['data'].nunique()} hierarchies {int((broken[~rejected] > 0).sum()):,} break "
-        "a condition"
-    )
+    n_broken = int((broken[~rejected] > 0).sum())
+    words = f"Of {len(own):,} releases of {frame['data'].nunique()} hierarchies {n_broken:,} break a condition"
     for arm, part in frame.loc[rejected].groupby("arm", sort=False):
         kinds = [
             f"{column.removeprefix('violations_')} in {int((part[column] > 0).sum()):,}"
