@@ -1,4 +1,4 @@
-"""Two levels that share epsilon: the least errors of two leaves and their sum, over all mechanisms (docs/derivations/bounds.md)."""
+"""Two levels that share epsilon: the least errors of two leaves and their sum, over all mechanisms."""
 
 from itertools import product
 

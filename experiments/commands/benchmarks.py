@@ -40,7 +40,7 @@ from pgsr.privacy.budget import exact
 def compare(
     data: Annotated[
         Data,
-        typer.Option(help="Hierarchy; taxi and census2000 need the folder that PGSR_DATA names; docs/study/data.md."),
+        typer.Option(help="Hierarchy; taxi and census2000 need the folder PGSR_DATA; docs/study/data.md."),
     ] = Data.CENSUS,
     size: Annotated[
         Size,

@@ -89,7 +89,8 @@ class DataFile:
             source = f"environment variable {VARIABLE}" if folder is None else "argument folder"
             raise DataError(
                 f"{path} does not exist; put {self.file} there, or name its folder ({source}; see {VARIABLE}); where "
-                f"it comes from and how it is made: python -m pgsr.experiments data fetch {self.name}, and docs/study/data.md"
+                f"it comes from and how it is made: python -m pgsr.experiments data fetch {self.name}, and "
+                "docs/study/data.md"
             )
         return path
 
@@ -121,6 +122,7 @@ def home_of(folder: str | os.PathLike[str] | None, wanted: str) -> Path:
     if not home:
         raise DataError(
             f"{wanted} is looked for in the folder that the environment variable {VARIABLE} names, and it is not set; "
-            f"set {VARIABLE} or pass folder=...; how to fill it: python -m pgsr.experiments data list, and docs/study/data.md"
+            f"set {VARIABLE} or pass folder=...; how to fill it: python -m pgsr.experiments data list, and "
+            "docs/study/data.md"
         )
     return Path(home)

@@ -1,4 +1,4 @@
-"""The record of benchmarks, docs/results/benchmarks.json: the table of docs/model/benchmarks.md, which other pages quote.
+"""The record of benchmarks, docs/results/benchmarks.json: the table of docs/model/benchmarks.md.
 
 A row says what was measured, its size, what it took ("0.12 s, 0.4 GB"), its peer, and how many times longer that took.
 `bench` names the rows of `python -m pgsr.experiments bench` that measure the same; `measured_anew` replaces it by them.

@@ -1,6 +1,6 @@
 """Bounds: below which error no differentially private release of counts of groups by size can be expected.
 
-`lower_bound` is for the regions of a `CountOfCounts`, by the earth mover's distance. docs/derivations/bounds.md derives it.
+`lower_bound` is for the regions of a `CountOfCounts`, by the earth mover's distance; docs/derivations/bounds.md.
 
 Files: `range_risk` the least error of one whole number in a range, and `pairs` a bound on it from how well two numbers
 can be told apart; `boxes` what varies near given counts, and

@@ -8,7 +8,8 @@ what lies beyond them, the rows are
 - columns  Hc[s],                   s = 0..T-1, non-decreasing;
 - rows     max(Hg[i] - T, 0),       of the m largest groups, non-decreasing as listed here.
 
-Every box lies in one column or in one row, and one entity more is one box more. docs/derivations/split_view.md has the theorem.
+Every box lies in one column or in one row, and one entity more is one box more. The theorem:
+docs/derivations/split_view.md.
 """
 
 from dataclasses import dataclass

@@ -2,8 +2,8 @@
 
 A nation has more cells than memory; a state, a region of some level with all that lies below it, has not. What travels
 between parts are the cells that are worth looking at, prices, and the values of the parts' roots. The mathematics is
-that of the methods in memory (`pgsr.algorithms`), whose loops these are; docs/publish/nation.md says what is done in which
-order.
+that of the methods in memory (`pgsr.algorithms`), whose loops these are; docs/publish/nation.md says what is done in
+which order.
 
 | file             | what                                                                                  |
 |------------------|---------------------------------------------------------------------------------------|

@@ -4,10 +4,10 @@
     subject to  x[r, s] = sum over children c of x[c, s],  s < k, the largest size of the level below,
                 0 <= x[r, 0] <= ... <= x[r, K - 1] <= G[r],     G public for all regions.
 
-**Every size has a tree of its own.** Of counts with sizes per level, the tail of a region and the sizes above it cross
-like rows and columns (docs/derivations/m_h_levels.md). Cumulative counts do not: that the tail of a region is its children's
-last class says no more than that the numbers of groups add up, which public totals do. What remains is, for every size
-s, a tree of the regions whose level tells s from larger sizes; it ends at the last such level.
+**Every size has a tree of its own.** Of counts with sizes per level, the tail of a region and the sizes above it
+cross like rows and columns (docs/derivations/m_h_levels.md). Cumulative counts do not: that the tail of a region is
+its children's last class says no more than that the numbers of groups add up, which public totals do. What remains
+is, for every size s, a tree of the regions whose level tells s from larger sizes; it ends at the last such level.
 
 **The dual.** Only consistency gets prices, p[r, s] for s < k. As elsewhere in this room every region then minimises
 on its own w |x - y|^2 - (p[parent] - p[r]) . x, where p[r, s] = 0 from k on. A region without a tail of its own, K = k,

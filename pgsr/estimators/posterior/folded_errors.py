@@ -38,7 +38,7 @@ class FoldedErrors:
     total less c[K - 1].
 
     **The last class of regions above the leaves** is seen by nothing but the region's own noisy values, and its prior
-    mean is estimated from them alone. Where it holds a few groups, its intervals are too narrow (docs/publish/intervals.md).
+    mean is estimated from them alone. Where it holds a few groups, its intervals are too narrow.
 
     Attributes:
         hierarchy: the regions.

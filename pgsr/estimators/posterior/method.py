@@ -80,8 +80,8 @@ class Posterior:
             measured, also beside ranked sizes of some regions or of large groups (`Split`), see `Uncertainty`. Without
             them the release keeps the means alone, 8 bytes per cell beside the measurement, in place of 100, and all
             steps after the first follow each other in their memory. Learning the prior takes 44 bytes per cell and, per
-            region, 6 per pair of knots (docs/derivations/posterior.md) and 4 per knot of the shape and of a deviation: some 60 KB
-            at 1,001 sizes. Step 2 adds 20 bytes per block of equal cumulative counts of a leaf.
+            region, 6 per pair of knots and 4 per knot of the shape and of a deviation: some 60 KB at 1,001 sizes. Step
+            2 adds 20 bytes per block of equal cumulative counts of a leaf.
 
     Shapes: any number of levels and sizes, any view, any split of epsilon that leaves a share for the leaves. Public
     or noisy totals of regions, or the root's alone. Levels may have sizes of their own, with any view, a share for
