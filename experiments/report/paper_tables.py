@@ -42,16 +42,10 @@ class Agreement(StrEnum):
     NOTHING = "nothing beside it"
 
 
-RULE = (
-    "A number *agrees* if the 95 % interval of the ratio, ours over the printed one, lies within 0.9 to 1.1. It "
-    "*differs* if the interval lies outside. It is *undecided* if the interval holds 0.9 or 1.1. On *other data* than "
-    "the paper's a ratio is shown and nothing is judged."
-)
-"""The one rule of agreement, as pages quote it."""
-
-
 def agreement(values: Sequence[float], printed: float) -> Agreement:
-    """Compare the mean of our replicates with a printed number.
+    """Compare the mean of our replicates with a printed number: by the 95 % interval of the ratio.
+
+    It agrees if all of the interval is within `TOLERANCE` of 1, differs if none is, and is undecided otherwise.
 
     Example:
         >>> [str(agreement(values, 100)) for values in ([99, 100, 102, 101], [120, 121, 122], [104, 112, 101, 117])]
@@ -300,7 +294,6 @@ def quoted(
     Args:
         pages: by the name of a page, the paper that it is about; None for experiments of no paper.
     """
-    yield "papers.rule", RULE
     for experiment, _, frame in found:
         yield f"{experiment.id}.verdicts", verdicts_table(experiment, frame)
         if experiment.id in ("K1", "K2", "K3", "K8"):
