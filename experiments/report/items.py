@@ -1,8 +1,9 @@
 """The items of the papers: every method, table, claim, number and data set of theirs, and where each lives here.
 
-Nothing is listed by hand. Methods and definitions declare their source in docstrings ("Source: Kuo et al. 2018, section
-4.1."), and theorems what shows them ("Theorem 2 of Fioretto and Van Hentenryck 2019: every table is convex. Shown by
-..."); experiments declare the part of a paper that they reproduce, and `published` of every paper declares claims,
+The papers' pages in docs/study are written by hand in the paper's order; a test asks that none of these items is missing
+there. Nothing is listed by hand. Methods and definitions declare their source in docstrings ("Source: Kuo et al. 2018,
+section 4.1."), and theorems what shows them ("Theorem 2 of Fioretto and Van Hentenryck 2019: every table is convex. Shown
+by ..."); experiments declare the part of a paper that they reproduce, and `published` of every paper declares claims,
 printed numbers and what is absent. What goes beyond the papers declares what it extends ("Extends: `TwoStage`, to sizes
 per level."), and is no item of theirs: it has a list of its own, with the experiments of no paper. Modules are read,
 not imported, so no solver is needed.
@@ -135,10 +136,8 @@ def item_blocks(items: Sequence[Item], others: Sequence[Item]) -> list[Block]:
         text(
             f"{len(items):,} methods, theorems, tables, claims, numbers and data sets: {states[ItemState.YES]:,} work, "
             f"{states[ItemState.OTHER_DATA]:,} work on data that stand in for the papers', "
-            f"{states[ItemState.NO]:,} do not, each with the reason. The page is made by ",
-            Code("python -m pgsr.experiments items --out docs/study/items.md"),
-            " from what methods, experiments and data sets declare, and no list is kept beside them. That a claim is "
-            "judged does not mean that it holds: the report of experiments says that.",
+            f"{states[ItemState.NO]:,} do not, each with the reason. They are what methods, experiments and data sets "
+            "declare. That a claim is judged does not mean that it holds: the papers' pages in docs/study say that.",
         ),
         Bullets(tuple(f"{row['paper']}: {row['items']} items, {_in_words(row)}" for row in counted(items))),
     ]

@@ -14,6 +14,7 @@ from itertools import groupby, product
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any
 
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.effects import ratio_words
 from pgsr.experiments.engine.experiment import Experiment, Profile
 from pgsr.experiments.engine.printed import Beside, Paper, Printed, StandsFor
@@ -209,6 +210,29 @@ _PLURAL = {
 }  # fmt: skip
 
 
+OF_THE_PAPER = (Cause.CLAIM, Cause.STAND_IN, Cause.SOLVER, Cause.PROFILE)
+"""Causes of verdicts on claims as a paper states them, on whatever data and with whatever solver."""
+
+
+def claims_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
+    """Write on which data sets each claim of the paper holds and fails, with counts where it does so at some places."""
+    names = sorted(map(str, frame["data"].unique()), key=len, reverse=True)
+    places: dict[str, dict[str, Counter[TestOutcome]]] = {}
+    for verdict in experiment.verdicts(frame):
+        if verdict.cause in OF_THE_PAPER and not verdict.claim.startswith("printed"):
+            name = next((name for name in names if name in verdict.data), verdict.data)
+            places.setdefault(verdict.claim, {}).setdefault(name, Counter())[verdict.finding] += 1
+    rows = []
+    for claim, by_name in places.items():
+        cells: dict[str, list[str]] = {"holds": [], "fails": [], "neither": []}
+        for name, found in by_name.items():
+            for outcome, n in found.items():
+                head = str(outcome) if outcome in (TestOutcome.HOLDS, TestOutcome.FAILS) else "neither"
+                cells[head].append(name if n == found.total() else f"{name} {n} of {found.total()}")
+        rows.append([_escaped(claim), *("; ".join(dict.fromkeys(cell)) for cell in cells.values())])
+    return markdown_table(("claim", "holds on", "fails on", "neither"), rows, {0, 1, 2, 3})
+
+
 def _escaped(words: str) -> str:
     return words.translate(str.maketrans({each: f"\\{each}" for each in "_^*|#<>"}))
 
@@ -296,6 +320,8 @@ def quoted(
     """
     for experiment, _, frame in found:
         yield f"{experiment.id}.verdicts", verdicts_table(experiment, frame)
+        if experiment.paper is not None and experiment.id not in ("K1", "HP0"):
+            yield f"{experiment.id}.claims", claims_table(experiment, frame)
         if experiment.id in ("K1", "K2", "K3", "K8"):
             yield f"{experiment.id}.numbers", numbers_table(experiment, frame)
     for page, paper in pages.items():
