@@ -1,12 +1,12 @@
 """The items of the papers: every method, table, claim, number and data set of theirs, and where each lives here.
 
-The papers' pages in docs/study are written by hand in the paper's order; a test asks that none of these items is missing
-there. Nothing is listed by hand. Methods and definitions declare their source in docstrings ("Source: Kuo et al. 2018,
-section 4.1."), and theorems what shows them ("Theorem 2 of Fioretto and Van Hentenryck 2019: every table is convex. Shown
-by ..."); experiments declare the part of a paper that they reproduce, and `published` of every paper declares claims,
-printed numbers and what is absent. What goes beyond the papers declares what it extends ("Extends: `TwoStage`, to sizes
-per level."), and is no item of theirs: it has a list of its own, with the experiments of no paper. Modules are read,
-not imported, so no solver is needed.
+The papers' pages in docs/study are written by hand in the papers' order; a test asks that none of these items is
+missing there. Nothing is listed by hand. Methods and definitions declare their source in docstrings ("Source: Kuo et
+al. 2018, section 4.1."), and theorems what shows them ("Theorem 2 of Fioretto and Van Hentenryck 2019: every table is
+convex. Shown by ..."); experiments declare the part of a paper that they reproduce, and `published` of every paper
+declares claims, printed numbers and what is absent. What goes beyond the papers declares what it extends ("Extends:
+`TwoStage`, to sizes per level."), and is no item of theirs: it has a list of its own, with the experiments of no paper.
+Modules are read, not imported, so no solver is needed.
 """
 
 import ast

@@ -135,7 +135,7 @@ def _plain(value: Any) -> Any:
     """
     if not isinstance(value, np.ndarray):
         return value
-    return [None if each != each else _plain(each) for each in value.tolist()]
+    return [None if isinstance(each, float) and each != each else _plain(each) for each in value.tolist()]
 
 
 def _by_arm(entries: Iterable[StoredCell]) -> dict[tuple[str, str], list[StoredCell]]:
