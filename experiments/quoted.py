@@ -9,15 +9,15 @@ of an experiment without published results a sentence says so.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from pgsr.experiments.benchmarks import peers
-from pgsr.experiments.engine.experiment import ExperimentError
+from pgsr.experiments.data.page_tables import data_tables
+from pgsr.experiments.engine.experiment import Experiment, ExperimentError
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.kuo2018 import published as kuo
@@ -25,12 +25,12 @@ from pgsr.experiments.liu2022 import published as liu
 from pgsr.experiments.ours import coverage, known_priors
 from pgsr.experiments.ours.benchmark import tables as benchmark_tables
 from pgsr.experiments.ours.coverage_strata import ABOVE_1, Stratum, strata
-from pgsr.experiments.ours.every_release import ARMS, EPSILONS
+from pgsr.experiments.ours.every_release import EPSILONS
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report import benchmark_record, paper_tables
 from pgsr.experiments.report.method_tables import method_tables
-from pgsr.experiments.report.publication import published
-from pgsr.experiments.report.recommended import recommended
+from pgsr.experiments.report.publication import PublishedResults, published
+from pgsr.experiments.report.worst_cases import at_leaves, at_root, worst_cases
 from pgsr.figures.drawing import level_name
 
 if TYPE_CHECKING:
@@ -74,7 +74,18 @@ def quotations(folder: Path) -> dict[str, str]:
             found |= {f"{identity}.{name}": text for name, text in compute(frames[identity])}
         else:
             found |= {f"{identity}.{name}": waiting(identity) for name in WAITING.get(identity, ())}
-    return found
+    return found | dict(data_tables()) | {"runs.minutes": _minutes(results)}
+
+
+def _minutes(results: Sequence[tuple[Experiment, PublishedResults, "pd.DataFrame"]]) -> str:
+    """Write a row per experiment: the profile that is published, its cells, and the minutes of one core they took."""
+    rows: dict[str, tuple[str, ...]] = {}
+    for experiment, about, _ in results:
+        names, of, *_ = rows.get(about.experiment, ("", experiment.title))
+        words = (str(about.profile), f"{about.cells:,}", f"{about.seconds / 60:,.{about.seconds < 600:d}f}")
+        rows[about.experiment] = (f"{names}, {experiment.id}".removeprefix(", "), of, *words)
+    lines = ["| experiment | title | profile | cells | minutes |", "|---|---|---|--:|--:|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows.values())])
 
 
 def waiting(identity: str) -> str:
@@ -150,113 +161,94 @@ def _x1(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
     yield "standard-error-of-M_c^dp", f"{100 * approximate.standard_error / approximate.mean:.1f} %"
 
 
-TAXI, CENSUS, LARGE = "Taxi 2013, real", "Census, generated for X2, K = 1,000", "Census, generated for X2, K = 10,000"
-FLIGHTS, WHITE, BLACK, HAWAIIAN = "Flights 2013, real", *(f"{n} by block group" for n in ("White", "Black", "Hawaiian"))
-
-X2_ROWS = {
-    "H_c with matching (Kuo et al.)": "Hc with matching (Kuo)",
-    "H_g with matching (Kuo et al.)": "Hg with matching (Kuo)",
-    "bottom-up by H_c": "bottom-up, Hc",
-    "bottom-up by H_g": "bottom-up, Hg",
-    "bottom-up by split views": "bottom-up, split",
-    "M_c with every region's total": "M_c, regions' totals",
-    "two-stage, equal shares": "two-stage, equal shares",
-    "two-stage, shares 1/20, 0, 19/20": "two-stage, leaf-heavy",
-    "posterior, equal shares": "posterior, equal shares",
-    "posterior, shares 1/20, 0, 19/20": "posterior, leaf-heavy",
-    "posterior, leaves only": "posterior, leaves only",
-    "posterior, leaves only, by H_g": "posterior, Hg, leaves only",
-    "split view with matching": "split with matching (Kuo)",
+SETTINGS = {
+    "posterior, split, recommended": "the default",
+    "posterior, split, leaf-heavy": "posterior, split, shares 1/20, 0, 19/20",
     "posterior, split, equal shares": "posterior, split, equal shares",
-    "posterior, split, shares 1/20, 0, 19/20": "posterior, split, leaf-heavy",
-    "posterior, split, shares 1/50, 0, 49/50": "posterior, split, leaves mostly",
+    "posterior, split, leaves mostly": "posterior, split, shares 1/50, 0, 49/50",
+    "two-stage, equal shares": "two-stage, equal shares",
+    "Hc with matching (Kuo)": "H_c with matching (Kuo et al.)",
+    "bottom-up, Hc": "bottom-up by H_c",
 }
-"""The arms of X2 that tables show, by the names that they have there."""
+"""The arms of X2 that tables compare, with the names that they have there; the default first."""
 
-X2_TABLES = {
-    "taxi-census": {
-        "taxi: Manhattan": (TAXI, 0), "halves": (TAXI, 1), "neighbourhoods": (TAXI, 2),
-        "census: nation": (CENSUS, 0), "states": (CENSUS, 1), "counties": (CENSUS, 2),
-    },
-    "large-flights": {
-        "census, K = 10,000: nation": (LARGE, 0), "divisions": (LARGE, 1), "states": (LARGE, 2),
-        "flights: root": (FLIGHTS, 0), "leaves": (FLIGHTS, 1),
-    },
-    "people": {
-        "White: nation": (WHITE, 0), "states": (WHITE, 1), "Black: nation": (BLACK, 0), "states ": (BLACK, 1),
-        "Hawaiian: nation": (HAWAIIAN, 0), "states  ": (HAWAIIAN, 1),
-    },
-}  # fmt: skip
-"""The places of the tables, data set and level, by their heads; blanks at an end tell equal heads apart."""
+DEFAULT, *_ = SETTINGS
+
+COSTS = (*list(SETTINGS)[:3], "Hc with matching (Kuo)", "bottom-up, Hc")
+"""The arms whose cost is told by data set and level."""
 
 
 def _x2(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
+    """Write what the default costs beside the best of all releases, by data set and level, and at worst."""
     errors = level_errors(frame, "emd")
-    first = errors.where(epsilon=1)
-    for name, heads in X2_TABLES.items():
-        yield name, _table(first, X2_ROWS, heads)
-    for epsilon in EPSILONS:
-        at = errors.where(epsilon=float(epsilon))
-        gains = [_gain(at.where(data=data, level=level)) for data, level in at.values_of("data", "level")]
-        yield f"gain-{epsilon}", f"{100 * min(gains):.0f} to {100 * max(gains):.0f} %"
-        yield f"best-{epsilon}", f"{sum(gain > 0 for gain in gains)}"
-        yield f"standard-error-{epsilon}", _largest_part(at)
+    yield "cost", _costs(errors.where(epsilon=1))
     yield "worst", _worst_cases(errors)
-    yield "split-gain", _by_place(errors, lambda at: f"{_least(at, ()) / _least(at, _NEW):.2f}")
-    bounds = level_errors(frame, "times_bound")
-    yield "times-bound", _by_place(bounds, lambda at: f"{_least(at, ()):.1f}")
-    names = {arm.label: arm.label for arm in ARMS} | {label: words for words, label in X2_ROWS.items()}
-    yield "recommended", recommended(errors, names, sorted(EPSILONS, reverse=True))
+    yield "times-bound", _by_place(level_errors(frame, "times_bound"), lambda at: f"{min(row.mean for row in at):.1f}")
+    places = [errors.where(**dict(zip(_PLACE, each, strict=True))) for each in errors.values_of(*_PLACE)]
+    best = sum(min(place, key=lambda row: row.mean).arm.startswith("posterior") for place in places)
+    yield "best", f"{best} of {len(places)}"
+    arms = errors.values_of("arm")
+    for name, arm, counts in (
+        ("equal-at-root", "posterior, split, equal shares", at_root),
+        ("mostly-at-leaves", "posterior, split, leaves mostly", at_leaves),
+    ):
+        worst = max(worst_cases(errors, arms, float(epsilon), counts)[arm] for epsilon in EPSILONS)
+        yield name, f"{worst:.1f}"
+    yield "standard-error", _largest_part(errors.where(epsilon=1))
 
 
-X2_WORST = {
-    "posterior, shares 1/20, 0, 19/20": "posterior, leaf-heavy",
-    "posterior, split, shares 1/20, 0, 19/20": "posterior, split, leaf-heavy",
-    "posterior, split, shares 1/50, 0, 49/50": "posterior, split, leaves mostly",
-    "posterior, split, equal shares": "posterior, split, equal shares",
-    "posterior, equal shares": "posterior, equal shares",
-    "posterior, leaves only": "posterior, leaves only",
-    "two-stage, equal shares": "two-stage, equal shares",
-    "H_c with matching (Kuo et al.)": "Hc with matching (Kuo)",
-    "bottom-up by H_c": "bottom-up, Hc",
-}
-"""Arms that ran on all data sets, by the names that the table of worst cases gives them."""
+_PLACE = ("data", "epsilon", "level")
 
 
-_NEW = ("split", "learned")
-"""Words in the labels of arms that measure split views, or learn a prior."""
+def _costs(errors: LevelErrors) -> str:
+    """Write, a row per data set, the errors of some arms as multiples of the smallest error of any, root first.
+
+    Where there are no results of the default yet, a sentence says so.
+    """
+    arms = [arm for arm in COSTS if errors.where(arm=arm)]
+    heads = " | ".join(SETTINGS[arm] for arm in arms)
+    lines = [f"| data | {heads} |", f"|---|{'--:|' * len(arms)}"]
+    for data in errors.values_of("data"):
+        here, cells = errors.where(data=data), []
+        for arm in arms:
+            ours = [here.one(arm=arm, level=level) for level in range(here.n_levels)]
+            least = [min(row.mean for row in here.where(level=level)) for level in range(here.n_levels)]
+            cells.append(" / ".join(f"{row.mean / of:.2f}" if row else "" for row, of in zip(ours, least, strict=True)))
+        lines.append(f"| {_named(data)} | {' | '.join(cells)} |")
+    return "\n".join(lines) + ("" if DEFAULT in arms else f"\n\n({LACKS_THE_DEFAULT})")
 
 
-def _least(place: LevelErrors, without: tuple[str, ...]) -> float:
-    return min(row.mean for row in place if not any(word in row.arm for word in without))
+LACKS_THE_DEFAULT = (
+    "The published run has no release with the shares of the default. Those of the first two columns are on either "
+    "side of them."
+)
+
+
+def _named(data: str) -> str:
+    return data.replace(", generated for X2", "")
 
 
 def _by_place(errors: LevelErrors, written: Callable[[LevelErrors], str]) -> str:
     """Write something of every level, root first, a row per data set and a column per epsilon."""
     epsilons = sorted(EPSILONS, reverse=True)
-    lines = [f"| | epsilon {' | '.join(map(str, epsilons))} |", f"|---|{'--:|' * len(epsilons)}"]
+    lines = [f"| data | epsilon {' | '.join(map(str, epsilons))} |", f"|---|{'--:|' * len(epsilons)}"]
     for data in errors.values_of("data"):
         parts = (errors.where(data=data, epsilon=float(epsilon)) for epsilon in epsilons)
         cells = (" / ".join(written(at.where(level=level)) for level in range(at.n_levels)) for at in parts)
-        lines.append(f"| {data.replace(', generated for X2', '')} | {' | '.join(cells)} |")
+        lines.append(f"| {_named(data)} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def _worst_cases(errors: LevelErrors) -> str:
     """Write by how many times an arm's error exceeds the smallest one of its place, at worst, a column per epsilon."""
-    epsilons = sorted(EPSILONS, reverse=True)
-    worst: dict[tuple[str, Fraction], float] = {}
-    for epsilon, arm in product(epsilons, X2_WORST.values()):
-        at = errors.where(epsilon=float(epsilon))
-        least = {(row.data, row.level): row.mean for row in sorted(at, key=lambda row: -row.mean)}  # the last one stays
-        worst[arm, epsilon] = max(row.mean / least[row.data, row.level] for row in at.where(arm=arm))
-    written = {at: f"{times:.0f}" if times >= 10 else f"{times:.1f}" for at, times in worst.items()}
-    best = [written[min(X2_WORST.values(), key=lambda arm: worst[arm, epsilon]), epsilon] for epsilon in epsilons]
-    heads = " | ".join(map(str, epsilons))
-    lines = [f"| multiple of the smallest error, at worst | epsilon {heads} |", f"|---|{'--:|' * len(epsilons)}"]
-    for words, arm in X2_WORST.items():
-        texts = zip((written[arm, epsilon] for epsilon in epsilons), best, strict=True)
-        lines.append(f"| {words} | {' | '.join(f'**{text}**' if text == least else text for text, least in texts)} |")
+    epsilons, arms = sorted(EPSILONS, reverse=True), errors.values_of("arm")
+    worst = [worst_cases(errors, arms, float(epsilon)) for epsilon in epsilons]
+    shown = {arm: [f"{times[arm]:.{times[arm] < 10:d}f}" for times in worst] for arm in SETTINGS if arm in worst[0]}
+    best = [shown[min(shown, key=lambda arm: times[arm])][i] for i, times in enumerate(worst)]
+    lines = [f"| release | epsilon {' | '.join(map(str, epsilons))} |", f"|---|{'--:|' * len(epsilons)}"]
+    for arm, texts in shown.items():
+        cells = (f"**{text}**" if text == least else text for text, least in zip(texts, best, strict=True))
+        lines.append(f"| {SETTINGS[arm]} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -308,12 +300,6 @@ def _x6(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
 def _place(level: int, last: int) -> int:
     """Give 0 for the root, -1 for the leaves and 1 for what lies between."""
     return -1 if level == last else min(level, 1)
-
-
-def _gain(place: LevelErrors) -> float:
-    """Tell by which part the best posterior release errs less than the best of all others."""
-    ours = min(row.mean for row in place if row.arm.startswith("posterior"))
-    return 1 - ours / min(row.mean for row in place if not row.arm.startswith("posterior"))
 
 
 def _largest_part(rows: Iterable[LevelError]) -> str:

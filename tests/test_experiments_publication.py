@@ -15,6 +15,7 @@ from pgsr.experiments.engine.experiment import ExperimentError, Profile
 from pgsr.experiments.engine.printed import Beside, Printed
 from pgsr.experiments.engine.store import CellState, Store, StoredCell, to_frame
 from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.ours.benchmark import tables as benchmark_tables
 from pgsr.experiments.quoted import MARK, pages, quotations, rewritten
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report import benchmark_record, paper_tables
@@ -157,6 +158,13 @@ def test_every_published_experiment_has_a_verdict(identity):
     assert experiment.verdicts(frame)
 
 
+def test_all_errors_of_the_field_in_docs_are_those_of_the_results(tmp_path):
+    """After a change of either: python -m pgsr.experiments publish."""
+    ((_, _, frame),) = published([find("B1")], DOCS / "results")
+    written = benchmark_tables.write_errors(frame, tmp_path)
+    assert written.read_bytes() == (DOCS / "results" / written.name).read_bytes()
+
+
 def test_numbers_that_pages_quote_are_those_of_the_results():
     """After a change of either: python -m pgsr.experiments publish."""
     values, quoting = quotations(DOCS / "results"), {}
@@ -166,7 +174,7 @@ def test_numbers_that_pages_quote_are_those_of_the_results():
         quoting[page.stem] = len(MARK.findall(text))
         assert quoting[page.stem] == text.count("<!-- quoted:") == text.count("<!-- / -->")
         assert not re.search(r"^ *<!--.*-->.", text, re.MULTILINE), "a comment at the start of a line ends a paragraph"
-    assert all(quoting[name] for name in ("methods", "benchmarks", "kuo2018", "choose_a_mechanism")), quoting
+    assert all(quoting[name] for name in ("methods", "benchmarks", "kuo2018", "choose_a_mechanism", "field")), quoting
     quoted = {name for page in pages(DOCS) for _, name, *_ in MARK.findall(page.read_text("utf-8"))}
     assert {name for name in values if not name.startswith("benchmarks.")} <= quoted, "computed for no page"
 
@@ -193,7 +201,7 @@ def test_a_run_of_bench_replaces_the_record(tmp_path):
 
 
 def test_the_files_of_results_are_those_of_experiments_and_small():
-    of_no_experiment = (benchmark_record.FILE, peers.FILE, "posterior_errors.csv")
+    of_no_experiment = (benchmark_record.FILE, peers.FILE, "posterior_errors.csv", benchmark_tables.ERRORS_FILE)
     files = [path for path in (DOCS / "results").iterdir() if path.name not in of_no_experiment]
     assert len(files) == 2 * len({e.owner.id for e, _, _ in published(EXPERIMENTS, DOCS / "results")})
     assert sum(path.stat().st_size for path in files) < 2e6

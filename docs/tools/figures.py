@@ -18,7 +18,6 @@ from matplotlib.ticker import MaxNLocator
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, TreeProjection
 from pgsr.bounds import lower_bound
-from pgsr.comparison.explore import explored
 from pgsr.data.views import cumulative, ranked
 from pgsr.datasets import census_like
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, Posterior
@@ -406,12 +405,6 @@ def _error_alone(truth: CountOfCounts, view: View, post: PostProcess, epsilon: s
     return float(metrics.emd(truth, post.apply(measured).estimate)[0])
 
 
-def sliders() -> Figure:
-    """What `explore(town())` shows with epsilon at 1/3, the leaves' share at 75 %, and the southern district."""
-    shown = explored(town(), epsilon="1/3", leaves="3/4", view=View.CUMULATIVE, region=("Town", "South"))
-    return shown.figure()
-
-
 def overview() -> Figure:
     """One region before and after, and the errors of four releases."""
     measured = noisy(View.CUMULATIVE)
@@ -442,7 +435,6 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "intervals.svg": intervals,
     "posterior.svg": posterior,
     "bounds.svg": bounds,
-    "sliders.svg": sliders,
 }
 """The figures by their files' names."""
 

@@ -20,11 +20,12 @@ from pgsr.experiments.engine.runner import CellCondition
 from pgsr.experiments.engine.store import Store, to_frame
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.engine.verdicts import TestOutcome, verdict_frame
+from pgsr.experiments.ours.benchmark.tables import write_errors
 from pgsr.experiments.quoted import quote
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
 from pgsr.experiments.report import benchmark_record, write_report
-from pgsr.experiments.report.publication import publish
+from pgsr.experiments.report.publication import publish, published
 from pgsr.experiments.report.published_figures import FIGURES, results_figures
 from pgsr.experiments.report.sections import collect
 from pgsr.experiments.report.svg import write_svg
@@ -189,6 +190,8 @@ def publish_(
     if bench is not None:
         rows = benchmark_record.measured_anew(benchmark_record.read(folder), json.loads(bench.read_text("utf-8")))
         benchmark_record.write(rows, folder)
+    for _, _, frame in published([registered("B1")], folder):
+        write_errors(frame, folder)
     figures = writable(docs / FIGURES)
     for old in figures.glob("*.svg"):
         old.unlink()

@@ -73,5 +73,5 @@ ARM = Competitor(
 ARM_ISOTONIC = Competitor(
     "cyclic Laplace, isotonic",
     release=partial(release_leaves, ISOTONIC),
-    made_by=f"{MADE_BY}; isotonic regression in place of the cut-off at 0",
+    made_by=f"{MADE_BY}; with isotonic regression",
 )

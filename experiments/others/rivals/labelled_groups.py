@@ -63,5 +63,5 @@ ARM = Competitor(
     "noise on every group, no curator",
     release=partial(release_leaves, MECHANISM),
     made_by="Ghazi et al. 2022; Wu and Pagh 2024; isotonic regression added",
-    trust="nobody: a group adds noise to its own size",
+    trust="nobody",
 )

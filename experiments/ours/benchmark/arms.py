@@ -22,7 +22,7 @@ def _release(arm: Arm, made_by: str, assumes: str = "nothing") -> Competitor:
     return Competitor(arm.label, arm.noise, arm.post, arm.problem, made_by=made_by, assumes=assumes)
 
 
-_SMOOTH = "counts that are smooth in size, but for spikes that stand out from the noise"
+_SMOOTH = "counts that are smooth in size, but for spikes"
 _KUO, _SLIDES = "Kuo et al. 2018", "Kuo et al. 2018, slides"
 
 POSTERIOR_SPLIT = replace(_release(x2.POSTERIOR_SPLIT_LEAVES, "this toolkit", _SMOOTH), label="posterior, split")
