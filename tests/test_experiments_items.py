@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from pgsr.experiments.commands.complete import app
 from pgsr.experiments.engine.printed import Absent, Claim, Printed, StandsFor
 from pgsr.experiments.fioretto2019.data import TAXI
-from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.quoted import PAGES
+from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report.items import BEYOND, ItemKind, ItemState, _declared, all_items, beyond, counted
 
 TESTS = Path(__file__).parent

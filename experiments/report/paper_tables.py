@@ -53,7 +53,7 @@ def agreement(values: Sequence[float], printed: float) -> Agreement:
         ['agrees', 'differs', 'undecided']
     """
     low, high = interval(values, printed)
-    if 1 - TOLERANCE <= low and high <= 1 + TOLERANCE:
+    if low >= 1 - TOLERANCE and high <= 1 + TOLERANCE:
         return Agreement.AGREES
     return Agreement.DIFFERS if high < 1 - TOLERANCE or low > 1 + TOLERANCE else Agreement.UNDECIDED
 
@@ -133,7 +133,7 @@ def _values(each: Beside, frame: "pd.DataFrame") -> tuple[float, ...]:
         if name not in kept:
             return ()
         kept = kept.loc[kept[name] == value]
-    return tuple(float(value) for value in kept[column] if value == value)  # NaN: no accepted answer
+    return tuple(float(value) for value in kept[column].dropna())  # NaN: no accepted answer
 
 
 READINGS: Mapping[str, tuple[tuple[str, str, Mapping[str, Any]], ...]] = {

@@ -6,6 +6,7 @@ what pages quote (`report.paper_tables`) are made from these files alone. Names 
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -120,7 +121,7 @@ def published(
 
 def _with_lists(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Give lists back as lists: Parquet's come back as arrays, in which NaN stands for None."""
-    for name in frame.columns[frame.dtypes == object]:
+    for name in [name for name in frame.columns if frame[name].dtype.kind == "O"]:
         frame[name] = [_plain(value) for value in frame[name]]
     return frame
 
@@ -135,7 +136,7 @@ def _plain(value: Any) -> Any:
     """
     if not isinstance(value, np.ndarray):
         return value
-    return [None if isinstance(each, float) and each != each else _plain(each) for each in value.tolist()]
+    return [None if isinstance(each, float) and math.isnan(each) else _plain(each) for each in value.tolist()]
 
 
 def _by_arm(entries: Iterable[StoredCell]) -> dict[tuple[str, str], list[StoredCell]]:
