@@ -38,7 +38,7 @@ def test_a_page_names_every_item_of_its_paper(page):
     for experiment in EXPERIMENTS:
         if experiment.paper == PAGES[page] and experiment.paper is not None:
             assert f"(experiment {experiment.id})" in text, experiment.id
-            assert f"quoted: {experiment.id}.verdicts" in text, experiment.id
+            assert f"quoted: {experiment.id}." in text, experiment.id
 
 
 def test_whatever_is_named_exists():

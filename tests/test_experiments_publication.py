@@ -83,8 +83,7 @@ def test_the_description_tells_duration_days_and_what_failed(tmp_path):
     assert about.seconds == 2.0 * len(entries)
     assert about.computed == ("2026-11-01", f"2026-11-{len(entries):02}")
     words = paper_tables.runs_table(published([find("K9")], tmp_path))
-    assert f"| {len(entries)} of {len(entries) + 1}; 1 without result: broken | smoke | 1 | 18 s |" in words
-    assert "[K9](../results/K9.parquet)" in words
+    assert f"[K9](../results/K9.parquet) | {len(entries)} of {len(entries) + 1}; 1 broken | smoke | 1 | 18 s |" in words
 
 
 def test_one_rule_says_whether_a_printed_number_agrees():
@@ -107,7 +106,7 @@ def test_printed_numbers_are_counted_once():
     total, *parts = map(int, re.findall(r"\b\d+\b", sentence))
     assert total == sum(parts) == len(kuo.PAPER.numbers)
     nothing = paper_tables.counts_sentence(kuo.PAPER, [])
-    assert nothing == f"Of {total} printed numbers {total} have nothing of the kind beside them."
+    assert nothing == f"All {total} printed numbers have nothing of the kind beside them."
 
 
 def test_parts_and_results_of_other_sources_are_not_published(tmp_path):

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from itertools import groupby, product
+from itertools import product
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any
 
 from pgsr.experiments.engine.causes import Cause
-from pgsr.experiments.engine.effects import ratio_words
+from pgsr.experiments.engine.effects import Effect, ratio_words
 from pgsr.experiments.engine.experiment import Experiment, Profile
 from pgsr.experiments.engine.printed import Beside, Paper, Printed, StandsFor
-from pgsr.experiments.engine.verdicts import TestOutcome, half_width
+from pgsr.experiments.engine.verdicts import TestOutcome, Verdict, half_width
 from pgsr.experiments.report.claims import by_claim
 from pgsr.experiments.report.content import as_printed, decimal, number
 from pgsr.experiments.report.items import tried_data
@@ -144,10 +144,10 @@ READINGS: Mapping[str, tuple[tuple[str, str, Mapping[str, Any]], ...]] = {
     ),
     "K8": (("independent noise", "independent noise", {}), ("one seed for all regions", "shared seed", {})),
 }
-"""Experiments that set several readings beside each number: heads, ends of the arms' labels, parameters. The first one
+"""Experiments that set several readings beside each number: heads, parts of the arms' labels, parameters. The first one
 is what the paper states, and is judged."""
 
-METHODS = {"": "", "BU": "bottom-up", "Hc": "H_c", "Hg": "H_g", "naive": "naive"}
+METHODS = {"BU": "bottom-up", "Hc": "H_c", "Hg": "H_g", "naive": "naive"}
 
 
 def numbers_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
@@ -159,49 +159,108 @@ def numbers_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
             ours = [each for each in every if each.beside.where and each.beside.where["data"] == name]
             judged = next(each for each in ours if _is(each, first))
             beside = [next((each.words for each in ours if _is(each, reading)), "") for reading in others]
-            what = [printed.metric] if not printed.arm else []
-            level = f"level {printed.level}" if experiment.id == "K8" else ""
+            what = METHODS[printed.arm] if printed.arm else printed.metric
+            level = f"{printed.level}" if experiment.id == "K8" else ""
             rows.append([
-                printed.data, *what, METHODS.get(printed.arm, printed.arm), level, as_printed(printed.value),
-                number(judged.mean), judged.error, judged.words, *beside, str(judged.agreement),
+                printed.data, what, level, as_printed(printed.value), number(judged.mean), judged.error, judged.words,
+                *beside, str(judged.agreement),
             ])  # fmt: skip
-    heads = ["data", "", "", "printed", "ours", "s.e.", "ratio", *(head for head, *_ in others), "agrees?"]
+    order = list(dict.fromkeys(row[0] for row in rows))
+    rows.sort(key=lambda row: order.index(row[0]))  # the order stays otherwise
+    heads = ["data", "", "level", "printed", "ours", "s.e.", "ratio", *(head for head, *_ in others), "agrees?"]
     if others:
         heads[6] = f"ratio, {first[0]}"
-    kept = [i for i in range(len(heads)) if any(row[i] for row in rows)]
-    return markdown_table([heads[i] for i in kept], [[row[i] for i in kept] for row in rows], {0, 1, 2, len(heads) - 1})
+    kept = [
+        i for i in range(len(heads)) if any(row[i] for row in rows) and (i != 1 or len({row[1] for row in rows}) > 1)
+    ]
+    table = [[row[i] for i in kept] for row in rows]
+    return markdown_table([heads[i] for i in kept], table, (0, 1 if 1 in kept else 0, len(kept) - 1))
 
 
 def _is(each: Comparison, reading: tuple[str, str, Mapping[str, Any]]) -> bool:
-    _, end, parameters = reading
+    _, part, parameters = reading
     where = each.beside.where or {}
-    return where["arm"].endswith(end) and all(where.get(name) == value for name, value in parameters.items())
+    return part in where["arm"] and all(where.get(name) == value for name, value in parameters.items())
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[int] = (0,)) -> str:
     """Write a table; columns are set to the right, but for those in `left`."""
-    ends = ["---" if i in set(left) or i == len(heads) - 1 else "--:" for i in range(len(heads))]
+    ends = ["---" if i in set(left) else "--:" for i in range(len(heads))]
     lines = [heads, ends, *rows]
     return "\n".join(f"| {' | '.join(line)} |".replace("|  |", "| |").replace("|  |", "| |") for line in lines)
 
 
-def verdicts_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
-    """Write, folded, what was found of each claim with each cause: how often, and the ratios that decided."""
-    found = by_claim(experiment.verdicts(frame))
+OF_THE_PAPER = (Cause.CLAIM, Cause.STAND_IN, Cause.SOLVER, Cause.PROFILE)
+"""Causes of verdicts on claims as a paper states them, on whatever data and with whatever solver."""
+
+
+def claims_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
+    """Write on which data sets each claim of the paper holds and fails, and the ratios that decided.
+
+    Of a data set on which it does so at some places alone, the number of them.
+    """
+    names = sorted(map(str, frame["data"].unique()), key=len, reverse=True)
+    places: dict[str, list[Verdict]] = {}
+    for verdict in experiment.verdicts(frame):
+        if verdict.cause in OF_THE_PAPER and not _of_numbers(verdict):
+            places.setdefault(verdict.claim, []).append(verdict)
     rows = []
-    for (claim, cause), summary in found.items():
+    for claim, verdicts in places.items():
+        by_name: dict[str, Counter[TestOutcome]] = {}
+        for verdict in verdicts:
+            name = next((name for name in names if name in verdict.data), verdict.data)
+            by_name.setdefault(name, Counter())[verdict.finding] += 1
+        cells: dict[str, list[str]] = {"holds": [], "fails": [], "neither": []}
+        for name, found in by_name.items():
+            for head, outcomes in _HEADS.items():
+                if n := sum(found[outcome] for outcome in outcomes):
+                    cells[head].append(name if n == found.total() else f"{name} {n} of {found.total()}")
+        effects = [verdict.judgement.effect for verdict in verdicts if verdict.judgement.effect is not None]
+        rows.append([_escaped(claim), *("; ".join(cell) for cell in cells.values()), _ratios(effects)])
+    return markdown_table(("claim", "holds on", "fails on", "neither", "ratio"), rows, range(5)) if rows else ""
+
+
+_HEADS = {
+    "holds": (TestOutcome.HOLDS,), "fails": (TestOutcome.FAILS,),
+    "neither": (TestOutcome.IMMATERIAL, TestOutcome.UNDECIDED, TestOutcome.NOT_JUDGED),
+}  # fmt: skip
+
+
+def verdicts_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
+    """Write, folded, what was found of other readings and of claims of ours: how often, and the ratios that decided.
+
+    For experiments of no paper that is all there is. Printed numbers are told by `numbers_table`.
+    """
+    shown = [
+        verdict
+        for verdict in experiment.verdicts(frame)
+        if not _of_numbers(verdict) and (experiment.paper is None or verdict.cause not in OF_THE_PAPER)
+    ]
+    if not shown:
+        return ""
+    rows = []
+    for (claim, cause), summary in by_claim(shown).items():
         counts = ", ".join(f"{finding} {n}" for finding in TestOutcome if (n := summary.findings[finding]))
-        ratios = [effect.ratio for effect in summary.effects]
-        needed = " or ".join(dict.fromkeys(effect.needed for effect in summary.effects))
-        ends = list(dict.fromkeys((ratio_words(min(ratios)), ratio_words(max(ratios))))) if ratios else []
-        middle = f", median {ratio_words(median(ratios))}" if len(ratios) > 2 else ""
-        words = f"{' to '.join(ends)}{middle}; {needed} needed" if ratios else ""
-        rows.append([_escaped(claim), str(cause), counts, words])
-    total = sum((summary.findings for summary in found.values()), Counter())
+        rows.append([_escaped(claim), str(cause), counts, _ratios(summary.effects)])
+    total = Counter(verdict.finding for verdict in shown)
     said = ", ".join(f"{n} {_PLURAL[finding]}" for finding in TestOutcome if (n := total[finding]))
-    table = markdown_table(("claim", "about", "found", "ratio"), rows, {0, 1, 2, 3})
-    head = f"<summary>Verdicts of {experiment.id}: {said}</summary>"
-    return f'<details markdown="1">\n{head}\n\n{table}\n\n</details>'
+    what = "Verdicts" if experiment.paper is None else "Other readings, and claims of ours,"
+    table = markdown_table(("claim", "about", "found", "ratio"), rows, range(4))
+    return f'<details markdown="1">\n<summary>{what} in {experiment.id}: {said}</summary>\n\n{table}\n\n</details>'
+
+
+def _of_numbers(verdict: Verdict) -> bool:
+    return verdict.claim.startswith(("printed", "number of trips"))
+
+
+def _ratios(effects: Sequence[Effect]) -> str:
+    """Write the smallest and the largest ratio, their median, and what is needed."""
+    if not effects:
+        return ""
+    ratios = [effect.ratio for effect in effects]
+    ends = " to ".join(dict.fromkeys((ratio_words(min(ratios)), ratio_words(max(ratios)))))
+    middle = f", median {ratio_words(median(ratios))}" if len(ratios) > 2 else ""
+    return f"{ends}{middle}; {' or '.join(dict.fromkeys(effect.needed for effect in effects))} needed"
 
 
 _PLURAL = {
@@ -210,31 +269,8 @@ _PLURAL = {
 }  # fmt: skip
 
 
-OF_THE_PAPER = (Cause.CLAIM, Cause.STAND_IN, Cause.SOLVER, Cause.PROFILE)
-"""Causes of verdicts on claims as a paper states them, on whatever data and with whatever solver."""
-
-
-def claims_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
-    """Write on which data sets each claim of the paper holds and fails, with counts where it does so at some places."""
-    names = sorted(map(str, frame["data"].unique()), key=len, reverse=True)
-    places: dict[str, dict[str, Counter[TestOutcome]]] = {}
-    for verdict in experiment.verdicts(frame):
-        if verdict.cause in OF_THE_PAPER and not verdict.claim.startswith("printed"):
-            name = next((name for name in names if name in verdict.data), verdict.data)
-            places.setdefault(verdict.claim, {}).setdefault(name, Counter())[verdict.finding] += 1
-    rows = []
-    for claim, by_name in places.items():
-        cells: dict[str, list[str]] = {"holds": [], "fails": [], "neither": []}
-        for name, found in by_name.items():
-            for outcome, n in found.items():
-                head = str(outcome) if outcome in (TestOutcome.HOLDS, TestOutcome.FAILS) else "neither"
-                cells[head].append(name if n == found.total() else f"{name} {n} of {found.total()}")
-        rows.append([_escaped(claim), *("; ".join(dict.fromkeys(cell)) for cell in cells.values())])
-    return markdown_table(("claim", "holds on", "fails on", "neither"), rows, {0, 1, 2, 3})
-
-
 def _escaped(words: str) -> str:
-    return words.translate(str.maketrans({each: f"\\{each}" for each in "_^*|#<>"}))
+    return words.translate(str.maketrans({each: f"\\{each}" for each in "_*|#<>"}))
 
 
 def counts_sentence(paper: Paper, found: Found) -> str:
@@ -253,13 +289,15 @@ def counts_sentence(paper: Paper, found: Found) -> str:
         every = sorted(beside.get(printed, ()), key=lambda each: bool(each.beside.remark))  # the order stays otherwise
         states[every[0].agreement if every else Agreement.NOTHING] += 1
     words = {
-        Agreement.AGREES: "agree", Agreement.DIFFERS: "differ", Agreement.UNDECIDED: "are undecided",
-        Agreement.STAND_IN: "are of data that nobody outside has, so that others stand in",
-        Agreement.NOTHING: "have nothing of the kind beside them",
+        Agreement.AGREES: ("agrees", "agree"), Agreement.DIFFERS: ("differs", "differ"),
+        Agreement.UNDECIDED: ("is undecided", "are undecided"),
+        Agreement.STAND_IN: ("is of data in whose place others stand", "are of data in whose place others stand"),
+        Agreement.NOTHING: ("has nothing of the kind beside it", "have nothing of the kind beside them"),
     }  # fmt: skip
-    said = [f"{n} {words[state]}" for state in Agreement if (n := states[state])]
-    said = [*said[:-2], " and ".join(said[-2:])] if len(said) > 1 else said
-    return f"Of {len(paper.numbers)} printed numbers {', '.join(said)}."
+    said = [f"{n} {words[state][n > 1]}" for state in Agreement if (n := states[state])]
+    if len(said) == 1:
+        return f"All {said[0].replace(' ', ' printed numbers ', 1)}."
+    return f"Of {len(paper.numbers)} printed numbers {', '.join(said[:-1])}, and {said[-1]}."
 
 
 def data_table(paper: Paper, experiments: Sequence[Experiment]) -> str:
@@ -270,32 +308,30 @@ def data_table(paper: Paper, experiments: Sequence[Experiment]) -> str:
             sets.setdefault(data.stands_for.name, {})[data.name] = data.stands_for
     rows = []
     for name, ours in sets.items():
-        own = [mine for mine, of in ours.items() if of.is_the_papers]
-        if own:
-            rows.append((name, "the paper's own", "; ".join(own), ""))
-        for why, alike in groupby((item for item in ours.items() if not item[1].is_the_papers), lambda i: i[1]):
-            kind = "made by its recipe" if why.by_recipe else "stands in"
-            rows.append((name, kind, "; ".join(mine for mine, _ in alike), why.why_other))
+        by_reason: dict[StandsFor, list[str]] = {}
+        for mine, of in ours.items():
+            by_reason.setdefault(of, []).append(mine)
+        for of, names in by_reason.items():
+            kind = "the paper's own" if of.is_the_papers else "made by its recipe" if of.by_recipe else "stands in"
+            rows.append((name, kind, "; ".join(names), of.why_other.removeprefix("stand-in: ")))
     heads = ("data of the paper", "here", "under the name", "why not the paper's own")
     return markdown_table(heads, rows, {0, 1, 2, 3})
 
 
 def runs_table(found: Found) -> str:
-    """Write a row per experiment: its cells, replicates, minutes and the commit that computed them; versions once."""
+    """Write a row per experiment: its cells, replicates, minutes of the processor, and the commit behind them."""
     rows = []
     for experiment, about, _ in found:
         first, last = about.computed
-        without = "".join(f"; {n} without result: {reason}" for reason, n in about.without.items())
+        cells = f"{about.cells:,}" if about.cells == about.planned else f"{about.cells:,} of {about.planned:,}"
+        without = "".join(f"; {n} {reason}" for reason, n in about.without.items())
         rows.append([
-            f"[{experiment.id}](../results/{about.experiment}.parquet)", experiment.title,
-            f"{about.cells:,} of {about.planned:,}{without}", str(about.profile), f"{about.replicates}",
-            duration(about.seconds), first if first == last else f"{first} to {last}",
+            f"[{experiment.id}](../results/{about.experiment}.parquet)", f"{cells}{without}", str(about.profile),
+            f"{about.replicates}", duration(about.seconds), first if first == last else f"{first} to {last}",
             about.sources.removeprefix("commit ").replace("with uncommitted", "uncommitted"),
         ])  # fmt: skip
-    heads = ("cells", "experiment", "number", "profile", "replicates", "processor", "computed", "commit")
-    machines = "; ".join(dict.fromkeys(about.machine.partition(", Linux")[0] for _, about, _ in found))
-    versions = "; ".join(dict.fromkeys(about.versions for _, about, _ in found))
-    return f"{markdown_table(heads, rows, {0, 1, 2, 3, 6})}\n\nMachines: {machines}. Versions: {versions}."
+    heads = ("results", "cells", "profile", "replicates", "processor", "computed", "commit")
+    return markdown_table(heads, rows, {0, 1, 2, 5, 6})
 
 
 def duration(seconds: float) -> str:
@@ -319,9 +355,10 @@ def quoted(
         pages: by the name of a page, the paper that it is about; None for experiments of no paper.
     """
     for experiment, _, frame in found:
-        yield f"{experiment.id}.verdicts", verdicts_table(experiment, frame)
-        if experiment.paper is not None and experiment.id not in ("K1", "HP0"):
-            yield f"{experiment.id}.claims", claims_table(experiment, frame)
+        if experiment.paper is not None and (table := claims_table(experiment, frame)):
+            yield f"{experiment.id}.claims", table
+        if table := verdicts_table(experiment, frame):
+            yield f"{experiment.id}.verdicts", table
         if experiment.id in ("K1", "K2", "K3", "K8"):
             yield f"{experiment.id}.numbers", numbers_table(experiment, frame)
     for page, paper in pages.items():
@@ -358,7 +395,7 @@ def table_1(experiment: Experiment, frame: "pd.DataFrame") -> Iterator[tuple[str
             for each in errors:
                 error = stdev(each.values) / len(each.values) ** 0.5
                 row += [_thousands(each.beside.number.value), f"{_thousands(each.mean)} ({_thousands(error)})"]
-                row += [each.words]
+                row += [each.words if data == "Census" else ratio_words(each.ratio or 0)]
             row += [as_printed(violations[0].beside.number.value), *(f"{each.mean:,.0f}" for each in violations)]
             rows.append(row)
         yield f"PG4.{data.lower()}", markdown_table(heads, rows, {0, 1})
@@ -414,12 +451,13 @@ def conditions_sentence(frame: "pd.DataFrame") -> str:
     rejected = frame["arm"].str.contains("not a release")
     own = frame.loc[~rejected]
     n_broken = int((broken[~rejected] > 0).sum())
-    words = f"Of {len(own):,} releases of {frame['data'].nunique()} hierarchies {n_broken:,} break a condition"
+    n_own = f"{n_broken:,} break" if n_broken else "none breaks"
+    words = f"Of {len(own):,} releases of {frame['data'].nunique()} hierarchies {n_own} a condition"
     for arm, part in frame.loc[rejected].groupby("arm", sort=False):
         kinds = [
             f"{column.removeprefix('violations_')} in {int((part[column] > 0).sum()):,}"
             for column in columns
             if (part[column] > 0).any()
         ]
-        words += f"; {str(arm).partition(' (')[0]}, which the paper rejects, breaks {', '.join(kinds)} of {len(part):,}"
+        words += f"; *{str(arm).partition(' (')[0]}*, which is no release, breaks {', '.join(kinds)} of {len(part):,}"
     return words + "."
