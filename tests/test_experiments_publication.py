@@ -125,12 +125,12 @@ def test_parts_and_results_of_other_sources_are_not_published(tmp_path):
 def test_the_command_writes_results_figures_and_quotations(tmp_path):
     stored("K9", Store(tmp_path / "results"))
     page = tmp_path / "page.md"
-    page.write_text("<!-- quoted: K9.verdicts -->\n\n<!-- / -->\n")
+    page.write_text("<!-- quoted: kuo2018.runs -->\n\n<!-- / -->\n", encoding="utf-8")
     command = ["publish", "K9", "--profile", "smoke", "--out", f"{tmp_path / 'results'}", "--docs", f"{tmp_path}"]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
     assert {path.name for path in (tmp_path / "results").glob("K9.*")} == {"K9.parquet", "K9.json"}
-    assert "for Hc the absolute value is better than the square" in page.read_text("utf-8")
+    assert "| [K9](../results/K9.parquet) | 10 | smoke |" in page.read_text("utf-8")
     assert [path.name for path in (tmp_path / "figures" / "results").iterdir()] == ["K9.svg"]
 
 
