@@ -91,7 +91,7 @@ def test_one_rule_says_whether_a_printed_number_agrees():
 
     def found(values: tuple[float, ...], printed: float, remark: str = "") -> str:
         number = Printed("K3", "Taxi", "Hc", "1", 0, "emd", printed, "a table")
-        return str(paper_tables.Comparison(Beside({"data": "taxi"}, number, remark), values).agreement)
+        return str(paper_tables.NumberBesideOurs(Beside({"data": "taxi"}, number, remark), values).agreement)
 
     assert found((99.0, 100.0, 101.0), 100) == "agrees"
     assert found((99.0, 100.0, 101.0), 120) == "differs"

@@ -65,7 +65,7 @@ def interval(values: Sequence[float], printed: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class NumberBesideOurs:
     """A printed number, and the values of ours that stand beside it.
 
     Attributes:
@@ -108,13 +108,13 @@ class Comparison:
         return f"{ratio_words(self.ratio)} [{ratio_words(low)}, {ratio_words(high)}]"
 
 
-def comparisons(experiment: Experiment, frame: "pd.DataFrame") -> dict[Printed, list[Comparison]]:
+def comparisons(experiment: Experiment, frame: "pd.DataFrame") -> dict[Printed, list[NumberBesideOurs]]:
     """Collect, for every printed number of an experiment, what of its published cells stands beside it."""
-    found: dict[Printed, list[Comparison]] = {}
+    found: dict[Printed, list[NumberBesideOurs]] = {}
     for each in experiment.printed:
         values = _values(each, frame)
         if values:
-            found.setdefault(each.number, []).append(Comparison(each, values))
+            found.setdefault(each.number, []).append(NumberBesideOurs(each, values))
     return found
 
 
@@ -177,7 +177,7 @@ def numbers_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
     return markdown_table([heads[i] for i in kept], table, (0, 1 if 1 in kept else 0, len(kept) - 1))
 
 
-def _is(each: Comparison, reading: tuple[str, str, Mapping[str, Any]]) -> bool:
+def _is(each: NumberBesideOurs, reading: tuple[str, str, Mapping[str, Any]]) -> bool:
     _, part, parameters = reading
     where = each.beside.where or {}
     return part in where["arm"] and all(where.get(name) == value for name, value in parameters.items())
@@ -279,7 +279,7 @@ def counts_sentence(paper: Paper, found: Found) -> str:
     A number that stands beside data of the paper's own and beside others counts by its own.
     """
     states: Counter[Agreement] = Counter()
-    beside: dict[Printed, list[Comparison]] = {}
+    beside: dict[Printed, list[NumberBesideOurs]] = {}
     for experiment, _, frame in found:
         if experiment.paper == paper:
             for printed, every in comparisons(experiment, frame).items():
@@ -408,8 +408,8 @@ STANDS_FOR = {"Taxi": "Taxi 2014, generated", "Census": "Census by the recipe, g
 
 
 def _one(
-    of_data: Sequence[Comparison], arm: str, label: str, epsilon: str, level: int | None, metric: str = "l1"
-) -> Comparison:
+    of_data: Sequence[NumberBesideOurs], arm: str, label: str, epsilon: str, level: int | None, metric: str = "l1"
+) -> NumberBesideOurs:
     """Find what stands beside the number of an arm, by the label of our arm and the metric."""
     wanted = (arm, epsilon, level, label, metric)
     for each in of_data:
@@ -431,7 +431,7 @@ def _thousands(value: float) -> str:
     return f"{shown:,.0f}" if shown >= 1_000 else f"{shown:,.3g}"
 
 
-def _half_noise(census: Sequence[Comparison]) -> str:
+def _half_noise(census: Sequence[NumberBesideOurs]) -> str:
     """Write ours over printed, with the stated noise and with half of it: in total, and by level."""
     rows = []
     for noise, arm in product(("", ", half the noise"), ("M_H^dp", "M_c^dp")):
