@@ -7,7 +7,7 @@ ours.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from itertools import product
@@ -121,7 +121,8 @@ def comparisons(experiment: Experiment, frame: "pd.DataFrame") -> dict[Printed, 
 def _values(each: Beside, frame: "pd.DataFrame") -> tuple[float, ...]:
     if each.where is None:
         return ()
-    where = {"epsilon": each.number.epsilon, "level": each.number.level, "metric": each.number.metric} | each.where
+    where = {"epsilon": each.number.epsilon, "level": each.number.level, "metric": each.number.metric}
+    where |= dict(each.where)
     column = where.pop("metric") if (level := where.pop("level")) is None else f"{where.pop('metric')}_level{level}"
     epsilon = where.pop("epsilon")
     if column not in frame:
@@ -197,12 +198,15 @@ OF_THE_PAPER = (Cause.CLAIM, Cause.STAND_IN, Cause.SOLVER, Cause.PROFILE)
 def claims_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
     """Write on which data sets each claim of the paper holds and fails, and the ratios that decided.
 
-    Of a data set on which it does so at some places alone, the number of them.
+    Of a data set on which it does so at some places alone, the number of them. A claim about another figure is told
+    with that.
     """
     names = sorted(map(str, frame["data"].unique()), key=len, reverse=True)
     places: dict[str, list[Verdict]] = {}
+    claims = experiment.paper.claims if experiment.paper is not None else ()
+    elsewhere = {claim.words for claim in claims if claim.experiment != experiment.id}
     for verdict in experiment.verdicts(frame):
-        if verdict.cause in OF_THE_PAPER and not _of_numbers(verdict):
+        if verdict.cause in OF_THE_PAPER and not _of_numbers(verdict) and verdict.claim not in elsewhere:
             places.setdefault(verdict.claim, []).append(verdict)
     rows = []
     for claim, verdicts in places.items():
@@ -238,7 +242,8 @@ def verdicts_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
     ]
     if not shown:
         return ""
-    rows = []
+    rows, shared = [], _shared([verdict.claim for verdict in shown]) if experiment.paper is None else {}
+    shown = [replace(verdict, claim=shared.get(verdict.claim, verdict.claim)) for verdict in shown]
     for (claim, cause), summary in by_claim(shown).items():
         counts = ", ".join(f"{finding} {n}" for finding in TestOutcome if (n := summary.findings[finding]))
         rows.append([_escaped(claim), str(cause), counts, _ratios(summary.effects)])
@@ -249,18 +254,40 @@ def verdicts_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
     return f'<details markdown="1">\n<summary>{what} in {experiment.id}: {said}</summary>\n\n{table}\n\n</details>'
 
 
+def _shared(claims: Sequence[str], least: int = 5, few: int = 3) -> dict[str, str]:
+    """Give claims that say the same of several methods one name: their common end.
+
+    Example:
+        >>> ends = [f"{name} is nowhere beaten in EMD" for name in ("bottom-up, Hc", "M_c", "posterior")]
+        >>> _shared(ends)[ends[1]], _shared(["one claim"])
+        ('each of 3 is nowhere beaten in EMD', {})
+    """
+    unique = list(dict.fromkeys(claims))
+    ends = Counter(
+        " ".join(words[i:]) for words in map(str.split, unique) for i in range(1, max(1, len(words) - least + 1))
+    )
+    found = {}
+    for claim in unique:
+        own = [end for end, n in ends.items() if n >= few and claim.endswith(f" {end}")]
+        if own:
+            best = max(own, key=lambda end: (ends[end], len(end)))
+            found[claim] = f"each of {ends[best]}{':' * claim.endswith(f': {best}')} {best}"
+    return found
+
+
 def _of_numbers(verdict: Verdict) -> bool:
     return verdict.claim.startswith(("printed", "number of trips"))
 
 
 def _ratios(effects: Sequence[Effect]) -> str:
-    """Write the smallest and the largest ratio, their median, and what is needed."""
+    """Write the smallest and the largest ratio, their median, and what is needed if it is not above 1."""
     if not effects:
         return ""
     ratios = [effect.ratio for effect in effects]
     ends = " to ".join(dict.fromkeys((ratio_words(min(ratios)), ratio_words(max(ratios)))))
     middle = f", median {ratio_words(median(ratios))}" if len(ratios) > 2 else ""
-    return f"{ends}{middle}; {' or '.join(dict.fromkeys(effect.needed for effect in effects))} needed"
+    needed = [needed for needed in dict.fromkeys(effect.needed for effect in effects) if needed != "above 1"]
+    return f"{ends}{middle}" + (f"; {' or '.join(needed)} needed" if needed else "")
 
 
 _PLURAL = {
