@@ -187,8 +187,8 @@ def _is(each: NumberBesideOurs, reading: tuple[str, str, Mapping[str, Any]]) -> 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[int] = (0,)) -> str:
     """Write a table; columns are set to the right, but for those in `left`."""
     ends = ["---" if i in set(left) else "--:" for i in range(len(heads))]
-    lines = [heads, ends, *rows]
-    return "\n".join(f"| {' | '.join(line)} |".replace("|  |", "| |").replace("|  |", "| |") for line in lines)
+    lines = [f"| {' | '.join(line)} |".replace("|  |", "| |").replace("|  |", "| |") for line in (heads, *rows)]
+    return "\n".join([lines[0], f"|{'|'.join(ends)}|", *lines[1:]])
 
 
 OF_THE_PAPER = (Cause.CLAIM, Cause.STAND_IN, Cause.SOLVER, Cause.PROFILE)
@@ -421,7 +421,7 @@ def table_1(experiment: Experiment, frame: "pd.DataFrame") -> Iterator[tuple[str
             row = [decimal(Fraction(epsilon)), arm]
             for each in errors:
                 error = stdev(each.values) / len(each.values) ** 0.5
-                row += [_thousands(each.beside.number.value), f"{_thousands(each.mean)} ({_thousands(error)})"]
+                row += [as_printed(round(each.beside.number.value / 1_000, 1)), _thousands(each.mean, error)]
                 row += [each.words if data == "Census" else ratio_words(each.ratio or 0)]
             row += [as_printed(violations[0].beside.number.value), *(f"{each.mean:,.0f}" for each in violations)]
             rows.append(row)
@@ -447,15 +447,15 @@ def _one(
     raise KeyError(wanted)
 
 
-def _thousands(value: float) -> str:
-    """Write groups in thousands.
+def _thousands(mean: float, error: float) -> str:
+    """Write groups in thousands, with the standard error.
 
     Example:
-        >>> [_thousands(value) for value in (9_157_000, 26_600, 103, 2_040)]
-        ['9,157', '26.6', '0.103', '2.04']
+        >>> [_thousands(*of) for of in ((1_695_430, 1_621), (414, 10.2))]
+        ['1,695 (1.62)', '0.414 (0.0102)']
     """
-    shown = value / 1_000
-    return f"{shown:,.0f}" if shown >= 1_000 else f"{shown:,.3g}"
+    shown = (f"{value / 1_000:,.0f}" if value >= 1e6 else f"{value / 1_000:,.3g}" for value in (mean, error))
+    return "{} ({})".format(*shown)
 
 
 def _half_noise(census: Sequence[NumberBesideOurs]) -> str:
