@@ -20,13 +20,15 @@ from pgsr.experiments.data.page_tables import data_tables
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.fioretto2019 import published as fioretto
+from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.lib import published as library
+from pgsr.experiments.liu2022 import published as liu
 from pgsr.experiments.ours import coverage, every_release, known_priors
 from pgsr.experiments.ours.benchmark import tables as benchmark_tables
 from pgsr.experiments.ours.coverage_strata import ABOVE_1, Stratum, strata
 from pgsr.experiments.ours.every_release import EPSILONS
 from pgsr.experiments.registry import EXPERIMENTS
-from pgsr.experiments.report import benchmark_record
+from pgsr.experiments.report import benchmark_record, paper_tables
 from pgsr.experiments.report.method_tables import method_tables
 from pgsr.experiments.report.publication import PublishedResults, published
 from pgsr.experiments.report.worst_cases import at_leaves, at_root, worst_cases
@@ -34,6 +36,9 @@ from pgsr.figures.drawing import level_name
 
 if TYPE_CHECKING:
     import pandas as pd
+
+PAGES = {"kuo2018": kuo.PAPER, "fioretto2019": fioretto.PAPER, "liu2022": liu.PAPER, "our_experiments": None}
+"""The pages of docs/study about results, each with its paper; the last one is about experiments of no paper."""
 
 MARK = re.compile(r"(<!-- quoted: (\S+) -->\n*)(.*?)(\n*<!-- / -->)", re.DOTALL)
 
@@ -65,6 +70,7 @@ def quotations(folder: Path) -> dict[str, str]:
     found |= peers.quoted(peers.read(folder)) | formulations.quoted(formulations.read(folder))
     found |= dict(library.quoted(folder))
     found |= {f"B1.{name}": text for name, text in benchmark_tables.of_lists()}
+    found |= dict(paper_tables.quoted(results, EXPERIMENTS, PAGES))
     for identity, compute in OF_EXPERIMENTS.items():
         if identity in frames:
             found |= {f"{identity}.{name}": text for name, text in compute(frames[identity])}

@@ -29,7 +29,7 @@ DOTTED = re.compile(r"pgsr(?:\.\w+)+")
 RUNNABLE = ("python", "sh", "toml")
 PICTURE = re.compile(r"!\[[^\]]+\]\(([^)\s]+)\)")
 FIGURES = ROOT / "docs" / "figures"
-TABLES = ("README", "glossary", "compare", "choose_a_mechanism", "benchmarks", "house", "reproduce", "items", "results")
+TABLES = ("README", "glossary", "compare", "choose_a_mechanism", "benchmarks", "house", "reproduce", "our_experiments")
 """Pages of words and tables, which need no Python."""
 
 

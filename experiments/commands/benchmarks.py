@@ -205,9 +205,7 @@ def bench_reconcile(
     reconcile_peers.main(console_for_tables(), out, cells or [1_000, 100_000, 10_000_000], limit, memory)
 
 
-@app.command(
-    epilog="Examples:  python -m pgsr.experiments items  |  python -m pgsr.experiments items --out docs/study/items.md"
-)
+@app.command(epilog="Examples:  python -m pgsr.experiments items  |  python -m pgsr.experiments items --out items.md")
 def items(
     out: Annotated[Path, typer.Option(help="File for the page (Markdown).")] = Path("results/items.md"),
 ) -> None:

@@ -24,9 +24,9 @@ from pgsr.experiments.ours.benchmark.tables import write_errors
 from pgsr.experiments.quoted import quote
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
-from pgsr.experiments.report import benchmark_record, markdown, write_report
+from pgsr.experiments.report import benchmark_record, write_report
 from pgsr.experiments.report.publication import publish, published
-from pgsr.experiments.report.results_page import FIGURES, results_blocks, results_figures
+from pgsr.experiments.report.published_figures import FIGURES, results_figures
 from pgsr.experiments.report.sections import collect
 from pgsr.experiments.report.svg import write_svg
 
@@ -178,7 +178,7 @@ def publish_(
         Path | None, typer.Option(help="Rows that `bench` wrote, to replace those of the record of benchmarks.")
     ] = None,
 ) -> None:
-    """Write stored results to docs/results; then study/results.md, judged anew, its figures, and what pages quote.
+    """Write stored results to docs/results; then the figures of all that is there, and the tables that pages quote.
 
     Without names nothing is stored and all is made again: figures and verdicts are of today's code, on the cells that
     docs/results keeps.
@@ -197,8 +197,6 @@ def publish_(
         old.unlink()
     for name, figure in results_figures(EXPERIMENTS, folder):
         write_svg(figure, figures / name)
-    page = writable(docs / "study") / "results.md"
-    page.write_text(markdown.render(results_blocks(EXPERIMENTS, folder), docs / "figures"), encoding="utf-8")
     quote(docs)
     console.print(f"pages and figures in {docs} are of these results", highlight=False)
 

@@ -4,7 +4,7 @@ Relaxations are solved exactly here, by our own algorithms, and rounded as the p
 cumulative count before differences are taken (M_c^r).
 
 On the census by the paper's recipe, the dynamic programs err more than printed with the noise that the paper states,
-and about as printed with half of it, so both are run; docs/study/census_recipe.md has the finding.
+and about as printed with half of it, so both are run; docs/study/fioretto2019.md has the finding.
 """
 
 from collections.abc import Iterator

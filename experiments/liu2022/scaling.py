@@ -200,11 +200,21 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def steps_of(frame: "pd.DataFrame") -> list[ScalingFit]:
-    """Make one entry per cell and step, of cells that ran."""
+    """Make one entry per cell and step, of cells that ran. Parquet reads whole numbers beside None as floats."""
     rows: list[dict[Any, Any]] = frame.to_dict("records")
     return [
         ScalingFit(
-            row["data"], row["arm"], int(row["replicate"]), row["axis"], x, persons, universe, types, kept, s, reason
+            row["data"],
+            row["arm"],
+            int(row["replicate"]),
+            row["axis"],
+            x,
+            persons,
+            universe,
+            types,
+            None if kept is None else int(kept),
+            s,
+            reason,
         )
         for row in rows
         if isinstance(row.get("universe"), list)

@@ -1,11 +1,12 @@
 """The items of the papers: every method, table, claim, number and data set of theirs, and where each lives here.
 
-Nothing is listed by hand. Methods and definitions declare their source in docstrings ("Source: Kuo et al. 2018, section
-4.1."), and theorems what shows them ("Theorem 2 of Fioretto and Van Hentenryck 2019: every table is convex. Shown by
-..."); experiments declare the part of a paper that they reproduce, and `published` of every paper declares claims,
-printed numbers and what is absent. What goes beyond the papers declares what it extends ("Extends: `TwoStage`, to sizes
-per level."), and is no item of theirs: it has a list of its own, with the experiments of no paper. Modules are read,
-not imported, so no solver is needed.
+The papers' pages in docs/study are written by hand in the papers' order; a test asks that none of these items is
+missing there. Nothing is listed by hand. Methods and definitions declare their source in docstrings ("Source: Kuo et
+al. 2018, section 4.1."), and theorems what shows them ("Theorem 2 of Fioretto and Van Hentenryck 2019: every table is
+convex. Shown by ..."); experiments declare the part of a paper that they reproduce, and `published` of every paper
+declares claims, printed numbers and what is absent. What goes beyond the papers declares what it extends ("Extends:
+`TwoStage`, to sizes per level."), and is no item of theirs: it has a list of its own, with the experiments of no paper.
+Modules are read, not imported, so no solver is needed.
 """
 
 import ast
@@ -135,10 +136,8 @@ def item_blocks(items: Sequence[Item], others: Sequence[Item]) -> list[Block]:
         text(
             f"{len(items):,} methods, theorems, tables, claims, numbers and data sets: {states[ItemState.YES]:,} work, "
             f"{states[ItemState.OTHER_DATA]:,} work on data that stand in for the papers', "
-            f"{states[ItemState.NO]:,} do not, each with the reason. The page is made by ",
-            Code("python -m pgsr.experiments items --out docs/study/items.md"),
-            " from what methods, experiments and data sets declare, and no list is kept beside them. That a claim is "
-            "judged does not mean that it holds: the report of experiments says that.",
+            f"{states[ItemState.NO]:,} do not, each with the reason. They are what methods, experiments and data sets "
+            "declare. That a claim is judged does not mean that it holds: the papers' pages in docs/study say that.",
         ),
         Bullets(tuple(f"{row['paper']}: {row['items']} items, {_in_words(row)}" for row in counted(items))),
     ]
@@ -291,7 +290,7 @@ def _claims(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
 def _numbers(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
     """List the printed numbers, a table or data set of a table at a time."""
     beside: dict[object, list[Beside]] = {}
-    tried = {data.name for experiment in experiments for data in _data_sets(experiment)}
+    tried = {data.name for experiment in experiments for data in tried_data(experiment)}
     for each in (each for experiment in experiments for each in experiment.printed):
         if each.where is None or each.where["data"] in tried:
             beside.setdefault(each.number, []).append(each)
@@ -319,7 +318,7 @@ def _data(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
     A data set works where none of ours stands in for it; where some do, what they are is said of the nearest of them.
     """
     found: dict[str, dict[str, StandsFor]] = {}
-    for data in (data for experiment in experiments for data in _data_sets(experiment)):
+    for data in (data for experiment in experiments for data in tried_data(experiment)):
         if data.stands_for is not None:
             found.setdefault(data.stands_for.name, {})[data.name] = data.stands_for
     for name, ours in found.items():
@@ -336,12 +335,12 @@ def _data(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
 
 def _stands_in(experiment: Experiment) -> bool:
     """Tell whether all data of an experiment stand in for the paper's, none being its own or made by its recipe."""
-    of = [data.stands_for for data in _data_sets(experiment)]
+    of = [data.stands_for for data in tried_data(experiment)]
     return bool(of) and all(each is not None and not each.is_the_papers and not each.by_recipe for each in of)
 
 
-def _data_sets(experiment: Experiment) -> list[DataSet]:
-    """List the data sets of all profiles but the smallest, which only shows that everything runs."""
+def tried_data(experiment: Experiment) -> list[DataSet]:
+    """List the data sets of all profiles but the smallest, which only shows that everything runs, as they are here."""
     scales = [scale for profile, scale in experiment.profiles.items() if profile is not Profile.SMOKE]
     return list({data.name: data for scale in scales for data in map(_tried, scale.data)}.values())
 

@@ -1,17 +1,20 @@
 """The results that the repository keeps: per experiment a table of its cells, and how and where they were computed.
 
 Papers' sizes take hours, so whoever reads the documentation should not have to run them. `publish` writes what a store
-holds to docs/results, ID.parquet and ID.json, and `published` reads it again; docs/study/results.md and its figures are
-made from these files alone (`report.results_page`). Names of machines are left out.
+holds to docs/results, ID.parquet and ID.json, and `published` reads it again; figures (`report.published_figures`) and
+what pages quote (`report.paper_tables`) are made from these files alone. Names of machines are left out.
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile
@@ -112,8 +115,28 @@ def published(
         if description.exists():
             body = json.loads(description.read_text("utf-8"))
             about = PublishedResults(**(body | {"computed": tuple(body["computed"])}))
-            found.append((experiment, about, pd.read_parquet(table)))
+            found.append((experiment, about, _with_lists(pd.read_parquet(table))))
     return found
+
+
+def _with_lists(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Give lists back as lists: Parquet's come back as arrays, in which NaN stands for None."""
+    for name in [name for name in frame.columns if frame[name].dtype.kind == "O"]:
+        frame[name] = [_plain(value) for value in frame[name]]
+    return frame
+
+
+def _plain(value: Any) -> Any:
+    """Undo what Parquet did to a value.
+
+    Example:
+        >>> import numpy as np
+        >>> _plain(np.array([1.5, np.nan])), _plain("text")
+        ([1.5, None], 'text')
+    """
+    if not isinstance(value, np.ndarray):
+        return value
+    return [None if isinstance(each, float) and math.isnan(each) else _plain(each) for each in value.tolist()]
 
 
 def _by_arm(entries: Iterable[StoredCell]) -> dict[tuple[str, str], list[StoredCell]]:

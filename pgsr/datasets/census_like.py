@@ -71,7 +71,7 @@ def census_like(
     "calibrated" does, with the r that the published figures imply; no group quarters, but outliers: "kuo" as "paper",
     "fioretto" 50 in the whole nation, of sizes uniform on 10..1,000 and in states by their numbers of households (fewer
     where they would exceed 1 % of all groups). Both papers take r = n_7 / n_6, but only n_7+ is published, not n_7;
-    docs/study/census_recipe.md has the readings.
+    docs/study/fioretto2019.md has the readings.
 
     Number of groups: exactly `groups` in the nation, the tail included. Under "calibrated", `groups` is shared out over
     (state, class) in proportion to the classes' sizes by largest remainders, hence within one group of the proportions,
