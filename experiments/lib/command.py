@@ -1,4 +1,4 @@
-"""The commands `python -m pgsr.experiments lib list | build | verify | run`."""
+"""The commands `python -m pgsr.experiments lib list | build | verify | run | traps | publish`."""
 
 from pathlib import Path
 from typing import Annotated
