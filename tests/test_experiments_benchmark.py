@@ -33,6 +33,7 @@ from pgsr.experiments.ours.benchmark.data import DATA
 from pgsr.experiments.ours.benchmark.data.census import SMALL
 from pgsr.experiments.ours.benchmark.standings import Standings, critical_difference, ranked
 from pgsr.experiments.ours.every_release import EPSILONS
+from pgsr.experiments.report.publication import published
 from pgsr.experiments.report.worst_cases import at_leaves, at_root, worst_cases
 
 Errors = Mapping[tuple[str, float, str], tuple[float, ...]]
@@ -189,7 +190,8 @@ def test_tables_wait_for_results(tmp_path, monkeypatch) -> None:
     assert {values[name] for name in names} == {quoted.waiting("B1")}
     assert "| posterior, split |" in values["B1.arms"]
     found = results()
-    monkeypatch.setattr(quoted, "published", lambda experiments, folder: [(b1.EXPERIMENT, None, found)])
+    ((_, about, _),) = published([b1.EXPERIMENT], Path(__file__).parent.parent / "docs" / "results")
+    monkeypatch.setattr(quoted, "published", lambda experiments, folder: [(b1.EXPERIMENT, about, found)])
     assert [quoted.quotations(tmp_path)[name] for name in names] == [text for _, text in tables.of_results(found)]
 
 
