@@ -76,7 +76,19 @@ class Wing:
 
 def wings() -> list[Wing]:
     """Read the wings and their ceilings."""
-    return [_wing(name, row) for name, row in tomllib.loads(BUDGET.read_text(encoding="utf-8")).items()]
+    return [_wing(name, row) for name, row in _budget().items() if name != "pages"]
+
+
+def words_of_pages() -> dict[str, tuple[int, int | None]]:
+    """Count the words of every page, by its path from the repository, beside its ceiling."""
+    docs = next(wing for wing in wings() if wing.name == "docs")
+    pages = {path.relative_to(ROOT).as_posix(): path for path in docs.files}
+    ceilings = _budget()["pages"]
+    return {name: (len(path.read_text(encoding="utf-8").split()), ceilings.get(name)) for name, path in pages.items()}
+
+
+def _budget() -> dict[str, Any]:
+    return tomllib.loads(BUDGET.read_text(encoding="utf-8"))
 
 
 def _wing(name: str, row: dict[str, Any]) -> Wing:

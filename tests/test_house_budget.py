@@ -1,9 +1,10 @@
 """No wing of the house grows unseen: what is counted stays below its ceiling, and the ceiling close above it."""
 
+import re
 from dataclasses import replace
 
 import pytest
-from house_budget import COUNTED, ROOT, Wing, wings
+from house_budget import COUNTED, ROOT, Wing, wings, words_of_pages
 
 WINGS = wings()
 
@@ -34,3 +35,22 @@ def test_one_line_more_or_a_ceiling_left_behind_is_named() -> None:
     above = replace(wing, ceilings=wing.counts | {"lines": int(count * 1.03) + 1})
     assert [f"is {count}, above {count - 1}" in fault for fault in below.faults()] == [True]
     assert [f"write {count}" in fault for fault in above.faults()] == [True]
+
+
+def test_a_page_keeps_its_words() -> None:
+    """Every page has a ceiling: what it gains goes from somewhere else, or the ceiling is raised and said why."""
+    pages = words_of_pages()
+    assert not {name: words for name, words in pages.items() if words[1] is None or words[0] > words[1]}
+
+
+HISTORY = re.compile(r"earlier version|former|this version|was measured again|nobody here has had", re.IGNORECASE)
+
+
+def test_pages_say_what_their_reader_can_do_and_tell_no_history() -> None:
+    """The front page, the lists of changes and of notebooks, and how to contribute open in ways of their own."""
+    apart = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "notebooks/README.md", "pgsr/release/THREATS.md"}
+    for name in words_of_pages():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert name in apart or "After this page you can" in text[:400], name
+        assert text.count("\n# ") + text.startswith("# ") == 1 or "```" in text, name
+        assert not HISTORY.search(text), (name, HISTORY.search(text))

@@ -72,6 +72,9 @@ QUESTIONS = (
              LINEAR[1:]),
 )  # fmt: skip
 
+HEADLINE = "M_H, integers"
+"""The problem whose best peer pages quote."""
+
 LEFT_TO_SOLVERS = ("M_c L1^r, every region's total",)
 """The problems that no algorithm of pgsr solves: the first method is a solver, too."""
 
@@ -112,15 +115,15 @@ def main(folder: Path, say: Callable[[str], None], max_sizes: Sequence[int] = MA
 
 
 def quoted(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Collect what pages quote of a record: the table, and of every problem the best peer at the largest size.
+    """Collect what pages quote of a record: the table, and of `HEADLINE` the best peer at the largest size, and ours.
 
     Example:
-        >>> common = {"problem": "M_H", "unknowns": 10, "peak_mb": 1.0, "text": "OPTIMAL", "solved": True}
+        >>> common = {"problem": "M_H, integers", "unknowns": 10, "peak_mb": 1.0, "text": "OPTIMAL", "solved": True}
         >>> rows = [{**common, "method": "X()", "ours": False, "seconds": 3.0}]
         >>> rows += [{**common, "method": "Y()", "ours": True, "seconds": 0.5}]
         >>> found = quoted(rows)
-        >>> found["peers.m_h.best"]
-        'X(), 3.0 s'
+        >>> found["peers.best"], found["peers.ours"]
+        ('X(), 3.0 s', '0.50 s')
     """
     rows, found, lines = list(rows), {}, []
     sizes = sorted({row["unknowns"] for row in rows})
@@ -137,10 +140,11 @@ def quoted(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         if any(row["ours"] for row in here):
             cells = ["" if best is None else f"**{best[2]:,.0f}**" for best in ratios]
             lines.append(f"| | *best of the others by ours* | {' | '.join(cells)} |")
-        last = next((best for best in reversed(ratios) if best is not None), None)
-        if last is not None:
-            name = re.sub(r"\W+", "_", problem).strip("_").lower()
-            found[f"peers.{name}.best"] = f"{last[0]}, {_seconds(last[1])}"
+    headline = [row for row in rows if row["problem"] == HEADLINE]
+    last = next((best for n in reversed(sizes) if (best := _best(headline, n)) is not None), None)
+    if last is not None:
+        method, seconds, ratio = last
+        found |= {"peers.best": f"{method}, {_seconds(seconds)}", "peers.ours": _seconds(seconds / ratio)}
     head = f"| problem | method | {' | '.join(f'{n:,}' for n in sizes)} |"
     found["peers"] = "\n".join([head, "|---|---|" + "--:|" * len(sizes), *lines])
     return found
