@@ -25,9 +25,11 @@ from pgsr.estimators.posterior.learned_kernel import (
     add_information,
     complete_information,
     derivatives,
-    inverted,
+    factorised,
+    inverse_of,
     of_softmax,
     prior_means,
+    with_covariance,
 )
 from pgsr.estimators.posterior.scales import Scales
 from pgsr.estimators.posterior.start import Pooled
@@ -116,10 +118,14 @@ def test_derivatives_are_those_of_the_definition():
 
 def test_an_inverse_is_one():
     root = np.random.default_rng(14).normal(size=(9, 9))
-    matrix, inverse = root @ root.T + np.eye(9), np.empty((9, 9))
-    assert inverted(matrix, inverse)
+    matrix, inverse, low, pivot = root @ root.T + np.eye(9), np.empty((9, 9)), np.zeros((9, 9)), np.empty(9)
+    assert factorised(matrix, low, pivot)
+    units = np.eye(9)
+    with_covariance(low, pivot, units)
+    inverse_of(low, pivot, inverse)
     assert inverse @ matrix == pytest.approx(np.eye(9), abs=1e-10)
-    assert not inverted(np.array([[1.0, 2.0], [2.0, 1.0]]), np.empty((2, 2)))
+    assert units @ units.T == pytest.approx(inverse, abs=1e-10)
+    assert not factorised(np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros((2, 2)), np.empty(2))
 
 
 VIEWS = [(View.CUMULATIVE, ("1/3", "1/3", "1/3")), (View.CUMULATIVE, ("1/3", "0", "2/3")), (View.COUNTS, (0, 0, 1)),

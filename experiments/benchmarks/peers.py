@@ -1,7 +1,6 @@
 """The benchmark of general solvers beside pgsr, each at its best formulation, from 10^4 to 3.2 million unknowns."""
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -72,7 +72,7 @@ def write_errors(frame: "pd.DataFrame", folder: Path) -> Path:
     names = {"arm": "release", "mean": "emd"}
     errors, times = (level_errors(frame, metric).to_frame() for metric in ("emd", "times_bound"))
     at = ["data", "epsilon", "arm", "level"]
-    bounds = times[[*at, "mean"]].rename(columns={"mean": "times_bound"})
+    bounds = times.rename(columns={"mean": "times_bound"})[[*at, "times_bound"]]
     path = folder / ERRORS_FILE
     errors.merge(bounds, on=at, how="left").rename(columns=names).to_csv(path, index=False, float_format="%.6g")
     return path

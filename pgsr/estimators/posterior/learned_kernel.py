@@ -199,18 +199,6 @@ def factorised(matrix, low, pivot):
 
 
 @compiled
-def inverted(matrix, out):
-    """Invert a symmetric positive definite matrix by its factors L D L'; tell whether it is one."""
-    n = len(matrix)
-    low = np.zeros((n, n))
-    pivot = np.empty(n)
-    if not factorised(matrix, low, pivot):
-        return False
-    inverse_of(low, pivot, out)
-    return True
-
-
-@compiled
 def with_covariance(low, pivot, noise):
     """Turn independent values of variance 1 into some whose covariance is the inverse of L D L'; shape (n, draws).
 

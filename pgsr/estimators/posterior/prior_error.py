@@ -58,11 +58,11 @@ def prior_error(learned: Learned, found: Marginals, propagation: Propagation) ->
     """
     n_knots, n_own = len(learned.point.shape), learned.point.deviations.shape[1]
     errors = errors_of_priors(learned, _signs(n_knots), _signs(len(found.mean), n_own))
-    counts, cumulative = np.zeros((2, *found.mean.shape), np.float32)
+    counts, cumulative = np.zeros(found.mean.shape, np.float32), np.zeros(found.mean.shape, np.float32)
     for start in range(0, DRAWS, BATCH):
         apart = propagation.errors(errors_of_means(learned, found, errors, slice(start, start + BATCH)))
-        cumulative += (apart**2).sum(axis=1) / DRAWS
-        counts += (np.diff(apart, prepend=0.0, axis=2) ** 2).sum(axis=1) / DRAWS
+        np.add(cumulative, (apart**2).sum(axis=1) / DRAWS, out=cumulative, casting="same_kind")
+        np.add(counts, (np.diff(apart, prepend=0.0, axis=2) ** 2).sum(axis=1) / DRAWS, out=counts, casting="same_kind")
     return {View.COUNTS: counts, View.CUMULATIVE: cumulative}
 
 

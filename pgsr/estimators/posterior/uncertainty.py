@@ -76,13 +76,13 @@ class Uncertainty:
     Attributes:
         counts, cumulative: of the counts, and of the cumulative counts; the latter None where counts were measured. A
             sum of many of them depends on the prior more than on their own noise: 25 to 50 % of 8 releases held the
-            nation's numbers of households with at most 7 and 8 members (the states of `shared_error`, epsilon 1).
+            nation's numbers of households with at most 7 and 8 members (51 states, epsilon 1).
         most: no cumulative count is larger, shape (regions,).
         fixed: whether the last cumulative count is public.
         sizes: of every level.
         errors: of the regions, where levels have sizes of their own; else None.
 
-    Shown by `tests/test_posterior_uncertainty.py`, `tests/test_posterior_shared_error.py` and, with sizes per level,
+    Shown by `tests/test_posterior_uncertainty.py`, `tests/test_posterior_prior_error.py` and, with sizes per level,
     `tests/test_posterior_levels_uncertainty.py`.
     """
 
