@@ -41,15 +41,6 @@ def population(seed: int) -> CountOfCounts:
     return CountOfCounts(tree, np.array(rows), "drawn")
 
 
-def test_draws_of_one_region_alone_are_whole_as_the_truth_is() -> None:
-    """No joint projection moves them, so they are the draws of the chain; mirrored at the mean they were none."""
-    truth = CountOfCounts(Hierarchy.from_parents(["US"], [-1]), [[3, 40, 12, 5, 1, 0, 0, 2, 0, 0]])
-    noisy = Geometric(View.CUMULATIVE, "1/2", totals="regions").measure(truth, Seeded("alone"))
-    draws = np.stack(list(Posterior().draws(noisy, 50, seed=3)))
-    assert len(np.unique(draws[:, 0, 1])) > 5
-    np.testing.assert_allclose(draws, np.rint(draws), atol=0.05)
-
-
 def test_the_intervals_are_quantiles_of_the_draws_widened_to_hold_the_release() -> None:
     tree = Hierarchy.from_parents(["US"], [-1])
     values = np.arange(100.0)[::-1, None]

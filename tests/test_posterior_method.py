@@ -147,7 +147,7 @@ def test_closer_than_the_papers_releases_at_every_level() -> None:
     """Equal total epsilon: below top-down matching at equal shares, and below bottom-up with all at the leaves."""
     truth = census_like(regions="counties", max_size=150, groups=20_000_000)
     for shares, other in ((None, Matching()), (("0", "0", "1"), BottomUp())):
-        errors = {Posterior(): [], other: []}
+        errors = {Posterior(intervals=False): [], other: []}
         for seed in range(scale(1, 2)):
             noisy = Geometric(View.CUMULATIVE, 1, shares=shares).measure(truth, Seeded(f"closer {seed}"))
             for method, found in errors.items():
