@@ -242,7 +242,7 @@ EXPERIMENT = Experiment(
     profiles={
         Profile.SMOKE: Scale((WORLDS[WorldKind.SPARSE],), (Fraction(1),), replicates=2, time_limit=60),
         Profile.QUICK: replace(_ALL, data=(FLIGHTS, WORLDS[WorldKind.HOUSEHOLD]), time_limit=120),
-        Profile.REDUCED: replace(_ALL, data=(FLIGHTS, HAWAIIAN, *WORLDS.values())),
+        Profile.REDUCED: replace(_ALL, data=(FLIGHTS, *WORLDS.values())),
         Profile.PAPER: replace(_ALL, data=(*_DATA, CENSUS_1_000), replicates=30),
     },
     plot=plot,
