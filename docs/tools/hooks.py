@@ -35,6 +35,9 @@ ELSEWHERE = {
 }
 """The pages of the site that lie outside docs/, or have another name there; its first page is the repository's."""
 
+SEARCHED_LATER = {"tutorials": 0.3, "reference": 0.05}
+"""The factors of a search on what it finds in these folders."""
+
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:)([^)#\s]+)(#[^)\s]*)?\)")
 FENCED = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 TITLED = re.compile(r"^```(\w+) ([\w.]+)$", re.MULTILINE)
@@ -71,7 +74,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links to files of the repository to their pages, and give titles to blocks that are files."""
+    """Lead links to files of the repository to their pages, and give titles to blocks that are files.
+
+    A search finds pages before notebooks, and notebooks before the reference, whose headings are the names of classes.
+    """
+    folder = page.file.src_uri.partition("/")[0]
+    if folder in SEARCHED_LATER:
+        page.meta["search"] = {"boost": SEARCHED_LATER[folder]}
     if page.file.src_uri.startswith("reference/"):
         return markdown  # formulas of docstrings look like links
     pieces = FENCED.split(TITLED.sub(r'```\1 title="\2"', markdown))
