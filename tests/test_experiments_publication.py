@@ -139,7 +139,7 @@ def test_the_command_writes_results_figures_and_quotations(tmp_path):
 @pytest.mark.drawn(3, pool="published figures")
 @pytest.mark.parametrize("identity", [experiment.id for experiment, _, _ in published(EXPERIMENTS, DOCS / "results")])
 def test_the_figures_in_docs_are_of_today(identity, tmp_path):
-    """After a change of how they are drawn: python -m pgsr.experiments publish. Every panel has a mark or says why not."""
+    """After a change of how they are drawn: python -m pgsr.experiments publish. Panels have a mark or say why not."""
     for name, figure in results_figures([find(identity)], DOCS / "results"):
         assert len(figure.axes) <= MOST_PANELS
         assert figure.get_figwidth() <= WIDEST
