@@ -29,6 +29,7 @@ from pgsr.estimators.posterior.evidence import Marginals
 from pgsr.estimators.posterior.learned import Learned
 from pgsr.estimators.posterior.newton import Newton
 from pgsr.estimators.posterior.propagation import Propagation
+from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
 
 WIDER = 2.0
@@ -39,7 +40,7 @@ intervals whose standard deviation is 1 or more held 83 (1), 86 (1.3), 88 (1.6),
 counts at epsilon 1/10, and 86, 91, 93, 94 and 96 % of its cumulative counts.
 """
 
-DRAWS, BATCH = 64, 8
+DRAWS, BATCH = 64, 2
 """How many errors of the prior are looked at, and how many at a time."""
 
 
@@ -54,9 +55,14 @@ def prior_error(learned: Learned, found: Marginals, propagation: Propagation) ->
     Returns:
         Tables of shape (regions, K + 1), float32.
 
+    Raises:
+        MemoryNeededError: the errors of all regions do not fit.
+
     Complexity: O(DRAWS x levels x regions x sizes).
     """
     n_knots, n_own = len(learned.point.shape), learned.point.deviations.shape[1]
+    needed = 8 * DRAWS * len(found.mean) * (n_knots + 2 * n_own) + 32 * BATCH * found.mean.size
+    memory.require(needed, f"the errors of the prior of {len(found.mean):,} regions")
     errors = errors_of_priors(learned, _signs(n_knots), _signs(len(found.mean), n_own))
     counts, cumulative = np.zeros(found.mean.shape, np.float32), np.zeros(found.mean.shape, np.float32)
     for start in range(0, DRAWS, BATCH):
