@@ -35,7 +35,7 @@ class Move:
 
 @dataclass(frozen=True, eq=False)
 class Newton:
-    """The quadratic model of L around a point; see the module."""
+    """The quadratic model of L around a point; see `pgsr.estimators.posterior.learned`."""
 
     model: PriorModel
     point: Point
