@@ -73,10 +73,10 @@ def prior_error(learned: Learned, found: Marginals, propagation: Propagation) ->
 
 
 def errors_of_priors(learned: Learned, shape: np.ndarray, deviations: np.ndarray) -> dict[int, np.ndarray]:
-    """Compute errors of the f of every measured region from xi, `WIDER` times as large as H says; shape (J, draws) each.
+    """Compute errors of the f of every measured region from xi, `WIDER` times as large as H says.
 
     Args:
-        shape, deviations: xi of F and of all d, shape (J, draws) and (regions, j, draws); replaced.
+        shape, deviations: xi of F and of all d, shape (J, draws) and (regions, j, draws); replaced. Errors are (J, draws).
     """
     newton = Newton(learned.model, learned.point, learned.scales, learned.seen)
     return {region: WIDER * errors for region, errors in newton.errors(shape, deviations)}
