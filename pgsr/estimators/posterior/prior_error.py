@@ -76,7 +76,10 @@ def errors_of_priors(learned: Learned, shape: np.ndarray, deviations: np.ndarray
     """Compute errors of the f of every measured region from xi, `WIDER` times as large as H says.
 
     Args:
-        shape, deviations: xi of F and of all d, shape (J, draws) and (regions, j, draws); replaced. Errors are (J, draws).
+        shape, deviations: xi of F and of all d, shape (J, draws) and (regions, j, draws); replaced.
+
+    Returns:
+        The errors by region, shape (J, draws) each.
     """
     newton = Newton(learned.model, learned.point, learned.scales, learned.seen)
     return {region: WIDER * errors for region, errors in newton.errors(shape, deviations)}
