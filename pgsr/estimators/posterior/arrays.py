@@ -109,6 +109,7 @@ class Steps(NamedTuple):
     Attributes:
         gain, own: d[r] moves by own - gain (change of f[parent]); float32 (regions, j, J), and (regions, j).
         variances: of the differences of d[r] given f[parent]; (regions, j - 1), or no columns if they are not wanted.
+            If they are, the others are not, and `gain` has no columns.
         noise: independent values of variance 1, which become errors of d[r] given f[parent] with the covariance that
             the inverse information has; (regions, j, draws), possibly of no draws.
     """

@@ -327,29 +327,37 @@ def state_weights(noisy, s, low, high, out):
     Returns:
         The exponent of the largest likelihood, that of c = low being 0; 0 or less.
     """
-    coarse, fine, law = noisy.coarse, noisy.fine, noisy.law
+    coarse, fine, law, up_to = noisy.coarse, noisy.fine, noisy.law, noisy.up_to
     n_states = high - low + 1
-    if noisy.kind == 1 or (s >= noisy.up_to and high <= noisy.first):
+    if noisy.kind == 1 or (s >= up_to and high <= noisy.first):
         for c in range(n_states):
             out[c] = 1.0
         return 0
-    if s < noisy.up_to:
+    if s < up_to:
         y = noisy.y[s]
         least = loss(law, y - min(max(y, low), high))
         for c in range(n_states):
             out[c] = power(coarse, fine, loss(law, y - low - c) - least)
         return least - loss(law, y - low)
     # The exponents begin at 0 for c = low; the smallest, whose power is the largest, is taken off in a second pass.
+    # Ranks from `start` on were measured, `stop` is the first that was not. All is said in numbers and arrays here: a
+    # call that hands `noisy` on costs more than what it computes.
+    y, shift = noisy.y, up_to - noisy.first
+    start = min(max(low, noisy.first), high)
+    stop = max(start, min(high, len(y) - shift))
     exponent = 0
     smallest = 0
-    for c in range(n_states - 1):
-        exponent += change_of_exponent(noisy, s, low + c)
+    for c in range(start, stop):
+        exponent += change_of_loss(law, s + 1 - up_to - y[shift + c])
         smallest = min(smallest, exponent)
     exponent = -smallest
-    out[0] = power(coarse, fine, exponent)
-    for c in range(n_states - 1):
-        exponent += change_of_exponent(noisy, s, low + c)
-        out[c + 1] = power(coarse, fine, exponent)
+    for c in range(low, start + 1):
+        out[c - low] = power(coarse, fine, exponent)
+    for c in range(start, stop):
+        exponent += change_of_loss(law, s + 1 - up_to - y[shift + c])
+        out[c + 1 - low] = power(coarse, fine, exponent)
+    for c in range(stop, high):
+        out[c + 1 - low] = out[stop - low]
     return smallest
 
 
@@ -358,39 +366,28 @@ def exponent_at(noisy, s, c):
     """Compute the exponent of `state_weights` at c; that of ranks up to a constant, being 0 at the anchor."""
     if noisy.kind == 1:
         return 0
-    if s < noisy.up_to:
-        return loss(noisy.law, noisy.y[s] - c)
-    anchor = noisy.anchor[s]
+    y, law, up_to = noisy.y, noisy.law, noisy.up_to
+    if s < up_to:
+        return loss(law, y[s] - c)
+    anchor, shift = noisy.anchor[s], up_to - noisy.first
     change = 0
-    measured = noisy.first, noisy.first + len(noisy.y) - noisy.up_to  # the ranks that say something
-    for between in range(max(min(c, anchor), measured[0]), min(max(c, anchor), measured[1])):
-        change += change_of_exponent(noisy, s, between)
+    for rank in range(max(min(c, anchor), noisy.first), min(max(c, anchor), len(y) - shift)):
+        change += change_of_loss(law, s + 1 - up_to - y[shift + rank])
     return change if anchor < c else -change
 
 
-@compiled
+@inlined
 def loss(law, d):
     """Compute |d| or d^2, see `state_weights`."""
     return abs(d) if law == 0 else d * d
 
 
-@compiled
-def change_of_exponent(noisy, s, c):
-    """Compute by how much the exponent changes from c to c + 1: `change_of_loss` at a distance d.
-
-    Below the threshold T, d = y[s] - c. From T on the rank i = c no longer counts, and d = s + 1 - T - z[i], because
-    the losses are even; a rank that was not measured changes nothing.
-    """
-    y, up_to = noisy.y, noisy.up_to
-    if s < up_to:
-        return change_of_loss(noisy.law, y[s] - c)
-    place = up_to + c - noisy.first
-    return change_of_loss(noisy.law, s + 1 - up_to - y[place]) if up_to <= place < len(y) else 0
-
-
-@compiled
+@inlined
 def change_of_loss(law, d):
-    """Compute loss(d - 1) - loss(d): of |d| minus or plus one, of d^2 it is 1 - 2 d."""
+    """Compute loss(d - 1) - loss(d): of |d| minus or plus one, of d^2 it is 1 - 2 d.
+
+    A rank i that no longer counts has d = s + 1 - T - z[i], because losses are even; see `state_weights`.
+    """
     if law == 0:
         return -1 if d > 0 else 1
     return 1 - 2 * d
@@ -407,7 +404,7 @@ def weighed(ratio, law, coarse, fine, d):
     return ratio * factor if change > 0 else ratio / factor
 
 
-@compiled
+@inlined
 def power(coarse, fine, exponent):
     """Compute base^exponent from fine[i] = base^i and coarse[j] = base^(j len(fine)); the last one if there is none."""
     if exponent < len(fine):

@@ -1,7 +1,6 @@
 """The evidence about one region: its noisy values, and what they weigh."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -118,8 +117,13 @@ class Evidence:
 
         Cumulative counts: the middle of the L1 isotonic optima. Ranked sizes: the L2 isotonic regression. A split view
         has both, and the former are not undercut by the latter. Counts: the nearest non-negative ones with the right
-        total.
+        total. The guess is made once and kept.
         """
+        if "_guess" not in vars(self):  # a cached property of Python 3.11 lets one thread in at a time
+            vars(self)["_guess"] = self._guessed()
+        return vars(self)["_guess"]
+
+    def _guessed(self) -> np.ndarray:
         if self.view is View.COUNTS:
             assert self.total is not None, "`Posterior.supports` refuses counts without a total"
             return np.cumsum(simplex_projection(self.values[None], np.array([self.total]), integer=True)[0])
@@ -157,17 +161,19 @@ class Evidence:
         from pgsr.estimators.posterior.chain_kernel import forward_backward
 
         asked, widening, conflicts, patience = mu, WIDENING, iter(CONFLICTS), PATIENCE * self.half_width()
+        # The evidence of rows is counted from the pilot on, size by size, so it must lie near the states.
+        anchor = self.pilot() if self.columns < self.measured else np.zeros(self.n_sizes, np.int64)
         while True:
             low, high = self._window(centre, half * widening)
             width = int((high - low).max()) + 1
             mean, variance, step_variance = np.full((3, self.n_sizes), np.nan)
             found = Moments(mean, variance, np.empty(self.n_sizes, np.int64), step_variance)
             window, room = Window(low, high, self.most), np.empty((self.n_sizes, width))
-            noisy = self._noisy(width, self._anchor)
+            noisy = self._noisy(width, anchor)
             edge, log_evidence = forward_backward(noisy, Prior(mu, shape), window, room, found)
             if edge <= border or width > self.most:
                 assert not np.isnan(mean).any(), "the noisy values are impossible under their own law"
-                log_evidence += _given_way(mean, asked, mu, shape)
+                log_evidence += _given_way(mean, asked, mu, shape) if mu is not asked else 0.0
                 return Marginals(*found, mu, shape, np.array(log_evidence))
             widening *= 1.5
             if (
@@ -217,12 +223,6 @@ class Evidence:
         values = self.values[: self.measured]
         law = of.law, of.coarse, of.fine
         return Noisy(kind, values, *law, self.columns, first, anchor, of.log_base)
-
-    @cached_property
-    def _anchor(self) -> np.ndarray:
-        """The pilot, kept: from it on the evidence of rows is counted, size by size, so it must lie near the states."""
-        has_rows = self.view is not View.COUNTS and self.columns < self.measured
-        return self.pilot() if has_rows else np.zeros(self.n_sizes, np.int64)
 
     def _window(self, centre: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low = np.maximum(0, np.floor(centre - half)).astype(np.int64)

@@ -169,8 +169,7 @@ def search(begun: Learned, theta: float) -> Learned:
     enough, calm = GAIN + GAIN_PER_REGION * len(model.evidence), 0
     for step in range(MOST_STEPS):
         if step:
-            moved = Newton(model, now.point, now.scales, now.seen).move(0.0, with_variances=True)
-            variances = moved.variances, moved.own_variances
+            variances = Newton(model, now.point, now.scales, now.seen).variances()
             now = replace(now, scales=now.scales.follow(now.point.shape, now.point.deviations, *variances))
         before = model.penalised(now.point, now.scales, now.seen)
         newton = Newton(model, now.point, now.scales, now.seen)

@@ -215,15 +215,22 @@ def with_covariance(low, pivot, noise):
 
 
 @compiled
-def inverse_of(low, pivot, out):
-    """Compute the inverse of L D L' from its factors; `low` becomes the inverse of L."""
-    n = len(pivot)
+def inverse_of_factor(low):
+    """Replace L, whose diagonal is 1, by its inverse."""
+    n = len(low)
     for j in range(n):
         for i in range(j + 1, n):
             value = low[i, j]
             for k in range(j + 1, i):
                 value += low[i, k] * low[k, j]
             low[i, j] = -value
+
+
+@compiled
+def inverse_of(low, pivot, out):
+    """Compute the inverse of L D L' from its factors; `low` becomes the inverse of L."""
+    n = len(pivot)
+    inverse_of_factor(low)
     out[:] = 0.0
     for k in range(n):
         for i in range(k + 1):
@@ -261,7 +268,8 @@ def eliminated(gradient, information, left, part, precisions, deviation, gain, o
         precisions: of the differences of d, shape (knots of deviations - 1,).
         deviation: d.
         gain, own: filled in; shape (knots of deviations, knots), (knots of deviations,).
-        variances: of the differences of d given f[parent], filled in unless it has no cells.
+        variances: of the differences of d given f[parent], filled in unless it has no cells; then nothing else is, but
+            `gradient` and `information`.
         noise: as in `Steps`, replaced; shape (knots of deviations, draws).
     """
     n, m = len(gradient), len(deviation)
@@ -308,6 +316,15 @@ def eliminated(gradient, information, left, part, precisions, deviation, gain, o
     for i in range(n):
         for k in range(i):
             information[k, i] = information[i, k]
+    if len(variances):
+        inverse_of_factor(low)
+        for j in range(m - 1):
+            total = 0.0
+            for k in range(j, m):
+                apart = low[k, j] - (low[k, j + 1] if k > j else 0.0)
+                total += apart * apart / pivot[k]
+            variances[j] = total
+        return
     for j in range(m - 1, -1, -1):
         for i in range(n + 1):
             z[j, i] /= pivot[j]
@@ -316,14 +333,9 @@ def eliminated(gradient, information, left, part, precisions, deviation, gain, o
             for i in range(n + 1):
                 z[j, i] -= factor * z[k, i]
         own[j] = z[j, n]
-        for i in range(n):
+        for i in range(gain.shape[1]):
             gain[j, i] = z[j, i]
     with_covariance(low, pivot, noise)
-    if len(variances):
-        inverse = np.empty((m, m))
-        inverse_of(low, pivot, inverse)
-        for j in range(m - 1):
-            variances[j] = inverse[j, j] + inverse[j + 1, j + 1] - 2.0 * inverse[j, j + 1]
 
 
 @compiled

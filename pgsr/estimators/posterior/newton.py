@@ -20,12 +20,10 @@ CHILDREN_AT_ONCE = 32
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """A step of F and d, and the variances that the inverse information leaves the differences of both (`Newton`)."""
+    """A step of F and d."""
 
     shape: np.ndarray
     deviations: np.ndarray
-    variances: np.ndarray
-    own_variances: np.ndarray
 
     @property
     def farthest(self) -> float:
@@ -42,17 +40,15 @@ class Newton:
     scales: Scales
     seen: Seen
 
-    def move(self, theta: float, *, with_variances: bool = False) -> Move:
+    def move(self, theta: float) -> Move:
         """Solve for F and all d with I(theta).
 
         Complexity: O(regions x J j (J + j)).
         """
         model, tree = self.model, self.model.tree
-        n_differences = self.point.deviations.shape[1] - 1
-        messages, below = self._upwards(theta, n_differences if with_variances else 0, None)
+        messages, below = self._upwards(theta, None)
         information, slope = self._root(theta, below)
-        inverse = _inverse(information)
-        shape = (inverse * slope).sum(axis=1)
+        shape = (_inverse(information) * slope).sum(axis=1)
         changes, moves = np.zeros((model.n_inner, len(shape))), np.zeros(self.point.deviations.shape)
         changes[0] = shape
         for region in range(1, tree.n_regions):
@@ -60,11 +56,13 @@ class Newton:
             moves[region] = messages.own[region] - (messages.gain[region] * above).sum(axis=1)
             if region < tree.n_inner:
                 changes[region] = above + model.knots.spread(moves[region])
-        variances = np.zeros(len(model.knots.second))
-        if with_variances:
-            second = model.knots.second
-            variances = ((second[:, :, None] * inverse).sum(axis=1) * second).sum(axis=1)
-        return Move(shape, moves, variances, messages.variances)
+        return Move(shape, moves)
+
+    def variances(self) -> tuple[np.ndarray, np.ndarray]:
+        """Give the variances that the inverse information at theta = 0 leaves the differences of F, and of all d."""
+        messages, below = self._upwards(0.0, None, with_variances=True)
+        inverse, second = _inverse(self._root(0.0, below)[0]), self.model.knots.second
+        return ((second[:, :, None] * inverse).sum(axis=1) * second).sum(axis=1), messages.variances
 
     def errors(self, shape: np.ndarray, deviations: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Yield errors of the f of every measured region, with the covariance of the inverse information at theta = 0.
@@ -76,7 +74,7 @@ class Newton:
             the region and its errors, shape (J, draws).
         """
         model, tree = self.model, self.model.tree
-        messages, below = self._upwards(0.0, 0, deviations)
+        messages, below = self._upwards(0.0, deviations)
         values = {0: _with_covariance(self._root(0.0, below)[0], shape)}
         for region in range(tree.n_regions):
             if region:
@@ -91,15 +89,15 @@ class Newton:
                 yield region, value
 
     def _upwards(
-        self, theta: float, n_variances: int, noise: np.ndarray | None
+        self, theta: float, noise: np.ndarray | None, *, with_variances: bool = False
     ) -> tuple[Steps, tuple[np.ndarray, np.ndarray]]:
         """Eliminate all deviations from the leaves up: what regions keep, and the sums of inner ones."""
         model, tree = self.model, self.model.tree
         n_knots, n_own = len(self.point.shape), self.point.deviations.shape[1]
         messages = Steps(
-            np.zeros((tree.n_regions, n_own, n_knots), np.float32),
+            np.zeros((tree.n_regions, n_own, 0 if with_variances else n_knots), np.float32),
             np.zeros((tree.n_regions, n_own)),
-            np.zeros((tree.n_regions, n_variances)),
+            np.zeros((tree.n_regions, n_own - 1 if with_variances else 0)),
             np.zeros((tree.n_regions, n_own, 0)) if noise is None else noise,
         )
         below = np.zeros((model.n_inner, n_knots)), np.zeros((model.n_inner, n_knots, n_knots))

@@ -104,14 +104,18 @@ class PriorModel:
 
     def marginals(self, region: int, point: Point, values: np.ndarray, near: Seen | None, border: float) -> Marginals:
         """Compute the posterior of a measured region, in windows around its cumulative counts of an earlier pass."""
-        about = self.evidence[region]
-        means, shapes = self.means(region, point, values), self._shapes(region, point)
+        return self._under(region, self.means(region, point, values), point, near, border)
+
+    def _under(self, region: int, means: np.ndarray, point: Point, near: Seen | None, border: float) -> Marginals:
+        """Compute the posterior of a measured region under a prior of these means."""
+        about, shapes = self.evidence[region], self._shapes(region, point)
         if near is None:
-            return about.marginals(about.pilot(), np.full(len(means), float(about.half_width())), means, shapes, border)
-        half = 6.5 * np.sqrt(near.variance[region].astype(float)) + 3.0
+            centre, half = about.pilot(), np.full(len(means), float(about.half_width()))
+        else:
+            centre, half = near.mean[region], 6.5 * np.sqrt(near.variance[region].astype(float)) + 3.0
         if border == ROUGH_BORDER:
             half /= WIDENING  # as they are, they hold enough of the mass
-        return about.marginals(near.mean[region], half, means, shapes, border)
+        return about.marginals(centre, half, means, shapes, border)
 
     def _shapes(self, region: int, point: Point) -> np.ndarray:
         return point.dispersions[self.tree.level_of[region]][self.knots.band]
@@ -139,7 +143,7 @@ class PriorModel:
         def look(place: int, region: int) -> None:
             self.deadline.check("no posterior of all regions")
             means = self.means(region, point, values)
-            found = self.marginals(region, point, values, near, ROUGH_BORDER)
+            found = self._under(region, means, point, near, ROUGH_BORDER)
             seen.mean[region], seen.variance[region] = found.mean, found.variance
             seen.log_evidence[place] = found.log_evidence
             information = np.empty((n_knots, n_knots))
