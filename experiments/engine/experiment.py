@@ -41,6 +41,10 @@ class ExperimentError(PgsrError, ValueError):
     """An error in an experiment, or in what was asked of it."""
 
 
+OF_LARGE = 2
+"""The number of replicates on data sets whose cells take minutes."""
+
+
 class Profile(StrEnum):
     """The amount of an experiment that runs.
 
@@ -216,6 +220,7 @@ class Scale:
         replicates: independent noise draws.
         time_limit: seconds per cell, loading included; the process is killed then. Solvers are told nine tenths of it.
         grid: free parameters; one entry per combination.
+        large: data sets whose cells take minutes, by name; they have the first `OF_LARGE` replicates alone.
     """
 
     data: tuple[DataSet, ...]
@@ -223,6 +228,7 @@ class Scale:
     replicates: int
     time_limit: float
     grid: tuple[Parameters, ...] = ((),)
+    large: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -428,4 +434,5 @@ class Experiment:
             for replicate, data, free, epsilon, arm in product(
                 range(scale.replicates), scale.data, scale.grid, scale.epsilons, self.arms
             )
+            if replicate < OF_LARGE or data.name not in scale.large
         ]

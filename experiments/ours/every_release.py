@@ -357,7 +357,7 @@ CENSUS_10_000 = generated_census(
 TAXI_REAL = replace(KUO_TAXI, fallback=TAXI)
 
 _ALL = Scale(
-    (TAXI_REAL, CENSUS_1_000, FLIGHTS, WHITE, BLACK, HAWAIIAN, CENSUS_10_000),
+    (TAXI_REAL, FLIGHTS, WHITE, BLACK, HAWAIIAN, CENSUS_1_000, CENSUS_10_000),
     EPSILONS,
     replicates=30,
     time_limit=3_600,
@@ -370,7 +370,7 @@ EXPERIMENT = Experiment(
     question="Which release is nearest to the truth at the same total epsilon, and is one of them nowhere beaten?",
     arms=ARMS,
     profiles=profiles(_ALL, quick=replace(_ALL, data=(TAXI_SMALL, FLIGHTS, CENSUS_SMALL), epsilons=(Fraction(1),)))
-    | {Profile.REDUCED: replace(_ALL, replicates=2)},
+    | {Profile.REDUCED: replace(_ALL, replicates=5, large=(CENSUS_1_000.name, CENSUS_10_000.name))},
     plot=plot,
     verdicts=verdicts,
     measure=measure,
