@@ -23,15 +23,18 @@ from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import TreeProjection, isotonic_l1
 from pgsr.algorithms.isotonic.regression import isotonic_l2_runs
 from pgsr.datasets import census_like
-from pgsr.estimators import Matching, NoConsistency
-from pgsr.experiments.benchmarks import scale
+from pgsr.estimators import Matching, NoConsistency, Posterior
+from pgsr.experiments.benchmarks import history, scale
+from pgsr.experiments.engine.store import host
 from pgsr.experiments.engine.tables import print_frame
+from pgsr.experiments.report.environment import commit
 from pgsr.machine.isolation import run_isolated
 from pgsr.methods import Mechanism, Method, metrics
-from pgsr.noise import Geometric
+from pgsr.noise import Geometric, SplitByRoot
 from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.privacy.random import ByteStream, Source, StreamId
+from pgsr.release.plan.planning import recommended_split
 
 _BENCH_STREAM = StreamId("bench", "counts", 0, ("bench",))
 
@@ -49,8 +52,8 @@ class BenchRow:
     ratio: float | None = None
 
 
-def main(console: Console, out: Path, quick: bool) -> None:
-    """Run all benchmarks, print a table and write the rows to `out`/<time>.json."""
+def main(console: Console, out: Path, past: Path, quick: bool) -> None:
+    """Run all benchmarks, print a table, write the rows to `out`/<time>.json, and add their seconds to the history."""
     rows: list[BenchRow] = []
     for benchmark in _benchmarks(quick):
         console.print(benchmark.__doc__, highlight=False)
@@ -59,11 +62,22 @@ def main(console: Console, out: Path, quick: bool) -> None:
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{datetime.datetime.now():%Y-%m-%dT%H-%M-%S}.json"
     path.write_text(json.dumps([asdict(row) for row in rows], indent=1))
-    console.print(f"\nrows  {path}", highlight=False)
+    history.append(past, _timed(rows))
+    console.print(f"\nrows     {path}\nhistory  {past}", highlight=False)
+
+
+def _timed(rows: list[BenchRow]) -> list[history.TimedRow]:
+    about = dict(host())
+    machine, date = f"{about['processor']}, {about['cores']} cores", f"{datetime.datetime.now():%Y-%m-%d}"
+    version = commit().removeprefix("commit ")
+    return [
+        history.TimedRow(date, version, machine, row.name, row.size, round(row.seconds, 4), round(row.peak_mb))
+        for row in rows
+    ]
 
 
 def _benchmarks(quick: bool) -> list[Callable[[list[BenchRow]], list[BenchRow]]]:
-    always = [draws, m_h, growth_quick if quick else growth, certificate, isotonic, nation, hierarchical]
+    always = [draws, m_h, growth_quick if quick else growth, certificate, isotonic, nation, hierarchical, posterior]
     return always if quick else [*always, growth_regions, root_ranked]
 
 
@@ -176,6 +190,11 @@ def hierarchical(_: list[BenchRow]) -> list[BenchRow]:
     return rows
 
 
+def posterior(_: list[BenchRow]) -> list[BenchRow]:
+    """Measure the recommended release: the posterior of split views with its intervals, 3,195 regions x 1,001 sizes."""
+    return [_once("posterior", "3,195 regions x 1,001 sizes", _recommended)]
+
+
 def growth_regions(_: list[BenchRow]) -> list[BenchRow]:
     """Measure the growth over 100 to 10,000 sizes and from 61 to 63,195 regions, with the fitted exponents."""
     rows = []
@@ -215,6 +234,19 @@ def _whole_nation() -> tuple[float, str]:
     mechanism = Mechanism(Geometric(View.CUMULATIVE, 1), Matching())
     mechanism.release(census_like(regions="counties", max_size=10, groups=10_000), Seeded("warm-up"))
     return _released(mechanism, census_like(regions="counties", max_size=100_000))
+
+
+def _recommended() -> tuple[float, str]:
+    noise = Geometric(SplitByRoot(), 1, shares=recommended_split(3), totals="regions")
+    small = noise.measure(census_like(regions="states", max_size=30, groups=100_000), Seeded("warm-up"))
+    Posterior().apply(small)
+    truth = census_like(regions="counties", max_size=1000)
+    noisy = noise.measure(truth, Seeded("bench"))
+    start = time.perf_counter()
+    result = Posterior().apply(noisy)
+    seconds = time.perf_counter() - start
+    errors = " / ".join(f"{error:,.1f}" for error in metrics.level_means(truth, metrics.emd(truth, result.estimate)))
+    return seconds, f"{result.status.name}, EMD per region {errors}"
 
 
 def _ranked_root() -> tuple[float, str]:

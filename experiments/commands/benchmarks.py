@@ -14,6 +14,7 @@ from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import (
     agreement,
     formulations,
+    history,
     nation,
     peers,
     reconcile_peers,
@@ -116,10 +117,13 @@ def bench(
         bool, typer.Option("--quick", help="Skip the solver that takes minutes and the largest size.")
     ] = False,
     out: Annotated[Path, typer.Option(help="Folder for the rows (JSON).")] = Path("results/bench"),
+    past: Annotated[
+        Path, typer.Option("--history", help="Table of all runs (CSV), which this one is added to.")
+    ] = Path("docs/results") / history.FILE,
 ) -> None:
     """Measure speed and memory at full size, each beside its peer in the same run."""
     writable(out)
-    speed.main(Console(width=None if Console().is_terminal else 150), out, quick)
+    speed.main(Console(width=None if Console().is_terminal else 150), out, past, quick)
 
 
 @app.command(epilog="Example:  python -m pgsr.experiments bench-peers --limit 20")

@@ -1,0 +1,98 @@
+"""The history of benchmarks: seconds by version and machine, and how they changed from one version to the next.
+
+Machines differ, and the load of one machine, too. So what a page shows is a ratio: seconds of a version over seconds of
+the version before, on the same machine.
+"""
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from math import exp, log
+from pathlib import Path
+
+from pgsr.errors import ArgumentError
+
+FILE = "bench_history.csv"
+
+
+@dataclass(frozen=True)
+class TimedRow:
+    """The seconds of one benchmark.
+
+    Attributes:
+        date: of the run, as 2026-11-27.
+        version: the commit that ran.
+        machine: its processor and number of cores, without its name.
+        name, size: of the benchmark.
+        seconds: the median after compilation.
+        peak_mb: the peak memory of its process; 0 where it was not measured.
+    """
+
+    date: str
+    version: str
+    machine: str
+    name: str
+    size: str
+    seconds: float
+    peak_mb: float
+
+
+def append(path: Path, rows: Iterable[TimedRow]) -> None:
+    """Add rows to the end of a history, which is begun if there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    begun = path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(TimedRow)], lineterminator="\n")
+        if not begun:
+            writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+
+
+def read(path: Path) -> list[TimedRow]:
+    """Read a history, oldest rows first; no rows where there is none.
+
+    Raises:
+        ArgumentError: a row is no row of a history.
+    """
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return [_row(path, number, row) for number, row in enumerate(csv.DictReader(file), start=2)]
+
+
+def _row(path: Path, line: int, row: dict[str, str]) -> TimedRow:
+    try:
+        numbers = {name: float(row[name]) for name in ("seconds", "peak_mb")}
+        return TimedRow(**{**{name: row[name] for name in ("date", "version", "machine", "name", "size")}, **numbers})
+    except (KeyError, TypeError, ValueError):
+        raise ArgumentError(f"{path}, line {line}: this is no row of a history; delete it") from None
+
+
+def quoted(rows: Sequence[TimedRow]) -> Iterator[tuple[str, str]]:
+    """Give what pages quote: a table of the last version beside the one before, and the mean ratio.
+
+    Example:
+        >>> common = {"machine": "CPU, 2 cores", "name": "m_h", "size": "4 unknowns", "peak_mb": 0.0}
+        >>> rows = [TimedRow("2026-11-26", "a1", seconds=2.0, **common)]
+        >>> rows += [TimedRow("2026-11-27", "b2", seconds=1.0, **common)]
+        >>> dict(quoted(rows))["history.mean"]
+        '0.50'
+    """
+    if not rows:
+        return
+    machine = rows[-1].machine
+    here = [row for row in rows if row.machine == machine]
+    versions = list(dict.fromkeys(row.version for row in here))
+    now = {(row.name, row.size): row for row in here if row.version == versions[-1]}
+    before = {(row.name, row.size): row for row in here if len(versions) > 1 and row.version == versions[-2]}
+    lines, logarithms = [], []
+    for key, row in now.items():
+        ratio = ""
+        if key in before and before[key].seconds > 0 and row.seconds > 0:
+            logarithms.append(log(row.seconds / before[key].seconds))
+            ratio = f"{exp(logarithms[-1]):.2f}"
+        lines.append(f"| {row.name} | {row.size} | {row.seconds:,.3f} | {ratio} |")
+    earlier = f"`{versions[-2]}` before" if before else "none before"
+    heads = f"| benchmark | size | seconds of `{versions[-1]}` | ratio to {earlier} |"
+    yield "history", "\n".join([heads, "|---|---|--:|--:|", *lines])
+    yield "history.mean", f"{exp(sum(logarithms) / len(logarithms)):.2f}" if logarithms else "no ratio yet"
