@@ -41,7 +41,7 @@ class ExperimentError(PgsrError, ValueError):
     """An error in an experiment, or in what was asked of it."""
 
 
-OF_LARGE = 2
+OF_LARGE = 1
 """The number of replicates on data sets whose cells take minutes."""
 
 
@@ -220,7 +220,7 @@ class Scale:
         replicates: independent noise draws.
         time_limit: seconds per cell, loading included; the process is killed then. Solvers are told nine tenths of it.
         grid: free parameters; one entry per combination.
-        large: data sets whose cells take minutes, by name; they have the first `OF_LARGE` replicates alone.
+        large: data sets whose cells take minutes, by name; they have the first `OF_LARGE` replicate alone.
     """
 
     data: tuple[DataSet, ...]
