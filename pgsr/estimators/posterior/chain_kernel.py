@@ -377,13 +377,13 @@ def exponent_at(noisy, s, c):
     return change if anchor < c else -change
 
 
-@inlined
+@compiled
 def loss(law, d):
     """Compute |d| or d^2, see `state_weights`."""
     return abs(d) if law == 0 else d * d
 
 
-@inlined
+@compiled
 def change_of_loss(law, d):
     """Compute loss(d - 1) - loss(d): of |d| minus or plus one, of d^2 it is 1 - 2 d.
 
@@ -405,7 +405,7 @@ def weighed(ratio, law, coarse, fine, d):
     return ratio * factor if change > 0 else ratio / factor
 
 
-@inlined
+@compiled
 def power(coarse, fine, exponent):
     """Compute base^exponent from fine[i] = base^i and coarse[j] = base^(j len(fine)); the last one if there is none."""
     if exponent < len(fine):
