@@ -117,11 +117,17 @@ class Evidence:
 
         Cumulative counts: the middle of the L1 isotonic optima. Ranked sizes: the L2 isotonic regression. A split view
         has both, and the former are not undercut by the latter. Counts: the nearest non-negative ones with the right
-        total. The guess is made once and kept.
+        total. A guess from ranks takes longest, and is kept.
         """
+        if not self._has_rows:
+            return self._guessed()
         if "_guess" not in vars(self):  # a cached property of Python 3.11 lets one thread in at a time
             vars(self)["_guess"] = self._guessed()
         return vars(self)["_guess"]
+
+    @property
+    def _has_rows(self) -> bool:
+        return self.view is not View.COUNTS and self.columns < self.measured
 
     def _guessed(self) -> np.ndarray:
         if self.view is View.COUNTS:
@@ -162,7 +168,7 @@ class Evidence:
 
         asked, widening, conflicts, patience = mu, WIDENING, iter(CONFLICTS), PATIENCE * self.half_width()
         # The evidence of rows is counted from the pilot on, size by size, so it must lie near the states.
-        anchor = self.pilot() if self.columns < self.measured else np.zeros(self.n_sizes, np.int64)
+        anchor = self.pilot() if self._has_rows else np.zeros(self.n_sizes, np.int64)
         while True:
             low, high = self._window(centre, half * widening)
             width = int((high - low).max()) + 1
