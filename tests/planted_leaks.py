@@ -8,8 +8,9 @@ import numpy as np
 from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
+import pgsr.data.split_view
+import pgsr.data.views
 import pgsr.noise.step
-import pgsr.noise.vectors
 import pgsr.privacy.sensitivity
 from pgsr import CountOfCounts, View
 from pgsr.algorithms import IsotonicFit, TreeProjection
@@ -39,7 +40,7 @@ def quantities_ignored(patch: MonkeyPatch) -> None:
 
 def without_size_0(patch: MonkeyPatch) -> None:
     """Cumulative counts from size 1, as the papers print them."""
-    patch.setattr(pgsr.noise.vectors, "cumulative", lambda counts: np.cumsum(counts) - counts[0])
+    patch.setattr(pgsr.data.views, "cumulative", lambda counts: np.cumsum(counts) - counts[0])
 
 
 def clipped_at_the_mean_of_the_data(patch: MonkeyPatch) -> None:
@@ -50,7 +51,7 @@ def clipped_at_the_mean_of_the_data(patch: MonkeyPatch) -> None:
 
         return clip
 
-    around(patch, pgsr.noise.vectors, "ranked", clipped)
+    around(patch, pgsr.data.views, "ranked", clipped)
 
 
 def group_in_two_leaves(patch: MonkeyPatch) -> None:
@@ -122,7 +123,7 @@ def nothing_for_equal_cells(patch: MonkeyPatch) -> None:
 
 def rows_from_one_size_lower(patch: MonkeyPatch) -> None:
     """Begin rows of a split view at T - 1, so that boxes of that size are in a column and in a row."""
-    around(patch, pgsr.noise.vectors, "rows", lambda f: lambda counts, t, ranks: f(counts, max(0, t - 1), ranks))
+    around(patch, pgsr.data.split_view, "rows", lambda f: lambda counts, t, ranks: f(counts, max(0, t - 1), ranks))
 
 
 def columns_to_one_size_higher(patch: MonkeyPatch) -> None:
@@ -131,19 +132,19 @@ def columns_to_one_size_higher(patch: MonkeyPatch) -> None:
     def beyond(columns: Callable) -> Callable:
         return lambda counts, t: columns(counts, t + 1)[1:] if t else columns(counts, t)
 
-    around(patch, pgsr.noise.vectors, "columns", beyond)
+    around(patch, pgsr.data.split_view, "columns", beyond)
 
 
 def whole_sizes_as_rows(patch: MonkeyPatch) -> None:
     """Rank whole sizes beside the columns, not what lies beyond the threshold: boxes below it count twice."""
-    around(patch, pgsr.noise.vectors, "rows", lambda f: lambda counts, t, ranks: f(counts, 0, ranks))
+    around(patch, pgsr.data.split_view, "rows", lambda f: lambda counts, t, ranks: f(counts, 0, ranks))
 
 
 def rows_of_groups_that_are_larger(patch: MonkeyPatch) -> None:
     """Measure as many rows as there are groups beyond the threshold, which is no public number."""
     around(
         patch,
-        pgsr.noise.vectors,
+        pgsr.data.split_view,
         "rows",
         lambda f: lambda counts, t, ranks: f(counts, t, min(ranks, int(counts[t + 1 :].sum()))),
     )

@@ -17,7 +17,6 @@ from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Status
 from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement
-from pgsr.noise.vectors import vector
 from pgsr.privacy import Ledger, Seeded
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.composing import composed
@@ -194,7 +193,7 @@ def test_an_entity_that_leaves_may_take_its_groups_along(view: View, m: int) -> 
     for region in range(2):
         totals = [int(truth.totals[region]) for truth in (with_, without)]
         lost += Fraction(abs(totals[0] - totals[1])) / noise._totals_law(2, 3).scale
-        one, other = (vector(truth.row(region), view, 20) for truth in (with_, without))
+        one, other = (view.vector(truth.row(region), 20) for truth in (with_, without))
         law = laws[region][view]
         assert isinstance(law, DoubleGeometric)
         lost += Fraction(int(np.abs(one - other).sum())) / law.scale

@@ -12,7 +12,6 @@ from pgsr.estimators import IsotonicTreeProjection, Matching
 from pgsr.methods import Mechanism
 from pgsr.noise import Geometric, Totals
 from pgsr.noise.group_totals import noisy_totals
-from pgsr.noise.vectors import vector
 from pgsr.privacy import Ledger, Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.laws.per_level import GeometricNoise
@@ -35,7 +34,7 @@ def test_sensitivities(counted):
         n_pairs += len(neighbours)
         for view in View:
             for other in neighbours:
-                change = np.abs(vector(counts, view, total) - vector(other, view, total)).sum()
+                change = np.abs(view.vector(counts, total) - view.vector(other, total)).sum()
                 worst[view] = max(worst[view], int(change))
     assert worst == {view: view.sensitivity for view in View}
     counted(n_pairs, "neighbour pairs with private groups")

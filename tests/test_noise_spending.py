@@ -14,8 +14,7 @@ from pgsr.data import Split
 from pgsr.data.split_view import AnyView
 from pgsr.errors import ProblemError
 from pgsr.noise import Noise
-from pgsr.noise.vectors import vector
-from pgsr.noise.view_rules import ViewRule, view_under
+from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.accounting import PureEpsilon, Rho
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.accounting.noise_rho import rho_of_law
@@ -113,9 +112,9 @@ def between(one: World, other: World, rule: Rules, sizes: tuple[int, int], noisy
     for level, k in enumerate(sizes):
         for region, leaves in enumerate([range(LEAVES)] if level == 0 else [[leaf] for leaf in range(LEAVES)], level):
             ours, theirs = (counts(world, leaves, k) for world in (one, other))
-            view = view_under(rule[region] if isinstance(rule, tuple) else rule, K)
+            view = (rule[region] if isinstance(rule, tuple) else rule).on(K)
             length = PADDED if noisy or view is View.RANKED else None
-            vectors = [vector(row, view, length) for row in (ours, theirs)]
+            vectors = [view.vector(row, length) for row in (ours, theirs)]
             changes.append((view, level, absolute(*vectors)))
             if noisy:
                 changes.append((view, 2, absolute(*(np.array([row.sum()]) for row in (ours, theirs)))))

@@ -12,6 +12,7 @@ Every box lies in one column or in one row, and one entity more is one box more.
 docs/derivations/split_view.md.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,9 +65,36 @@ class Split:
             return View.CUMULATIVE
         return View.RANKED if self.threshold == 0 and self.ranks is None else self
 
+    has_a_cell_per_size = False
+    """Columns have one, ranks do not."""
+
     def n_ranks(self, groups: int) -> int:
         """Count the ranks that are measured in a region with this number of groups."""
         return groups if self.ranks is None else min(self.ranks, groups)
+
+    def ranked_from(self, max_size: int) -> int:
+        """Give the size from which on groups are measured rank by rank, the threshold; max_size + 1 where none are."""
+        return min(self.threshold, max_size + 1)
+
+    def n_values(self, groups: int, max_size: int) -> int:
+        """Count the values of a region with this number of groups."""
+        return min(self.threshold, max_size + 1) + self.n_ranks(groups)
+
+    def vector(self, counts: np.ndarray, total: int | None) -> np.ndarray:
+        """Make a fresh array of a region's values, columns first; see `View.vector`."""
+        groups = int(counts.sum())
+        below = columns(counts, self.threshold)
+        below = below if total is None else groups - below
+        return np.concatenate([below, rows(counts, self.threshold, self.n_ranks(groups if total is None else total))])
+
+    def parts(self, values: np.ndarray) -> Iterator[tuple[View, np.ndarray]]:
+        """Yield the values that get their noise together, and the view whose stream it is drawn from.
+
+        Columns and ranks have the streams of the whole views that they are part of, so that both ends of thresholds
+        give the noise of these.
+        """
+        yield View.CUMULATIVE, values[: self.threshold]
+        yield View.RANKED, values[self.threshold :]
 
     def cumulative(self, values: np.ndarray, groups: int, max_size: int) -> np.ndarray:
         """Read noisy values of one region as noisy cumulative counts; int64, shape (K + 1,).

@@ -9,6 +9,7 @@ With H[s] groups of size s = 0..K and G = sum H:
 Source: Kuo et al. 2018, section 3; Fioretto and Van Hentenryck 2019 call the cumulative view c.
 """
 
+from collections.abc import Iterator
 from enum import Enum
 
 import numpy as np
@@ -40,6 +41,46 @@ class View(Enum):
         Shown by `tests/test_data_views.py::test_sensitivity_by_enumeration`.
         """
         return 2 if self is View.COUNTS else 1
+
+    @property
+    def has_a_cell_per_size(self) -> bool:
+        """Whether the vector has a cell per size, so that no length tells a number of groups."""
+        return self is not View.RANKED
+
+    def on(self, max_size: int) -> "View":
+        """Give the view that this is where sizes are 0..max_size: itself."""
+        del max_size
+        return self
+
+    def ranked_from(self, max_size: int) -> int:
+        """Give the size from which on groups are measured rank by rank; max_size + 1 where none are."""
+        return max_size + 1 if self.has_a_cell_per_size else 0
+
+    def n_values(self, groups: int, max_size: int) -> int:
+        """Count the values of a region with this number of groups."""
+        return max_size + 1 if self.has_a_cell_per_size else groups
+
+    def vector(self, counts: np.ndarray, total: int | None) -> np.ndarray:
+        """Make a fresh array of a region's values, int64.
+
+        Args:
+            counts: of the region, shape (K + 1,).
+            total: its noisy number of groups, or None where the true one is public. With a noisy one cumulative counts
+                are measured from above, as numbers of larger groups, and there are as many ranks as it says, empty
+                groups first.
+        """
+        if self is View.COUNTS:
+            return counts.astype(np.int64, copy=True)
+        if self is View.CUMULATIVE:
+            return cumulative(counts) if total is None else int(counts.sum()) - cumulative(counts)
+        sizes = ranked(counts)
+        if total is None:
+            return sizes
+        return np.concatenate([np.zeros(max(0, total - len(sizes)), np.int64), sizes[max(0, len(sizes) - total) :]])
+
+    def parts(self, values: np.ndarray) -> "Iterator[tuple[View, np.ndarray]]":
+        """Yield the values that get their noise together, and the view whose stream it is drawn from."""
+        yield self, values
 
     def __repr__(self) -> str:
         return f"View.{self.name}"

@@ -20,7 +20,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr.data.split_view import Split
+from pgsr.data.split_view import AnyView, Split
 from pgsr.errors import ProblemError
 from pgsr.noise.falling_shape import columns_worth
 from pgsr.privacy.budget import Number, exact
@@ -61,6 +61,17 @@ class SplitByRoot:
         except ValueError:
             raise ProblemError(f"SplitByRoot(factor={self.factor!r}): give a number above 0, such as 1") from None
         Split(0, self.ranks)
+
+    has_a_cell_per_size = False
+    """Regions may be measured by ranks."""
+
+    def on(self, max_size: int) -> AnyView:
+        """Give the view of a region with sizes 0..max_size where no root is known: the threshold 1 stands for all."""
+        return Split(1, self.ranks).on(max_size)
+
+    def n_values(self, groups: int, max_size: int) -> int:
+        """Count the most values that a region with this number of groups may have."""
+        return max_size + 1 + Split(0, self.ranks).n_ranks(groups)
 
     def view_at(self, region: int, shape: np.ndarray, groups: int) -> Split:
         """Give the view of a region; that of the root, region 0, has all columns.

@@ -20,8 +20,7 @@ from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
 from pgsr.noise.split_by_root import SplitByRoot
 from pgsr.noise.tables import noisy_tables
-from pgsr.noise.vectors import RECTANGULAR, most_cells, parts, vector
-from pgsr.noise.view_rules import ViewRule, possible_views, view_under
+from pgsr.noise.view_rules import ViewRule, possible_views
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws import Law
@@ -76,7 +75,7 @@ class NoiseStep(ABC):
                 )
         if isinstance(self.max_quantity, bool) or not isinstance(self.max_quantity, int) or self.max_quantity < 1:
             raise ProblemError(f"max_quantity={self.max_quantity!r}; give a public whole number from 1 up")
-        ranks = next((rule for rule in self._rules if rule not in RECTANGULAR), None)
+        ranks = next((rule for rule in self._rules if not rule.has_a_cell_per_size), None)
         if ranks is not None and self.totals is Totals.ROOT:
             raise ProblemError(
                 f"{ranks!r} tells every region's number of groups by its length; use totals='regions' or another view"
@@ -129,8 +128,8 @@ class NoiseStep(ABC):
         def draw(region: int, view: AnyView) -> np.ndarray:
             level, counts = int(tree.level_of[region]), exact.rows(region, region + 1)[0]
             total = int(totals[region]) if public is Totals.NOISY else None
-            row = vector(counts, view, total)
-            for part, cells in parts(row, view):
+            row = view.vector(counts, total)
+            for part, cells in view.parts(row):
                 identity = StreamId(truth.name, part.value, level, tree.paths[region])
                 law_of(level, view).add_to(cells, source.stream(identity))
                 if total is not None and part is View.CUMULATIVE:
@@ -283,7 +282,9 @@ class NoiseStep(ABC):
             )
         if self.totals is Totals.NOISY:
             self._totals_law(tree.n_levels, truth.max_size)
-        n_cells = most_cells(truth, rules, sizes)
+        largest = np.array(sizes)[truth.hierarchy.level_of].tolist()
+        regions = zip(rules, truth.totals.tolist(), largest, strict=True)
+        n_cells = sum(rule.n_values(groups, max_size) for rule, groups, max_size in regions)
         memory.require(8 * n_cells, f"a measurement of {n_cells:,} values")
 
     def blank(self, truth: CountOfCounts) -> Measurement:
@@ -369,12 +370,12 @@ class NoiseStep(ABC):
         if not any(isinstance(rule, SplitByRoot) for rule in rules):
             by_region = isinstance(self.view, tuple) and len(self.view) != tree.n_levels
             places = range(tree.n_regions) if by_region else tree.level_start[:-1].tolist()
-            views = tuple(view_under(rules[region], largest[region]) for region in places)
+            views = tuple(rules[region].on(largest[region]) for region in places)
             return views[0] if len(set(views)) == 1 else views
         places = zip(rules, largest, totals.tolist(), strict=True)
         shape = np.zeros(1) if root is None else shape_of_noisy(root, int(totals[0]))
         return tuple(
-            rule.view_at(region, shape, groups).on(k) if isinstance(rule, SplitByRoot) else view_under(rule, k)
+            rule.view_at(region, shape, groups).on(k) if isinstance(rule, SplitByRoot) else rule.on(k)
             for region, (rule, k, groups) in enumerate(places)
         )
 
@@ -394,7 +395,7 @@ class NoiseStep(ABC):
 
     def _ragged(self, max_sizes: Sequence[int]) -> bool:
         """Say whether vectors may differ in length on one level."""
-        return any(view not in RECTANGULAR for view in self._possible(max_sizes))
+        return not all(view.has_a_cell_per_size for view in self._possible(max_sizes))
 
     def _laws(self, n_levels: int, max_size: int | Sequence[int]) -> list[dict[AnyView, Law]]:
         """Make the law of the noise of every view that a level may have; none where nothing is measured."""

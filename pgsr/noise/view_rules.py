@@ -25,18 +25,4 @@ def possible_views(rules: Iterable[ViewRule], max_size: int) -> tuple[AnyView, .
 def _possible(rule: ViewRule, max_size: int) -> tuple[AnyView, ...]:
     if isinstance(rule, SplitByRoot):
         return View.CUMULATIVE, *(Split(threshold, rule.ranks).on(max_size) for threshold in (0, 1))
-    return (view_under(rule, max_size),)
-
-
-def view_under(rule: ViewRule, max_size: int) -> AnyView:
-    """Give the view of a region with sizes 0..max_size, without a noisy root.
-
-    Under `SplitByRoot` that is the threshold 1, which stands for all.
-
-    Example:
-        >>> view_under(View.RANKED, max_size=9), view_under(Split(3), max_size=9)
-        (View.RANKED, Split(3))
-    """
-    if isinstance(rule, SplitByRoot):
-        return Split(1, rule.ranks).on(max_size)
-    return rule.on(max_size) if isinstance(rule, Split) else rule
+    return (rule.on(max_size),)

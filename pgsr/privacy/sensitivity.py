@@ -123,7 +123,7 @@ def sensitivity_of(
         if type(value) is not int or value < least:
             raise ProblemError(f"{name}={value!r}; give a public whole number from {least} up")
     relation, cells = Relation(relation), max(max_size, 1)
-    view = view.on(cells) if isinstance(view, Split) else view
+    view = view.on(cells)
     if unit.groups is None:
         return Sensitivity((_of_a_group(view, cells, relation),))
     return Sensitivity((_of_an_entity(view, unit.groups, min(max_quantity, cells), relation),))

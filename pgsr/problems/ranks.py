@@ -26,12 +26,9 @@ so M_c in that norm with the fitted ranks' cumulative counts as values is the pr
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from pgsr.data.split_view import Split
-from pgsr.data.views import View
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.noise.measurement import Measurement, Totals
 
@@ -223,7 +220,8 @@ def fitted(measurement: Measurement, norm: int) -> tuple[np.ndarray, FittedRanks
     for region in range(tree.n_regions):
         groups, row = int(measurement.region_totals[region]), np.zeros(0, np.int64)
         if measurement.measured[region]:
-            row, threshold[region] = measurement.values[region], _threshold(measurement.view_of(region), largest)
+            row, view = measurement.values[region], measurement.view_of(region)
+            threshold[region] = min(view.ranked_from(largest), largest)
         runs.append(_fit(row[threshold[region] :], groups, norm, largest - threshold[region]))
         below = row[: threshold[region]]
         values[region, : len(below)] = below
@@ -234,12 +232,6 @@ def fitted(measurement: Measurement, norm: int) -> tuple[np.ndarray, FittedRanks
     for region in np.flatnonzero(measurement.measured).tolist():
         values[region, threshold[region] : -1] = ranks.nearest(region, largest)
     return values, ranks
-
-
-def _threshold(view: Any, largest: int) -> int:
-    if isinstance(view, Split):
-        return min(view.threshold, largest)
-    return 0 if view is View.RANKED else largest
 
 
 def _fit(beyond: np.ndarray, groups: int, norm: int, most: int) -> tuple[np.ndarray, np.ndarray]:

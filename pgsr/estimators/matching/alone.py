@@ -11,7 +11,6 @@ from pgsr.algorithms.isotonic import IsotonicFit
 from pgsr.algorithms.isotonic.regression import isotonic_l2_means
 from pgsr.checks import require_kind
 from pgsr.data.rounding import nearest
-from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.estimators.matching.precisions import GivenPrecisions
@@ -139,11 +138,11 @@ def precision_of(
     """Compute 1 / variance of the size of one group of a measured region, per run."""
     law, view, largest = measurement.law(region), measurement.view_of(region), measurement.max_size_of(region)
     assert law is not None, "a measured region"
-    first = view.threshold if isinstance(view, Split) else 0 if view is View.RANKED else largest + 1
+    first = view.ranked_from(largest)
     ranked = groups.size >= first
     parts = np.where(ranked, 1, 2)  # of how many noisy values or partitions
     if partitions and ranked.any() and fit.ranked_norm == 2:  # an L1 fit is whole: a partition per size
-        ranks = measurement.row(region)[view.threshold if isinstance(view, Split) else 0 :]
+        ranks = measurement.row(region)[first:]
         means = isotonic_l2_means(ranks, max(0, fit.min_size - first), largest - first)
         size, n_partitions = np.unique(nearest(first + np.unique(means)), return_counts=True)
         fitted = ranked & np.isin(groups.size, size)  # and not a group without a rank

@@ -7,7 +7,7 @@ import numpy as np
 from pgsr.algorithms.isotonic import isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic.regression import Optimum
 from pgsr.algorithms.simplex import simplex_projection
-from pgsr.data.split_view import AnyView, Split
+from pgsr.data.split_view import AnyView
 from pgsr.data.views import View, counts_of_ranked
 from pgsr.estimators.posterior.arrays import Moments, Noisy, Prior, Window
 from pgsr.estimators.posterior.likelihood import Likelihood
@@ -108,9 +108,7 @@ class Evidence:
     @property
     def columns(self) -> int:
         """The number of sizes, from 0 on, that have a measured value of their own."""
-        if isinstance(self.view, Split):
-            return self.view.threshold
-        return 0 if self.view is View.RANKED else self.measured
+        return min(self.view.ranked_from(self.n_sizes - 1), self.measured)
 
     def pilot(self) -> np.ndarray:
         """Guess the cumulative counts without a prior: nearest non-decreasing values, or counts; int64, (K + 1,).
@@ -127,7 +125,7 @@ class Evidence:
 
     @property
     def _has_rows(self) -> bool:
-        return self.view is not View.COUNTS and self.columns < self.measured
+        return self.columns < self.measured
 
     def _guessed(self) -> np.ndarray:
         if self.view is View.COUNTS:

@@ -22,7 +22,6 @@ import numpy as np
 from pgsr.algorithms.isotonic.regression import isotonic_l1_middles
 from pgsr.algorithms.m_c.joint import laws_of
 from pgsr.algorithms.simplex import simplex_projection
-from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.estimators.posterior.arrays import Noisy, Prior, PriorRound, RowMoments
 from pgsr.estimators.posterior.evidence import BORDER, BOXES, COUNTS, ROUGH_BORDER, Evidence
@@ -133,9 +132,8 @@ def _evidence(measurement: Measurement, level: int) -> list[Evidence]:
 
 def _up_to(measurement: Measurement) -> list[np.ndarray]:
     """Find the sizes from which on regions know counts by ranks, beyond all sizes where there are none."""
-    tree, none = measurement.hierarchy, measurement.max_size + 1
-    views = [measurement.view_of(region) for region in range(tree.n_regions)]
-    first = [view.threshold if isinstance(view, Split) else 0 if view is View.RANKED else none for view in views]
+    tree, largest = measurement.hierarchy, measurement.max_size
+    first = [measurement.view_of(region).ranked_from(largest) for region in range(tree.n_regions)]
     return np.split(np.array(first), tree.level_start[1:-1])
 
 
