@@ -1,8 +1,7 @@
-"""The parametric bootstrap: its forms, its replicates, its measured coverage; intervals as values and as a command."""
+"""The parametric bootstrap: its replicates, its measured coverage; intervals as values and as a command."""
 
 import math
 from fractions import Fraction
-from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -15,12 +14,12 @@ from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.algorithms import TreeProjection
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching
 from pgsr.intervals import (
-    FORMS,
     Count,
     Counts,
     CumulativeCounts,
     Difference,
     MeanSize,
+    Origin,
     Replicates,
     Tail,
     band,
@@ -41,36 +40,30 @@ def mechanism(kind: str = "kuo", totals: str | None = None) -> Mechanism:
     return Terms("bootstrap", 3, "2", kind, totals=totals).mechanism(2)
 
 
-def naive_interval(t: float, replicates: list[float], level: float, form: str) -> tuple[float, float]:
-    """Sort: the quantile p is at place p (B - 1) of the sorted replicates, between two places the outer one."""
-    n = len(replicates) - 1
-    ordered = sorted(replicates)
-    low, high = ordered[math.floor(n * (1 - level) / 2)], ordered[math.ceil(n * (1 + level) / 2 - 1e-9)]
-    if form == "basic":
-        return 2 * t - high, 2 * t - low
-    if form == "percentile":
-        return low, high
-    if form == "symmetric":
-        width = sorted(abs(value - t) for value in replicates)[math.ceil(n * level - 1e-9)]
+def naive_interval(t: float, values: list[float], level: float, origin: Origin) -> tuple[float, float]:
+    """Sort: the quantile p is at place p (B - 1) of the sorted values, between two places the outer one."""
+    n = len(values) - 1
+    if origin is Origin.BOOTSTRAP:
+        width = sorted(abs(value - t) for value in values)[math.ceil(n * level - 1e-9)]
         return t - width, t + width
-    mean = sum(replicates) / (n + 1)
-    width = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(sum((v - mean) ** 2 for v in replicates) / n)
-    return t - (mean - t) - width, t - (mean - t) + width
+    ordered = sorted(values)
+    low, high = ordered[math.floor(n * (1 - level) / 2)], ordered[math.ceil(n * (1 + level) / 2 - 1e-9)]
+    return min(low, t), max(high, t)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_forms_equal_sorting(form):
+@pytest.mark.parametrize("origin", list(Origin))
+def test_intervals_equal_sorting(origin):
     rng = np.random.default_rng(1)
     for level in ("0.5", "0.8", "0.95"):
         estimate, values = rng.integers(3, 60, 3), rng.integers(0, 70, (37, 3))
-        found = Replicates(TREE, Tail(1), estimate, values, (0.0, 64.0)).intervals(level, form)
+        found = Replicates(TREE, Tail(1), estimate, values, (0.0, 64.0), origin).intervals(level)
         for place in range(3):
-            low, high = naive_interval(estimate[place], values[:, place].tolist(), float(level), form)
+            low, high = naive_interval(estimate[place], values[:, place].tolist(), float(level), origin)
             clipped = [min(max(side, 0), 64) for side in (low, high)]
             assert [found.lower[place], found.upper[place]] == [math.floor(clipped[0]), math.ceil(clipped[1])]
         assert found.lower.dtype == found.upper.dtype == np.int64
-        real = Replicates(TREE, MeanSize(), estimate / 7, values / 7, (0.0, 9.0)).intervals(level, form)
-        low, high = naive_interval(estimate[0] / 7, (values[:, 0] / 7).tolist(), float(level), form)
+        real = Replicates(TREE, MeanSize(), estimate / 7, values / 7, (0.0, 9.0), origin).intervals(level)
+        low, high = naive_interval(estimate[0] / 7, (values[:, 0] / 7).tolist(), float(level), origin)
         np.testing.assert_allclose([real.lower[0], real.upper[0]], np.clip([low, high], 0, 9))
 
 
@@ -170,7 +163,6 @@ def test_regions_that_padding_repeats_have_one_row():
     ("change", "word"),
     [
         ({"replicates": 19}, "from 20 up"),
-        ({"form": "best"}, "basic, percentile"),
         ({"level": 1}, "below 1"),
         ({"statistic": Count(4)}, "up to that"),
         ({"statistic": "tail"}, "Tail\\(100\\)"),

@@ -48,8 +48,6 @@ def test_the_intervals_are_quantiles_of_the_draws_widened_to_hold_the_release() 
         found = Replicates(tree, Tail(1), np.array([estimate]), values, (0, 200), Origin.POSTERIOR).intervals("0.9")
         assert (found.lower[0], found.estimate[0], found.upper[0]) == (low, estimate, high)
         assert found.method == "posterior"
-    with pytest.raises(PgsrError, match="percentile alone"):
-        Replicates(tree, Tail(1), np.array([1]), values, (0, 200), Origin.POSTERIOR).intervals("0.9", "basic")
 
 
 def test_every_statistic_is_one_of_the_same_draws() -> None:

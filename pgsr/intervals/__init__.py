@@ -14,17 +14,15 @@ public totals are met. The chance that the truth lies inside is at least the lev
 
 **The bootstrap** (`intervals`) is for any mechanism and statistic, each interval by itself. The release x stands for
 the truth: the mechanism is run on it B times with research noise, and the distances of the replicates t(x*) from the
-release's own t(x) stand for that of t(x) from the truth. The percentile form counts the bias of post-processing twice
-instead of correcting it. The basic form corrects it, but misses where replicates can only lie to one side, as for a
-count released as 0. The symmetric form, t -+ a quantile of |t* - t|, has bias and spread in its width and misses least,
-so it is the default. It falls short for tails, means and Gini coefficients of M_H and M_c^dp, whose regions' numbers of
-groups are estimated: their post-processing smooths away what the truth had, and a replicate cannot lose what the
-release has lost already. Experiment X3 measures how often intervals hold the truth.
+release's own t(x) stand for that of t(x) from the truth. Intervals are t -+ a quantile of |t* - t|, whose width has the
+bias of post-processing and its spread. They fall short for tails, means and Gini coefficients of M_H and M_c^dp, whose
+regions' numbers of groups are estimated: their post-processing smooths away what the truth had, and a replicate cannot
+lose what the release has lost already. Experiment X3 measures how often intervals hold the truth.
 
 **Draws of the posterior** (`posterior_draws`) are for releases by `pgsr.estimators.Posterior`, any statistic, each
 interval by itself, without a second release. The truth is drawn many times from what the noisy values leave possible,
-and the interval is made of the quantiles of the draws, widened to hold the release. Draws hold no error of the
-estimated prior, which regions share: above the leaves, at a small epsilon, fewer hold the truth than asked.
+and the interval is made of the quantiles of the draws, widened to hold the release. Every draw has an error of the
+learned prior, too, which regions share.
 
 Files: `statistics` what intervals are of, `spelling` the same as text; `band`, `noise_quantiles`, `tightening` and
 `bounds` the band; `bootstrap`, and `cells` the same of all cells; `posterior` the draws; `value` the
@@ -51,7 +49,7 @@ intervals themselves, `figure` how they are drawn.
 """
 
 from pgsr.intervals.band import Band, EmptyBandError, band
-from pgsr.intervals.bootstrap import FORMS, Origin, Replicates, intervals, replicate
+from pgsr.intervals.bootstrap import Origin, Replicates, intervals, replicate
 from pgsr.intervals.bounds import Bounds
 from pgsr.intervals.cells import cell_intervals, cells_of, replicate_cells
 from pgsr.intervals.posterior import posterior_draws
@@ -72,7 +70,6 @@ from pgsr.intervals.statistics import (
 from pgsr.intervals.value import Intervals
 
 __all__ = [
-    "FORMS",
     "SPELLINGS",
     "Band",
     "Bounds",

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import NormalDist
 
 import numpy as np
 
@@ -33,13 +32,6 @@ class Origin(StrEnum):
     POSTERIOR = "posterior"
 
 
-FORMS = ("basic", "percentile", "symmetric", "normal")
-"""The forms of intervals of the bootstrap."""
-
-DEFAULT_FORM = "symmetric"
-"""The form that has both bias and spread in its width, see `pgsr.intervals`."""
-
-
 @dataclass(frozen=True, eq=False)
 class Replicates:
     """The values of a statistic on a release, and on its replicates or on draws of what the truth may be.
@@ -60,42 +52,34 @@ class Replicates:
     possible: tuple[float, float]
     origin: Origin = Origin.BOOTSTRAP
 
-    def intervals(self, level: Number = "0.9", form: str | None = None) -> Intervals:
+    def intervals(self, level: Number = "0.9") -> Intervals:
         """Form intervals, clipped to what is possible; whole numbers are rounded outward.
 
-        With t the estimate, t* its replicates, alpha = 1 - level and Q the quantiles of the replicates:
+        With t the estimate, t* its replicates and Q the quantiles of draws:
 
-            basic       [2 t - Q(1 - alpha / 2), 2 t - Q(alpha / 2)]
-            percentile  [Q(alpha / 2), Q(1 - alpha / 2)]
-            symmetric   t -+ the level-quantile of |t* - t|
-            normal      t - b -+ z(1 - alpha / 2) s,  with bias b = mean(t*) - t and s the standard deviation of t*.
+            bootstrap   t -+ the level-quantile of |t* - t|
+            posterior   [Q((1 - level) / 2), Q((1 + level) / 2)]
 
-        Draws of the posterior have the percentile form alone, because they are no replicates of t but what the truth
-        may be. Where t itself lies outside, as a group that integers put at one of many sizes, it is taken in.
+        The width of the first has both bias and spread, see `pgsr.intervals`. Where t itself lies outside the second,
+        as a group that integers put at one of many sizes, it is taken in.
 
         Args:
             level: above 0 and below 1.
-            form: one of these; symmetric for the bootstrap and percentile for draws of the posterior if None.
 
         Raises:
-            ArgumentError: the form is unknown or not there for draws, or the level is no probability.
+            ArgumentError: the level is no probability.
         """
-        wanted, drawn = exact_level(level), self.origin is Origin.POSTERIOR
-        form = form or ("percentile" if drawn else DEFAULT_FORM)
-        if form not in FORMS:
-            raise ArgumentError(f"the form {form!r} is unknown; write one of {', '.join(FORMS)}")
-        if drawn and form != "percentile":
-            raise ArgumentError(
-                f"the form {form!r} is one of the bootstrap; draws of the posterior have percentile alone"
-            )
-        low, high = _FORMS[form](self.estimate, self.values, float(wanted))
-        if drawn:
-            low, high = np.minimum(low, self.estimate), np.maximum(high, self.estimate)
+        wanted, estimate = exact_level(level), self.estimate
+        if self.origin is Origin.POSTERIOR:
+            method, (low, high) = str(self.origin), _between_quantiles(self.values, float(wanted))
+            low, high = np.minimum(low, estimate), np.maximum(high, estimate)
+        else:
+            width = np.quantile(np.abs(self.values - estimate), float(wanted), axis=0, method="higher")
+            method, low, high = f"symmetric {self.origin}", estimate - width, estimate + width
         low, high = (np.clip(side, *self.possible) for side in (low, high))
         if self.statistic.whole:
             low, high = _whole(np.floor(low)), _whole(np.ceil(high))
-        method = str(self.origin) if drawn else f"{form} {self.origin}"
-        return Intervals(self.hierarchy, self.statistic, wanted, low, self.estimate, high, method)
+        return Intervals(self.hierarchy, self.statistic, wanted, low, estimate, high, method)
 
 
 def intervals(
@@ -105,7 +89,6 @@ def intervals(
     level: Number = "0.9",
     replicates: int = 200,
     seed: str | int = "intervals",
-    form: str | None = None,
     progress: bool | Callable[[int, int], None] = False,
 ) -> Intervals:
     """Give intervals for a statistic of every region of a release, by the parametric bootstrap.
@@ -123,7 +106,6 @@ def intervals(
         level: above 0 and below 1.
         replicates: releases to make, 20 at least.
         seed: of the research noise.
-        form: how intervals are formed, see `Replicates.intervals`.
         progress: whether to show a progress bar; or what is told how many of how many replicates are done.
 
     Raises:
@@ -145,7 +127,7 @@ def intervals(
         >>> bool((found.lower <= found.upper).all())
         True
     """
-    return replicate(mechanism, released, [statistic], replicates, seed, progress)[0].intervals(level, form)
+    return replicate(mechanism, released, [statistic], replicates, seed, progress)[0].intervals(level)
 
 
 def replicate(
@@ -243,29 +225,9 @@ def told(n: int, progress: bool | Callable[[int, int], None], doing: str = "rele
         yield place
 
 
-def _basic(estimate: np.ndarray, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    low, high = _percentile(estimate, values, level)
-    return 2 * estimate - high, 2 * estimate - low
-
-
-def _percentile(estimate: np.ndarray, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    del estimate
+def _between_quantiles(values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     tail = (1 - level) / 2  # order statistics, the outer ones where the quantile lies between two
     return np.quantile(values, tail, axis=0, method="lower"), np.quantile(values, 1 - tail, axis=0, method="higher")
-
-
-def _symmetric(estimate: np.ndarray, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    width = np.quantile(np.abs(values - estimate), level, axis=0, method="higher")
-    return estimate - width, estimate + width
-
-
-def _normal(estimate: np.ndarray, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    middle = 2 * estimate - values.mean(axis=0)
-    width = NormalDist().inv_cdf((1 + level) / 2) * values.std(axis=0, ddof=1)
-    return middle - width, middle + width
-
-
-_FORMS = {"basic": _basic, "percentile": _percentile, "symmetric": _symmetric, "normal": _normal}
 
 
 def _whole(values: np.ndarray) -> np.ndarray:

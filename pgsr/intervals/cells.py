@@ -27,7 +27,6 @@ def cell_intervals(
     view: View = View.COUNTS,
     replicates: int = 200,
     seed: str | int = "intervals",
-    form: str | None = None,
     progress: bool | Callable[[int, int], None] = False,
 ) -> CellIntervals:
     """Give an interval for every cell of a release, by the parametric bootstrap; levels may have sizes of their own.
@@ -43,7 +42,6 @@ def cell_intervals(
         view: `View.COUNTS`, or `View.CUMULATIVE` for the numbers of groups of at most every size.
         replicates: releases to make, 20 at least.
         seed: of the research noise.
-        form: how intervals are formed, see `Replicates.intervals`.
         progress: whether to show a progress bar; or what is told how many of how many replicates are done.
 
     Raises:
@@ -66,7 +64,7 @@ def cell_intervals(
         True
     """
     [replicates_of_view] = replicate_cells(mechanism, released, [view], replicates, seed, progress)
-    return cells_of(replicates_of_view, view, level, form)
+    return cells_of(replicates_of_view, view, level)
 
 
 def replicate_cells(
@@ -107,11 +105,9 @@ def replicate_cells(
     ]
 
 
-def cells_of(
-    replicates: tuple[Replicates, ...], view: View, level: Number = "0.9", form: str | None = None
-) -> CellIntervals:
+def cells_of(replicates: tuple[Replicates, ...], view: View, level: Number = "0.9") -> CellIntervals:
     """Form the intervals of all cells of a view from its replicates, one table per level, as `Replicates.intervals`."""
     wanted = exact_level(level)
-    found = [of_level.intervals(wanted, form) for of_level in replicates]
+    found = [of_level.intervals(wanted) for of_level in replicates]
     estimate, lower, upper = (tuple(getattr(each, name) for each in found) for name in ("estimate", "lower", "upper"))
     return CellIntervals(found[0].hierarchy, view, float(wanted), estimate, lower, upper)
