@@ -6,7 +6,7 @@ from test_m_c_folded import adds_up
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
-from pgsr.algorithms.m_c.joint import laws_of
+from pgsr.algorithms.m_c.joint import joint_problem, laws_of
 from pgsr.data.views import cumulative
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ProblemError
@@ -134,14 +134,21 @@ def test_a_release_adds_up_and_is_nearer_to_the_truth_than_m_h():
     assert (means["two-stage"] < means["M_H"]).all()
 
 
+def _alone_with_totals(noisy):
+    """Posterior means of every level and its regions' totals."""
+    tree = noisy.hierarchy
+    totals = [noisy.region_totals[tree.level(level)].astype(float) for level in range(tree.n_levels)]
+    return zip(Posterior().alone(noisy), totals, strict=True)
+
+
 def test_options_hold_with_sizes_per_level():
-    """Another projection, no integers, no intervals, and a time limit."""
+    """No integers, which is near what a solver makes of the same means; no intervals; and a time limit."""
     truth = CountOfCounts(TREE, np.random.default_rng(54).integers(0, 20, (3, 12)), "data")
     noisy = Geometric(View.CUMULATIVE, 2, max_sizes=(11, 6, 2)).measure(truth, Seeded("s"))
-    real, theirs = (
-        Posterior(integer=False, projection=projection).apply(noisy).estimate.tables
-        for projection in (Posterior().projection, Cvxpy("CLARABEL"))
-    )
+    real = Posterior(integer=False).apply(noisy).estimate.tables
+    means = [np.append(mean, total[:, None], axis=1) for mean, total in _alone_with_totals(noisy)]
+    joint = joint_problem(noisy, tuple(np.rint(64 * mean).astype(np.int64) for mean in means), 64, "joint")
+    theirs = [table / 64 for table in Cvxpy("CLARABEL").solve(joint).answer.values]
     whole = Posterior().apply(noisy)
     for a, b, c in zip(real, theirs, whole.estimate.tables, strict=True):
         assert np.allclose(a, b, atol=0.05)

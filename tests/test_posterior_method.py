@@ -9,10 +9,9 @@ import pytest
 from instances import scale
 
 from pgsr import CountOfCounts, Hierarchy, Status, View
-from pgsr.algorithms import TreeProjection
 from pgsr.certificates.conditions import broken_conditions
 from pgsr.datasets import census_like
-from pgsr.errors import MethodError, NoEstimateError, ProblemError
+from pgsr.errors import NoEstimateError, ProblemError
 from pgsr.estimators import BottomUp, Matching, Posterior, TwoStage
 from pgsr.methods import Mechanism, metrics
 from pgsr.noise import Geometric, Noise
@@ -200,11 +199,6 @@ def test_the_memory_of_a_release_is_what_is_asked_for(monkeypatch: pytest.Monkey
             tracemalloc.stop()
         assert sum(asked) / 3 < peaks[-1] < 1.25 * sum(asked), "a quarter for what threads have by themselves"
     assert peaks[0] < peaks[1]
-
-
-def test_what_cannot_project_in_place_is_refused_without_intervals() -> None:
-    with pytest.raises(MethodError, match="does not project in place; give CumulativeProjection"):
-        Posterior(intervals=False, projection=TreeProjection())
 
 
 def test_time_limit_without_intervals() -> None:

@@ -6,10 +6,8 @@ import numpy as np
 
 from pgsr.algorithms.isotonic import isotonic_l2
 from pgsr.algorithms.isotonic.regression import isotonic_l1_middles
-from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.algorithms.m_c.joint import (
     integers_of,
-    is_folded,
     joint_problem,
     projected,
     refused_precision,
@@ -26,7 +24,6 @@ from pgsr.methods.gate import Deadline, Stopped, judged_release
 from pgsr.methods.method import Result, Seconds
 from pgsr.noise.measurement import Measurement, Totals
 
-_PROJECTION = CumulativeProjection()
 """The method of step 2."""
 
 
@@ -78,7 +75,7 @@ class TwoStage:
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
         reason = _refusal(self, measurement) or refused_by_level(measurement)
-        return reason or refused_precision(measurement, _PROJECTION)
+        return reason or refused_precision(measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Make a valid release, or give a status with the reason why there is none in time.
@@ -117,9 +114,9 @@ class TwoStage:
     def _together(self, measurement: Measurement, deadline: Deadline) -> np.ndarray | tuple[np.ndarray, ...]:
         """Do the first two steps: real cumulative counts, shaped as the measurement's values."""
         twice = self._twice_alone(measurement)  # in halves, so that the fits are integers
-        if not is_folded(measurement, _PROJECTION):
+        if measurement.sizes.equal:
             joint = joint_problem(measurement, measurement.sizes.shaped(twice), 2, "M_c of fitted values")
-            return projected(_PROJECTION, joint, 2, deadline)
+            return projected(joint, 2, deadline)
         alone = [table[:, :-1] / 2 for table in measurement.sizes.tables(twice)]
         return together_by_level(measurement, alone, deadline=deadline).values
 

@@ -12,21 +12,18 @@ from pgsr.algorithms.tree_rounding.folded import integers_by_level
 from pgsr.algorithms.tree_rounding.rounding import integers_near
 from pgsr.data.views import View
 from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped
-from pgsr.methods.method import Method
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.laws import Law
 from pgsr.problems.precisions import precision_weights, refused_weights
 from pgsr.problems.problem import Problem
 
 
-def is_folded(measurement: Measurement, projection: Method) -> bool:
-    """Say whether a joint projection is done by `together_by_level`, in real numbers, and no problem is stated."""
-    return not measurement.sizes.equal and isinstance(projection, CumulativeProjection)
+def refused_precision(measurement: Measurement) -> str | None:
+    """Give the reason why the precisions of levels are no weights of a joint problem, or None.
 
-
-def refused_precision(measurement: Measurement, projection: Method) -> str | None:
-    """Give the reason why the precisions of levels are no weights of a joint problem, or None."""
-    return None if is_folded(measurement, projection) else refused_weights(measurement)
+    Where levels have sizes of their own no problem is stated (`together_by_level`), and weights are real.
+    """
+    return refused_weights(measurement) if measurement.sizes.equal else None
 
 
 def joint_problem(measurement: Measurement, values: Any, parts: int, label: str) -> Problem:
@@ -48,18 +45,17 @@ def joint_problem(measurement: Measurement, values: Any, parts: int, label: str)
     )
 
 
-def projected(projection: Method, joint: Problem, parts: int, deadline: Deadline) -> Any:
-    """Solve a joint problem; real cumulative counts, shaped as its values.
+def projected(joint: Problem, parts: int, deadline: Deadline) -> np.ndarray:
+    """Solve a joint problem; real cumulative counts, shape (regions, K + 1).
 
     Raises:
         Stopped: the projection gave no answer in time; its status and reason say why.
     """
     deadline.check("the joint projection reached")
-    found = projection.solve(joint, deadline.left)
+    found = CumulativeProjection().solve(joint, deadline.left)
     if found.answer is None:
         raise Stopped(found.status, f"no joint projection: {found.reason}")
-    values = found.answer.values
-    return tuple(table / parts for table in values) if isinstance(values, tuple) else values / parts
+    return np.asarray(found.answer.values) / parts
 
 
 def together_by_level(

@@ -1,18 +1,16 @@
 """The posterior release: regions by forward-backward, then all together, then integers."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.algorithms.m_c.joint import (
     integers_of,
-    is_folded,
     joint_problem,
     laws_of,
     precisions,
-    projected,
     refused_precision,
     together_by_level,
 )
@@ -21,7 +19,7 @@ from pgsr.checks import checked_limit, require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
-from pgsr.errors import MemoryNeededError, MethodError, ProblemError
+from pgsr.errors import MemoryNeededError, ProblemError
 from pgsr.estimators.posterior.evidence import BORDER, Evidence, Marginals
 from pgsr.estimators.posterior.folded_errors import FoldedErrors
 from pgsr.estimators.posterior.learned import Learned, learn
@@ -34,7 +32,7 @@ from pgsr.estimators.sizes_per_level import refused_by_level
 from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
 from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped, judged_release
-from pgsr.methods.method import Method, Result, Seconds, Status
+from pgsr.methods.method import Result, Seconds, Status
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.problems.problem import Problem
 
@@ -76,7 +74,6 @@ class Posterior:
 
     Args:
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
-        projection: a method that solves step 2.
         intervals: whether the result knows its intervals, which it does where counts or cumulative counts were
             measured, also beside ranked sizes of some regions or of large groups (`Split`), see `Uncertainty`. Without
             them the release keeps the means alone, 8 bytes per cell beside the measurement, in place of 100, and all
@@ -111,15 +108,7 @@ class Posterior:
     """
 
     integer: bool = True
-    projection: Method = field(default_factory=CumulativeProjection)
     intervals: bool = True
-
-    def __post_init__(self) -> None:
-        require_kind(self.projection, Method, "projection", "give a method for the relaxed M_c")
-        if not self.intervals and not isinstance(self.projection, CumulativeProjection):
-            raise MethodError(
-                f"{self.projection!r} does not project in place; give CumulativeProjection(), or intervals=True"
-            )
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
@@ -135,7 +124,7 @@ class Posterior:
         laws = [law for region in one_of_each.values() if (law := measurement.law(region)) is not None]
         too_wide = (reason for law in laws if (reason := refused_law(law)) is not None)
         reason = next(too_wide, None) or refused_by_level(measurement)
-        return reason or refused_precision(measurement, self.projection)
+        return reason or refused_precision(measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Make a valid release, or give a status with the reason why there is none in time.
@@ -203,11 +192,8 @@ class Posterior:
         self, measurement: Measurement, means: Sequence[np.ndarray], deadline: Deadline
     ) -> tuple[np.ndarray, ...]:
         """Do the joint projection (step 2) where levels have sizes of their own; shape (regions, K + 1) per level."""
-        if is_folded(measurement, self.projection):
-            alone = [np.ascontiguousarray(mean[:, :-1]) for mean in means]
-            return together_by_level(measurement, alone, deadline=deadline).values
-        whole = tuple(nearest(PARTS * mean).astype(np.int64) for mean in means)
-        return projected(self.projection, joint_problem(measurement, whole, PARTS, LABEL), PARTS, deadline)
+        alone = [np.ascontiguousarray(mean[:, :-1]) for mean in means]
+        return together_by_level(measurement, alone, deadline=deadline).values
 
     def _judged(
         self, measurement: Measurement, values: np.ndarray | tuple[np.ndarray, ...], deadline: Deadline
@@ -226,13 +212,12 @@ class Posterior:
         Raises:
             Stopped: the projection gave no answer in time; its status and reason say why.
         """
-        return projected(self.projection, _joint(measurement, means), PARTS, deadline)
+        return self._together_in_place(measurement, means.copy(), deadline)
 
     def _together_in_place(self, measurement: Measurement, means: np.ndarray, deadline: Deadline) -> np.ndarray:
         """Do the same in the memory of the means."""
-        assert isinstance(self.projection, CumulativeProjection), "as the constructor made sure"
         deadline.check("the joint projection reached")
-        values = self.projection.in_place(_joint(measurement, means, in_place=True), deadline)
+        values = CumulativeProjection().in_place(_joint(measurement, means), deadline)
         values /= PARTS
         return values
 
@@ -358,12 +343,9 @@ def _remarked(result: Result, remark: str) -> Result:
     return replace(result, reason="; ".join(part for part in (result.reason, remark) if part))
 
 
-def _joint(measurement: Measurement, means: np.ndarray, *, in_place: bool = False) -> Problem:
-    """State step 2 of `Posterior` in integers: everything times `PARTS`, posterior means rounded.
-
-    Their memory is used for them if `in_place`.
-    """
-    values = means.view(np.int64) if in_place else np.empty(means.shape, np.int64)
+def _joint(measurement: Measurement, means: np.ndarray) -> Problem:
+    """State step 2 of `Posterior` in integers, in the memory of the means: all times `PARTS`, means rounded."""
+    values = means.view(np.int64)
     for region, measured in enumerate(measurement.measured):
         values[region] = nearest(PARTS * means[region]) if measured else 0
     return joint_problem(measurement, values, PARTS, LABEL)
