@@ -80,7 +80,7 @@ ARM_LOOKS = {
     "independent marginals": Look(BLACK, "X"),
     "persons alone": Look(PINK, "D"),
     "whole marginals": Look(GREEN, "P"),
-    "MWEM, linearised, 30 passes": Look(VERMILION, "v"),
+    "MWEM, tuned": Look(VERMILION, "v"),
     # Mechanisms for one table; open: a row per household
     "Markov tree, persons as rows": _MARKOV_TREE,
     "Markov tree, households as rows": _open(_MARKOV_TREE),
