@@ -1,6 +1,7 @@
 """Published results: what is written says the same as the store, and figures and quoted tables are of today."""
 
 import re
+import subprocess
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from pgsr.experiments.lib import published as library
 from pgsr.experiments.ours.benchmark import tables as benchmark_tables
 from pgsr.experiments.quoted import MARK, pages, quotations, rewritten
 from pgsr.experiments.registry import EXPERIMENTS, find
-from pgsr.experiments.report import benchmark_record, paper_tables
+from pgsr.experiments.report import benchmark_record, environment, paper_tables
 from pgsr.experiments.report.publication import publish, published
 from pgsr.experiments.report.published_figures import BY_DATA, IN_WORDS, results_figures
 from pgsr.experiments.report.svg import write_svg
@@ -31,6 +32,12 @@ DOCS = Path(__file__).parent.parent / "docs"
 SMOKE = Profile.SMOKE
 ALL = ("K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K8b", "K9", "K10", "PG2", "PG3", "PG4", "PG5", "X1")
 """Those whose papers' sizes a single machine can run."""
+
+
+@pytest.fixture(autouse=True)
+def _committed(monkeypatch):
+    """What is tested here may be edited and not yet committed."""
+    monkeypatch.setattr(environment, "ROOT", Path("/"))
 
 
 def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -> list[StoredCell]:
@@ -122,6 +129,30 @@ def test_parts_and_results_of_other_sources_are_not_published(tmp_path):
     with pytest.raises(ExperimentError, match=f"{len(entries)} cells of K9 come from other sources"):
         publish(find("K9"), SMOKE, store, tmp_path)
     assert not list(tmp_path.glob("K9.*"))
+
+
+def test_results_of_uncommitted_sources_are_not_published(tmp_path, monkeypatch):
+    """The commit that a description names has the sources; pages and results are no sources."""
+    here, store = tmp_path / "checkout", Store(tmp_path / "results")
+    (here / "docs").mkdir(parents=True)
+    stored("K9", store)
+    monkeypatch.setattr(environment, "ROOT", here)
+    for name in ("a.py", "docs/page.md", "README.md"):
+        (here / name).write_text("1\n")
+    git = ("git", "-C", str(here), "-c", "user.name=n", "-c", "user.email=e")
+    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "all")):
+        subprocess.run([*git, *command], check=True)
+    for name in ("docs/page.md", "README.md"):
+        (here / name).write_text("2\n")
+    assert re.fullmatch("commit [0-9a-f]{12}", publish(find("K9"), SMOKE, store, tmp_path).sources)
+    (tmp_path / "K9.json").unlink()
+    for name in ("a.py", "b.py"):
+        (here / name).write_text("2\n")
+        with pytest.raises(ExperimentError, match=rf"K9 is not published: sources differ .*\({name}\); commit"):
+            publish(find("K9"), SMOKE, store, tmp_path)
+        (here / name).unlink()
+        subprocess.run([*git, "checkout", "-q", "."], check=True)
+    assert not (tmp_path / "K9.json").exists()
 
 
 def test_the_command_writes_results_figures_and_quotations(tmp_path):
