@@ -2,7 +2,7 @@
 
 Taxi data without groups larger than N, as the paper's Synthetic: dropping is how this benchmark is built, before any
 privacy is claimed, and no part of a mechanism. The paper does not say which epsilon it took; here it is 1, and 0.1
-besides in profile `paper`. The paper gives every solve 30 minutes, and hands its programs to Gurobi as they are printed;
+besides in profile `paper`. The paper gives every solve 30 minutes, and Gurobi gets its programs as they are printed;
 here Gurobi gets squares as steps of cells, as its bundled licence allows. Profile `reduced` gives one minute: what is
 answered in that is answered in 30 minutes, too, so those verdicts are no matter of time; what is late may come with
 more.
