@@ -6,14 +6,17 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from drawing_lots import settle_lot
+from instances import FULL
 from smoke_cells import smoke_cells
 from typer.testing import CliRunner
 
 from pgsr.experiments.benchmarks import formulations, peers, scale, speed
 from pgsr.experiments.commands.complete import app
 from pgsr.experiments.engine.digest import code_digest
-from pgsr.experiments.engine.experiment import ExperimentError, Profile
+from pgsr.experiments.engine.experiment import ExperimentError, Profile, Task
 from pgsr.experiments.engine.printed import Beside, Printed
 from pgsr.experiments.engine.store import CellState, Store, StoredCell, to_frame
 from pgsr.experiments.kuo2018 import published as kuo
@@ -179,6 +182,42 @@ def test_the_figures_in_docs_are_of_today(identity, tmp_path):
             assert marks or any(np.size(line.get_xdata()) for line in axes.lines), name
         write_svg(figure, tmp_path / name)
         assert (tmp_path / name).read_bytes() == (DOCS / "figures" / "results" / name).read_bytes(), name
+
+
+@pytest.mark.skipif(not FULL, reason="takes minutes")
+@pytest.mark.parametrize("identity", [e.id for e, _, _ in published(EXPERIMENTS, DOCS / "results") if e.owner is e])
+def test_a_published_cell_is_what_this_version_computes(identity):
+    """One of the quicker half of the cells, another one at every commit, to nine digits; seconds apart."""
+    ((experiment, about, frame),) = published([find(identity)], DOCS / "results")
+    if experiment.alone:
+        pytest.skip("seconds are its result")
+    computed = {}
+    for task in experiment.available(Profile(about.profile))[0].tasks(Profile(about.profile)):
+        computed[place(as_row(task, {}), task)] = task
+    rows = [row for _, row in frame[frame["cpu_seconds"] <= frame["cpu_seconds"].median()].iterrows()]
+    there = [(row, task) for row in rows if (task := computed.get(place(row, next(iter(computed.values())))))]
+    if not there:
+        pytest.skip("its data are not here")
+    row, task = there[np.random.default_rng(list(settle_lot().encode())).integers(len(there))]
+    new = as_row(task, task.compute())
+    for name in set(new.index) & set(frame.columns) - {"seconds", "cpu_seconds", "peak_mb"}:
+        if not name.endswith("_seconds"):
+            ours, theirs = (
+                pd.Series(np.ravel(each).tolist()).replace({None: np.nan}) for each in (new[name], row[name])
+            )
+            pd.testing.assert_series_equal(ours, theirs, check_dtype=False, rtol=1e-9, obj=f"{task.cell.key}: {name}")
+
+
+def as_row(task: Task, record: dict) -> pd.Series:
+    """The row of a store's table with what was computed."""
+    entry = StoredCell(task.cell, task.data.real, CellState.DONE, "", record, "", 60.0, 9.0, 1)
+    return to_frame([entry]).iloc[0]
+
+
+def place(row: pd.Series, task: Task) -> tuple:
+    """The cell of a row, by the names of free parameters that a task has."""
+    free = (name for name, _ in task.cell.parameters)
+    return tuple(str(row.get(name)) for name in ("data", "arm", "epsilon_exact", "replicate", *free))
 
 
 MOST_PANELS, WIDEST = 16, 11.5
