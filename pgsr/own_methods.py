@@ -7,6 +7,7 @@ from pgsr.algorithms import (
     CumulativeProjection,
     Isotonic,
     MeanConsistency,
+    MinMax,
     RegionTotalsProjection,
     SimplexProjection,
     SlopeGreedy,
@@ -32,6 +33,8 @@ METHODS: tuple[Entry, ...] = (
     Entry(CumulativeIntegers(), Proof.GAP, page="derivations/m_c.md"),
     Entry(CumulativeProjection(), page="derivations/m_c.md"),
     Entry(Isotonic()),
+    # Isotonic solves the same in less time, so runs over PGSR-LIB leave it out.
+    Entry(MinMax(), uses=Use.EVERYWHERE & ~Use.LIBRARY),
     Entry(SimplexProjection()),
     Entry(ChoiceTree(), page="model/conditions.md#choices"),
     Entry(MeanConsistency()),

@@ -18,7 +18,7 @@ from pgsr.experiments.engine.store import CellState, Store, StoredCell, to_frame
 from pgsr.experiments.engine.summary import LevelError
 from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.liu2022 import errors, relations, scaling, settings
-from pgsr.experiments.liu2022.arms import CONVERGED, HPD_FIXED, HPD_GEN, MARGINALS, MULTIPLICATIVE, PRINTED, rounds
+from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MARGINALS, MULTIPLICATIVE, PRINTED, TUNED, rounds
 from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, NHTS, REFERRALS, RELATED, SIMULATED_REDUCED, only, up_to
 from pgsr.experiments.liu2022.error_figures import cause_of
 from pgsr.experiments.liu2022.scaling import ATTRIBUTES, SIZE, ScalingFit, along, n_parameters, steps_of
@@ -118,7 +118,7 @@ def test_without_torch_hpd_fails_with_a_sentence_and_the_rest_runs(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     for task in errors.EXPERIMENT.tasks(Profile.SMOKE)[: len(errors.ARMS)]:
         record = task.compute()
-        if task.arm in (PRINTED, MULTIPLICATIVE, CONVERGED, MARGINALS):
+        if task.arm in (PRINTED, TUNED, MARGINALS):
             assert record["largest_error"] > 0
         else:
             assert record["status"] == "NOT_INSTALLED"
@@ -146,7 +146,7 @@ def test_a_table_with_many_columns_is_too_large_for_aim():
 
 def test_what_is_too_large_says_so():
     experiment = errors.EXPERIMENT
-    task = next(t for t in experiment.tasks(Profile.QUICK) if t.arm is MULTIPLICATIVE and t.data is REFERRALS)
+    task = next(t for t in experiment.tasks(Profile.QUICK) if t.arm is TUNED and t.data is REFERRALS)
     record = task.compute()
     assert record["status"] == "TOO_LARGE"
     assert "types of groups" in record["reason"]

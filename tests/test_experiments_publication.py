@@ -1,18 +1,22 @@
 """Published results: what is written says the same as the store, and figures and quoted tables are of today."""
 
 import re
+import subprocess
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from drawing_lots import settle_lot
+from instances import FULL
 from smoke_cells import smoke_cells
 from typer.testing import CliRunner
 
 from pgsr.experiments.benchmarks import formulations, peers, scale, speed
 from pgsr.experiments.commands.complete import app
 from pgsr.experiments.engine.digest import code_digest
-from pgsr.experiments.engine.experiment import ExperimentError, Profile
+from pgsr.experiments.engine.experiment import ExperimentError, Profile, Task
 from pgsr.experiments.engine.printed import Beside, Printed
 from pgsr.experiments.engine.store import CellState, Store, StoredCell, to_frame
 from pgsr.experiments.kuo2018 import published as kuo
@@ -20,7 +24,7 @@ from pgsr.experiments.lib import published as library
 from pgsr.experiments.ours.benchmark import tables as benchmark_tables
 from pgsr.experiments.quoted import MARK, pages, quotations, rewritten
 from pgsr.experiments.registry import EXPERIMENTS, find
-from pgsr.experiments.report import benchmark_record, paper_tables
+from pgsr.experiments.report import benchmark_record, environment, paper_tables
 from pgsr.experiments.report.publication import publish, published
 from pgsr.experiments.report.published_figures import BY_DATA, IN_WORDS, results_figures
 from pgsr.experiments.report.svg import write_svg
@@ -31,6 +35,12 @@ DOCS = Path(__file__).parent.parent / "docs"
 SMOKE = Profile.SMOKE
 ALL = ("K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K8b", "K9", "K10", "PG2", "PG3", "PG4", "PG5", "X1")
 """Those whose papers' sizes a single machine can run."""
+
+
+@pytest.fixture(autouse=True)
+def _committed(monkeypatch):
+    """What is tested here may be edited and not yet committed."""
+    monkeypatch.setattr(environment, "ROOT", Path("/"))
 
 
 def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -> list[StoredCell]:
@@ -124,6 +134,30 @@ def test_parts_and_results_of_other_sources_are_not_published(tmp_path):
     assert not list(tmp_path.glob("K9.*"))
 
 
+def test_results_of_uncommitted_sources_are_not_published(tmp_path, monkeypatch):
+    """The commit that a description names has the sources; pages and results are no sources."""
+    here, store = tmp_path / "checkout", Store(tmp_path / "results")
+    (here / "docs").mkdir(parents=True)
+    stored("K9", store)
+    monkeypatch.setattr(environment, "ROOT", here)
+    for name in ("a.py", "docs/page.md", "README.md"):
+        (here / name).write_text("1\n")
+    git = ("git", "-C", str(here), "-c", "user.name=n", "-c", "user.email=e")
+    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "all")):
+        subprocess.run([*git, *command], check=True)
+    for name in ("docs/page.md", "README.md"):
+        (here / name).write_text("2\n")
+    assert re.fullmatch("commit [0-9a-f]{12}", publish(find("K9"), SMOKE, store, tmp_path).sources)
+    (tmp_path / "K9.json").unlink()
+    for name in ("a.py", "b.py"):
+        (here / name).write_text("2\n")
+        with pytest.raises(ExperimentError, match=rf"K9 is not published: sources differ .*\({name}\); commit"):
+            publish(find("K9"), SMOKE, store, tmp_path)
+        (here / name).unlink()
+        subprocess.run([*git, "checkout", "-q", "."], check=True)
+    assert not (tmp_path / "K9.json").exists()
+
+
 def test_the_command_writes_results_figures_and_quotations(tmp_path):
     stored("K9", Store(tmp_path / "results"))
     page = tmp_path / "page.md"
@@ -148,6 +182,42 @@ def test_the_figures_in_docs_are_of_today(identity, tmp_path):
             assert marks or any(np.size(line.get_xdata()) for line in axes.lines), name
         write_svg(figure, tmp_path / name)
         assert (tmp_path / name).read_bytes() == (DOCS / "figures" / "results" / name).read_bytes(), name
+
+
+@pytest.mark.skipif(not FULL, reason="takes minutes")
+@pytest.mark.parametrize("identity", [e.id for e, _, _ in published(EXPERIMENTS, DOCS / "results") if e.owner is e])
+def test_a_published_cell_is_what_this_version_computes(identity):
+    """One of the quicker half of the cells, another one at every commit, to nine digits; seconds apart."""
+    ((experiment, about, frame),) = published([find(identity)], DOCS / "results")
+    if experiment.alone:
+        pytest.skip("seconds are its result")
+    computed = {}
+    for task in experiment.available(Profile(about.profile))[0].tasks(Profile(about.profile)):
+        computed[place(as_row(task, {}), task)] = task
+    rows = [row for _, row in frame[frame["cpu_seconds"] <= frame["cpu_seconds"].median()].iterrows()]
+    there = [(row, task) for row in rows if (task := computed.get(place(row, next(iter(computed.values())))))]
+    if not there:
+        pytest.skip("its data are not here")
+    row, task = there[np.random.default_rng(list(settle_lot().encode())).integers(len(there))]
+    new = as_row(task, task.compute())
+    for name in set(new.index) & set(frame.columns) - {"seconds", "cpu_seconds", "peak_mb"}:
+        if not name.endswith("_seconds"):
+            ours, theirs = (
+                pd.Series(np.ravel(each).tolist()).replace({None: np.nan}) for each in (new[name], row[name])
+            )
+            pd.testing.assert_series_equal(ours, theirs, check_dtype=False, rtol=1e-9, obj=f"{task.cell.key}: {name}")
+
+
+def as_row(task: Task, record: dict) -> pd.Series:
+    """The row of a store's table with what was computed."""
+    entry = StoredCell(task.cell, task.data.real, CellState.DONE, "", record, "", 60.0, 9.0, 1)
+    return to_frame([entry]).iloc[0]
+
+
+def place(row: pd.Series, task: Task) -> tuple:
+    """The cell of a row, by the names of free parameters that a task has."""
+    free = (name for name, _ in task.cell.parameters)
+    return tuple(str(row.get(name)) for name in ("data", "arm", "epsilon_exact", "replicate", *free))
 
 
 MOST_PANELS, WIDEST = 16, 11.5

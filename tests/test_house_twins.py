@@ -33,6 +33,7 @@ TWINS = {
     "engines.isotonic_kernel": {
         "isotonic_l2_rows": ("naive.isotonic_l2", "test_isotonic::test_equals_exact_fractions"),
         "l2_blocks": ("isotonic_l2_rows, which has a twin", "test_isotonic::test_runs_equal_the_rows"),
+        "l2_min_max": ("naive.isotonic_l2", "test_isotonic::test_min_max_equals_exact_fractions"),
         "l2_blocks_within": ("all monotone vectors", "test_isotonic::test_bounds_of_cells_equal_brute_force"),
         "l1_smallest": ("all monotone vectors", "test_isotonic::test_l1_equals_brute_force"),
         "l1_middle_rows": (

@@ -1,6 +1,7 @@
 """Integer pool-adjacent-violators against the min-max formula in fractions."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import naive
 import numpy as np
@@ -8,8 +9,14 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View, certify
-from pgsr.algorithms import Isotonic, isotonic_l1, isotonic_l2
-from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1_middles, isotonic_l2_runs, isotonic_within
+from pgsr.algorithms import Isotonic, MinMax, isotonic_l1, isotonic_l2
+from pgsr.algorithms.isotonic.regression import (
+    Optimum,
+    isotonic_l1_middles,
+    isotonic_l2_runs,
+    isotonic_min_max,
+    isotonic_within,
+)
 from pgsr.certificates.regions_alone import isotonic_is_optimal
 from pgsr.data import Estimate
 from pgsr.errors import ProblemError
@@ -35,6 +42,33 @@ def test_equals_exact_fractions():
         lower, upper = sorted(rng.integers(-4, 18, 2).tolist())
         exact = [min(max(value, lower), upper) for value in naive.isotonic_l2(y)]
         assert fit(y, lower, upper) == [round(value) for value in exact]
+
+
+def test_min_max_equals_exact_fractions():
+    rng = np.random.default_rng(30)
+    for _ in range(scale(500, 20_000)):
+        y = rng.integers(-9, 20, int(rng.integers(0, 9)))
+        assert [Fraction(int(a), int(b)) for a, b in zip(*isotonic_min_max(y), strict=True)] == naive.isotonic_l2(y)
+
+
+@pytest.mark.parametrize(
+    ("view", "totals"), [(View.CUMULATIVE, "regions"), (View.CUMULATIVE, "root"), (View.RANKED, "regions")]
+)
+def test_min_max_is_pav(view, totals):
+    """Both prove the same answers; what is not squares, or too long for a square of it, is refused in a sentence."""
+    rng = np.random.default_rng(31)
+    for _ in range(scale(20, 500)):
+        problem = isotonic_problem(rng, view, 2, totals)
+        for stated in (problem,) if view is View.RANKED else (problem, problem.relaxed()):
+            ours, theirs = MinMax().solve(stated), Isotonic().solve(stated)
+            assert ours.status is theirs.status is Status.OPTIMAL
+            assert (np.asarray(ours.estimate.values) == np.asarray(theirs.estimate.values)).all()
+    assert "state the problem with norm=2" in MinMax().solve(isotonic_problem(rng, view, 1, totals)).reason
+    if view is View.CUMULATIVE:
+        tree = Hierarchy.from_paths([("US",)])
+        long = Problem.of(np.zeros((1, 20_001), int), tree, view, label="H_c", consistent=False)
+        assert MinMax().solve(long).status is Status.TOO_LARGE
+        assert "cells(" in MinMax().supports(problem.where(cells(size=0) <= 3))
 
 
 def test_equals_brute_force():

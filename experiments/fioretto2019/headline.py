@@ -186,7 +186,7 @@ GUROBI = Arm(
     cumulative,
     Rounded(Gurobi()),
     Problem.m_c,
-    note="the paper's solver: runs where a licence is, as the bundled one stops at 200 unknowns",
+    note="the paper's solver: runs where a licence is, as the bundled one stops at 2,000 columns",
 )
 ARMS = (M_C_DP, EXACT, SOLVER, GUROBI)
 

@@ -225,7 +225,7 @@ RELAXED_H = Arm("M_H^r, Clarabel (extrapolated)", counts, Cvxpy("CLARABEL"), Pro
 TABLES_H = Arm("M_H^dp, tables as printed (extrapolated)", counts, CostTables(window="paper"), Problem.m_h)
 RELAXED_C = Arm("M_c^r, Clarabel (extrapolated)", cumulative, Cvxpy("CLARABEL"), Problem.m_c)
 TABLES_C = Arm("M_c^dp, tables as printed (extrapolated)", cumulative, IsotonicTreeProjection(NarrowTables()))
-_LICENCE = "the paper's solver: runs where a licence is, as the bundled one stops at 200 unknowns"
+_LICENCE = "the paper's solver: runs where a licence is, as the bundled one stops at 2,000 columns"
 GUROBI_H, GUROBI_C = (
     Arm(f"{arm.label}, Gurobi (extrapolated)", arm.noise, Rounded(Gurobi()), arm.problem, note=_LICENCE)
     for arm in (M_H_R, M_C_R)

@@ -105,10 +105,10 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         axes.set_yticks(range(len(labels)), labels, fontsize="small")
         axes.set_ylim(len(labels) - 0.5, -0.5)
         kind = "real data" if all(row.real for row in part) else "not real data"
-        finish(axes, "EMD over that of Hc x Hc x Hc (ratio), log", "", f"{wrapped(name, 26)}\n({kind})")
+        finish(axes, "ratio, log", "", f"{wrapped(name, 26)}\n({kind})")
         axes.grid(axis="x", color="#e5e5e5")
     legend_below(figure, panels, 3)
-    head(figure, f"K8b: combinations and private choices, total epsilon 1\n{BARS}")
+    head(figure, f"K8b: EMD over that of Hc x Hc x Hc, of combinations and private choices, total epsilon 1\n{BARS}")
     return figure
 
 

@@ -1,7 +1,7 @@
 """The methods that the experiments after Liu and Wu 2022 compare, and the measurement of one cell.
 
 The number of rounds is part of the privacy analysis. The papers choose it per epsilon by the errors that they report,
-which is not private; here it follows from public numbers (`rounds`).
+which is not private; here it follows from public numbers (`rounds`), or is one number for all, chosen on other noise.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -65,6 +65,12 @@ SEARCHED_RATES: Mapping[str, tuple[float, ...]] = {"HPD-Fixed": (0.03, 0.1), "HP
 CHOSEN: Mapping[str, tuple[int, float]] = {"HPD-Fixed": (1_000, 0.03), "HPD-Gen": (400, 0.0001)}
 """The components and the rate with the smallest largest errors there, which all other experiments use."""
 
+SEARCHED_MWEM = tuple((rounds, *factors) for rounds in (30, 100) for factors in ((100, 1), (10, 30), (100, 30)))
+"""Rounds, gamma (most factors per pass) and passes per round of MWEM that HP0 tries: as many as of either HPD."""
+
+CHOSEN_MWEM = (100, 100, 30)
+"""Those with the smallest largest errors there."""
+
 LARGEST_TABLE = 10_000_000
 """Cells of the table of persons that `PersonsAlone` works on."""
 
@@ -78,9 +84,12 @@ class SynthesisArm(Arm):
 
     Attributes:
         method: from the largest number of components that the profile allows; only mixtures have components.
+        rounds: of an adaptive method, where it is not the function `rounds` that says how many; a number of its own is
+            kept below what the profile allows, too.
     """
 
     method: Callable[[int], Method] = field(repr=False)
+    rounds: int | None = None
 
 
 RULE = "rounds: rho (0.01 / Delta)^2, so that the noise of an answer has standard deviation 0.01; 10 at least, and at "
@@ -125,11 +134,20 @@ MULTIPLICATIVE = SynthesisArm(
     note="linearised update, last distribution (the printed update can move shares of persons the wrong way); rounds "
     "as HPD-Fixed",
 )
-CONVERGED = SynthesisArm(
-    label="MWEM, linearised, 30 passes",
-    method=lambda _: MWEM(passes=30),
-    note="as MWEM, linearised, with 30 passes per round in place of one",
-)
+
+
+def mwem(rounds: int, gamma: int, passes: int, label: str = "", note: str = "") -> SynthesisArm:
+    """Make an arm of MWEM with the linearised update and these settings."""
+    settings = f"{rounds} rounds, gamma {gamma}, {passes} {'pass' if passes == 1 else 'passes'}"
+    return SynthesisArm(
+        label=label or f"MWEM, {settings}",
+        method=lambda _: MWEM(iterations=gamma, passes=passes),
+        note=f"{settings}{note}",
+        rounds=rounds,
+    )
+
+
+TUNED = mwem(*CHOSEN_MWEM, "MWEM, tuned", ", chosen in HP0 on other noise; linearised update, last distribution")
 MARGINALS = SynthesisArm(
     label="independent marginals", method=lambda _: IndependentMarginals(), note="baseline of ours, no rounds"
 )
@@ -211,7 +229,7 @@ def synthesis_record(trial: "Trial") -> "Record":
     if trial.cell.epsilon is None:
         raise ExperimentError("experiments on synthesis need epsilons; give them to the scale")
     budget = AdaptiveBudget(trial.cell.epsilon, Fraction(1, population.n_persons**2), rounds=1)
-    budget = replace(budget, rounds=rounds(population, workload, budget, int(free["most rounds"])))
+    budget = replace(budget, rounds=_rounds(trial, workload, budget))
     start = perf_counter()
     try:
         found = fitted(trial, workload, budget)
@@ -231,6 +249,11 @@ def synthesis_record(trial: "Trial") -> "Record":
         "number_of_queries": n_queries,
         "fit_seconds": seconds,
     }
+
+
+def _rounds(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> int:
+    most, own = int(trial.parameters["most rounds"]), trial.arm.rounds if isinstance(trial.arm, SynthesisArm) else None
+    return rounds(trial.truth, workload, budget, most) if own is None else min(own, most, workload.n_queries)
 
 
 OF = {Level.GROUP: "of_groups", Level.INDIVIDUAL: "of_persons", Level.RELATION: "of_relations"}

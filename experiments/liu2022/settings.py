@@ -1,6 +1,6 @@
-"""The experiment HP0: a small search for the settings of HPD-Fixed and HPD-Gen that the other experiments use.
+"""The experiment HP0: a small search for the settings of HPD-Fixed, HPD-Gen and MWEM that the other experiments use.
 
-The paper names settings and prints none. Both methods get the same number of trials, on noise that no other experiment
+The paper names settings and prints none. Every method gets the same number of trials, on noise that no other experiment
 sees. A search on confidential data would cost budget; here it makes a comparison fair, and publishes nothing.
 """
 
@@ -21,10 +21,14 @@ from pgsr.experiments.engine.verdicts import Verdict, smaller
 from pgsr.experiments.liu2022 import published as liu
 from pgsr.experiments.liu2022.arms import (
     CHOSEN,
+    CHOSEN_MWEM,
     HPD,
     SEARCHED_COMPONENTS,
+    SEARCHED_MWEM,
     SEARCHED_RATES,
+    SynthesisArm,
     hpd,
+    mwem,
     query_grid,
     scales,
     synthesis_memory,
@@ -39,37 +43,54 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ASKED = ("Q_G + Q_I",)
-TRIED = {
-    (name, components, rate): hpd(name, components, rate, f"{name}, {components} components, rate {rate:g}")
+TRIED: dict[str, dict[tuple, SynthesisArm]] = {
+    name: {
+        (components, rate): hpd(name, components, rate, f"{name}, {components} components, rate {rate:g}")
+        for components, rate in product(SEARCHED_COMPONENTS, SEARCHED_RATES[name])
+    }
     for name in HPD
-    for components, rate in product(SEARCHED_COMPONENTS, SEARCHED_RATES[name])
 }
-"""The arms by method, components and rate."""
+"""The arms by method and settings."""
+
+TRIED["MWEM"] = {tried: mwem(*tried) for tried in SEARCHED_MWEM}
+BEST = {**CHOSEN, "MWEM": CHOSEN_MWEM}
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw a panel per epsilon: the largest error against components, a line per method and rate."""
+    """Draw a column per epsilon: the largest error of HPD against components above, that of MWEM against rounds below.
+
+    A line is a rate of a method, or what MWEM does per round.
+    """
     found = errors_of(frame, LARGEST)
     epsilons = sorted(found.values_of("epsilon"))
-    figure = new_figure(max(6.4, 4.8 * len(epsilons)), 4.6)
-    panels = figure.subplots(1, max(1, len(epsilons)), squeeze=False, sharey=True)[0]
-    lines = {(name, rate): f"{name}, rate {rate:g}" for name in HPD for rate in SEARCHED_RATES[name]}
-    style = arm_looks([*lines.values()])
-    for axes, epsilon in zip(panels, epsilons, strict=False):
-        for place, ((name, rate), label) in enumerate(lines.items()):
-            rows = [(k, found.one(arm=TRIED[name, k, rate].label, epsilon=epsilon)) for k in SEARCHED_COMPONENTS]
-            there = [(k, row) for k, row in rows if row is not None]
-            axes.errorbar(
-                [1.04 ** (place - 1.5) * k for k, _ in there], [row.mean for _, row in there],
-                [row.standard_error for _, row in there], label=label, **style[label].marks, capsize=3,
-            )  # fmt: skip
-        axes.set_xscale("log")
-        axes.set_xticks(SEARCHED_COMPONENTS, [f"{k:,}" for k in SEARCHED_COMPONENTS])
-        axes.set_xticks([], minor=True)
-        finish(axes, "components, log", "largest error of a query (share), log", f"epsilon {epsilon:g}")
-    error_axis(panels[0])
-    legend_below(figure, panels, 2)
-    head(figure, "HP0: settings of HPD-Fixed and HPD-Gen, largest error of a 3-way query\nbars: one standard error")
+    figure = new_figure(max(6.4, 4.8 * len(epsilons)), 8.2)
+    above, below = figure.subplots(2, max(1, len(epsilons)), squeeze=False, sharey=True)
+    of_hpd = {
+        f"{name}, rate {rate:g}": [(k, TRIED[name][k, rate]) for k in SEARCHED_COMPONENTS]
+        for name in HPD
+        for rate in SEARCHED_RATES[name]
+    }
+    of_mwem: dict[str, list[tuple[int, SynthesisArm]]] = {}
+    for (rounds, gamma, passes), arm in TRIED["MWEM"].items():
+        of_mwem.setdefault(f"MWEM, gamma {gamma}, passes {passes}", []).append((rounds, arm))
+    for axes, lines, what in ((above, of_hpd, "components"), (below, of_mwem, "rounds")):
+        style = arm_looks([*lines])
+        for ax, epsilon in zip(axes, epsilons, strict=False):
+            for place, (label, arms) in enumerate(lines.items()):
+                rows = [(x, found.one(arm=arm.label, epsilon=epsilon)) for x, arm in arms]
+                there = [(x, row) for x, row in rows if row is not None]
+                ax.errorbar(
+                    [1.04 ** (place - 1.5) * x for x, _ in there], [row.mean for _, row in there],
+                    [row.standard_error for _, row in there], label=label, **style[label].marks, capsize=3,
+                )  # fmt: skip
+            ax.set_xscale("log")
+            ticks = sorted({x for arms in lines.values() for x, _ in arms})
+            ax.set_xticks(ticks, [f"{x:,}" for x in ticks])
+            ax.set_xticks([], minor=True)
+            finish(ax, f"{what}, log", "largest error of a query (share), log", f"epsilon {epsilon:g}")
+    error_axis(above[0])
+    legend_below(figure, [*above, *below], 2)
+    head(figure, "HP0: settings of HPD and MWEM, largest error of a 3-way query\nbars: one standard error")
     return figure
 
 
@@ -80,14 +101,14 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 def ranked(found: LevelErrors, name: str) -> list[tuple[float, str]]:
     """List the settings of a method, best first, by the geometric mean over epsilons of their mean errors."""
-    labels = [arm.label for (method, *_), arm in TRIED.items() if method == name]
+    labels = [arm.label for arm in TRIED[name].values()]
     means = {label: [np.log(row.mean) for row in found.where(arm=label)] for label in labels}
     return sorted((float(np.exp(fmean(logs))), label) for label, logs in means.items() if logs)
 
 
 def _chosen(found: LevelErrors) -> Iterator[Verdict]:
-    for name, chosen in CHOSEN.items():
-        label = TRIED[name, *chosen].label
+    for name, best in BEST.items():
+        label = TRIED[name][best].label
         ranking = ranked(found, name)
         words = "; ".join(f"{share(error)} {each}" for error, each in ranking[:3])
         for data, epsilon in found.values_of("data", "epsilon"):
@@ -105,11 +126,11 @@ def _chosen(found: LevelErrors) -> Iterator[Verdict]:
 
 EXPERIMENT = Experiment(
     id="HP0",
-    title="Settings of HPD",
+    title="Settings of HPD and MWEM",
     paper=liu.PAPER,
     part="settings, of which it prints none",
-    question="With how many components and which rate do HPD-Fixed and HPD-Gen err least?",
-    arms=tuple(TRIED.values()),
+    question="With which settings do HPD-Fixed, HPD-Gen and MWEM err least?",
+    arms=tuple(arm for arms in TRIED.values() for arm in arms.values()),
     profiles=scales(
         ASKED,
         SMALL_REDUCED,

@@ -1,10 +1,11 @@
-"""The panel of errors by arm: an arm a line, from top to bottom, and a mark per level."""
+"""The panels of errors by arm, an arm a line from top to bottom: a mark per level, or the spread over all places."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import TYPE_CHECKING
 
 from pgsr.experiments.engine.summary import LevelErrors
-from pgsr.figures.drawing import LEVELS, level_name, log_labels
+from pgsr.figures.drawing import BLUE, LEVELS, VERMILION, level_name, log_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,3 +27,22 @@ def draw_by_arm(axes: "Axes", part: LevelErrors, arms: Sequence[str], *, labelle
     axes.set_yticks(range(len(arms)), list(arms) if labelled else [""] * len(arms))
     axes.set_ylim(len(arms) - 0.5, -0.5)
     axes.grid(axis="x", color="#e5e5e5")
+
+
+SPREAD = "mark: median; line: smallest to largest"
+
+
+def draw_spread(axes: "Axes", values: Mapping[str, Sequence[float]], chosen: str = "") -> None:
+    """Draw of every arm the median of its values, and a line from the smallest to the largest.
+
+    Args:
+        values: by label, in the order of lines from top to bottom; an arm without values has an empty line.
+        chosen: the arm that is coloured.
+    """
+    for place, (label, found) in enumerate(values.items()):
+        if found:
+            colour = VERMILION if label == chosen else BLUE
+            axes.plot([min(found), max(found)], [place, place], color=colour, linewidth=1.2)
+            axes.plot([median(found)], [place], marker="o", markersize=5, linestyle="", color=colour)
+    axes.set_yticks(range(len(values)), list(values))
+    axes.set_ylim(len(values) - 0.5, -0.5)

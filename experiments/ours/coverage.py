@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,15 +20,16 @@ from pgsr.errors import TooLargeError
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior.uncertainty import Uncertainty
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
-from pgsr.experiments.engine.figures import panels_in_rows, wrapped
+from pgsr.experiments.engine.figures import panels_in_rows
 from pgsr.experiments.engine.release_record import Record, released, result_record
 from pgsr.experiments.engine.verdicts import Judgement, Verdict, at_most, not_judged, worst
 from pgsr.experiments.fioretto2019.data import FLIGHTS
 from pgsr.experiments.ours import arms as noise
+from pgsr.experiments.ours.by_arm import SPREAD, draw_spread
 from pgsr.experiments.ours.coverage_strata import ABOVE_1, VIEWS, Stratum, counted, strata, transform
 from pgsr.experiments.ours.every_release import CENSUS_1_000, CENSUS_10_000, HAWAIIAN, TAXI_REAL
 from pgsr.experiments.ours.known_priors import WORLDS
-from pgsr.figures.drawing import LEVELS, finish, head, legend_below, level_name
+from pgsr.figures.drawing import finish, head
 from pgsr.privacy import Seeded
 
 if TYPE_CHECKING:
@@ -130,37 +130,25 @@ def memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw a panel per data set and a line per release and epsilon: the share that holds where sd > 1; a bar: least."""
-    found = list(strata(frame))
-    names, lines = _values(found, "data"), [*product(ARMS, sorted(_values(found, "epsilon"), reverse=True))]
-    figure, grid = panels_in_rows(len(names), across=4, width=2.2, height=0.3 * len(lines) + 0.6)
-    for at, (axes, name) in enumerate(zip(grid.flat, names, strict=False)):
-        here = [each for each in found if each.data == name and each.deviation in ABOVE_1]
-        n_levels = 1 + max((each.level for each in here), default=0)
-        for level, (place, (arm, epsilon)) in product(range(n_levels), enumerate(lines)):
-            of_line = (arm.label, epsilon, level)
-            part = [each for each in here if (each.arm, each.epsilon, each.level) == of_line]
-            look = LEVELS[2 if n_levels == 2 and level == 1 else level]
-            if part:
-                held = sum(sum(each.held.values()) for each in part) / sum(each.n for each in part)
-                label = level_name(level, n_levels) if not place else None
-                axes.plot([held], [place], linestyle="", markersize=5, label=label, **look.marks)
-            if judged := [each.share for each in part if each.n >= ENOUGH]:
-                axes.plot([min(judged)], [place], linestyle="", marker="|", markersize=9, color=look.colour)
+    """Draw a panel per epsilon: by release the shares that hold where sd > 1, over all data sets and levels."""
+    found = [each for each in strata(frame) if each.deviation in ABOVE_1]
+    epsilons = sorted(_values(found, "epsilon"), reverse=True)
+    figure, grid = panels_in_rows(len(epsilons), across=2, width=3.6, height=2.4)
+    for axes, epsilon in zip(grid.flat, epsilons, strict=False):
+        held: dict[str, dict[tuple[str, int], list[int]]] = {arm.label: {} for arm in ARMS}
+        for each in found:
+            if each.epsilon == epsilon:
+                sums = held[each.arm].setdefault((each.data, each.level), [0, 0])
+                sums[0], sums[1] = sums[0] + sum(each.held.values()), sums[1] + each.n
+        draw_spread(axes, {label: [good / n for good, n in at.values() if n] for label, at in held.items()})
         for value, style in ((LEAST, ":"), (LEVEL, "-"), (MOST, ":")):
             axes.axvline(value, color="#555555", linewidth=0.8, linestyle=style)
-        labels = [f"{arm.label}, {epsilon:g}" for arm, epsilon in lines]
-        axes.set_yticks(range(len(lines)), labels if at % grid.shape[1] == 0 else [""] * len(lines))
-        axes.set_ylim(len(lines) - 0.5, -0.5)
-        axes.set_xlim(min(0.7, axes.get_xlim()[0]), 1.01)
-        finish(axes, "share held", "", wrapped(name, 24))
+        axes.set_xlim(min(0.65, axes.get_xlim()[0]), 1.01)
+        axes.tick_params(labelleft=axes is grid.flat[0])
+        finish(axes, "share held", "", f"epsilon {epsilon:g}")
         axes.grid(axis="x", color="#e5e5e5")
-    legend_below(figure, grid[0], 4)
-    head(
-        figure,
-        f"X3: share of 90 % intervals that hold the truth where sd > 1, by release and epsilon; bar: the lowest "
-        f"stratum of {ENOUGH} cells or more; lines: {100 * LEAST:g} %, {100 * LEVEL:g} %, {100 * MOST:g} %",
-    )
+    wanted = f"lines: {100 * LEAST:g} %, {100 * LEVEL:g} %, {100 * MOST:g} %"
+    head(figure, f"X3: how many 90 % intervals hold the truth where sd > 1, by data set and level\n{SPREAD}; {wanted}")
     return figure
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from pgsr import Result, Status, View
@@ -18,7 +17,7 @@ from pgsr.estimators import BottomUp, Matching, Posterior
 from pgsr.experiments.data.census2000_race import census2000_race
 from pgsr.experiments.engine.data import generated_census
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
-from pgsr.experiments.engine.figures import panels_in_rows, wrapped
+from pgsr.experiments.engine.figures import panels_in_rows
 from pgsr.experiments.engine.release_record import Record, released, result_record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Judgement, TestOutcome, Verdict, smaller, worst
@@ -38,9 +37,9 @@ from pgsr.experiments.ours.arms import (
     equal_shares,
     leaves_only,
 )
-from pgsr.experiments.ours.by_arm import draw_by_arm
+from pgsr.experiments.ours.by_arm import SPREAD, draw_spread
 from pgsr.experiments.ours.profiles import profiles
-from pgsr.figures.drawing import finish, head, legend_below, level_name
+from pgsr.figures.drawing import finish, head, level_name, log_labels
 from pgsr.methods import metrics
 from pgsr.noise import Geometric
 
@@ -145,45 +144,26 @@ def memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
     return needed
 
 
-METRICS = {
-    "emd": "EMD (entities), log",
-    "l1": "L1 of a level (groups), log",
-    "tail_10": "groups above 10, relative, log",
-    "tail_100": "groups above 100, relative, log",
-    "mean_size": "mean size, relative, log",
-    "median": "median (entities), log",
-    "quantile_99": "99 % quantile (entities), log",
-}
-"""What is drawn; the earth mover's distance for every epsilon, the others for the largest."""
-
-
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw a column per data set: errors by arm with a mark per level, EMD at every epsilon, then other errors.
-
-    Of a single data set three panels stand side by side.
-    """
-    errors = {metric: level_errors(frame, metric) for metric in METRICS}
-    names, epsilons = errors["emd"].values_of("data"), sorted(errors["emd"].values_of("epsilon"), reverse=True)
-    rows = [("emd", epsilon) for epsilon in epsilons] + [(metric, epsilons[0]) for metric in METRICS if metric != "emd"]
+    """Draw a panel per level: by arm the EMD over the best arm's at the same place, over all data sets and epsilons."""
+    errors = level_errors(frame, "emd")
+    panels: dict[str, dict[str, list[float]]] = {name: {} for name in ("root", "between", "leaves")}
+    for data, epsilon, level in errors.values_of("data", "epsilon", "level"):
+        there = errors.where(data=data, epsilon=epsilon, level=level)
+        best, name = min(row.mean for row in there), level_name(level, errors.where(data=data).n_levels)
+        for row in there if best else ():
+            panel = panels.get(name, panels["between"])
+            panel.setdefault(row.arm, []).append(row.mean / best)
     labels = [arm.label for arm in ARMS]
-    columns = len(names) if len(names) > 1 else 3
-    figure, grid = panels_in_rows(len(rows) * len(names), columns, width=2.9, height=3.4)
-    for place, ((metric, epsilon), name) in enumerate(product(rows, names)):
-        axes, part, left = grid.flat[place], errors[metric].where(data=name, epsilon=epsilon), place % columns == 0
-        title = f"{wrapped(name, 24)}\n" if place < len(names) else ""
-        if any(each.mean for each in part):
-            draw_by_arm(axes, part, labels, labelled=left)
-        else:
-            axes.set_yticks(range(len(labels)), labels if left else [""] * len(labels))
-            axes.set_ylim(len(labels) - 0.5, -0.5)
-            axes.set_xticks([])
-            axes.text(0.5, 0.5, "no errors above 0", ha="center", transform=axes.transAxes)
-        finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
-    legend_below(figure, grid[0], 4)
-    head(
-        figure,
-        "X2: every release at equal total epsilon, by arm and level; bars: two standard errors, means of 0 absent",
-    )
+    figure, grid = panels_in_rows(len(panels), across=3, width=2.6, height=4.4)
+    for axes, (name, ratios) in zip(grid.flat, panels.items(), strict=True):
+        draw_spread(axes, {label: ratios.get(label, []) for label in labels}, POSTERIOR_RECOMMENDED.label)
+        axes.set_xscale("log")
+        log_labels(axes.xaxis)
+        axes.tick_params(labelleft=axes is grid.flat[0])
+        finish(axes, "EMD over the best release's, log", "", name)
+        axes.grid(axis="x", color="#e5e5e5")
+    head(figure, f"X2: every release beside the best one of the same data, epsilon and level\n{SPREAD}")
     return figure
 
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +22,9 @@ from pgsr.experiments.engine.release_record import Record, release_record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, at_most, compared, worst
 from pgsr.experiments.ours import every_release
-from pgsr.experiments.ours.by_arm import draw_by_arm
+from pgsr.experiments.ours.by_arm import SPREAD, draw_spread
 from pgsr.experiments.ours.tree_posterior import tree_posterior
-from pgsr.figures.drawing import finish, head, legend_below, level_name
+from pgsr.figures.drawing import finish, head, level_name, log_labels
 from pgsr.methods import metrics
 from pgsr.noise import SplitByRoot
 
@@ -125,18 +124,21 @@ def ratios(frame: "pd.DataFrame") -> LevelErrors:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw a panel per world and epsilon, three in a row: the ratio to the Bayes risk by release, a mark per level."""
+    """Draw a panel per epsilon: by release the ratios to the Bayes risk, over all worlds and levels."""
     found = ratios(frame)
-    panels = [*product(sorted(found.values_of("epsilon"), reverse=True), found.values_of("data"))]
-    figure, grid = panels_in_rows(len(panels), across=3, width=2.9, height=4.2)
-    for place, (axes, (epsilon, name)) in enumerate(zip(grid.flat, panels, strict=False)):
-        part = found.where(data=name, epsilon=epsilon)
-        draw_by_arm(axes, part, [arm.label for arm in RELEASES], labelled=place % grid.shape[1] == 0)
-        axes.axvline(1, color="#555555", linewidth=0.8, linestyle=":")
-        finish(axes, "EMD over Bayes risk, log", "", f"{name}\nepsilon {epsilon:g}")
+    epsilons = sorted(found.values_of("epsilon"), reverse=True)
+    figure, grid = panels_in_rows(len(epsilons), across=2, width=3.6, height=4.4)
+    for axes, epsilon in zip(grid.flat, epsilons, strict=False):
+        part = found.where(epsilon=epsilon)
+        values = {arm.label: [row.mean for row in part.where(arm=arm.label)] for arm in RELEASES}
+        draw_spread(axes, values, every_release.POSTERIOR_RECOMMENDED.label)
+        axes.set_xscale("log")
+        log_labels(axes.xaxis)
+        axes.axvline(NEAR, color="#555555", linewidth=0.8, linestyle=":")
+        axes.tick_params(labelleft=axes is grid.flat[0])
+        finish(axes, "EMD over Bayes risk, log", "", f"epsilon {epsilon:g}")
         axes.grid(axis="x", color="#e5e5e5")
-    legend_below(figure, grid[0], 4)
-    head(figure, "X6: errors over the Bayes risk of the same noise, by release and level; bars: two standard errors")
+    head(figure, f"X6: errors over the Bayes risk of the same noise, all worlds and levels\n{SPREAD}; dotted: {NEAR:g}")
     return figure
 
 

@@ -9,13 +9,12 @@ from pgsr.experiments.engine.experiment import Experiment, Scale
 from pgsr.experiments.engine.verdicts import Verdict
 from pgsr.experiments.liu2022.arms import (
     CHOSEN,
-    CONVERGED,
     HPD_FIXED,
     HPD_GEN,
     MARGINALS,
-    MULTIPLICATIVE,
     PERSONS,
     PRINTED,
+    TUNED,
     SynthesisArm,
     hpd,
     query_grid,
@@ -65,7 +64,7 @@ ADAPTIVE = tuple(
     )
     for rows in TableRows
 )
-ARMS = (WHOLE, PRINTED, MULTIPLICATIVE, CONVERGED, HPD_FIXED, HPD_GEN, OWN_NOISE, MARGINALS, PERSONS, *TREES, *ADAPTIVE)
+ARMS = (WHOLE, PRINTED, TUNED, HPD_FIXED, HPD_GEN, OWN_NOISE, MARGINALS, PERSONS, *TREES, *ADAPTIVE)
 ASKED = ("Q_G + Q_I",)
 EPSILONS = (
     Fraction(1, 20), Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1), Fraction(2),

@@ -31,12 +31,17 @@ def environment(entries: Iterable[StoredCell]) -> list[tuple[str, str]]:
 
 
 def commit() -> str:
-    """Find the commit that is checked out, and whether sources differ from it; published results are none."""
+    """Find the commit that is checked out, and whether sources differ from it."""
     head = _git("rev-parse", "--short=12", "HEAD")
-    changes = _git("status", "--porcelain", "--", ".", ":!docs")
-    if head is None or changes is None:
+    if head is None:
         return "no git checkout"
-    return f"commit {head}, with uncommitted changes" if changes else f"commit {head}"
+    return f"commit {head}, with uncommitted changes" if uncommitted() else f"commit {head}"
+
+
+def uncommitted() -> list[str]:
+    """List the files that differ from the commit that is checked out; pages and published results are no sources."""
+    changes = _git("status", "--porcelain", "--no-renames", "--", ".", ":!docs", ":!*.md")
+    return [line.split(maxsplit=1)[1] for line in (changes or "").splitlines()]
 
 
 def _minute(of: datetime) -> str:

@@ -20,7 +20,7 @@ from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile
 from pgsr.experiments.engine.runner import CellCondition
 from pgsr.experiments.engine.store import Store, StoredCell, to_frame
-from pgsr.experiments.report.environment import environment
+from pgsr.experiments.report.environment import environment, uncommitted
 from pgsr.experiments.report.sections import collect
 
 if TYPE_CHECKING:
@@ -65,9 +65,15 @@ def publish(experiment: Experiment, profile: Profile, store: Store, folder: Path
     Cells that failed or were late are left out and counted, with the reason.
 
     Raises:
-        ExperimentError: cells are missing or torn, or come from other sources than today's.
+        ExperimentError: cells are missing or torn, or come from other sources than today's, or no commit has these.
     """
     owner = experiment.owner
+    if changed := uncommitted():
+        rest = f" and {len(changed) - 1:,} more" if changed[1:] else ""
+        raise ExperimentError(
+            f"{owner.id} is not published: sources differ from the commit that its description would name "
+            f"({changed[0]}{rest}); commit or undo this"
+        )
     (section,) = collect([owner], profile, store, draw=False)
     missing = section.condition[CellCondition.MISSING] + section.condition[CellCondition.TORN]
     if missing or not section.done:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FIGURES = "figures/results"
 """Where figures are, from docs/."""
 
-BY_DATA = ("PG4", "X1", "X2")
+BY_DATA = ("PG4", "X1")
 """Experiments with a figure per data set, because one of all has more panels than can be read on a page."""
 
 IN_WORDS = ("K1", "K10")

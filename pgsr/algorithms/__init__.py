@@ -18,7 +18,7 @@ what its code computes. A method is a value with `supports` and `solve`; a new o
 
 from pgsr.algorithms.choice_tree import ChoiceTree, choices_bound
 from pgsr.algorithms.cost_tables import CostTables, SlopeGreedy, SlopeMerge
-from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, isotonic_l1, isotonic_l2
+from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, MinMax, isotonic_l1, isotonic_l2
 from pgsr.algorithms.m_c import CumulativeIntegers, CumulativeProjection
 from pgsr.algorithms.m_h import TreeProjection
 from pgsr.algorithms.m_h_regions import RegionTotalsProjection
@@ -33,6 +33,7 @@ __all__ = [
     "Isotonic",
     "IsotonicFit",
     "MeanConsistency",
+    "MinMax",
     "RegionTotalsProjection",
     "SimplexProjection",
     "SlopeGreedy",

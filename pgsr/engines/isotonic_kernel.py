@@ -94,6 +94,24 @@ def l2_blocks_within(y, lower, upper):
 
 
 @compiled
+def l2_min_max(y):
+    """By cell i the largest over a <= i of the least over b >= i of the means of y[a], ..., y[b]: sums and counts."""
+    n = len(y)
+    total, count = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    whole = np.int64(y.sum())
+    for a in range(n):
+        here, least, of = whole, whole, np.int64(n - a)
+        for i in range(n - 1, a - 1, -1):  # here is the sum of y[a], ..., y[i], least / of the least mean so far
+            if here * of < least * (i - a + 1):
+                least, of = here, np.int64(i - a + 1)
+            if count[i] == 0 or least * count[i] > total[i] * of:
+                total[i], count[i] = least, of
+            here -= y[i]
+        whole -= y[a]
+    return total, count
+
+
+@compiled
 def l1_smallest(y, out):
     """The smallest L1 isotonic regression of y, by the slope trick.
 

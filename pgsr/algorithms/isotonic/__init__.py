@@ -18,10 +18,11 @@ maximum, upper ones lowered to their running minimum from the right; then
 
     x[i] = max over a <= i of  min over b >= i of  mean of y[a], ..., y[b].
 
-Read from left to right it is an algorithm on a stack of blocks (sum, count). A new cell is a block of its own; while
-the last block's mean is not above that of the one before it, the two are pooled: by convexity cells that are out of
-order are equal in the solution, and equal cells take their mean. Every cell is pooled once at most, so O(n). Sums and
-counts are integers and means are compared by cross-multiplication, so no rounding decides a tie.
+`MinMax` evaluates it as it stands. Read from left to right it is an algorithm on a stack of blocks (sum, count). A new
+cell is a block of its own; while the last block's mean is not above that of the one before it, the two are pooled: by
+convexity cells that are out of order are equal in the solution, and equal cells take their mean. Every cell is pooled
+once at most, so O(n). Sums and counts are integers and means are compared by cross-multiplication, so no rounding
+decides a tie.
 
 **Absolute values: the slope trick.** Let F_i(v) be the cheapest way to fit cells 0..i by values of at most v,
 
@@ -39,7 +40,7 @@ Files: `regression` are the functions, `fit` the groups of a region from its noi
 """
 
 from pgsr.algorithms.isotonic.fit import IsotonicFit
-from pgsr.algorithms.isotonic.method import Isotonic
+from pgsr.algorithms.isotonic.method import Isotonic, MinMax
 from pgsr.algorithms.isotonic.regression import isotonic_l1, isotonic_l2
 
-__all__ = ["Isotonic", "IsotonicFit", "isotonic_l1", "isotonic_l2"]
+__all__ = ["Isotonic", "IsotonicFit", "MinMax", "isotonic_l1", "isotonic_l2"]

@@ -133,9 +133,7 @@ def isotonic_within(
     for part in (y, low, high):
         _check_pooled(part)
     total, divisor, count = l2_blocks_within(y, low, high)
-    value, rest = np.divmod(total, divisor)
-    up = (2 * rest > divisor) | ((2 * rest == divisor) & (value % 2 == 1))  # halves to even
-    return np.repeat(value + up, count)
+    return np.repeat(nearest_fractions(total, divisor), count)
 
 
 def isotonic_l2_runs(y: np.ndarray, lower: int, upper: int) -> tuple[np.ndarray, np.ndarray]:
@@ -148,9 +146,7 @@ def isotonic_l2_runs(y: np.ndarray, lower: int, upper: int) -> tuple[np.ndarray,
     y = np.ascontiguousarray(y, np.int64)
     _check_pooled(y)
     total, count = l2_blocks(y)
-    value, rest = np.divmod(total, count)
-    up = (2 * rest > count) | ((2 * rest == count) & (value % 2 == 1))  # halves to even
-    return np.clip(value + up, lower, upper), count
+    return np.clip(nearest_fractions(total, count), lower, upper), count
 
 
 def isotonic_l2_means(y: np.ndarray, lower: float, upper: float) -> np.ndarray:
@@ -161,6 +157,38 @@ def isotonic_l2_means(y: np.ndarray, lower: float, upper: float) -> np.ndarray:
     _check_pooled(y)
     total, count = l2_blocks(y)
     return np.repeat(np.clip(total / count, lower, upper), count)
+
+
+def isotonic_min_max(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the real isotonic regression of one vector in squares by its min-max formula.
+
+        x[i] = max over a <= i of  min over b >= i of  mean of y[a], ..., y[b].
+
+    Returns:
+        x as fractions, sums over counts of cells; int64, shapes (cells,).
+
+    Complexity: O(cells^2).
+
+    Raises:
+        TooLargeError: sums times counts beyond 64 bits.
+
+    Example:
+        >>> isotonic_min_max(np.array([3, 1, 2, 5, 4]))
+        (array([6, 6, 6, 9, 9]), array([3, 3, 3, 2, 2]))
+
+    Source: Barlow et al. 1972.
+    """
+    from pgsr.engines.isotonic_kernel import l2_min_max
+
+    y = np.ascontiguousarray(y, np.int64)
+    _check_pooled(y)
+    return l2_min_max(y)
+
+
+def nearest_fractions(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Round fractions to the nearest integers, halves to even."""
+    value, rest = np.divmod(total, count)
+    return value + ((2 * rest > count) | ((2 * rest == count) & (value % 2 == 1)))
 
 
 def _vector(y: np.ndarray, lower: float, upper: float) -> np.ndarray:
