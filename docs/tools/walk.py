@@ -26,8 +26,11 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release.ledger import LedgerFile
 
 HERE = Path(pgsr.__file__).parent
-CARRIERS = {"ReleaseConfig", "Terms"}
-"""The classes of the configuration: what its file says, and its public terms. Tables of the file are dictionaries."""
+CARRIERS = {"ReleaseConfig", "Terms", "Plan", "LevelPlan"}
+"""The classes of the configuration: what its file says, its public terms, and their plan, level by level.
+
+Tables of the file are dictionaries.
+"""
 
 
 def walk(run: Callable[[], Any], of_check: bool = False) -> list[tuple[str, str]]:

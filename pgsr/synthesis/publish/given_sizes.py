@@ -87,7 +87,8 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
             f"{artefact.COUNTS} in {str(folder)!r} makes another privacy claim than the manifest; give the whole "
             "folder of one release, as it was published"
         )
-    terms, secure = manifest.terms_of(fields)
+    plan, secure = manifest.plan_of(fields)
+    terms = plan.terms
     if terms.max_sizes is not None:
         raise SynthesisError(f"the release in {str(folder)!r} has sizes per level; {ONE_SIZE}")
     source = {name: fields[name] for name in RELEASE_FIELDS if name != "digest"}
