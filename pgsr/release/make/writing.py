@@ -28,8 +28,8 @@ UNFINISHED = "unfinished.json"
 
 def write_measurement(folder: Path, plan: Plan, measurement: Measurement) -> None:
     """Put the noisy values on the disk; `UNFINISHED` appears last, and says that they are complete."""
-    fields = manifest.plan_fields(plan, measurement.secure)
-    columns, facts = Columns.of(plan), manifest.facts(plan.terms, measurement.secure, "measurement")
+    secure, columns = measurement.secure, Columns.of(plan)
+    facts, fields = manifest.facts(plan.terms, secure, "measurement"), manifest.plan_fields(plan, secure)
     released_tables.write_measurement(folder / artefact.MEASUREMENT, measurement, plan, columns, facts)
     regions = released_tables.regions_text(measurement.hierarchy, measurement.totals, plan, columns)
     _write_text(folder / artefact.REGIONS, regions)
