@@ -256,15 +256,11 @@ class ReleaseCheck(FolderCheck):
         return f"{found.problem}: objective {found.objective:,}, {optimal}"
 
     def replay(self) -> str:
-        terms, method, versions = (
-            self.need("plan").terms,
-            self.need("fields")["method"],
-            self.need("fields")["versions"],
-        )
+        terms, method = self.need("plan").terms, self.need("fields")["method"]
         released, found = self.need("counts"), answer_of(self._replayed())
         if self._is_table_of(found):
             return f"{method} gives the same counts from the noisy values, every one"
-        differ = {name: v for name, v in manifest.versions().items() if versions[name] != v}
+        differ = self.other_versions(manifest.PACKAGES)
         hint = f"; here other versions run, {differ}" if differ else ""
         if terms.max_sizes is not None and not terms.kind.is_joint:
             return self._as_good(released, found, hint)

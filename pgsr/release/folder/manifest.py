@@ -1,8 +1,6 @@
 """The manifest of a release: exactly the fields that may be published, and nothing else."""
 
 import json
-import platform
-import re
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,6 @@ from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
 from pgsr.errors import PgsrError
 from pgsr.estimators import Merge
-from pgsr.machine.version import version_of
 from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.loss import Loss
@@ -21,6 +18,7 @@ from pgsr.privacy.neighbours import Relation
 from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.release.folder.distance import distance, exact_sum
 from pgsr.release.publishing.errors import ManifestError
+from pgsr.release.publishing.strict_fields import require_fields, require_versions
 from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.plan import LevelPlan, Plan
@@ -206,11 +204,6 @@ def answer_fields(
     }
 
 
-def versions() -> dict[str, str]:
-    """The versions of everything that computed the release."""
-    return {"python": platform.python_version(), **{name: version_of(name) for name in PACKAGES}}
-
-
 def written(manifest: dict[str, Any]) -> str:
     """Write a manifest as text, in the only form that `read` accepts."""
     return json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -250,10 +243,7 @@ def read(text: str) -> dict[str, Any]:
         _require(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
     if "by_root" in more:
         _require(found["by_root"], ("factor",), "by_root")
-    _require(found["versions"], ("python", *PACKAGES), "versions")
-    for name, value in found["versions"].items():
-        if not isinstance(value, str) or re.fullmatch(_VERSION, value) is None:
-            raise ManifestError(f"the version of {name} is {value!r}, no version")  # README.txt prints it
+    require_versions(found["versions"], PACKAGES, "the manifest", ManifestError)
     if written(found) != text:
         raise ManifestError("the manifest is not written as a release writes it; fields were moved or reformatted")
     return found
@@ -343,7 +333,6 @@ def _require_format(found: object) -> None:
         )
 
 
-_VERSION = "[0-9A-Za-z.+_-]{1,40}"
 _NOISE = ("spent", "sensitivity", "noise")
 
 _NEIGHBOURS = {
@@ -364,14 +353,7 @@ def _level_fields(level: object, first: object, plain: bool) -> tuple[str, ...]:
 
 
 def _require(found: object, fields: tuple[str, ...], what: str) -> None:
-    if not isinstance(found, dict):
-        raise ManifestError(f"{what} is no table of fields")
-    for name in found:
-        if name not in fields:
-            raise ManifestError(f"{what} has a field {name!r}, which no release may publish")
-    for name in fields:
-        if name not in found:
-            raise ManifestError(f"{what} lacks the field {name!r}")
+    require_fields(found, fields, what, "release", ManifestError)
 
 
 def _fact(fields: object) -> Fact:

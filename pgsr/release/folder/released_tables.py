@@ -28,6 +28,7 @@ from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_o
 from pgsr.release.folder.artefact import REGIONS
 from pgsr.release.folder.columns import Column, Columns, wide_files
 from pgsr.release.publishing.errors import ReleaseError
+from pgsr.release.publishing.parquet_pages import without_numbers
 from pgsr.release.stated.excess import counts_by_size, with_sizes_below
 from pgsr.release.stated.kinds import MeasuredView
 from pgsr.release.stated.plan import Plan
@@ -302,15 +303,7 @@ def _schema(columns: list[Column], facts: Mapping[str, str]) -> pa.Schema:
 
 
 def _require_schema(path: Path, found: pa.Schema, expected: pa.Schema) -> None:
-    # Parquet numbers its fields in their metadata.
-    plain = pa.schema(
-        [
-            field.with_metadata({k: v for k, v in (field.metadata or {}).items() if k != b"PARQUET:field_id"})
-            for field in found
-        ],
-        metadata=found.metadata,
-    )
-    if not plain.equals(expected, check_metadata=True):
+    if not without_numbers(found).equals(expected, check_metadata=True):
         raise ReleaseError(f"the columns or the metadata of {path.name} are not those of a release with this manifest")
 
 

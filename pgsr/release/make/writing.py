@@ -20,6 +20,7 @@ from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Report
 from pgsr.release.publishing.folder import appear, name_folder, sync
+from pgsr.release.publishing.strict_fields import versions
 from pgsr.release.stated.plan import Plan
 
 UNFINISHED = "unfinished.json"
@@ -80,7 +81,7 @@ def _write(folder: Path, plan: Plan, measurement: Measurement, result: Result) -
         (folder / name).write_bytes(data)
     fields = manifest.plan_fields(plan, measurement.secure)
     fields |= manifest.answer_fields(measurement, result.status.name, certificate, counts)
-    fields["versions"] = manifest.versions()
+    fields["versions"] = versions(manifest.PACKAGES)
     _write_text(folder / artefact.PACKAGE, package_text(folder, fields))
     _write_text(folder / artefact.README, readme(fields))
     _write_text(folder / artefact.SUMMARY, summary(fields, measurement.hierarchy, counts, ends))

@@ -57,7 +57,7 @@ class LevelPlan:
     noise: LevelNoise | None
     sensitivity: Sensitivity
     law: Law | None
-    threshold: int | tuple[int, ...] | None = None
+    threshold: int | tuple[int, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Plan:
     mechanism: Mechanism
     totals_noise: LevelNoise | None
     totals_law: Law | None
-    thresholds: tuple[int, ...] | None = None
+    thresholds: tuple[int, ...] | None
     names: tuple[str, ...] = field(init=False)
     n_cells: int = field(init=False)
     zeros: bool = field(init=False)

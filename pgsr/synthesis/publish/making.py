@@ -116,11 +116,6 @@ def finish(
     return folder
 
 
-def digest_of(folder: Path) -> str:
-    """Compute the SHA-256 of SHA256SUMS, and so of the whole synthesis, to be announced elsewhere."""
-    return digests.digest_of(folder)
-
-
 def transcript_fields(
     config: SynthesisConfig, fitted: FittedMarginals, given: GivenSizes | None, sample: int
 ) -> dict[str, Any]:
