@@ -173,11 +173,10 @@ def _reads(config: ReleaseConfig) -> list[tuple[str, str]]:
 
 def _ledger(config: ReleaseConfig) -> str:
     """Say what is left; an absent ledger is no error here, so that the rest can be read before it is made."""
-    if not config.ledger.exists():
-        return f"{config.ledger}: NOT THERE; `pgsr ledger init` makes one, once per data set"
     ledger = LedgerFile(config.ledger)
-    ledger.require(charges_for(config.terms, config.output), config.terms.data_set)
-    return f"{config.ledger}: {ledger.left} left, of {ledger.read().total}"
+    if config.ledger.exists():
+        ledger.require(charges_for(config.terms, config.output), config.terms.data_set)
+    return ledger.rest
 
 
 def _many(n: int, what: str) -> str:

@@ -136,7 +136,7 @@ def _make(
     with told_if_stopped(say):
         given = sizes_of(config, sizes)
         require_makeable(config, given, rehearse=rehearse)
-        key, pay = signing_key(config, rehearse), _nothing if rehearse else _payment(config, folder, say)
+        key, pay = signing_key(config, rehearse), (lambda: None) if rehearse else _payment(config, folder, say)
         if config.published_exactly is not None:
             say(config.published_exactly)
         say("reading the tables")
@@ -302,10 +302,6 @@ def _payment(config: SynthesisConfig, folder: Path, say: Say) -> Callable[[], No
     return pay
 
 
-def _nothing() -> None:
-    pass
-
-
 @dataclass
 class _Account(RhoLedger):
     """The account of rho of one fit.
@@ -317,7 +313,7 @@ class _Account(RhoLedger):
         charging: whether that has begun.
     """
 
-    pay: Callable[[], None] = _nothing
+    pay: Callable[[], None]
     charging: bool = False
 
     def charge(self, amount: Fraction, what: str) -> None:
