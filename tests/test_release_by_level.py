@@ -203,6 +203,7 @@ def made_counts(kind: str, n_blocks: int, sizes: tuple[int, ...], intervals: boo
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         write_tables(Path(name))
         patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
+        patch.setattr(ReleaseConfig, "tree", lambda config: truth.hierarchy)
         largest = f"{{us = {sizes[0]}, state = {sizes[1]}, block = {sizes[2]}}}"
         release(config(Path(name), kind, max_size=largest, intervals='"9/10"' if intervals else None))
     return tree.n_regions, truth.sizes.n_cells, filled

@@ -12,7 +12,7 @@ import pytest
 from made_tables import TABLES, left, write_config, write_tables
 from planned import planned
 
-from pgsr import PgsrError, View
+from pgsr import Hierarchy, PgsrError, View
 from pgsr.bounds import lower_bound
 from pgsr.errors import ArgumentError
 from pgsr.estimators import Matching, Posterior
@@ -343,7 +343,7 @@ def test_an_unusual_split_has_its_reason(folder):
     assert all(f"{name} {text}" in said for name, text in zip(("nation", "state", "county"), deviations, strict=True))
     assert said.count("by the other levels alone") == 2
     assert split_reasons(replace(terms, shares=("1/4", "1/4", "1/2")), tree, ("nation", "state", "county")) == ""
-    plan = replace(made([[2.0, 4.0], [3.0, 1.0]], 0.01), tree=tree)
+    plan = replace(made([[2.0, 4.0], [3.0, 1.0]], 0.01), tree=Hierarchy.from_paths([("US", "GA"), ("US", "MI")]))
     assert "Its split" not in plan.recommendation()
 
 

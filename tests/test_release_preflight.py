@@ -40,6 +40,7 @@ def made_release(shape: tuple[int, int, int, int], kind: Kind) -> tuple[int, int
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         write_tables(Path(name))
         patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
+        patch.setattr(ReleaseConfig, "tree", lambda config: truth.hierarchy)
         release(ReleaseConfig.read(write_config(Path(name), kind, max_size=str(n_sizes - 1))))
     return tree.n_regions, filled
 
@@ -107,6 +108,7 @@ def test_what_leaves_64_bits_is_refused_before_the_charge(tmp_path, kind, option
     truth = CountOfCounts(config.tree(), counts, "made")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
+        patch.setattr(ReleaseConfig, "tree", lambda config: truth.hierarchy)
         if refused:
             with pytest.raises(ReleaseError, match=r"64 bits; lower max_size, or write .*nothing was charged"):
                 release(config)
@@ -123,6 +125,7 @@ def test_what_leaves_too_few_digits_is_refused_before_the_charge(tmp_path, kind)
     truth = CountOfCounts(config.tree(), np.full((4, 4), 10**12 // 16), "made")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
+        patch.setattr(ReleaseConfig, "tree", lambda config: truth.hierarchy)
         with pytest.raises(ReleaseError, match=r"too few digits for fractions; .*nothing was charged"):
             release(config)
     assert not make_ledger(tmp_path).entries

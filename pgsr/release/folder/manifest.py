@@ -309,11 +309,13 @@ def _thresholds(manifest: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ..
     if by_region and list(map(len, sizes)) != [level["regions"] for level in levels]:
         raise ManifestError("threshold of the manifest's levels is not one size per region")
     source = {"by_root": _kind(manifest["by_root"], "factor", str)} if "by_root" in manifest else {}
-    if by_region != bool(source):
+    if by_region and not source:
         raise ManifestError(
-            "every region has a threshold of its own where they follow from the noisy root, and nowhere else, and the "
-            "manifest states both otherwise"
+            "every region has a threshold of its own, and the manifest does not say from what they follow, which is "
+            "the noisy root"
         )
+    if source and not by_region:
+        raise ManifestError("thresholds of the manifest follow from the noisy root, and are not one size per region")
     split = source or {"threshold": tuple(sizes)}
     found = tuple(size for level in sizes for size in level) if by_region else None
     return split | {"ranks": None if ranks == "all" else ranks}, found

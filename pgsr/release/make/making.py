@@ -108,6 +108,7 @@ def publish(
             except TableError as error:
                 raise TableError(f"{error}{log.keep(config.log, tell)}") from error
             log.note("read")
+            assert truth.hierarchy.regions_per_level == tree.regions_per_level, "the regions that were planned for"
             source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
             if terms.facts:
                 plan.require_possible_facts(truth.hierarchy, truth.totals)

@@ -115,7 +115,7 @@ class Plan:
         n = len(regions)
         if thresholds is not None:
             checked_thresholds(thresholds, terms.min_size)
-        names, sizes, shares = _names(terms, n), _sizes(terms, n), terms.shares
+        sizes, names, shares = _sizes(terms, n), _names(terms, n), terms.shares
         if shares is None and terms.kind is Kind.BOTTOM_UP:
             shares = (*(Fraction(0),) * (n - 1), Fraction(1))
         elif shares is None:
@@ -207,10 +207,8 @@ class Plan:
             tree: the regions.
             totals: numbers of groups of all regions; those that are not public are not looked at.
         """
-        terms = self.terms
-        if terms.facts:
-            public = totals[:1] if terms.kept is Totals.ROOT else totals
-            require_possible(terms.facts, self.names, terms.min_size, tree, terms.max_excess + 1, public)
+        terms, public = self.terms, totals[:1] if self.terms.kept is Totals.ROOT else totals
+        require_possible(terms.facts, self.names, terms.min_size, tree, terms.max_excess + 1, public)
 
 
 def post_under(terms: Terms, names: tuple[str, ...]) -> Method | PostProcess:
