@@ -32,6 +32,9 @@ CARRIERS = {"ReleaseConfig", "Terms", "Plan", "LevelPlan", "SynthesisConfig"}
 Tables of the file are dictionaries.
 """
 
+OF_A_FILE = ("entities", "person_attributes")
+"""Keys of which the values of a configuration's file have one."""
+
 
 def walk(run: Callable[[], Any], of_check: bool = False) -> list[tuple[str, str]]:
     """List the functions that a run enters with the configuration, as module and name, in the order of first entries.
@@ -56,7 +59,7 @@ def walk(run: Callable[[], Any], of_check: bool = False) -> list[tuple[str, str]
         n_arguments = code.co_argcount + code.co_kwonlyargcount
         given = [frame.f_locals.get(name) for name in code.co_varnames[:n_arguments]]
         for value in given:
-            if isinstance(value, dict) and not value.keys().isdisjoint(("entities", "persons")):  # a file's values, with the tables in them
+            if isinstance(value, dict) and not value.keys().isdisjoint(OF_A_FILE):  # with the tables in it
                 tables.extend((value, *(each for each in value.values() if isinstance(each, dict))))
         if any(_carries(value) or any(value is table for table in tables) for value in given):
             found.setdefault((".".join(path.relative_to(HERE).with_suffix("").parts), code.co_qualname))
