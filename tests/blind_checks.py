@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 from exact_law import noise_by
 from neighbours import CHAIN, PAIR
+from planned import planned
 from privacy_checks import frozen, published
 from test_house_streams import DEEP, RAGGED
 
@@ -41,7 +42,7 @@ def mechanisms_are_blind() -> None:
     """Check all mechanisms of releases, from tables to a result: K, epsilons, order, status, number of entities."""
     for tree, kind in product((PAIR, RAGGED), Kind):
         for totals in kind.totals:
-            mechanism = Terms("blind", 5, Fraction(1), kind, totals=totals).mechanism(tree.n_levels)
+            mechanism = planned(Terms("blind", 5, Fraction(1), kind, totals=totals), tree).mechanism
             _alike([_blindly(lambda t, m=mechanism: _released(m, t), t) for t in far(tree, totals)])
     for post, noise in (
         (NoConsistency(), Geometric((View.CUMULATIVE, View.RANKED), 1)),

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from planned import planned
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data import Estimate
 from pgsr.noise import Measurement
 from pgsr.release import ReleaseConfig, Terms
-from pgsr.release.checks.judging import post_processed
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.folder.wide_tables import wide_tables
-from pgsr.release.make.making import UNFINISHED, _write, _write_measurement
+from pgsr.release.folder.columns import Columns
+from pgsr.release.make.writing import UNFINISHED, _write, write_measurement
 from pgsr.release.publishing import digests
 
 Forgery = Callable[["Target"], None]
@@ -37,15 +37,11 @@ class Target:
 
     def known(self) -> tuple[Terms, Hierarchy, np.ndarray, np.ndarray]:
         """Terms, regions, totals and noisy values, as they stand in the folder."""
-        terms, secure = manifest.terms_of(self.fields)
-        tree, totals = released_tables.read_regions(self / artefact.REGIONS, terms)
-        facts = manifest.facts(terms, secure, "measurement")
-        return (
-            terms,
-            tree,
-            totals,
-            released_tables.read_measurement(self / artefact.MEASUREMENT, tree, totals, terms, facts),
-        )
+        plan, secure = manifest.plan_of(self.fields)
+        columns, facts = Columns.of(plan), manifest.facts(plan.terms, secure, "measurement")
+        tree, totals = released_tables.read_regions(self / artefact.REGIONS, plan, columns)
+        about = tree, totals, plan, columns, facts
+        return plan.terms, tree, totals, released_tables.read_measurement(self / artefact.MEASUREMENT, *about)
 
     def fix_digests(self) -> None:
         fields = self.fields
@@ -57,18 +53,23 @@ class Target:
         """Write everything anew from these noisy values and terms."""
         for path in self.folder.glob(artefact.WIDE.format("*")):
             path.unlink()
-        _write_measurement(self.folder, terms, measurement)
-        _write(self.folder, terms, measurement, post_processed(terms, measurement))
+        plan = planned(terms, measurement)
+        if terms.by_root is not None:
+            plan = plan.completed(measurement)
+        write_measurement(self.folder, plan, measurement)
+        _write(self.folder, plan, measurement, plan.mechanism.post_process(measurement))
         (self / UNFINISHED).unlink()
 
 
 def write_counts(target: Target, counts: CountOfCounts, terms: Terms) -> None:
     """Write these counts into all tables that hold counts, and nothing else."""
-    table = released_tables.counts_table(counts, terms, manifest.facts(terms, True, "counts"))
+    plan = planned(terms, counts.hierarchy)
+    columns = Columns.of(plan)
+    table = released_tables.counts_table(counts, plan, columns, manifest.facts(terms, True, "counts"))
     for name in (artefact.COUNTS, artefact.COUNTS_CSV):
         released_tables.write_counts(target / name, table, terms.publication.bom)
     by_region = Estimate(counts.hierarchy, View.COUNTS, counts.values)
-    for name, data in wide_tables(by_region, terms).items():
+    for name, data in released_tables.wide_tables(by_region, plan, columns).items():
         (target / name).write_bytes(data)
 
 

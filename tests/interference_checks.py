@@ -21,12 +21,13 @@ import pyarrow.parquet as pq
 import pytest
 from blind_checks import far
 from made_tables import LEAVES, TABLES, write_config, write_tables
+from planned import planned
 from release_traces import FixedNoise, require_same, run_release
 
 import pgsr.machine.blocks
 import pgsr.noise.tables
 import pgsr.release.folder.released_tables
-import pgsr.release.stated.terms
+import pgsr.release.stated.plan
 import pgsr.tables.group_counts
 import pgsr.tables.long
 from pgsr import Hierarchy
@@ -159,7 +160,7 @@ def memory_is_asked_for_by_public_numbers() -> None:
         for totals in (kind.totals_by_level,) if by_level else kind.totals:
             about: dict[str, Any] = {"max_size": (5, 4, 4) if by_level else 5, "totals": totals, "epsilon": "1"}
             terms = Terms("made", kind=kind, publication=Publication(zeros=False), **about)
-            needed = {preflight.bytes_needed(terms, tree, truth) for truth in far(tree, Totals.REGIONS)}
+            needed = {preflight.bytes_needed(planned(terms, tree), tree, truth) for truth in far(tree, Totals.REGIONS)}
             assert len(needed) == 1, f"{kind} with {totals} totals needs {sorted(needed)} bytes, by what the sizes are"
 
 
@@ -211,7 +212,7 @@ def _as_if_large(small: bool) -> Iterator[None]:
     """Let tables and blocks of a few cells count as large, so that all ways of large data are taken."""
     with pytest.MonkeyPatch.context() as patch:
         if small:
-            patch.setattr(pgsr.release.stated.terms, "MOST_ROWS", 20)
+            patch.setattr(pgsr.release.stated.plan, "MOST_ROWS", 20)
             patch.setattr(pgsr.noise.tables, "BLOCK_CELLS", 4)
             patch.setattr(pgsr.machine.blocks, "BLOCK_CELLS", 8)
             patch.setattr(pgsr.release.folder.released_tables, "_BLOCK_ROWS", 12)

@@ -22,8 +22,9 @@ from pgsr.release.checks import checking
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.ledger import Charge, LedgerFile
 from pgsr.release.make import making as publishing
+from pgsr.release.make import writing
 from pgsr.release.publishing import digests
-from pgsr.release.stated import terms as release_terms
+from pgsr.release.stated import plan as release_plan
 from pgsr.tables.inputs import PrivateLog
 
 # Fields that tell of the data
@@ -46,7 +47,7 @@ def published(patch: MonkeyPatch, name: str, value: Callable[["Seen", Path], Any
 
         return with_field
 
-    around(patch, publishing, "_write", written)
+    around(patch, writing, "_write", written)
     patch.setattr(manifest, "FIELDS", (*manifest.FIELDS, name))
 
 
@@ -135,7 +136,7 @@ def timings_per_region(patch: MonkeyPatch) -> None:
 
 def thresholds_stated_one_higher(patch: MonkeyPatch) -> None:
     """The noise step splits one size lower than the manifest says, and so do those who read it."""
-    around(patch, release_terms, "split_rule", lambda f: lambda found, ranks, least: f(_lower(found), ranks, least))
+    around(patch, release_plan, "split_rule", lambda f: lambda found, ranks, least: f(_lower(found), ranks, least))
 
 
 def _lower(found: int | tuple[int, ...]) -> int | tuple[int, ...]:
@@ -151,7 +152,7 @@ def ranks_without_noise(patch: MonkeyPatch) -> None:
 
 def rows_in_the_readme(patch: MonkeyPatch) -> None:
     seen = watched(patch)
-    for module in (publishing, checking):
+    for module in (writing, checking):
         around(patch, module, "readme", lambda f: lambda fields: f"{f(fields)}\nFrom {seen.log.entities} rows.\n")
 
 
@@ -171,7 +172,7 @@ def charged_after_drawing(patch: MonkeyPatch) -> None:
 
         return written
 
-    around(patch, publishing, "_write_measurement", settle)
+    around(patch, publishing, "write_measurement", settle)
 
 
 def charged_per_level(patch: MonkeyPatch) -> None:

@@ -22,16 +22,18 @@ from pgsr import CountOfCounts, Hierarchy, PgsrError
 from pgsr.methods import Mechanism
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import exact
-from pgsr.release import ReleaseConfig, Terms
+from pgsr.release import ReleaseConfig
 from pgsr.release.checks import checking
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.ledger import Charge, LedgerFile
 from pgsr.release.make import making as publishing
+from pgsr.release.make import writing
 from pgsr.release.publishing import digests, parquet_pages
 from pgsr.release.publishing.errors import ConfigError
+from pgsr.release.stated import plan as release_plan
 from pgsr.release.stated import preflight
-from pgsr.release.stated import terms as release_terms
+from pgsr.release.stated.plan import Plan
 
 # What is said
 
@@ -155,7 +157,7 @@ def after_writing(patch: MonkeyPatch, do: Callable[[Seen, Path], object]) -> Non
 
         return changed
 
-    around(patch, publishing, "_write", written)
+    around(patch, writing, "_write", written)
 
 
 def rows_in_a_file_name(patch: MonkeyPatch) -> None:
@@ -181,7 +183,7 @@ def rows_as_modification_time(patch: MonkeyPatch) -> None:
 
         return published
 
-    around(patch, publishing, "_publish", timed)
+    around(patch, writing, "_publish", timed)
 
 
 def rows_in_permissions(patch: MonkeyPatch) -> None:
@@ -340,28 +342,28 @@ def rows_of_zeros_by_the_truth(patch: MonkeyPatch) -> None:
     """Leave zeros out where many cells hold something: the limit is meant for all cells, and these are fewer."""
     seen = watched(patch)
 
-    def by_truth(settled: Callable) -> Callable:
-        def decided(terms: Terms, regions: Any) -> Terms:
-            if terms.publication.zeros is not None or not hasattr(seen, "truth"):
-                return settled(terms, regions)
-            rows = range(seen.truth.hierarchy.n_regions)
-            filled = sum(int(np.count_nonzero(seen.truth.row(region))) for region in rows)
-            return replace(terms, publication=replace(terms.publication, zeros=filled <= release_terms.MOST_ROWS))
+    def by_truth(write: Callable) -> Callable:
+        def written(folder: Path, plan: Plan, measurement: Any) -> None:
+            if plan.terms.publication.zeros is None:
+                rows = range(seen.truth.hierarchy.n_regions)
+                filled = sum(int(np.count_nonzero(seen.truth.row(region))) for region in rows)
+                object.__setattr__(plan, "zeros", filled <= release_plan.MOST_ROWS)
+            write(folder, plan, measurement)
 
-        return decided
+        return written
 
-    around(patch, Terms, "settled", by_truth)
+    around(patch, publishing, "write_measurement", by_truth)
 
 
 def memory_by_the_filled_cells(patch: MonkeyPatch) -> None:
     """Ask for memory by the cells of the truth that are not 0: near the limit a refusal tells how many these are."""
 
     def by_truth(needed: Callable) -> Callable:
-        def asked(terms: Terms, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
+        def asked(plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
             if truth is None:
-                return needed(terms, tree)
+                return needed(plan, tree)
             rows = range(tree.n_regions)
-            return needed(terms, tree) + 75 * sum(int(np.count_nonzero(truth.row(region))) for region in rows)
+            return needed(plan, tree) + 75 * sum(int(np.count_nonzero(truth.row(region))) for region in rows)
 
         return asked
 
@@ -373,7 +375,7 @@ def refused_where_a_count_is_above_its_fact(patch: MonkeyPatch) -> None:
 
     def strict(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
         if config.terms.facts:
-            _, most = config.terms.fact_bounds(truth.hierarchy)
+            _, most = Plan.of(config.terms, truth.hierarchy.regions_per_level).fact_bounds(truth.hierarchy)
             counts = np.vstack([truth.row(region) for region in range(truth.hierarchy.n_regions)])
             if (counts > most).any():
                 raise ConfigError("a fact is wrong; correct it")
@@ -406,4 +408,9 @@ def drawn_with_more_than_charged(patch: MonkeyPatch) -> None:
     def generous(mechanism: Mechanism) -> Mechanism:
         return replace(mechanism, noise=replace(mechanism.noise, epsilon=2 * exact(mechanism.noise.epsilon)))
 
-    around(patch, Terms, "mechanism", lambda f: lambda terms, n_levels: generous(f(terms, n_levels)))
+    def planned(plan: Plan) -> None:
+        complete(plan)
+        object.__setattr__(plan, "mechanism", generous(plan.mechanism))
+
+    complete = Plan.__post_init__
+    patch.setattr(Plan, "__post_init__", planned)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pytest
 from made_tables import TABLES, left, stopped_reading, write_config, write_tables
+from planned import planned
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -180,10 +181,11 @@ def test_validate_tells_what_would_be_released(place, mechanism):
         "counts.parquet",
     ):
         assert word in shown, shown
-    epsilons, laws = pure_epsilons(terms.levels(3)), terms.noise_laws(3)
-    for name, level, regions, law in zip(terms.names(3), epsilons, (1, 2, 4), laws, strict=True):
-        noise = f"sensitivity {terms.sensitivity.l1}, noise of scale {law.scale} (" if law else "not measured"
-        assert f"{name} │ {regions} region{'s' * (regions > 1)}, epsilon {level}, {noise}" in shown
+    for level, regions in zip(planned(terms, 3).levels, (1, 2, 4), strict=True):
+        [epsilon] = pure_epsilons((level.noise,))
+        scale = f"sensitivity {terms.sensitivity.l1}, noise of scale {level.law.scale} (" if level.law else ""
+        expected = f"{level.name} │ {regions} region{'s' * (regions > 1)}, epsilon {epsilon}, {scale or 'not measured'}"
+        assert expected in shown
     assert "entities.parquet (private, not opened here)" in shown
     assert "secret" not in shown
 
@@ -375,17 +377,17 @@ def fail(*_arguments, **_names):
     ("target", "arguments", "words"),
     [
         (
-            "pgsr.release.make.making.post_processed",
+            "pgsr.methods.mechanism.Mechanism.post_process",
             ("release", "release.toml"),
             ("epsilon 1 is spent", "--rehearse --debug"),
         ),
         (
-            "pgsr.release.make.making.post_processed",
+            "pgsr.methods.mechanism.Mechanism.post_process",
             ("release", "release.toml", "--rehearse"),
             ("nothing was charged",),
         ),
         (
-            "pgsr.release.make.making._publish",
+            "pgsr.release.make.writing._publish",
             ("release", "release.toml"),
             ("epsilon 1 is spent", "lie in", "--finish"),
         ),
@@ -415,7 +417,7 @@ def test_what_nobody_expects_is_a_sentence_too(place, monkeypatch, capsys, targe
 def test_debug_shows_where(place, monkeypatch, place_of_flag):
     write_config(place)
     monkeypatch.chdir(place)
-    monkeypatch.setattr("pgsr.release.make.making.post_processed", fail)
+    monkeypatch.setattr("pgsr.methods.mechanism.Mechanism.post_process", fail)
     arguments = ["pgsr", "release", "release.toml"]
     arguments.insert(place_of_flag, "--debug")
     monkeypatch.setattr("sys.argv", arguments)
@@ -430,7 +432,7 @@ def test_an_interrupt_says_what_it_cost(place, monkeypatch, capsys):
 
     write_config(place)
     monkeypatch.chdir(place)
-    monkeypatch.setattr("pgsr.release.make.making.post_processed", interrupt)
+    monkeypatch.setattr("pgsr.methods.mechanism.Mechanism.post_process", interrupt)
     monkeypatch.setattr("sys.argv", ["pgsr", "release", "release.toml"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

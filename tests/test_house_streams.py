@@ -13,6 +13,7 @@ import pytest
 from counting import Counting
 from made_tables import TABLES, release, write_config, write_tables
 from neighbours import ALONE, CHAIN, PAIR
+from planned import planned
 
 import pgsr
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
@@ -128,7 +129,7 @@ def test_mechanisms_of_releases(kind: Kind, name: str, counted: Callable[[int, s
     """The counts are 0 and more, at scales where noisy totals are clipped at 0."""
     tree = TREES[name]
     for totals, largest, epsilon in product(kind.totals, (0, 3), (Fraction(1), Fraction(1, 40))):
-        mechanism = Terms("streams", 3, epsilon, kind, totals=totals).mechanism(tree.n_levels)
+        mechanism = planned(Terms("streams", 3, epsilon, kind, totals=totals), tree).mechanism
         source = Counting(Secure())
         mechanism.release(truth_on(tree, largest), source)
         counted(source.assert_once(of_measurement(mechanism.noise, tree)), "streams of mechanisms")
@@ -154,7 +155,7 @@ def test_releases(kind, private, tmp_path, monkeypatch, counted) -> None:
 
     monkeypatch.setattr(Secure, "stream", noted)
     release(config)
-    noise = config.terms.mechanism(tree.n_levels).noise
+    noise = planned(config.terms, tree).mechanism.noise
     counted(source.assert_once(of_measurement(noise, tree, "made")), "streams of releases")
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from instances import scale
 from made_tables import config, release, write_tables
+from planned import planned
 from test_core_cli import invoke
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
@@ -37,7 +38,7 @@ TRUTH = CountOfCounts(TREE, [[2, 90, 40, 11], [5, 80, 30, 6]], "bootstrap")
 
 
 def mechanism(kind: str = "kuo", totals: str | None = None) -> Mechanism:
-    return Terms("bootstrap", 3, "2", kind, totals=totals).mechanism(2)
+    return planned(Terms("bootstrap", 3, "2", kind, totals=totals), 2).mechanism
 
 
 def naive_interval(t: float, values: list[float], level: float, origin: Origin) -> tuple[float, float]:
@@ -190,7 +191,7 @@ def test_a_folder_is_read_back_and_has_intervals(tmp_path, kind):
     folder = release(config(tmp_path, kind), rehearse=True)  # secure noise may leave a band now and then
     published = read_release(folder)
     assert not published.secure
-    assert published.mechanism == published.terms.mechanism(3)
+    assert published.mechanism == planned(published.terms, 3).mechanism
     replayed = published.mechanism.post_process(published.measurement).estimate.counts()
     np.testing.assert_array_equal(replayed.counts, published.counts.counts)
     for form, draws in (("bootstrap", ("--replicates", 20)), ("band", ())):
@@ -199,7 +200,7 @@ def test_a_folder_is_read_back_and_has_intervals(tmp_path, kind):
         done = invoke("intervals", folder, "--statistic", "tail:1", "--statistic", "count", *options)
         assert done.exit_code == 0
         frame = pd.read_csv(file)
-        names = list(published.terms.names(3))
+        names = list(planned(published.terms, 3).names)
         columns = ["region_id", "level", "level_name", *names, "statistic", "lower", "estimate", "upper"]
         assert list(frame.columns) == columns
         assert len(frame) == published.counts.hierarchy.n_regions * 5

@@ -5,6 +5,7 @@ from fractions import Fraction
 from functools import partial
 
 import pytest
+from planned import planned
 
 from pgsr import CountOfCounts, Hierarchy, Result, Status, algorithms, estimators, own_methods
 from pgsr.algorithms import TreeProjection
@@ -151,7 +152,7 @@ def test_releases_have_the_names_of_mechanisms() -> None:
     truth = CountOfCounts(Hierarchy.from_parents(["US", "GA"], [-1, 0]), ([[0, 3, 1, 2]], [[0, 3, 3]]))
     for kind in Kind:
         if kind.totals_by_level is not None:
-            Terms("d", (3, 2), "1", kind).mechanism(2).check(truth, Seeded("k"))
+            planned(Terms("d", (3, 2), "1", kind), 2).mechanism.check(truth, Seeded("k"))
 
 
 def test_solvers_of_this_package_are_in_the_catalogue_once() -> None:

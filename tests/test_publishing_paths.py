@@ -62,7 +62,7 @@ def test_a_release_is_made_checked_copied_and_read(odd):
 
 def test_a_release_is_finished(odd, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.make.making.check", lambda *_, **__: 1 / 0)
+        patch.setattr("pgsr.release.make.writing.check", lambda *_, **__: 1 / 0)
         with pytest.raises(ReleaseError, match="--finish"):
             release(in_csv(odd))
     [kept] = [path for path in odd.iterdir() if path.name.startswith(".out")]

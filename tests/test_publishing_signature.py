@@ -100,7 +100,7 @@ def test_a_rehearsal_is_not_signed(place):
 
 
 @pytest.mark.parametrize("mechanism", ["m_h", "posterior", "two_stage"])
-@pytest.mark.parametrize("moment", ["post_processed", "_write", "check"])
+@pytest.mark.parametrize("moment", ["completed", "_write", "check"])
 @pytest.mark.drawn(1)
 def test_what_was_paid_for_is_finished(place, monkeypatch, moment, mechanism):
     """Whenever the release fails, the noisy values make the release later, without the tables and without a charge."""
@@ -109,7 +109,7 @@ def test_what_was_paid_for_is_finished(place, monkeypatch, moment, mechanism):
         raise OSError(28, "No space left on device", "counts.parquet")
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"pgsr.release.make.making.{moment}", fail)
+        patch.setattr(f"pgsr.release.make.{'making' if moment == 'completed' else 'writing'}.{moment}", fail)
         with pytest.raises(ReleaseError, match="the disk is full") as caught:
             publish(config(place, mechanism=mechanism))
     assert "--finish" in str(caught.value)
@@ -129,7 +129,7 @@ def test_what_was_paid_for_is_finished(place, monkeypatch, moment, mechanism):
 @pytest.mark.parametrize("moment", ["check", "rename"])
 def test_a_kill_loses_nothing_that_was_paid_for(place, moment):
     """While the folder is checked, and when only its name is missing."""
-    target = "pgsr.release.make.making.check" if moment == "check" else "pathlib.Path.rename"
+    target = "pgsr.release.make.writing.check" if moment == "check" else "pathlib.Path.rename"
     path = write_config(place, sign='"publisher.key"')
     code = f"""
 import os, unittest.mock, pathlib
@@ -168,7 +168,7 @@ def test_a_stopped_rehearsal_is_not_finished(place, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pgsr.release.make.making.shutil.rmtree", lambda *_a, **_k: None)
-    monkeypatch.setattr("pgsr.release.make.making.post_processed", stop)
+    monkeypatch.setattr("pgsr.methods.mechanism.Mechanism.post_process", stop)
     with pytest.raises(KeyboardInterrupt):
         publish(config(place), rehearse=True)
     [hidden] = [path for path in place.iterdir() if path.name.startswith(".release-rehearsal.")]

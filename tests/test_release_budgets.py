@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from forging import LEAVES, Target
 from made_tables import TABLES, write_config, write_tables
+from planned import planned
 
 from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
@@ -20,6 +21,7 @@ from pgsr.release import ReleaseConfig, check, forecast, outline, publish
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing import digests
+from pgsr.release.stated.plan import Plan
 
 PRIVATE_GROUPS = TABLES.replace("[regions]", "private = true\n[regions]")
 
@@ -77,11 +79,14 @@ def test_a_release_states_and_keeps_its_budget(made) -> None:
     assert fields["noise"]["budget"] == total.spelled
     assert fields["noise"]["unit"] == str(terms.unit)
     assert [level["noise"] for level in fields["levels"]] == [
-        law.spelling if law else {} for law in terms.noise_laws(3)
+        level.law.spelling if level.law else {} for level in planned(terms, 3).levels
     ]
-    stated = replace(terms, shares=terms.shares_of(3), level_names=terms.names(3))
-    regions = [level["regions"] for level in fields["levels"]]
-    assert manifest.terms_of(fields)[0] == stated.settled(regions)
+    plan = Plan.of(terms, [level["regions"] for level in fields["levels"]])
+    shares = tuple(level.share for level in plan.levels)
+    words = replace(terms.publication, zeros=plan.zeros)
+    found, _ = manifest.plan_of(fields)
+    assert found.terms == replace(terms, shares=shares, level_names=plan.names, publication=words)
+    assert found.levels == plan.levels
     spent = LedgerFile(config.ledger).read().entries
     assert [entry.charge.loss for entry in spent] == [total]
     assert (spent[0].charge.unit, spent[0].charge.relation) == (terms.unit, terms.relation)
@@ -94,7 +99,7 @@ def test_what_is_said_before_anything_is_spent(made) -> None:
     shown = ReleaseConfig.read(config.output.parent / "release.toml", {"output": str(config.output.parent / "other")})
     said = dict(outline(shown).facts)
     assert said["budget"] == f"{shown.terms.total} in all"
-    law = shown.terms.noise_laws(3)[2]
+    law = planned(shown.terms, 3).levels[2].law
     assert law is not None
     assert f"standard deviation {law.deviation:,.1f}" in said["level_2"]
     assert str(shown.terms.unit) in said["neighbours"]
@@ -106,7 +111,8 @@ def test_the_laws_written_out(tmp_path) -> None:
     for case in ("rho", "households", "customers", "private households", "private customers"):
         (tmp_path / case).mkdir()
         terms = configured(tmp_path / case, case).terms
-        laws[case], of_totals[case] = terms.noise_laws(3), terms.totals_law(3)
+        plan = planned(terms, 3)
+        laws[case], of_totals[case] = tuple(level.law for level in plan.levels), plan.totals_law
     assert laws["rho"] == (DiscreteGaussian(Fraction(30)),) * 3
     assert laws["households"] == (DiscreteGaussian(Fraction(6)),) * 3
     assert laws["customers"] == (DoubleGeometric(Fraction(9)),) * 3
@@ -141,7 +147,7 @@ def test_another_budget_for_the_same_noise_is_found(tmp_path, forgery) -> None:
     target = Target(Path(shutil.copytree(config.output, tmp_path / "forged")), config)
     terms, tree, totals, values = target.known()
     other = replace(terms, **FORGERIES[forgery])
-    target.remake(other.measured(tree, values, totals, True), other)
+    target.remake(planned(other, tree).measured(tree, values, totals, True), other)
     report = check(target.folder)
     assert not report.passed
     assert [finding.name for finding in report.findings if finding.outcome.name == "FAILED"] == ["noise"]
@@ -190,9 +196,9 @@ def test_a_rehearsal_passed_off_for_a_release_is_found(tmp_path, case) -> None:
     publish(config)
     target = Target(config.output, config)
     truth = config.count()
-    noisy = config.terms.noise(3).measure(truth, Seeded(manifest.REHEARSAL_KEY))
+    noisy = planned(config.terms, 3).mechanism.noise.measure(truth, Seeded(manifest.REHEARSAL_KEY))
     terms = target.known()[0]
-    target.remake(terms.measured(truth.hierarchy, noisy.values, noisy.totals, True), terms)
+    target.remake(planned(terms, truth.hierarchy).measured(truth.hierarchy, noisy.values, noisy.totals, True), terms)
     report = check(target.folder)
     assert not report.passed
     assert "rehearsal" in repr(report)

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from instances import FULL
 from made_tables import TABLES, config, left, release, write_tables
+from planned import planned
 from test_release import BY_LEVEL as SIZES
 from typer.testing import CliRunner
 
@@ -25,6 +26,7 @@ from pgsr.release.ledger import LedgerFile
 from pgsr.release.plan.planning import stand_in_of
 from pgsr.release.plan.stand_ins import geometric_law
 from pgsr.release.stated.kinds import Kind
+from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.preflight import level_peak_bytes, require_arithmetic
 from pgsr.release.stated.publication import MOST_ROWS
 from pgsr.synthesis.publish.given_sizes import read_sizes
@@ -114,14 +116,15 @@ def test_their_tables_say_what_the_readme_says(other: tuple[str, Path]) -> None:
 def test_a_larger_quantity_changes_as_many_cells_as_a_level_has() -> None:
     """An entity of quantity 5 changes 5 cumulative counts, of a level with 4 or 2 sizes these; the manifest says so."""
     terms = Terms("d", (9, 4, 2), "1", "two_stage", max_quantity=5)
-    levels = manifest.terms_fields(terms, True, [1, 2, 4])["levels"]
+    levels = manifest.plan_fields(Plan.of(terms, [1, 2, 4]), True)["levels"]
     assert [level["sensitivity"] for level in levels] == [5, 4, 2]
     assert [level["noise_scale"] for level in levels] == ["15", "12", "6"]
     tree = Hierarchy.from_paths([("US", "GA", "a"), ("US", "MI", "b")])
     truth = CountOfCounts(tree, np.ones((2, 10), int)).folded((9, 4, 2))
-    measured = terms.mechanism(3).measure(truth, Seeded("k"))
+    measured = planned(terms, 3).mechanism.measure(truth, Seeded("k"))
     laws = tuple(measured.law(region) for region in (0, 1, 3))
-    assert laws == terms.noise_laws(3) == tuple(DoubleGeometric(Fraction(s)) for s in (15, 12, 6))
+    assert laws == tuple(level.law for level in planned(terms, 3).levels)
+    assert laws == tuple(DoubleGeometric(Fraction(s)) for s in (15, 12, 6))
     assert measured.totals.tolist() == [20, 10, 10, 10, 10]
 
 
@@ -200,6 +203,7 @@ def made_counts(kind: str, n_blocks: int, sizes: tuple[int, ...], intervals: boo
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         write_tables(Path(name))
         patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
+        patch.setattr(ReleaseConfig, "tree", lambda config: truth.hierarchy)
         largest = f"{{us = {sizes[0]}, state = {sizes[1]}, block = {sizes[2]}}}"
         release(config(Path(name), kind, max_size=largest, intervals='"9/10"' if intervals else None))
     return tree.n_regions, truth.sizes.n_cells, filled
@@ -209,9 +213,9 @@ def test_numbers_beyond_64_bits_are_refused() -> None:
     tree = Hierarchy.from_paths([("US", "GA")])
     few, many = (CountOfCounts(tree, [[0, n]]) for n in (2**40, 2**50))
     terms = Terms("made", (1, 1), "1", "m_h")
-    require_arithmetic(terms, few)
+    require_arithmetic(planned(terms, 2), few)
     with pytest.raises(PgsrError, match="more than 64 bits; spend more epsilon"):
-        require_arithmetic(terms, many)
+        require_arithmetic(planned(terms, 2), many)
 
 
 @pytest.mark.drawn(1)

@@ -11,17 +11,19 @@ import numpy as np
 import pytest
 from forging import LEAVES, Forgery, Target, unsigned, write_counts
 from made_tables import write_config, write_tables
+from planned import planned
 from test_release_forgeries import ALONE, COUNTS, in_manifest, in_table, versions_everywhere
 
 from pgsr import View
 from pgsr.data.estimate import Estimate
 from pgsr.privacy import Seeded
 from pgsr.release import ReleaseConfig, check, new_key, publish
-from pgsr.release.checks.judging import certificate_of, post_processed
+from pgsr.release.checks.judging import certificate_of
 from pgsr.release.folder import artefact, manifest
+from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
-from pgsr.release.make.making import _write_text, package_text
+from pgsr.release.make.writing import _write_text
 from pgsr.release.publishing.findings import Outcome
 
 KINDS = ("m_h", "m_c_dp", "kuo", "two_stage", "posterior")
@@ -56,13 +58,14 @@ SINGLE = {name: forge for name, forge in ALONE.items() if name not in NOT_HERE} 
 def rewritten(target: Target, change: Callable[[list[np.ndarray]], None]) -> None:
     """The released counts, changed, and all that follows from them written anew: tables, certificate, descriptions."""
     terms, tree, totals, values = target.known()
-    measurement = terms.measured(tree, values, totals, True)
-    result = post_processed(terms, measurement)
+    plan = planned(terms, tree)
+    measurement = plan.measured(tree, values, totals, True)
+    result = plan.mechanism.post_process(measurement)
     tables = [table.copy() for table in Estimate(tree, View.COUNTS, result.estimate.as_counts).tables]
     change(tables)
     counts = Estimate(tree, View.COUNTS, tuple(tables))
     write_counts(target, counts, terms)
-    certificate = certificate_of(terms, measurement, counts, result)
+    certificate = certificate_of(plan, measurement, counts, result)
     fields = target.fields | manifest.answer_fields(measurement, result.status.name, certificate, counts)
     _write_text(target / artefact.PACKAGE, package_text(target.folder, fields))
     _write_text(target / artefact.README, readme(fields))
@@ -102,27 +105,29 @@ def longer_tail_above(tables: list[np.ndarray]) -> None:
 def relabelled(stated: str, drawn: str, target: Target) -> None:
     terms, *_ = target.known()
     real = replace(terms, epsilon=Fraction(drawn))
-    measured = real.mechanism(3).measure(target.config.count(), Seeded("forger"))
+    measured = planned(real, 3).mechanism.measure(target.config.count(), Seeded("forger"))
     said = replace(terms, epsilon=Fraction(stated))
-    target.remake(said.measured(measured.hierarchy, measured.values, measured.totals, True), said)
+    target.remake(
+        planned(said, measured.hierarchy).measured(measured.hierarchy, measured.values, measured.totals, True), said
+    )
 
 
 def rehearsed(target: Target) -> None:
     terms, *_ = target.known()
-    measured = terms.mechanism(3).measure(target.config.count(), Seeded(manifest.REHEARSAL_KEY))
+    measured = planned(terms, 3).mechanism.measure(target.config.count(), Seeded(manifest.REHEARSAL_KEY))
     target.remake(replace(measured, secure=True), terms)
 
 
 def shares_swapped(target: Target) -> None:
     terms, tree, totals, values = target.known()
     other = replace(terms, shares=(Fraction(1, 300), Fraction(1, 300), Fraction(149, 150)))
-    target.remake(other.measured(tree, values, totals, True), other)
+    target.remake(planned(other, tree).measured(tree, values, totals, True), other)
 
 
 def one_noisy_value(target: Target) -> None:
     terms, tree, totals, values = target.known()
     values[2][0, 0] += 1
-    target.remake(terms.measured(tree, values, totals, True), terms)
+    target.remake(planned(terms, tree).measured(tree, values, totals, True), terms)
 
 
 CONSISTENT: dict[str, tuple[Forgery, str | None]] = {
@@ -207,7 +212,7 @@ def test_other_counts_that_cost_as_little_pass(tmp_path: Path) -> None:
     target = Target(publish(config).folder, config)
     terms, tree, _, _ = target.known()
     noisy = np.array([[1, 0, 0, 1]]), np.array([[0, 0], [0, 0]])
-    target.remake(terms.measured(tree, noisy, np.array([2]), True), terms)
+    target.remake(planned(terms, tree).measured(tree, noisy, np.array([2]), True), terms)
 
     def other(tables: list[np.ndarray]) -> None:
         tables[1][:] = tables[1][::-1].copy()

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from planned import planned
 
 from pgsr import Hierarchy, View
 from pgsr.data.counts import CountOfCounts
@@ -36,7 +37,7 @@ def measured(terms: Terms, seed: int, source: object = None) -> Measurement:
     leaves = TREE.leaves.stop - TREE.leaves.start
     truth = stand_in_of(TREE, [20] * leaves, [1] * 9, seed, SIZES)
     truth = CountOfCounts(TREE, truth.tables, "d")
-    return terms.mechanism(3).measure(truth, source or Seeded("k"))
+    return planned(terms, 3).mechanism.measure(truth, source or Seeded("k"))
 
 
 def by_hand(measurement: Measurement) -> list[dict[Sum, list[int]]]:
@@ -88,7 +89,7 @@ def test_residuals_are_noise_alone(terms: Terms) -> None:
 @every_case
 def test_residuals_have_the_variance_that_their_draws_say(terms: Terms) -> None:
     """Of 300 noises: the mean square over the stated variance, within five standard errors."""
-    laws, squares = terms.noise_laws(3), defaultdict(list)
+    laws, squares = tuple(level.law for level in planned(terms, 3).levels), defaultdict(list)
     for seed in range(300):
         for family in families(measured(terms, 0, Seeded(f"v{seed}"))):
             for kind, values in family.residuals.items():
@@ -102,7 +103,7 @@ def test_residuals_have_the_variance_that_their_draws_say(terms: Terms) -> None:
 @pytest.mark.drawn(1, pool="power of the checks of noise")
 @every_case
 def test_wrong_scales_are_found_and_right_ones_are_not(terms: Terms) -> None:
-    laws = terms.noise_laws(3)
+    laws = tuple(level.law for level in planned(terms, 3).levels)
     for seed in range(3):
         measurement = measured(terms, seed, Seeded(f"w{seed}"))
         assert not judge(measurement, laws).refuted
@@ -113,9 +114,9 @@ def test_wrong_scales_are_found_and_right_ones_are_not(terms: Terms) -> None:
 @every_case
 @pytest.mark.parametrize("seed", range(3))
 def test_rehearsals_are_recognised_and_nothing_else_is(terms: Terms, seed: int) -> None:
-    assert is_rehearsal(terms, measured(terms, seed, Seeded("rehearsal")))
-    assert not is_rehearsal(terms, measured(terms, seed, Seeded("other")))
-    assert not is_rehearsal(terms, measured(terms, seed, Secure()))
+    assert is_rehearsal(planned(terms, 3), measured(terms, seed, Seeded("rehearsal")))
+    assert not is_rehearsal(planned(terms, 3), measured(terms, seed, Seeded("other")))
+    assert not is_rehearsal(planned(terms, 3), measured(terms, seed, Secure()))
 
 
 def test_one_level_has_no_level_above_to_be_compared_with() -> None:
@@ -124,4 +125,4 @@ def test_one_level_has_no_level_above_to_be_compared_with() -> None:
     truth = CountOfCounts(tree, np.arange(9).reshape(1, 9), "d")
     noisy = Geometric(View.COUNTS, 1, totals="root", max_sizes=(8,)).measure(truth, Seeded("rehearsal"))
     assert [family.size for family in families(noisy)] == [1]
-    assert not is_rehearsal(terms, noisy), "nine cells are too few to say so"
+    assert not is_rehearsal(planned(terms, noisy), noisy), "nine cells are too few to say so"

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from instances import scale
 from made_tables import release, write_config, write_tables
+from planned import planned
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data import Estimate
@@ -26,6 +27,7 @@ from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.release import ReleaseConfig, Terms, check, digest_of
 from pgsr.release.checks.rehearsals import _log_cdf, is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder.columns import Columns
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
@@ -224,8 +226,8 @@ def fix_digests(folder: Path) -> bool:
 def describe(folder: Path) -> None:
     """Write README, data package and summary anew, so that they say what the manifest and the tables say."""
     fields = json.loads((folder / "manifest.json").read_text())
-    terms, _ = manifest.terms_of(fields)
-    tree, _ = released_tables.read_regions(folder / "regions.csv", terms)
+    plan, _ = manifest.plan_of(fields)
+    tree, _ = released_tables.read_regions(folder / "regions.csv", plan, Columns.of(plan))
     counts = read_long(folder / "counts.parquet")
     place = [counts.hierarchy.index(path) for path in tree.paths]
     (folder / "README.txt").write_text(readme(fields))
@@ -285,15 +287,15 @@ def test_consistent_counts_that_the_method_did_not_give(made, tmp_path):
     folder = tmp_path / "copy"
     for kind in Kind:
         shutil.copytree(made[kind], folder)
-        terms, secure = manifest.terms_of(json.loads((folder / "manifest.json").read_text()))
-        tree, _ = released_tables.read_regions(folder / "regions.csv", terms)
-        facts = manifest.facts(terms, secure, "counts")
-        counts = released_tables.read_counts(folder / "counts.parquet", tree, terms, facts)
+        plan, secure = manifest.plan_of(json.loads((folder / "manifest.json").read_text()))
+        columns, facts = Columns.of(plan), manifest.facts(plan.terms, secure, "counts")
+        tree, _ = released_tables.read_regions(folder / "regions.csv", plan, columns)
+        counts = released_tables.read_counts(folder / "counts.parquet", tree, plan, columns, facts)
         leaves = counts.values[tree.leaves].copy()
         size = int(leaves[0].argmax())
         leaves[0, size] -= 1
         leaves[0, (size + 1) % 4] += 1
-        table = released_tables.counts_table(CountOfCounts(tree, leaves), terms, facts)
+        table = released_tables.counts_table(CountOfCounts(tree, leaves), plan, columns, facts)
         for name in ("counts.parquet", "counts.csv"):
             released_tables.write_counts(folder / name, table)
         assert fix_digests(folder)
@@ -312,7 +314,7 @@ def test_a_rehearsal_cannot_pass_for_a_release(tmp_path, kind):
     config = ReleaseConfig.read(write_config(tmp_path, kind, name=kind, max_size="9", epsilon='"1/2"'))
     folder, honest = release(config, rehearse=True), release(config)
     tables = {}
-    terms, _ = manifest.terms_of(json.loads((folder / "manifest.json").read_text()))
+    terms = manifest.plan_of(json.loads((folder / "manifest.json").read_text()))[0].terms
     for table in ("counts", "measurement"):
         path = folder / f"{table}.parquet"
         tables[table] = pq.read_table(path).replace_schema_metadata(manifest.facts(terms, True, table))
@@ -335,10 +337,11 @@ def test_noise_of_rehearsals_is_told_from_other_noise(kind, totals, mean):
     tree = Hierarchy.from_paths([("US", f"s{i}", f"s{i}c{j}") for i in range(6) for j in range(3)])
     truth = CountOfCounts(tree, np.random.default_rng(5).poisson(mean, (18, 10)), "d")
     terms = Terms("d", 9, Fraction(1), kind, totals=kind.totals[totals == "noisy"])
-    noise = terms.mechanism(3).noise
+    plan = planned(terms, 3)
+    noise = plan.mechanism.noise
     for _ in range(scale(20, 200)):
-        assert not is_rehearsal(terms, noise.measure(truth, Secure()))
-    found = is_rehearsal(terms, noise.measure(truth, Seeded(manifest.REHEARSAL_KEY)))
+        assert not is_rehearsal(plan, noise.measure(truth, Secure()))
+    found = is_rehearsal(plan, noise.measure(truth, Seeded(manifest.REHEARSAL_KEY)))
     # Leaves alone, large counts, and no public number of groups: there is nothing to hold the noise against.
     assert found or (kind is Kind.BOTTOM_UP and totals == "noisy" and mean == 3_000)
 

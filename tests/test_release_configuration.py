@@ -15,6 +15,7 @@ from pgsr.release import EXAMPLE, ConfigError, ReleaseConfig, Terms, check, publ
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.plan.planning import recommended_split
 from pgsr.release.stated.kinds import Kind
+from pgsr.release.stated.plan import Plan
 from pgsr.tables import Entities, Groups, Parents, Quantities
 
 
@@ -170,7 +171,7 @@ def test_level_names(place):
     assert config(place, level_names='["nation", "state", "county"]').terms.level_names == names
     few = config(place, level_names='["nation", "state"]')
     with pytest.raises(ConfigError, match=r"2 names of levels .'nation', 'state'., and the regions have 3 levels"):
-        few.tree()
+        Plan.of(few.terms, few.tree().regions_per_level)
     with pytest.raises(ConfigError, match="2 names"):
         release(few)
     assert not LedgerFile(place / "ledger.jsonl").entries

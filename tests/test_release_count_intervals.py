@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from made_tables import TABLES, config, write_config, write_tables
+from planned import planned
 from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import CountOfCounts, Hierarchy, View
@@ -25,8 +26,8 @@ from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import ConfigError, ReleaseConfig, ReleaseError, Terms, check, finish, outline, publish, read_release
-from pgsr.release.checks.judging import post_processed
 from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder.columns import Columns
 from pgsr.release.folder.count_intervals import SD_ERROR, CountIntervals
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.released_tables import Ends
@@ -153,7 +154,7 @@ def test_they_follow_from_the_noisy_values_alone():
 def test_noisy_values_that_were_paid_for_get_them_when_they_are_finished(tmp_path, monkeypatch):
     write_tables(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.make.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
+        patch.setattr("pgsr.release.make.writing._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
         with pytest.raises(ReleaseError, match="epsilon 1 is spent"):
             publish(config(tmp_path, "posterior", **LEVEL))
     [hidden] = [path for path in tmp_path.iterdir() if path.name.startswith(".release.")]
@@ -194,9 +195,9 @@ def test_what_is_refused(tmp_path, keys, said):
 
 def test_a_band_beyond_64_bits_is_refused_before_the_charge():
     truth = CountOfCounts(Hierarchy.from_paths([("US", "a"), ("US", "b")]), [[0, 2**60], [0, 2**60]], "d")
-    require_arithmetic(Terms("d", 1, "1", Kind.M_H), truth)
+    require_arithmetic(planned(Terms("d", 1, "1", Kind.M_H), 1), truth)
     with pytest.raises(ReleaseError, match="leave out intervals, or lower max_size; nothing was charged"):
-        require_arithmetic(Terms("d", 1, "1", Kind.M_H, intervals="9/10"), truth)
+        require_arithmetic(planned(Terms("d", 1, "1", Kind.M_H, intervals="9/10"), 1), truth)
 
 
 def test_a_row_for_every_cell_needs_memory():
@@ -324,9 +325,12 @@ def test_another_level_everywhere_is_found_by_the_ends(copy):
     """The level of the manifest, metadata and all descriptions is another one, and the ends stay."""
     read = read_release(copy)
     table = pq.read_table(copy / artefact.COUNTS)
-    ends = released_tables.read_ends(copy / artefact.COUNTS, read.measurement.hierarchy, read.terms)
+    ends = released_tables.read_ends(copy / artefact.COUNTS, read.measurement.hierarchy, read.plan)
     other = replace(read.terms, intervals=Fraction(1, 5))
-    anew = released_tables.counts_table(read.counts, other, manifest.facts(other, True, "counts"), ends)
+    plan = planned(other, read.counts.hierarchy)
+    anew = released_tables.counts_table(
+        read.counts, plan, Columns.of(plan), manifest.facts(other, True, "counts"), ends
+    )
     assert anew.num_rows == table.num_rows
     pq.write_table(anew, copy / artefact.COUNTS, compression="zstd")
     (copy / artefact.COUNTS_CSV).write_bytes(released_tables.csv_bytes(anew))
@@ -345,15 +349,15 @@ TRUTH = CountOfCounts(TREE, np.random.default_rng(3).poisson(40 * 0.8 ** np.aran
 
 def posterior() -> tuple[Terms, Measurement, CountIntervals]:
     terms = Terms("d", 39, "1", Kind.POSTERIOR, intervals="9/10")
-    measurement = terms.mechanism(2).noise.measure(TRUTH, Seeded("ends"))
-    result = post_processed(terms, measurement)
-    return terms, measurement, CountIntervals.of(terms, measurement, result, result.estimate)
+    measurement = planned(terms, 2).mechanism.noise.measure(TRUTH, Seeded("ends"))
+    result = planned(terms, measurement).mechanism.post_process(measurement)
+    return terms, measurement, CountIntervals.of(planned(terms, measurement), measurement, result, result.estimate)
 
 
 def test_errors_of_floating_point_are_allowed_and_no_others():
     """Standard deviations off by less than the allowed error give allowed ends; an end moved by 1 is none elsewhere."""
     terms, measurement, found = posterior()
-    result, everywhere = post_processed(terms, measurement), np.arange(TREE.n_regions * 40)
+    result, everywhere = planned(terms, measurement).mechanism.post_process(measurement), np.arange(TREE.n_regions * 40)
     rng = np.random.default_rng(1)
     for error in (1e-12, 1e-9, 0.9 * SD_ERROR):
         reach = result.uncertainty.counts
@@ -376,7 +380,7 @@ def test_errors_of_floating_point_are_allowed_and_no_others():
 def test_an_end_next_to_the_middle_may_be_either():
     """A standard deviation that puts an end on k + 1/2 almost exactly; then both integers pass, and no third one."""
     terms, measurement, _ = posterior()
-    result = post_processed(terms, measurement)
+    result = planned(terms, measurement).mechanism.post_process(measurement)
     exact = result.uncertainty.counts.sd.astype(float)
     exact[3, 5] = 2.5 / 1.6448536269514722
     table = result.answer.as_counts.copy()
@@ -387,7 +391,7 @@ def test_an_end_next_to_the_middle_may_be_either():
     moved = np.zeros(exact.shape)
     reach = replace(result.uncertainty.counts, low=low, high=high, sd=exact, moved=moved)
     about = replace(result, uncertainty=replace(result.uncertainty, counts=reach))
-    found = CountIntervals.of(terms, measurement, about, released)
+    found = CountIntervals.of(planned(terms, measurement), measurement, about, released)
     allowed = []
     for end in range(25, 31):
         lower = found.ends.lower.copy()
@@ -404,13 +408,13 @@ def test_the_published_band_holds_often_enough():
     terms = Terms("d", 3, "2", Kind.M_H, intervals="1/2")
     held, widened = 0, 0
     for seed in range(300):
-        measurement = terms.mechanism(2).noise.measure(small, Seeded("band", seed))
+        measurement = planned(terms, 2).mechanism.noise.measure(small, Seeded("band", seed))
         try:
             band(measurement, terms.intervals)
         except ProblemError:
             widened += 1
-        result = post_processed(terms, measurement)
-        ends = CountIntervals.of(terms, measurement, result, result.estimate).ends
+        result = planned(terms, measurement).mechanism.post_process(measurement)
+        ends = CountIntervals.of(planned(terms, measurement), measurement, result, result.estimate).ends
         held += bool(((ends.lower <= small.counts.ravel()) & (small.counts.ravel() <= ends.upper)).all())
     assert widened > 5
     assert held / 300 >= 0.5 - 3 * np.sqrt(0.25 / 300), held
@@ -418,12 +422,13 @@ def test_the_published_band_holds_often_enough():
 
 def test_noise_of_another_law_has_no_band():
     terms = Terms("d", 39, "1", Kind.KUO, intervals="9/10")
-    real = terms.mechanism(2).noise.measure(TRUTH, Seeded("far"))
+    real = planned(terms, 2).mechanism.noise.measure(TRUTH, Seeded("far"))
     values = real.matrix.copy()
     values[0] += 10_000
-    measurement = terms.measured(TREE, values, real.totals, True)
+    measurement = planned(terms, TREE).measured(TREE, values, real.totals, True)
+    result = planned(terms, TREE).mechanism.post_process(real)
     with pytest.raises(ReleaseError, match="no counts lie within noise of the stated scales"):
-        CountIntervals.of(terms, measurement, post_processed(terms, real), post_processed(terms, real).estimate)
+        CountIntervals.of(planned(terms, TREE), measurement, result, result.estimate)
 
 
 def test_the_command_gives_the_published_ends(tmp_path):

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from instances import scale
+from planned import planned
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError
 from pgsr.privacy import Seeded
@@ -17,6 +18,7 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ConfigError, ReleaseConfig, ReleaseError, Terms, check, forecast, outline, publish
 from pgsr.release.checks.fact_tests import chance_of, comparisons, judge_facts
 from pgsr.release.folder import artefact, released_tables
+from pgsr.release.folder.columns import Columns
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.make.making import UNFINISHED
 from pgsr.release.stated.facts import Fact
@@ -113,7 +115,8 @@ def table_with(counts, terms, folder):
     """Write the table of other counts into the folder of a release, with all that follows from it left as it was."""
     schema = pq.read_table(folder / artefact.COUNTS).schema
     facts = {key.decode(): value.decode() for key, value in schema.metadata.items() if not key.startswith(b"ARROW")}
-    table = released_tables.counts_table(counts, terms, facts)
+    plan = planned(terms, counts.hierarchy)
+    table = released_tables.counts_table(counts, plan, Columns.of(plan), facts)
     for name in (artefact.COUNTS, artefact.COUNTS_CSV):
         released_tables.write_counts(folder / name, table)
 
@@ -172,7 +175,7 @@ def test_right_facts_raise_no_alarm_and_wrong_ones_do(terms):
             continue
         stated = Terms("demo", 5, "1", facts=facts, **terms)
         noisy = measured(stated, truth, seed)
-        verdict = judge_facts(stated, noisy)
+        verdict = judge_facts(planned(stated, TREE), noisy)
         assert verdict.n_comparisons == 4
         assert not verdict.refuted
         for place, number in ((0, 400), (1, 400), (2, 0), (3, 300)):
@@ -182,7 +185,7 @@ def test_right_facts_raise_no_alarm_and_wrong_ones_do(terms):
             terms_of_wrong = replace(stated, facts=(*facts[:place], wrong, *facts[place + 1 :]))
             size = {} if place != 2 else {"epsilon": "50"}
             again = replace(terms_of_wrong, **size)
-            found = judge_facts(again, measured(again, truth, seed))
+            found = judge_facts(planned(again, TREE), measured(again, truth, seed))
             assert found.refuted, (place, found)
             assert found.worst is not None
             assert found.worst.fact == wrong
@@ -191,7 +194,7 @@ def test_right_facts_raise_no_alarm_and_wrong_ones_do(terms):
 def measured(terms: Terms, truth: CountOfCounts, seed: int):
     from pgsr.release.stated.excess import excess_counts
 
-    return terms.mechanism(2).measure(excess_counts(truth, terms.min_size), Seeded("demo", seed))
+    return planned(terms, 2).mechanism.measure(excess_counts(truth, terms.min_size), Seeded("demo", seed))
 
 
 def test_the_chances_are_those_of_the_law():
@@ -201,8 +204,9 @@ def test_the_chances_are_those_of_the_law():
         for relation in ("equal", "at_least", "at_most"):
             number = int(truth.counts[TREE.index(tuple(region.split("/"))), 2])
             terms = Terms("demo", 3, "1", kind, facts=(Fact(relation, number, region=region, sizes=(2, 2)),))
-            laws = terms.noise_laws(2)
-            found = [next(comparisons(terms, measured(terms, truth, seed))) for seed in range(scale(400, 4_000))]
+            plan = planned(terms, 2)
+            laws = tuple(level.law for level in plan.levels)
+            found = [next(comparisons(plan, measured(terms, truth, seed))) for seed in range(scale(400, 4_000))]
             chances = np.array([chance_of(each, laws) for each in found])
             for level in (0.5, 0.2):
                 share = float((chances <= level).mean())
@@ -366,10 +370,10 @@ def test_the_manifest_is_read_strictly(tmp_path):
 
     made = publish(config(tmp_path, kind="m_h"), rehearse=True)
     fields = json.loads((made.folder / artefact.MANIFEST).read_text())
-    assert manifest.terms_of(fields)[0].facts == right()
+    assert manifest.plan_of(fields)[0].terms.facts == right()
     for change in ({"equal": 1, "at_most": 2}, {"size": 2, "equal": 3, "more": 1}, {"equal": True, "size": 2}, 3):
         with pytest.raises(PgsrError):
-            manifest.terms_of(fields | {"facts": [change]})
+            manifest.plan_of(fields | {"facts": [change]})
 
 
 def test_plans_leave_facts_out(tmp_path):

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_tables import TABLES, left, write_config, write_tables
+from planned import planned
 
-from pgsr import PgsrError, View
+from pgsr import Hierarchy, PgsrError, View
 from pgsr.bounds import lower_bound
 from pgsr.errors import ArgumentError
 from pgsr.estimators import Matching, Posterior
@@ -327,7 +328,7 @@ def test_sizes_per_level_have_the_widths_of_their_tables(folder):
     assert (own == frame["0.9 interval, width at state:10"].notna()).all()
     stand_in, _ = stand_in_for(asked, None, 3.0, None)
     terms = replace(found.choices[0].terms, intervals=Fraction(9, 10))
-    result = terms.mechanism(3).release(stand_in, Seeded("plan", 0))
+    result = planned(terms, 3).mechanism.release(stand_in, Seeded("plan", 0))
     known = result.intervals(0.9, View.COUNTS)
     assert frame["0.9 interval, width at state:10"][0] == np.median((known.upper[1] - known.lower[1])[:, 10])
 
@@ -342,7 +343,7 @@ def test_an_unusual_split_has_its_reason(folder):
     assert all(f"{name} {text}" in said for name, text in zip(("nation", "state", "county"), deviations, strict=True))
     assert said.count("by the other levels alone") == 2
     assert split_reasons(replace(terms, shares=("1/4", "1/4", "1/2")), tree, ("nation", "state", "county")) == ""
-    plan = replace(made([[2.0, 4.0], [3.0, 1.0]], 0.01), tree=tree)
+    plan = replace(made([[2.0, 4.0], [3.0, 1.0]], 0.01), tree=Hierarchy.from_paths([("US", "GA"), ("US", "MI")]))
     assert "Its split" not in plan.recommendation()
 
 
@@ -358,7 +359,7 @@ def test_searched_shares_are_a_choice_like_the_others(folder, found):
     assert sum(searched.shares) == 1
     assert more.labels[-1] == f"posterior; {searched.split} (searched)"
     stand_in, _ = stand_in_for(config(folder), None, 3.0, None)
-    mechanism = searched.terms.mechanism(3)
+    mechanism = planned(searched.terms, 3).mechanism
     runs = [mechanism.release(stand_in, Seeded("plan", turn)).estimate for turn in range(2)]
     errors = [metrics.level_means(stand_in, metrics.emd(stand_in, run)) for run in runs]
     np.testing.assert_allclose(more.mean[-1], np.mean(errors, axis=0))

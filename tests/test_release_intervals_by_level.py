@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from made_tables import config, release, write_tables
+from planned import planned
 from release_checks import assert_files_follow_from_noisy_values
 from test_release_count_intervals import CHANGES, failed, forge
 from typer.testing import CliRunner, Result
@@ -24,7 +25,7 @@ from pgsr.intervals import cell_intervals
 from pgsr.methods.mechanism import Mechanism
 from pgsr.privacy import Seeded
 from pgsr.release import ReleaseError, Terms, check, finish, outline, publish, read_release
-from pgsr.release.checks.judging import answer_of, post_processed
+from pgsr.release.checks.judging import answer_of
 from pgsr.release.folder import artefact
 from pgsr.release.folder.count_intervals import CountIntervals
 from pgsr.release.folder.released_tables import Ends
@@ -93,7 +94,7 @@ def test_noisy_values_that_were_paid_for_get_them_when_they_are_finished(
 ) -> None:
     write_tables(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.make.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
+        patch.setattr("pgsr.release.make.writing._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
         with pytest.raises(ReleaseError, match="epsilon 1 is spent"):
             publish(config(tmp_path, "posterior", **KEYS))
     [hidden] = tmp_path.glob(".release.*")
@@ -279,8 +280,8 @@ def found_of(relative: float, seed: int) -> tuple[CountIntervals, Ends]:
     counts = np.random.default_rng(3).poisson(40 * 0.8 ** np.arange(41), (12, 41))
     truth = CountOfCounts(TREE, TREE.sum_up(counts), "d").folded(SIZES)
     terms = Terms("d", SIZES, "1", Kind.POSTERIOR, intervals="9/10")
-    measurement = terms.mechanism(3).measure(truth, Seeded("ends"))
-    result, rng = post_processed(terms, measurement), np.random.default_rng(seed)
+    measurement = planned(terms, 3).mechanism.measure(truth, Seeded("ends"))
+    result, rng = planned(terms, measurement).mechanism.post_process(measurement), np.random.default_rng(seed)
     about, released = result.uncertainty, answer_of(result)
     errors = about.errors
     variances, steps = (
@@ -289,7 +290,9 @@ def found_of(relative: float, seed: int) -> tuple[CountIntervals, Ends]:
     )
     sd = cells_of(replace(errors, variances=variances, steps=steps).deviations(View.COUNTS))
     other = replace(about, counts=replace(about.counts, sd=sd)).intervals(released, 0.9, View.COUNTS)
-    return CountIntervals.of(terms, measurement, result, released), Ends.of(other.lower, other.upper)
+    return CountIntervals.of(planned(terms, measurement), measurement, result, released), Ends.of(
+        other.lower, other.upper
+    )
 
 
 @pytest.mark.parametrize("relative", [1e-7, 1e-6, 4e-6])
@@ -316,7 +319,8 @@ def test_variances_change_by_no_more_than_their_terms() -> None:
     counts = rng.poisson(40 * 0.8 ** np.arange(41), (12, 41))
     truth = CountOfCounts(TREE, TREE.sum_up(counts), "d").folded(SIZES)
     terms = Terms("d", SIZES, "1", Kind.POSTERIOR, intervals="9/10")
-    about = post_processed(terms, terms.mechanism(3).measure(truth, Seeded("terms"))).uncertainty.errors
+    mechanism = planned(terms, 3).mechanism
+    about = mechanism.post_process(mechanism.measure(truth, Seeded("terms"))).uncertainty.errors
     plain = replace(about, **{name: [t.astype(float) for t in getattr(about, name)] for name in ("variances", "steps")})
     reached = 0.0
     for _ in range(20):

@@ -44,7 +44,7 @@ def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
 @pytest.mark.drawn(1)
 def test_killed_after_the_charge(place, moment):
     """The budget stays spent, and there is no folder that could be taken for a release."""
-    target = "pgsr.noise.step.NoiseStep.measure" if moment == "measure" else f"pgsr.release.make.making.{moment}"
+    target = "pgsr.noise.step.NoiseStep.measure" if moment == "measure" else f"pgsr.release.make.writing.{moment}"
     path = write_config(place)
     code = f"""
 import os, signal, unittest.mock
@@ -64,7 +64,7 @@ def test_a_failure_after_the_charge_says_so_and_keeps_what_was_bought(place, mon
     def fail(_hidden, _folder, _key):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pgsr.release.make.making._publish", fail)
+    monkeypatch.setattr("pgsr.release.make.writing._publish", fail)
     with pytest.raises(ReleaseError, match="epsilon 1 is spent; the noisy values lie in"):
         release(config(place))
     assert left(place) == 99
@@ -86,7 +86,7 @@ def test_noisy_values_outlive_a_failing_post_process(place, monkeypatch, error, 
     def fail(_terms, _measurement):
         raise error
 
-    monkeypatch.setattr("pgsr.release.make.making.post_processed", fail)
+    monkeypatch.setattr("pgsr.methods.mechanism.Mechanism.post_process", fail)
     with pytest.raises(raised, match=said):
         release(config(place))
     [kept] = [path for path in place.iterdir() if path.name.startswith(".release.")]
@@ -108,7 +108,7 @@ PAID_FOR = [
 def test_noisy_values_that_were_paid_for_are_finished(place, monkeypatch, mechanism, keys, step):
     wanted = config(place, mechanism, **keys)
     with monkeypatch.context() as patch:
-        patch.setattr(f"pgsr.release.make.making.{step}", Mock(side_effect=OSError(28, "No space left on device")))
+        patch.setattr(f"pgsr.release.make.writing.{step}", Mock(side_effect=OSError(28, "No space left on device")))
         with pytest.raises(ReleaseError, match="--finish"):
             release(wanted)
     assert left(place) == 99

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from exact_law import loss, truth_steps
 from neighbours import CHAIN, PAIR, joined, tables, truth_of, with_empty_group
+from planned import planned
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy
@@ -124,7 +125,7 @@ def test_every_neighbour(view, quantity, tree):
         threshold = least if view == "ranked" else None
         about = {"min_size": least, "max_quantity": quantity, "threshold": threshold, **kinds[view]}
         terms = Terms("demo", largest, "1", **about)
-        noise, private = terms.noise(tree.n_levels), view == "from above"
+        noise, private = planned(terms, tree).mechanism.noise, view == "from above"
         lost = []
         for table in tables(groups, largest):
             others = [*joined(table, largest, quantity), *(with_empty_group(table) if private else [])]

@@ -13,15 +13,16 @@ import pyarrow.parquet as pq
 import pytest
 from forging import LEAVES, Forgery, Target, reordered, rows, unsigned
 from made_tables import write_config, write_tables
+from planned import planned
 
 from pgsr import View
 from pgsr.data import Estimate
 from pgsr.noise import Measurement
 from pgsr.release import ReleaseConfig, Terms, check, new_key, publish
-from pgsr.release.checks.judging import certificate_of, post_processed
+from pgsr.release.checks.judging import certificate_of
 from pgsr.release.folder import artefact, released_tables
 from pgsr.release.folder.datapackage import package_text
-from pgsr.release.make.making import _write
+from pgsr.release.make.writing import _write
 
 COUNTS = artefact.COUNTS
 
@@ -29,8 +30,8 @@ COUNTS = artefact.COUNTS
 def exchanged(times: int, by: int, target: Target) -> None:
     """Children of one region exchange `by` groups of neighbouring sizes, so that cumulative counts of two change."""
     terms, tree, totals, values = target.known()
-    measurement = terms.measured(tree, values, totals, True)
-    result = post_processed(terms, measurement)
+    measurement = planned(terms, tree).measured(tree, values, totals, True)
+    result = planned(terms, measurement).mechanism.post_process(measurement)
     leaves = result.answer.counts().counts[tree.leaves].copy()
     places = [(a, a + 1, s) for a in (0, 3, 6, 9, 12, 15) for s in range(0, terms.max_size, 2)]
     places = [(a, b, s) for a, b, s in places if leaves[a, s + 1] >= by <= leaves[b, s]]
@@ -44,8 +45,8 @@ def exchanged(times: int, by: int, target: Target) -> None:
 def moved_alone(target: Target) -> None:
     """One group has another size in a leaf, and so in the regions above it."""
     terms, tree, totals, values = target.known()
-    measurement = terms.measured(tree, values, totals, True)
-    leaves = post_processed(terms, measurement).answer.counts().counts[tree.leaves].copy()
+    measurement = planned(terms, tree).measured(tree, values, totals, True)
+    leaves = planned(terms, measurement).mechanism.post_process(measurement).answer.counts().counts[tree.leaves].copy()
     size = int(leaves[0, :-1].argmax())
     leaves[0, size : size + 2] += (-1, 1)
     write_counts(target, terms, measurement, tree.sum_up(leaves))
@@ -54,9 +55,10 @@ def moved_alone(target: Target) -> None:
 def write_counts(target: Target, terms: Terms, measurement: Measurement, counts: np.ndarray) -> None:
     """Write a release of these counts, with all that follows from them."""
     estimate = Estimate(measurement.hierarchy, View.COUNTS, counts)
-    result = replace(post_processed(terms, measurement), answer=estimate)
-    assert not any(certificate_of(terms, measurement, estimate).violations.values())
-    _write(target.folder, terms, measurement, result)
+    plan = planned(terms, measurement)
+    result = replace(plan.mechanism.post_process(measurement), answer=estimate)
+    assert not any(certificate_of(plan, measurement, estimate, result).violations.values())
+    _write(target.folder, plan, measurement, result)
 
 
 def rows_of_a_rounding_reordered(target: Target) -> None:

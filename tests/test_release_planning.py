@@ -11,7 +11,7 @@ from pgsr.datasets import census_like
 from pgsr.estimators import BottomUp, Matching
 from pgsr.methods import Mechanism
 from pgsr.noise import Geometric
-from pgsr.release.plan.planning import Plan, expected_errors, level_shares, stand_in_of, usual_splits
+from pgsr.release.plan.planning import ExpectedErrors, expected_errors, level_shares, stand_in_of, usual_splits
 
 TREE = Hierarchy.from_paths([("US", state) for state in "abcdefgh"])
 
@@ -63,7 +63,7 @@ def test_more_budget_means_smaller_expected_errors_and_the_split_matters():
 
 
 def test_regret_and_importance():
-    plan = Plan(("a", "b", "c"), np.array([[1.0, 9.0], [9.0, 1.0], [2.0, 2.0]]), np.zeros((3, 2)), np.ones(3))
+    plan = ExpectedErrors(("a", "b", "c"), np.array([[1.0, 9.0], [9.0, 1.0], [2.0, 2.0]]), np.zeros((3, 2)), np.ones(3))
     assert plan.choice() == "c"
     assert plan.choice([1, 0]) == "a"
     assert plan.choice([0, 1]) == "b"

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from instances import FULL
 from made_tables import TABLES, make_ledger, release, write_config, write_tables
+from planned import planned
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import MemoryNeededError
@@ -39,6 +40,7 @@ def made_release(shape: tuple[int, int, int, int], kind: Kind) -> tuple[int, int
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         write_tables(Path(name))
         patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
+        patch.setattr(ReleaseConfig, "tree", lambda config: truth.hierarchy)
         release(ReleaseConfig.read(write_config(Path(name), kind, max_size=str(n_sizes - 1))))
     return tree.n_regions, filled
 
@@ -69,7 +71,7 @@ def test_no_release_has_more_rows_than_its_public_numbers_allow(tmp_path, kind):
     )
     tree, totals = config.tree(), np.array([24, 12, 12, 6, 6, 6, 6])
     counts = pq.read_table(release(config) / "counts.parquet")["n_groups"].to_numpy()
-    most = most_filled(config.terms, tree, totals)
+    most = most_filled(planned(config.terms, tree), tree, totals)
     assert np.count_nonzero(counts) <= most == (3 * 24 if config.terms.totals is Totals.ROOT else totals.sum())
     assert len(counts) <= most + 8
 
@@ -106,6 +108,7 @@ def test_what_leaves_64_bits_is_refused_before_the_charge(tmp_path, kind, option
     truth = CountOfCounts(config.tree(), counts, "made")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
+        patch.setattr(ReleaseConfig, "tree", lambda config: truth.hierarchy)
         if refused:
             with pytest.raises(ReleaseError, match=r"64 bits; lower max_size, or write .*nothing was charged"):
                 release(config)
@@ -122,6 +125,7 @@ def test_what_leaves_too_few_digits_is_refused_before_the_charge(tmp_path, kind)
     truth = CountOfCounts(config.tree(), np.full((4, 4), 10**12 // 16), "made")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
+        patch.setattr(ReleaseConfig, "tree", lambda config: truth.hierarchy)
         with pytest.raises(ReleaseError, match=r"too few digits for fractions; .*nothing was charged"):
             release(config)
     assert not make_ledger(tmp_path).entries

@@ -13,12 +13,14 @@ import pandas as pd
 import pytest
 from forging import Target
 from made_tables import TABLES, write_config, write_tables
+from planned import planned
 
 from pgsr.errors import PgsrError
 from pgsr.release import ConfigError, ReleaseConfig, Terms, check, publish, read_release
 from pgsr.release.folder import artefact, manifest
-from pgsr.release.folder.wide_tables import MOST_CELLS, MOST_SIZES, wide_files
+from pgsr.release.folder.columns import MOST_CELLS, MOST_SIZES, wide_files
 from pgsr.release.publishing import digests
+from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS, Publication
 from pgsr.tables import read_long
 
@@ -147,10 +149,9 @@ def test_public_numbers_decide_on_zeros():
     """A million rows are the limit; neither the data nor the number of groups enters."""
     terms = partial(Terms, "demo", epsilon="1", kind="m_h")
     for regions, max_size, zeros in (([1], MOST_ROWS - 1, True), ([1], MOST_ROWS, False), ([1, 9_999], 99, True)):
-        assert terms(max_size=max_size).settled(regions).publication.zeros is zeros
-    assert terms(max_size=99).settled([1, 10_000]).publication.zeros is False
-    chosen = terms(max_size=99, publication=Publication(zeros=True))
-    assert chosen.settled([1, 10_000]) == chosen
+        assert Plan.of(terms(max_size=max_size), regions).zeros is zeros
+    assert Plan.of(terms(max_size=99), [1, 10_000]).zeros is False
+    assert Plan.of(terms(max_size=99, publication=Publication(zeros=True)), [1, 10_000]).zeros is True
 
 
 @pytest.mark.drawn(1)
@@ -186,9 +187,9 @@ def test_names_of_wide_files():
     names = ("../../etc", "Zone à risque", "日本", "x" * 80)
     terms = Terms("demo", 3, "1", "m_h", level_names=names)
     expected = ("0_etc", "1_zone_risque", "2", "3_" + "x" * 40)
-    assert tuple(wide_files(terms, [1, 2, 3, 4])) == tuple(f"counts_wide_{end}.csv" for end in expected)
-    assert not wide_files(Terms("demo", MOST_SIZES + 1, "1", "m_h"), [1])
-    assert tuple(wide_files(Terms("demo", 9, "1", "m_h"), [1, MOST_CELLS // 10, MOST_CELLS])) == (
+    assert tuple(wide_files(Plan.of(terms, [1, 2, 3, 4]))) == tuple(f"counts_wide_{end}.csv" for end in expected)
+    assert not wide_files(Plan.of(Terms("demo", MOST_SIZES + 1, "1", "m_h"), [1]))
+    assert tuple(wide_files(Plan.of(Terms("demo", 9, "1", "m_h"), [1, MOST_CELLS // 10, MOST_CELLS]))) == (
         "counts_wide_0.csv",
         "counts_wide_1.csv",
     )
@@ -280,7 +281,7 @@ def test_words_changed_with_all_that_follows_are_the_signature_s_to_find(worded,
     target = Target(tmp_path / "copy", None)
     terms, tree, totals, values = target.known()
     other = replace(terms, publication=replace(terms.publication, publisher="somebody else"))
-    target.remake(other.measured(tree, values, totals, True), other)
+    target.remake(planned(other, tree).measured(tree, values, totals, True), other)
     assert check(target.folder).passed
     assert not check(target.folder, digest=digests.digest_of(worded)).passed
 

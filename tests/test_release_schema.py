@@ -20,8 +20,7 @@ from pgsr.release.publishing.configuration.declared import REQUIRED, DeclaredTab
 from pgsr.release.publishing.configuration.sources import SOURCE
 from pgsr.release.stated.kinds import Kind
 from pgsr.synthesis.publish import config as synthesis
-from pgsr.synthesis.publish.keys import keys
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.publish.keys import KEYS
 
 
 @cache
@@ -106,11 +105,10 @@ def test_the_reading_code_of_syntheses_reads_the_declared_keys(tmp_path, monkeyp
     path = tmp_path / "synthesis.toml"
     path.write_text(synthesis.SYNTHESIS_EXAMPLE)
     found = keys_read(monkeypatch, lambda: synthesis.SynthesisConfig.read(path))
-    declared = keys(tuple(Neighbours))
-    assert found[""] == keys_of(declared) | {"households", "persons"}
+    assert found[""] == keys_of(KEYS) | {"households", "persons"}
     for name in ("households", "persons"):
-        own = keys_of(declared.known[name]) - {key.name for key in SOURCE}
-        assert own < found[name] <= keys_of(declared.known[name])
+        own = keys_of(KEYS.known[name]) - {key.name for key in SOURCE}
+        assert own < found[name] <= keys_of(KEYS.known[name])
 
 
 def test_what_is_left_out_has_the_declared_default():

@@ -88,14 +88,14 @@ def test_a_rehearsal_is_what_python_gives(tmp_path, kind, variant):
 
 def test_the_thresholds_are_those_of_the_published_root(made):
     """Against the definition: the number of sizes with more than half a group, of the shape fitted to the root."""
-    terms, measurement = known(made)
+    plan, measurement = known(made)
     shape = shape_of_noisy(measurement.row(0), int(measurement.totals[0]))
     expected = [sum(bool(groups * p > 0.5) for p in shape) for groups in measurement.totals[1:]]
-    assert terms.threshold == (9, *(min(9, columns) for columns in expected))
-    assert len(set(terms.threshold)) > 2
+    assert plan.thresholds == (9, *(min(9, columns) for columns in expected))
+    assert len(set(plan.thresholds)) > 2
     fields = json.loads((made / artefact.MANIFEST).read_text())
     assert fields["by_root"] == {"factor": "1/2"}
-    assert tuple(size for level in fields["levels"] for size in level["threshold"]) == terms.threshold
+    assert tuple(size for level in fields["levels"] for size in level["threshold"]) == plan.thresholds
     said = "a threshold, which follows from the noisy values of the root, and"
     for name in (artefact.README, artefact.SUMMARY):
         assert said in " ".join((made / name).read_text().split())
@@ -160,7 +160,7 @@ def test_no_band_of_noise_that_chose_what_is_measured(made):
 def test_noisy_values_that_were_paid_for_can_be_finished(tmp_path, monkeypatch):
     wanted = config(tmp_path, **ABOUT)
     with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.make.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
+        patch.setattr("pgsr.release.make.writing._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
         with pytest.raises(ReleaseError, match="epsilon 2 is spent"):
             publish(wanted)
     hidden = next(path for path in tmp_path.iterdir() if path.name.startswith(".release."))

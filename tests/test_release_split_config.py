@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from made_tables import write_config, write_tables
+from planned import planned
 from test_release_split_noise import TREE, TRUTH
 from test_release_split_views import config, known
 
@@ -93,10 +94,10 @@ def test_arithmetic_beyond_64_bits_is_refused():
     alone = Hierarchy.from_paths([("US",)])
     for kind in (Kind.KUO, Kind.BOTTOM_UP, Kind.TWO_STAGE):
         terms = Terms("demo", 10**4, "1", kind, view="split", threshold=4)
-        require_arithmetic(terms, CountOfCounts(alone, [[10**6, 1]]))
+        require_arithmetic(planned(terms, 1), CountOfCounts(alone, [[10**6, 1]]))
         with pytest.raises(ReleaseError, match="more than 64 bits"):
-            require_arithmetic(terms, CountOfCounts(alone, [[10**8, 1]]))
-        require_arithmetic(replace(terms, ranks=10**5), CountOfCounts(alone, [[10**8, 1]]))
+            require_arithmetic(planned(terms, 1), CountOfCounts(alone, [[10**8, 1]]))
+        require_arithmetic(planned(replace(terms, ranks=10**5), 1), CountOfCounts(alone, [[10**8, 1]]))
 
 
 def test_a_region_of_several_blocks_is_written_and_read(tmp_path, monkeypatch):
@@ -105,7 +106,7 @@ def test_a_region_of_several_blocks_is_written_and_read(tmp_path, monkeypatch):
     wanted = config(tmp_path, threshold=(4, 3, 2))
     folder = publish(wanted, rehearse=True).folder
     assert pq.ParquetFile(folder / artefact.MEASUREMENT).num_row_groups > 5
-    expected = wanted.terms.mechanism(3).noise.measure(wanted.count(), Seeded(manifest.REHEARSAL_KEY))
+    expected = planned(wanted.terms, 3).mechanism.noise.measure(wanted.count(), Seeded(manifest.REHEARSAL_KEY))
     for ours, theirs in zip(known(folder)[1].values, expected.values, strict=True):
         assert np.array_equal(ours, theirs)
 
@@ -113,12 +114,12 @@ def test_a_region_of_several_blocks_is_written_and_read(tmp_path, monkeypatch):
 def test_memory_of_ranks_is_asked_for():
     """The nation's and the states' ranks, none of levels that are not measured, at most `ranks` of a region."""
     terms = Terms("demo", 30, "1", Kind.KUO, view="split", threshold=4)
-    assert n_ranks(terms, TRUTH) == 3 * 36_000
-    assert n_ranks(replace(terms, ranks=100), TRUTH) == 133 * 100
-    assert n_ranks(replace(terms, kind=Kind.BOTTOM_UP), TRUTH) == 36_000
+    assert n_ranks(planned(terms, TREE), TRUTH) == 3 * 36_000
+    assert n_ranks(planned(replace(terms, ranks=100), TREE), TRUTH) == 133 * 100
+    assert n_ranks(planned(replace(terms, kind=Kind.BOTTOM_UP), TREE), TRUTH) == 36_000
     plain = Terms("demo", 30, "1", Kind.KUO)
-    assert n_ranks(plain, TRUTH) == 0
-    ours, without = bytes_needed(terms, TREE, TRUTH), bytes_needed(plain, TREE, TRUTH)
+    assert n_ranks(planned(plain, TREE), TRUTH) == 0
+    ours, without = (bytes_needed(planned(each, TREE), TREE, TRUTH) for each in (terms, plain))
     assert ours == without + rank_bytes(3 * 36_000)
 
 

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from exact_law import noise_by
 from instances import random_tree, random_truth, scale
+from planned import planned
 from test_release_split_views import config
 
 from pgsr import CountOfCounts, Hierarchy, View
@@ -186,7 +187,7 @@ def test_facts_are_compared_with_columns():
         fact = Fact("equal", real if number is None else number, region="US/s0", sizes=(2, 2))
         terms = Terms("facts", 30, "1", Kind.KUO, view="split", threshold=threshold, facts=(fact,))
         noisy = Geometric(Split(threshold), 1).measure(truth, Seeded("facts"))
-        verdict = judge_facts(terms, noisy)
+        verdict = judge_facts(planned(terms, truth.hierarchy), noisy)
         assert (verdict.n_comparisons > 0, verdict.refuted) == (told, wrong)
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from planned import planned
 
 from pgsr import View
 from pgsr.data import Split
@@ -21,10 +22,12 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, Terms, check, outline, publish, read_release
 from pgsr.release.checks.rehearsals import is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder.columns import Columns
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing import digests
 from pgsr.release.publishing.findings import Outcome
 from pgsr.release.stated.kinds import Kind, MeasuredView
+from pgsr.release.stated.plan import Plan
 from pgsr.tables import Entities, Groups, Levels
 
 GROUPS = {
@@ -70,12 +73,13 @@ def config(
     )
 
 
-def known(folder: Path) -> tuple[Terms, Measurement]:
-    terms, secure = manifest.terms_of(json.loads((folder / artefact.MANIFEST).read_text()))
-    tree, totals = released_tables.read_regions(folder / artefact.REGIONS, terms)
-    facts = manifest.facts(terms, secure, "measurement")
-    values = released_tables.read_measurement(folder / artefact.MEASUREMENT, tree, totals, terms, facts)
-    return terms, terms.measured(tree, values, totals, secure)
+def known(folder: Path) -> tuple[Plan, Measurement]:
+    plan, secure = manifest.plan_of(json.loads((folder / artefact.MANIFEST).read_text()))
+    columns, facts = Columns.of(plan), manifest.facts(plan.terms, secure, "measurement")
+    tree, totals = released_tables.read_regions(folder / artefact.REGIONS, plan, columns)
+    about = tree, totals, plan, columns, facts
+    values = released_tables.read_measurement(folder / artefact.MEASUREMENT, *about)
+    return plan, plan.measured(tree, values, totals, secure)
 
 
 def failed(folder: Path) -> dict[str, str]:
@@ -135,7 +139,7 @@ def test_a_rehearsal_is_what_python_gives(tmp_path, kind, thresholds):
 
 def test_the_terms_are_read_back(made):
     wanted, folder = made
-    terms, _ = known(folder)
+    terms = known(folder)[0].terms
     assert terms.threshold == wanted.terms.threshold == (6, 4, 3)
     levels = json.loads((folder / artefact.MANIFEST).read_text())["levels"]
     assert [level["view"] for level in levels] == ["split"] * 3
@@ -163,12 +167,12 @@ def test_the_table_of_noisy_values(made, tmp_path, thresholds):
     if thresholds == "few ranks":
         folder = publish(config(tmp_path, **THRESHOLDS[thresholds]), rehearse=True).folder
     found = pq.read_table(folder / artefact.MEASUREMENT).to_pandas()
-    terms, measurement = known(folder)
+    plan, measurement = known(folder)
     ranks = found["rank"].notna()
     assert found.loc[ranks, ["group_size", "noisy_cumulative_count"]].isna().all(axis=None)
     assert found.loc[~ranks, ["rank", "noisy_excess"]].isna().all(axis=None)
     below = found[~ranks].groupby("region_id").size()
-    sizes = np.array(terms.threshold)[measurement.hierarchy.level_of]
+    sizes = np.array([level.threshold for level in plan.levels])[measurement.hierarchy.level_of]
     regions = map("/".join, measurement.hierarchy.paths)
     assert below.to_dict() == {region: size for region, size in zip(regions, sizes, strict=True) if size}
     ours = measurement.to_frame(level_names=("nation", "state", "county"))
@@ -322,5 +326,5 @@ def test_a_rehearsal_said_to_be_private_is_found(tmp_path, thresholds):
     truth = wanted.count()
     terms = wanted.terms
     for seed, expected in ((manifest.REHEARSAL_KEY, True), ("another key", False)):
-        measured = terms.mechanism(3).noise.measure(truth, Seeded(seed))
-        assert is_rehearsal(terms, measured) == expected
+        measured = planned(terms, 3).mechanism.noise.measure(truth, Seeded(seed))
+        assert is_rehearsal(planned(terms, measured), measured) == expected

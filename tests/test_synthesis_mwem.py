@@ -13,8 +13,7 @@ from pgsr.errors import MemoryNeededError
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload
 from pgsr.synthesis.data.domain import Role
 from pgsr.synthesis.queries.answers import answers, counts
-from pgsr.synthesis.queries.mwem import MWEM, MWEMEstimator, Output, Update, group_step, individual_step
-from pgsr.synthesis.queries.predicates import matches
+from pgsr.synthesis.queries.mwem import MWEM, MWEMEstimator, Output, Update, group_step, individual_step, matches
 from pgsr.synthesis.queries.transcript import MeasuredQuery
 from pgsr.synthesis.queries.type_distribution import TypeDistribution
 from pgsr.synthesis.queries.universe import Universe, n_types

@@ -95,8 +95,8 @@ def intervals(
         frame.to_csv(output, index=False)
         console.print(f"intervals  {output}", highlight=False, soft_wrap=True)
         return
-    names = published.terms.names(tree.n_levels)  # they stand in the ids of the regions, too
-    _show_intervals(frame.drop(columns=list(names)), f"{float(100 * wanted):.4g} % intervals, {kind}")
+    # The names of levels stand in the ids of the regions, too.
+    _show_intervals(frame.drop(columns=list(published.plan.names)), f"{float(100 * wanted):.4g} % intervals, {kind}")
 
 
 def _kind_of_intervals(published: "Published", kind: str | None) -> str:
@@ -160,7 +160,7 @@ def _intervals(
         rest = []
     following = iter(rest)
     found = [next(following) if known is None else known for known in own]
-    names = published.terms.names(published.counts.hierarchy.n_levels)
+    names = published.plan.names
     return pd.concat([each.to_frame(place, level_names=names) for each in found], ignore_index=True)
 
 
@@ -182,8 +182,7 @@ def _intervals_of_cells(
         with Stages(console_of()) as stages:
             stages(SIMULATING)
             found = bootstrapped_cells(published, level, views, n, seed, stages.advance)
-    names = published.terms.names(published.counts.hierarchy.n_levels)
-    return pd.concat([statistic_frame(each, names) for each in found], ignore_index=True)
+    return pd.concat([statistic_frame(each, published.plan.names) for each in found], ignore_index=True)
 
 
 def _show_intervals(frame: "pd.DataFrame", title: str) -> None:

@@ -32,12 +32,13 @@ def selftest(
     from pgsr.privacy.laws import DoubleGeometric
     from pgsr.release import ReleaseConfig
     from pgsr.release import selftest as run
+    from pgsr.release.stated.plan import Plan
 
     if config is not None:
         require_left_out({"epsilon": epsilon, "sensitivity": sensitivity}, "with a configuration, which states them")
         asked = ReleaseConfig.read(config)
-        n_levels = levels or asked.tree().n_levels
-        laws = [law for law in (*asked.terms.noise_laws(n_levels), asked.terms.totals_law(n_levels)) if law]
+        plan = Plan.of(asked.terms, [1] * levels if levels else asked.tree().regions_per_level)
+        laws = [law for law in (*(level.law for level in plan.levels), plan.totals_law) if law]
     else:
         change = 2 if sensitivity is None else sensitivity
         laws = [DoubleGeometric(Fraction(change * (levels or 3)) / exact("1" if epsilon is None else epsilon))]

@@ -106,7 +106,7 @@ def synthesize(
 
 
 def _show(console: Console, folder: Path) -> None:
-    from pgsr.synthesis.publish.making import digest_of
+    from pgsr.release.publishing.digests import digest_of
 
     console.print(
         f"synthetic population  {folder}\ndigest                {digest_of(folder)}", highlight=False, soft_wrap=True

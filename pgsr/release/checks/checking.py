@@ -16,24 +16,23 @@ from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.composing import composed
 from pgsr.release.checks import noise_law
 from pgsr.release.checks.fact_tests import judge_facts
-from pgsr.release.checks.judging import answer_of, broken, certificate_of, post_processed
+from pgsr.release.checks.judging import answer_of, broken, certificate_of
 from pgsr.release.checks.near_replay import Differences
 from pgsr.release.checks.rehearsals import is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.folder.columns import percent
+from pgsr.release.folder.columns import Columns, percent, wide_files
 from pgsr.release.folder.count_intervals import CountIntervals
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
-from pgsr.release.folder.wide_tables import wide_files, wide_tables
 from pgsr.release.publishing import digests
 from pgsr.release.publishing.check_base import FolderCheck, OpenError
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Report
 from pgsr.release.publishing.parquet_pages import require_plain
 from pgsr.release.stated.kinds import MeasuredView
+from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.preflight import require_publishable
-from pgsr.release.stated.terms import Terms
 
 
 def check(
@@ -87,8 +86,7 @@ class ReleaseCheck(FolderCheck):
         """The files that belong to it, as its manifest's terms say; where these cannot be read, all that may."""
         try:
             fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
-            terms, _ = manifest.terms_of(fields)
-            return artefact.files(wide_files(terms, manifest.regions_of(fields)))
+            return artefact.files(wide_files(manifest.plan_of(fields)[0]))
         except (PgsrError, OSError, UnicodeDecodeError):
             return artefact.files(path.name for path in self.path.glob(artefact.WIDE.format("*")))
 
@@ -117,35 +115,33 @@ class ReleaseCheck(FolderCheck):
 
     def manifest(self) -> str:
         fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
-        terms, secure = manifest.terms_of(fields)
-        self.known |= {"fields": fields, "terms": terms, "secure": secure}
-        wide = wide_files(terms, manifest.regions_of(fields))
+        plan, secure = manifest.plan_of(fields)
+        self.known |= {"fields": fields, "plan": plan, "secure": secure}
+        wide = wide_files(plan)
         _compare("files", fields["files"], {n: digests.digest(self.path / n) for n in artefact.digested(wide)})
         return "exactly the fields that may be published, and the digests of the other files"
 
     def regions(self) -> str:
-        terms = self.need("terms")
-        tree, totals = released_tables.read_regions(self.path / artefact.REGIONS, terms)
+        stated = self.need("plan")
+        tree, totals = released_tables.read_regions(self.path / artefact.REGIONS, stated, Columns.of(stated))
         if (
-            terms.totals is not Totals.ROOT
+            stated.terms.totals is not Totals.ROOT
             and (totals[: tree.n_inner] != tree.sum_up(totals[tree.leaves])[: tree.n_inner]).any()
         ):
             raise ReleaseError("the numbers of groups of regions do not add up to those above them")
-        wanted = tree.n_levels if terms.by_root is None else tree.n_regions
-        if isinstance(terms.threshold, tuple) and len(terms.threshold) != wanted:
-            of = "levels" if terms.by_root is None else "regions"
-            raise ReleaseError(f"{len(terms.threshold):,} thresholds are stated for {wanted:,} {of}")
-        require_publishable(terms, tree)
-        self.known |= {"tree": tree, "totals": totals}
+        if stated.thresholds is not None and len(stated.thresholds) != tree.n_regions:
+            raise ReleaseError(f"{len(stated.thresholds):,} thresholds are stated for {tree.n_regions:,} regions")
+        plan = Plan.of(stated.terms, tree.regions_per_level, stated.thresholds)
+        require_publishable(plan, tree)
+        self.known |= {"tree": tree, "totals": totals, "plan": plan, "columns": Columns.of(plan)}
         return f"{tree.n_regions:,} regions on {tree.n_levels} levels, {int(totals[0]):,} groups"
 
     def budget(self) -> str:
-        terms, tree, fields = self.need("terms"), self.need("tree"), self.need("fields")
-        self.known["derived"] = manifest.terms_fields(terms, self.need("secure"), tree.regions_per_level)
-        step = terms.noise(tree.n_levels)
-        noises = [*terms.levels(tree.n_levels)]
-        noises += [step.totals_noise(tree.n_levels, terms.max_excess)] * tree.n_levels
-        sensitivities = [*terms.sensitivities(tree.n_levels)] + [terms.totals_sensitivity] * tree.n_levels
+        plan, tree, fields = self.need("plan"), self.need("tree"), self.need("fields")
+        self.known["derived"] = manifest.plan_fields(plan, self.need("secure"))
+        terms, n = plan.terms, tree.n_levels
+        noises = [*(level.noise for level in plan.levels), *[plan.totals_noise] * n]
+        sensitivities = [*(level.sensitivity for level in plan.levels), *[terms.totals_sensitivity] * n]
         if not composed(noises, sensitivities).within(terms.total):
             raise ReleaseError(f"the levels together spend more than {terms.total}")
         for name, value in self.known["derived"].items():
@@ -154,17 +150,18 @@ class ReleaseCheck(FolderCheck):
         return f"shares, budgets, sensitivities and laws of noise agree; {terms.total} in all, exactly"
 
     def measurement(self) -> str:
-        terms, tree, secure = self.need("terms"), self.need("tree"), self.need("secure")
-        facts = manifest.facts(terms, secure, "measurement")
-        totals = self.need("totals")
-        values = released_tables.read_measurement(self.path / artefact.MEASUREMENT, tree, totals, terms, facts)
-        measurement = terms.measured(tree, values, totals, secure)
-        if terms.by_root is not None:
+        plan, tree, secure = self.need("plan"), self.need("tree"), self.need("secure")
+        facts, totals = manifest.facts(plan.terms, secure, "measurement"), self.need("totals")
+        about = tree, totals, plan, self.need("columns"), facts
+        measurement = plan.measured(
+            tree, released_tables.read_measurement(self.path / artefact.MEASUREMENT, *about), totals, secure
+        )
+        if plan.thresholds is not None:
             if measurement.view_of(0) is not View.CUMULATIVE:
                 raise ReleaseError("thresholds follow from the root, and it is not measured in cumulative counts")
-            _require_follow(terms, terms.thresholds_by_root(tree, totals, measurement.row(0)))
+            _require_follow(plan.thresholds, plan.thresholds_by_root(tree, totals, measurement.row(0)))
         self.known["measurement"] = measurement
-        split = terms.view is MeasuredView.SPLIT
+        split = plan.terms.view is MeasuredView.SPLIT
         ranked = " below its threshold, and of every rank beyond it" if split else ""
         return f"noisy values of every measured region and {self._sizes}{ranked}"
 
@@ -173,14 +170,14 @@ class ReleaseCheck(FolderCheck):
             if (self.path / digests.SIGNATURE).exists() or self.key is not None:
                 raise ReleaseError("this is a rehearsal and not private; no publisher signs one, and none is published")
             return "none, as it says itself: THIS IS A REHEARSAL AND NOT PRIVATE, keep it as secret as the data"
-        if is_rehearsal(self.need("terms"), self.need("measurement")):
+        if is_rehearsal(self.need("plan"), self.need("measurement")):
             raise ReleaseError("the noise is that of a rehearsal, so that anybody can take it off: this is not private")
-        return f"{manifest.claim(self.need('terms'), True)}, in the manifest and in every table"
+        return f"{manifest.claim(self.need('plan').terms, True)}, in the manifest and in every table"
 
     def noise(self) -> str:
-        terms, measurement = self.need("terms"), self.need("measurement")
-        laws = terms.noise_laws(measurement.hierarchy.n_levels)
-        verdict = noise_law.judge(measurement, laws, terms.by_root is not None)
+        plan, measurement = self.need("plan"), self.need("measurement")
+        laws = tuple(level.law for level in plan.levels)
+        verdict = noise_law.judge(measurement, laws, plan.thresholds is not None)
         if verdict.refuted:
             raise ReleaseError(
                 f"the noise does not have the stated laws: {verdict.n_values:,} numbers are known twice, and they "
@@ -199,16 +196,16 @@ class ReleaseCheck(FolderCheck):
         )
 
     def counts(self) -> str:
-        terms, tree = self.need("terms"), self.need("tree")
-        facts = manifest.facts(terms, self.need("secure"), "counts")
-        found = released_tables.read_counts(self.path / artefact.COUNTS, tree, terms, facts)
+        plan, tree, columns = self.need("plan"), self.need("tree"), self.need("columns")
+        terms, facts = plan.terms, manifest.facts(plan.terms, self.need("secure"), "counts")
+        found = released_tables.read_counts(self.path / artefact.COUNTS, tree, plan, columns, facts)
         self.known["counts"] = found
-        self.known["broken"] = broken(terms, self.need("measurement"), found)
+        self.known["broken"] = broken(plan, self.need("measurement"), found)
         table = pq.read_table(self.path / artefact.COUNTS)
         if terms.intervals is not None:
-            self.known["ends"] = released_tables.read_ends(self.path / artefact.COUNTS, tree, terms)
+            self.known["ends"] = released_tables.read_ends(self.path / artefact.COUNTS, tree, plan)
         as_csv = {artefact.COUNTS_CSV: released_tables.csv_bytes(table, terms.publication.bom)}
-        for name, data in (as_csv | dict(wide_tables(found, terms))).items():
+        for name, data in (as_csv | released_tables.wide_tables(found, plan, columns)).items():
             if (self.path / name).read_bytes() != data:
                 raise ReleaseError(f"{name} is not what {artefact.COUNTS} is as CSV")
         for name in (artefact.COUNTS, artefact.MEASUREMENT):
@@ -222,15 +219,16 @@ class ReleaseCheck(FolderCheck):
         return sentence
 
     def facts(self) -> str:
-        terms, measurement, tree = self.need("terms"), self.need("measurement"), self.need("tree")
+        plan, measurement, tree = self.need("plan"), self.need("measurement"), self.need("tree")
+        terms = plan.terms
         if not terms.facts:
             return "none are stated"
-        terms.require_possible_facts(tree, self.need("totals"))
+        plan.require_possible_facts(tree, self.need("totals"))
         what = f"{len(terms.facts):,} public fact{'' if len(terms.facts) == 1 else 's'}"
         broken = self.need("broken")["conditions"]
         if broken:
             raise ReleaseError(f"{broken:,} counts contradict {what}")
-        verdict = judge_facts(terms, measurement)
+        verdict = judge_facts(plan, measurement)
         if verdict.worst is None:
             raise OpenError(f"the counts keep {what}; no noisy value tells whether these are true")
         if verdict.refuted:
@@ -246,9 +244,9 @@ class ReleaseCheck(FolderCheck):
         )
 
     def certificate(self) -> str:
-        terms, measurement, counts = self.need("terms"), self.need("measurement"), self.need("counts")
+        plan, measurement, counts = self.need("plan"), self.need("measurement"), self.need("counts")
         fields = self.need("fields")
-        found = certificate_of(terms, measurement, counts, self._replayed())
+        found = certificate_of(plan, measurement, counts, self._replayed())
         status = self._replayed().status.name
         for name, value in manifest.answer_fields(measurement, status, found, counts).items():
             _compare(name, fields[name], value)
@@ -258,15 +256,11 @@ class ReleaseCheck(FolderCheck):
         return f"{found.problem}: objective {found.objective:,}, {optimal}"
 
     def replay(self) -> str:
-        terms, method, versions = (
-            self.need("terms"),
-            self.need("fields")["method"],
-            self.need("fields")["versions"],
-        )
+        terms, method = self.need("plan").terms, self.need("fields")["method"]
         released, found = self.need("counts"), answer_of(self._replayed())
         if self._is_table_of(found):
             return f"{method} gives the same counts from the noisy values, every one"
-        differ = {name: v for name, v in manifest.versions().items() if versions[name] != v}
+        differ = self.other_versions(manifest.PACKAGES)
         hint = f"; here other versions run, {differ}" if differ else ""
         if terms.max_sizes is not None and not terms.kind.is_joint:
             return self._as_good(released, found, hint)
@@ -284,7 +278,7 @@ class ReleaseCheck(FolderCheck):
             ReleaseError: they are not, or their table is not what a release writes.
         """
         method = self.need("fields")["method"]
-        certificate = certificate_of(self.need("terms"), self.need("measurement"), released, self._replayed())
+        certificate = certificate_of(self.need("plan"), self.need("measurement"), released, self._replayed())
         differ = sum(int(np.count_nonzero(x != y)) for x, y in zip(released.tables, found.tables, strict=True))
         if not differ:
             raise ReleaseError("the rows of the counts are not those that a release writes")
@@ -293,13 +287,14 @@ class ReleaseCheck(FolderCheck):
         return f"{method} gives other counts in {differ:,} cells, and both are proved optimal, so equally near"
 
     def intervals(self) -> str:
-        terms, released = self.need("terms"), self.need("counts")
+        plan, released = self.need("plan"), self.need("counts")
+        terms = plan.terms
         if terms.intervals is None:
             return "none are published"
         published = self.need("ends")
         if not self._is_table_of(released):
             raise ReleaseError("the rows of the counts and their intervals are not those that a release writes")
-        found = CountIntervals.of(terms, self.need("measurement"), self._replayed(), released)
+        found = CountIntervals.of(plan, self.need("measurement"), self._replayed(), released)
         sizes = released.sizes
         cells = np.flatnonzero(~sizes.hierarchy.padded[sizes.region_of_cell])  # of copies the table has one
         refuted, differ = found.refuted(published, cells), found.differ(published, cells)
@@ -328,7 +323,7 @@ class ReleaseCheck(FolderCheck):
     @property
     def _sizes(self) -> str:
         """The sizes in words."""
-        terms = self.need("terms")
+        terms = self.need("plan").terms
         least = terms.min_size
         if terms.max_sizes is None:
             return f"size {least:,}..{terms.max_size:,}"
@@ -336,26 +331,25 @@ class ReleaseCheck(FolderCheck):
 
     def _replayed(self) -> Result:
         if "replayed" not in self.known:
-            self.known["replayed"] = post_processed(self.need("terms"), self.need("measurement"))
+            self.known["replayed"] = self.need("plan").mechanism.post_process(self.need("measurement"))
         return self.known["replayed"]
 
     def _is_table_of(self, counts: Estimate) -> bool:
         """Tell whether the table of counts is, with its facts and order, what a release writes of these counts."""
-        terms = self.need("terms")
-        facts = manifest.facts(terms, self.need("secure"), "counts")
-        expected = released_tables.counts_table(counts.counts(), terms, facts, self.known.get("ends"))
+        plan, columns = self.need("plan"), self.need("columns")
+        facts = manifest.facts(plan.terms, self.need("secure"), "counts")
+        expected = released_tables.counts_table(counts.counts(), plan, columns, facts, self.known.get("ends"))
         return pq.read_table(self.path / artefact.COUNTS).equals(expected, check_metadata=True)
 
     def _totals_kept(self) -> str:
-        terms: Terms | None = self.known.get("terms")
-        whose = "the root has" if terms is not None and terms.kept is Totals.ROOT else "every region has"
+        plan: Plan | None = self.known.get("plan")
+        whose = "the root has" if plan is not None and plan.terms.kept is Totals.ROOT else "every region has"
         return f"{whose} its public number of groups"
 
 
-def _require_follow(terms: Terms, follow: tuple[int, ...]) -> None:
+def _require_follow(thresholds: tuple[int, ...], follow: tuple[int, ...]) -> None:
     """Raise `ReleaseError` unless the stated thresholds, one per region, are those that follow from the noisy root."""
-    assert isinstance(terms.threshold, tuple), "of a folder, whose regions were looked at"
-    wrong = sum(ours != theirs for ours, theirs in zip(terms.threshold, follow, strict=True))
+    wrong = sum(ours != theirs for ours, theirs in zip(thresholds, follow, strict=True))
     if wrong:
         raise ReleaseError(
             f"the thresholds of {wrong:,} regions do not follow from the noisy root and the public numbers of groups"

@@ -36,7 +36,7 @@ from pgsr.release.checks.noise_law import probability_beyond
 from pgsr.release.checks.noise_residuals import measured_below
 from pgsr.release.checks.split_residuals import columns_of
 from pgsr.release.stated.facts import Fact
-from pgsr.release.stated.terms import Terms
+from pgsr.release.stated.plan import Plan
 
 FALSE_ALARM = 1e-6
 """The largest chance that right facts are called wrong."""
@@ -94,7 +94,7 @@ class FactVerdict:
         return self.chance < FALSE_ALARM
 
 
-def judge_facts(terms: Terms, measurement: Measurement) -> FactVerdict:
+def judge_facts(plan: Plan, measurement: Measurement) -> FactVerdict:
     """Compare the facts of a release with its noisy values.
 
     Complexity: O(facts x regions), and a few sums of laws per kind of region.
@@ -102,37 +102,36 @@ def judge_facts(terms: Terms, measurement: Measurement) -> FactVerdict:
     Example:
         >>> from pgsr import CountOfCounts, Hierarchy
         >>> from pgsr.privacy import Seeded
+        >>> from pgsr.release import Terms
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
         >>> for number in (90, 900):
         ...     fact = Fact("equal", number, region="US/GA", sizes=(1, 1))
-        ...     terms = Terms("demo", 2, "1", "m_h", facts=(fact,))
-        ...     noisy = terms.mechanism(2).measure(truth, Seeded("demo"))
-        ...     print(judge_facts(terms, noisy).refuted)
+        ...     plan = Plan.of(Terms("demo", 2, "1", "m_h", facts=(fact,)), [1, 2])
+        ...     print(judge_facts(plan, plan.mechanism.measure(truth, Seeded("demo"))).refuted)
         False
         True
     """
-    found = list(comparisons(terms, measurement))
+    found = list(comparisons(plan, measurement))
     if not found:
         return FactVerdict(0, None, 1.0)
     grouped: defaultdict[tuple[tuple[int, ...], int], list[FactComparison]] = defaultdict(list)
     for each in found:
         grouped[each.draws, each.sides].append(each)
     largest = [max(group, key=lambda each: each.against) for group in grouped.values()]
-    laws = terms.noise_laws(measurement.hierarchy.n_levels)
+    laws = tuple(level.law for level in plan.levels)
     chance, worst = min(((chance_of(each, laws), each) for each in largest), key=lambda pair: pair[0])
     # The noisy root may choose how many other comparisons there are: its own and these are bounded one by one.
-    sides = 1 if terms.by_root is None else 2
+    sides = 1 if plan.thresholds is None else 2
     return FactVerdict(len(found), worst, min(1.0, chance * len(found) * sides))
 
 
-def comparisons(terms: Terms, measurement: Measurement) -> Iterator[FactComparison]:
+def comparisons(plan: Plan, measurement: Measurement) -> Iterator[FactComparison]:
     """List what noisy values say of every fact about single sizes, or of a range that is empty, region by region."""
-    tree, n_levels = measurement.hierarchy, measurement.hierarchy.n_levels
+    terms, tree, n_levels = plan.terms, measurement.hierarchy, measurement.hierarchy.n_levels
     views = [measurement.view_of(region) for region in range(tree.n_regions)]
     measured = measurement.measured & np.array([view is not View.RANKED for view in views])
     below = measured_below(tree, measured)
     named = {fact.region: tree.index(path_of_id(fact.region)) for fact in terms.facts if fact.region is not None}
-    names = list(terms.names(n_levels))
     for fact in terms.facts:
         if fact.sizes is None:
             continue
@@ -140,7 +139,7 @@ def comparisons(terms: Terms, measurement: Measurement) -> Iterator[FactComparis
         if fact.region is not None:
             regions = [named[fact.region]]
         else:
-            here = tree.level(names.index(fact.level)) if fact.level is not None else slice(0, tree.n_regions)
+            here = tree.level(plan.names.index(fact.level)) if fact.level is not None else slice(0, tree.n_regions)
             regions = range(here.start, here.stop)
         for region in regions:
             parts = [region] if measured[region] else list(below[region])

@@ -14,15 +14,10 @@ from pgsr.release.folder.released_tables import dense
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.stated.facts import conditions_of, within
 from pgsr.release.stated.kinds import Kind
-from pgsr.release.stated.terms import Terms
+from pgsr.release.stated.plan import Plan
 
 PRICES = "prices of sums"
 """The argument that shows the bound of counts with sizes per level."""
-
-
-def post_processed(terms: Terms, measurement: Measurement) -> Result:
-    """Compute the post-processing of the terms' mechanism, which is deterministic."""
-    return terms.mechanism(measurement.hierarchy.n_levels).post_process(measurement)
 
 
 def answer_of(result: Result) -> Estimate:
@@ -36,22 +31,20 @@ def answer_of(result: Result) -> Estimate:
     return Estimate(result.answer.hierarchy, View.COUNTS, result.answer.as_counts)
 
 
-def broken(terms: Terms, measurement: Measurement, counts: Estimate) -> dict[str, int]:
+def broken(plan: Plan, measurement: Measurement, counts: Estimate) -> dict[str, int]:
     """Count by kind the violated conditions of a release: whole, not negative, adding up, with the public totals.
 
     Where facts are stated, the counts that contradict them are `conditions`.
     """
-    if terms.kept is Totals.ROOT:  # of the public totals, the only one that the counts have to have
+    if plan.terms.kept is Totals.ROOT:  # of the public totals, the only one that the counts have to have
         measurement = replace(measurement, public=Totals.ROOT, totals=measurement.totals[:1])
     found = broken_conditions(measurement, counts)
-    if terms.facts:
-        found["conditions"] = int((~within(dense(counts), *terms.fact_bounds(counts.hierarchy))).sum())
+    if plan.terms.facts:
+        found["conditions"] = int((~within(dense(counts), *plan.fact_bounds(counts.hierarchy))).sum())
     return found
 
 
-def certificate_of(
-    terms: Terms, measurement: Measurement, counts: Estimate, result: Result | None = None
-) -> Certificate:
+def certificate_of(plan: Plan, measurement: Measurement, counts: Estimate, result: Result) -> Certificate:
     """The certificate that counts get as a release of this measurement, whoever computed them.
 
     With sizes per level, prices are the proof of M_H, and of the second step of M_c^dp, which is M_H of the repaired
@@ -59,11 +52,12 @@ def certificate_of(
     counts that cost as little as its own are as good.
 
     Args:
-        result: of `post_processed`; computed where it is needed and not at hand.
+        result: of the post-processing, which is deterministic.
     """
+    terms = plan.terms
     if terms.max_sizes is not None and terms.kind in (Kind.M_H, Kind.M_C_DP):
-        return _certificate_by_level(terms, measurement, counts, result)
-    facts = conditions_of(terms.facts, terms.names(counts.hierarchy.n_levels), terms.min_size)
+        return _certificate_by_level(plan, measurement, counts, result)
+    facts = conditions_of(terms.facts, plan.names, terms.min_size)
     if terms.max_sizes is None and terms.kind is Kind.M_H:
         table = Estimate(counts.hierarchy, View.COUNTS, dense(counts))
         return certify(Problem.m_h(measurement).where(*facts), table)
@@ -71,20 +65,18 @@ def certificate_of(
         stated = Problem.m_c(measurement).where(*facts)
         return certify(stated, Estimate(counts.hierarchy, View.CUMULATIVE, cumulative(dense(counts))))
     wrong = broken_conditions(measurement, counts)
-    return Certificate("release", None, None, "", wrong | broken(terms, measurement, counts) if facts else wrong)
+    return Certificate("release", None, None, "", wrong | broken(plan, measurement, counts) if facts else wrong)
 
 
-def _certificate_by_level(
-    terms: Terms, measurement: Measurement, counts: Estimate, result: Result | None
-) -> Certificate:
+def _certificate_by_level(plan: Plan, measurement: Measurement, counts: Estimate, result: Result) -> Certificate:
     """Certify counts by the prices that post-processing finds, for the problem of its last step."""
-    found, repaired = result or post_processed(terms, measurement), terms.kind is Kind.M_C_DP
+    repaired = plan.terms.kind is Kind.M_C_DP
     stated = IsotonicTreeProjection().stated(measurement) if repaired else Problem.m_h(measurement)
-    best = certify(stated, found.estimate, found.multipliers) if repaired else found.certificate
+    best = certify(stated, result.estimate, result.multipliers) if repaired else result.certificate
     return Certificate(
         f"M_H{' of repaired counts' if repaired else ''} with sizes per level",
         objective(stated, counts),
         best.objective if best is not None and best.optimal else None,
         PRICES,
-        broken(terms, measurement, counts),
+        broken(plan, measurement, counts),
     )

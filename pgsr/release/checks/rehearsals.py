@@ -12,24 +12,26 @@ from pgsr.privacy.laws import Law
 from pgsr.privacy.random import Seeded, StreamId
 from pgsr.release.folder.manifest import REHEARSAL_KEY
 from pgsr.release.stated.kinds import MeasuredView
+from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.terms import Terms
 
 LOG_CHANCE = math.log(1e-12)
 """The log of the largest chance, one in 10^12, that other noise looks like that of a rehearsal."""
 
 
-def is_rehearsal(terms: Terms, measurement: Measurement) -> bool:
+def is_rehearsal(plan: Plan, measurement: Measurement) -> bool:
     """Tell whether the noise is that of a rehearsal: taking it off leaves non-negative counts that add up.
 
     The first two levels that were measured are looked at. What is found counts only if other noise would hardly ever
     look so: noise is taken off cell by cell, and the chance of every fact that it turns out to meet, given the cells
     before, is multiplied up. Where counts are large and few facts are public there is too little to say it.
     """
+    terms = plan.terms
     if terms.max_sizes is not None:
-        return _is_rehearsal_by_level(terms, measurement)
+        return _is_rehearsal_by_level(plan, measurement)
     tree = measurement.hierarchy
     levels = [level for level in range(tree.n_levels) if measurement.measured[tree.level(level)].all()][:2]
-    laws = terms.noise_laws(tree.n_levels)
+    laws = [level.law for level in plan.levels]
     # Noisy totals measure cumulative counts from above, which shifts the first cell by their own noise.
     first = int(terms.totals is Totals.NOISY and terms.view is not MeasuredView.COUNTS)
     compared = _compared(measurement, levels)
@@ -112,13 +114,13 @@ def _parts(view: AnyView, values: np.ndarray) -> list[tuple[View, np.ndarray]]:
     return [(View.CUMULATIVE, values[: view.threshold]), (View.RANKED, values[view.threshold :])]
 
 
-def _is_rehearsal_by_level(terms: Terms, measurement: Measurement) -> bool:
+def _is_rehearsal_by_level(plan: Plan, measurement: Measurement) -> bool:
     """Tell the same of noise with sizes per level, from the root down until there is enough to say it."""
-    tree, sizes, step = measurement.hierarchy, measurement.sizes, terms.noise(measurement.hierarchy.n_levels)
+    tree, sizes, step = measurement.hierarchy, measurement.sizes, plan.mechanism.noise
     laws, view = step.laws_of_sizes(sizes.max_sizes), step.one_view(sizes.max_sizes)
     chances, above = 0.0, np.array([[measurement.root_total]])
     for level, (values, law) in enumerate(zip(measurement.tables, laws, strict=True)):
-        about = Seeded(REHEARSAL_KEY), terms.data_set, level
+        about = Seeded(REHEARSAL_KEY), plan.terms.data_set, level
         [noise] = noisy_tables(view, laws, tree, [np.zeros_like(values)], *about)
         bare = values - noise
         counts = bare if measurement.view is View.COUNTS else counts_of_cumulative(bare)

@@ -113,11 +113,6 @@ class ReleaseConfig:
                 raise ConfigError(f"the {name} {mine.name!r} is the {what}, which it would spoil; name another")
 
     @classmethod
-    def of(cls, given: "ReleaseConfig | str | Path") -> "ReleaseConfig":
-        """A configuration as it is, or the one in a TOML file."""
-        return given if isinstance(given, ReleaseConfig) else cls.read(given)
-
-    @classmethod
     def read(cls, path: str | Path, overrides: Mapping[str, object] | None = None) -> "ReleaseConfig":
         """The configuration in a TOML file; names of files are relative to its folder.
 
@@ -149,15 +144,13 @@ class ReleaseConfig:
         """The public regions. The private rows are not opened.
 
         Raises:
-            ConfigError: the regions would have to be read off a private table, or there is not one name per level.
+            ConfigError: the regions would have to be read off a private table.
             TableError, HierarchyError: as `count`.
         """
         regions, rows = self._given_regions(), self.groups or self.entities
         sources = source_of(regions)
         with Session(self.limits or Limits(), sources, public=sources) as session:
-            tree = locate(regions, isinstance(rows.region, tuple), session).hierarchy
-        self.terms.names(tree.n_levels)
-        return tree
+            return locate(regions, isinstance(rows.region, tuple), session).hierarchy
 
     def count(self, log: PrivateLog | None = None) -> CountOfCounts:
         """Read the tables and count groups by size, or by `pgsr.release.stated.excess` where a `min_size` is public.

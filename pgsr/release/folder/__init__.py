@@ -4,8 +4,7 @@
 |---------------------------|----------------------------------------------------------------------------------------|
 | `artefact`                | the names of the files                                                                 |
 | `columns`                 | every column of every table in words; the three files that describe tables use it      |
-| `released_tables`         | counts.parquet, counts.csv, measurement.parquet and regions.csv                        |
-| `wide_tables`             | counts_wide_*.csv: the counts as a spreadsheet per level                               |
+| `released_tables`         | counts.parquet, counts.csv, measurement.parquet, regions.csv and counts_wide_*.csv     |
 | `manifest`                | manifest.json: budget, noise, method, certificate and digests                          |
 | `words`                   | what the fields of a manifest mean, in sentences                                       |
 | `readme`                  | README.txt, from the manifest                                                          |

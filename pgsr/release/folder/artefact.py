@@ -11,7 +11,7 @@ REGIONS, PACKAGE, README, SUMMARY = "regions.csv", "datapackage.json", "README.t
 MANIFEST = "manifest.json"
 
 WIDE = "counts_wide_{}.csv"
-"""The name of a table of counts in wide form, with the level put in; `wide_tables` says which levels have one."""
+"""The name of a table of counts in wide form, with the level put in; `columns` says which levels have one."""
 
 TABLES = (COUNTS, COUNTS_CSV, MEASUREMENT, REGIONS)
 """The tables that every release has; everything else but those in wide form describes them."""

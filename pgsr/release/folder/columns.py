@@ -1,11 +1,17 @@
 """The columns of every table of a release, in words. README.txt, datapackage.json and Parquet files use them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from pgsr.release.folder.artefact import WIDE
 from pgsr.release.stated.kinds import Construction, MeasuredView
+from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.terms import Terms
+
+MOST_SIZES, MOST_CELLS = 1_000, 10_000_000
+"""The largest size of a level, and the number of its cells, up to which it has a file of counts in wide form."""
 
 _HELD = {
     Construction.POSTERIOR: (
@@ -40,29 +46,74 @@ class Column:
     required: bool = True
 
 
-def counts_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
+@dataclass(frozen=True)
+class Columns:
+    """The columns of every table of a release.
+
+    Attributes:
+        counts: of counts.parquet and counts.csv.
+        wide: of the tables of counts in wide form, by the names of their files.
+        regions: of regions.csv.
+        measurement: of measurement.parquet.
+    """
+
+    counts: list[Column]
+    wide: dict[str, list[Column]]
+    regions: list[Column]
+    measurement: list[Column]
+
+    @classmethod
+    def of(cls, plan: Plan) -> "Columns":
+        """Describe the tables of a release under this plan."""
+        wide = {name: _wide_columns(plan, level) for name, level in wide_files(plan).items()}
+        return cls(_counts_columns(plan), wide, _regions_columns(plan), _measurement_columns(plan))
+
+
+def wide_files(plan: Plan) -> dict[str, int]:
+    """Name the files of counts in wide form, each with its level. Public numbers alone decide which levels have one.
+
+    Example:
+        >>> from pgsr.release.stated.terms import Terms
+        >>> wide_files(Plan.of(Terms("demo", 5, "1", "m_h", level_names=("nation", "Census tract")), [1, 50]))
+        {'counts_wide_0_nation.csv': 0, 'counts_wide_1_census_tract.csv': 1}
+        >>> wide_files(Plan.of(Terms("demo", {"nation": 5_000, "state": 5}, "1", "m_h"), [1, 50]))
+        {'counts_wide_1_state.csv': 1}
+    """
+    return {
+        _file_of(place, level.name): place
+        for place, level in enumerate(plan.levels)
+        if level.max_size <= MOST_SIZES and level.regions * (level.max_size + 1) <= MOST_CELLS
+    }
+
+
+def _file_of(level: int, name: str) -> str:
+    """Name the file of a level by plain letters of the level's name, which may be any public text."""
+    plain = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")[:40]
+    return WIDE.format(f"{level}_{plain}" if plain and plain != f"level_{level}" else str(level))
+
+
+def _counts_columns(plan: Plan) -> list[Column]:
     """The columns of counts.parquet and counts.csv: the released counts, and their intervals where there are some."""
-    groups = terms.publication.group_name
+    terms, groups = plan.terms, plan.terms.publication.group_name
     if terms.max_sizes is None:
         number = (
             f"Released estimate of the number of {groups} of this size in this region: whole, not negative, and the "
             "sum of those of the regions directly below. "
         )
-        counts, first = [_size(terms, names)], "the largest size of the first one"
+        counts, first = [_size(plan)], "the largest size of the first one"
     else:
         number = (
             f"Released estimate of the number of {groups} of these sizes in this region: whole, not negative. For each "
             "class of the level below, the counts of a region's sizes in it are the sum of those of the regions "
             "directly below. "
         )
-        counts, first = [_size(terms, names), _SIZE_CLASS], "the last class of the first region of every level"
-    assert terms.publication.zeros is not None, "settled before a table is described"
+        counts, first = [_size(plan), _SIZE_CLASS], "the last class of the first region of every level"
     zero = "0" if terms.intervals is None else "0 in all three columns n_groups, lower and upper"
-    if terms.publication.zeros:
+    if plan.zeros:
         number += "Every region has rows of all sizes, those with 0 too."
     else:
         number += f"Rows that would hold {zero} are left out, but for size 0 of every region and {first}."
-    columns = [*_region_columns(groups, names), *counts, Column("n_groups", "integer", number)]
+    columns = [*_region_columns(groups, plan.names), *counts, Column("n_groups", "integer", number)]
     if terms.intervals is None or terms.construction is None:
         return columns
     sizes = "this size" if terms.max_sizes is None else "these sizes"
@@ -75,28 +126,28 @@ def counts_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     return [*columns, Column("lower", "integer", lower), Column("upper", "integer", upper)]
 
 
-def wide_columns(terms: Terms, names: Sequence[str], level: int) -> list[Column]:
+def _wide_columns(plan: Plan, level: int) -> list[Column]:
     """The columns of the table of counts in wide form of one level: region, names down to this level, sizes."""
-    words, largest = terms.publication, terms.sizes(len(names))[level]
-    region, *_ = _region_columns(words.group_name, names)
+    words, largest = plan.terms.publication, plan.levels[level].max_size
+    region, *_ = _region_columns(words.group_name, plan.names)
     number = f"Released estimate of the number of {words.group_name} with {{}} {words.entity_name} in this region."
     return [
         region,
-        *_name_columns(names[: level + 1]),
+        *_name_columns(plan.names[: level + 1]),
         *(Column(f"size_{size}", "integer", number.format(size)) for size in range(largest)),
         Column(f"size_{largest}_or_more", "integer", number.format(f"{largest} or more")),
     ]
 
 
-def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
+def _measurement_columns(plan: Plan) -> list[Column]:
     """The columns of measurement.parquet: the noisy values that everything else was computed from."""
-    groups = terms.publication.group_name
+    terms, groups = plan.terms, plan.terms.publication.group_name
     if terms.view is MeasuredView.COUNTS:
         exactly = "exactly this size" if terms.max_sizes is None else "this size, at the last class of larger ones too,"
         value = f"Noisy number of {groups} of {exactly} in this region: true number plus noise."
         return [
-            *_region_columns(terms.publication.group_name, names),
-            _size(terms, names),
+            *_region_columns(terms.publication.group_name, plan.names),
+            _size(plan),
             _noisy("noisy_count", value),
         ]
     last = f"the size {terms.max_size}" if terms.max_sizes is None else "the last class of a level"
@@ -104,10 +155,10 @@ def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
         f"Noisy number of {groups} of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
         f"sizes): true number plus noise. At {last} it is the noisy number of all {groups}."
     )
-    columns = [_size(terms, names), _noisy("noisy_cumulative_count", value)]
+    columns = [_size(plan), _noisy("noisy_cumulative_count", value)]
     if terms.view is MeasuredView.SPLIT:
-        return [*_region_columns(groups, names), *_split_columns(terms, columns)]
-    return [*_region_columns(groups, names), *columns]
+        return [*_region_columns(groups, plan.names), *_split_columns(terms, columns)]
+    return [*_region_columns(groups, plan.names), *columns]
 
 
 def _split_columns(terms: Terms, columns: list[Column]) -> list[Column]:
@@ -141,9 +192,9 @@ def _split_columns(terms: Terms, columns: list[Column]) -> list[Column]:
     ]
 
 
-def regions_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
+def _regions_columns(plan: Plan) -> list[Column]:
     """The columns of regions.csv: the regions, parents first."""
-    region, level, level_name, leaf, *places = _region_columns(terms.publication.group_name, names)
+    region, level, level_name, leaf, *places = _region_columns(plan.terms.publication.group_name, plan.names)
     return [
         region,
         Column("parent_id", "string", "The region_id of the region directly above; empty for the first region.", False),
@@ -154,7 +205,7 @@ def regions_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
         Column(
             "groups",
             "integer",
-            f"Number of {terms.publication.group_name} of all sizes where it is published exactly, or (with noisy "
+            f"Number of {plan.terms.publication.group_name} of all sizes where it is published exactly, or (with noisy "
             "totals) its noisy value, made to add up over regions; empty where it is not published by itself.",
             False,
         ),
@@ -222,11 +273,12 @@ def _noisy(name: str, value: str) -> Column:
     return Column(name, "integer", f"{value} It may be negative. The noise's scale is in manifest.json.")
 
 
-def _size(terms: Terms, names: Sequence[str]) -> Column:
+def _size(plan: Plan) -> Column:
+    terms = plan.terms
     groups, members = terms.publication.group_name, terms.publication.entity_name
     least = f" No group has fewer than {terms.min_size:,}, which is known beforehand." if terms.min_size else ""
     if terms.max_sizes is not None:
-        last = ", ".join(f"{k} or more ({name})" for name, k in zip(names, terms.max_sizes, strict=True))
+        last = ", ".join(f"{level.max_size} or more ({level.name})" for level in plan.levels)
         text = f"Number of {members}. The last class of every level holds all larger {groups}, too: {last}."
     else:
         text = (

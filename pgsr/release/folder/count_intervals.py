@@ -50,7 +50,7 @@ from pgsr.noise.measurement import Measurement
 from pgsr.release.folder.released_tables import Ends, dense
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.stated.kinds import Construction
-from pgsr.release.stated.terms import Terms
+from pgsr.release.stated.plan import Plan
 
 SD_ERROR = 1e-6
 """The relative and absolute error of a standard deviation in floating point that a replay allows."""
@@ -76,11 +76,11 @@ class CountIntervals:
     narrowest: Ends
 
     @classmethod
-    def of(cls, terms: Terms, measurement: Measurement, result: Result, released: Estimate) -> "CountIntervals":
+    def of(cls, plan: Plan, measurement: Measurement, result: Result, released: Estimate) -> "CountIntervals":
         """Compute the intervals of released counts.
 
         Args:
-            terms: of the release, with a probability of `intervals`.
+            plan: of the release, with a probability of `intervals`.
             measurement: the noisy values.
             result: of the replayed post-processing, which holds the uncertainty of a posterior.
             released: the released counts, which may differ from the result by a few roundings.
@@ -92,9 +92,10 @@ class CountIntervals:
 
         Shown by `tests/test_release_count_intervals.py`.
         """
+        terms = plan.terms
         assert terms.intervals is not None, "a release without intervals"
         if terms.construction is Construction.BAND:
-            ends = _narrowed(terms, measurement, *_band(measurement, terms.intervals).bounds.counts)
+            ends = _narrowed(plan, measurement, *_band(measurement, terms.intervals).bounds.counts)
             return cls(ends, ends, ends)
         _ = result.estimate  # raises where the post-processing was not finished
         about, probability = result.uncertainty, float(terms.intervals)
@@ -112,7 +113,7 @@ class CountIntervals:
         table, possible = Estimate(released.hierarchy, View.COUNTS, values), (exact, wide, np.maximum(narrow, 0))
         others = (replace(about, counts=replace(about.counts, sd=sd)) for sd in possible)
         found = [other.intervals(table, probability, View.COUNTS) for other in others]
-        return cls(*(_narrowed(terms, measurement, each.lower, each.upper) for each in found))
+        return cls(*(_narrowed(plan, measurement, each.lower, each.upper) for each in found))
 
     def refuted(self, published: Ends, cells: np.ndarray) -> np.ndarray:
         """Tell of which of these cells no replay gives the published ends; shape of `cells`, bool."""
@@ -127,12 +128,12 @@ class CountIntervals:
         return sum(int(np.count_nonzero(ours[cells] != theirs[cells])) for ours, theirs in pairs)
 
 
-def _narrowed(terms: Terms, measurement: Measurement, lower: Values, upper: Values) -> Ends:
+def _narrowed(plan: Plan, measurement: Measurement, lower: Values, upper: Values) -> Ends:
     """Bring ends within what public facts say; a fixed count has both its ends there."""
     ends = Ends.of(lower, upper)
-    if not terms.facts:
+    if not plan.terms.facts:
         return ends
-    least, most = (side.ravel() for side in terms.fact_bounds(measurement.hierarchy))
+    least, most = (side.ravel() for side in plan.fact_bounds(measurement.hierarchy))
     return Ends(np.clip(ends.lower, least, most), np.clip(ends.upper, least, most))
 
 

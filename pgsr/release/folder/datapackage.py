@@ -9,15 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.release.folder import artefact
-from pgsr.release.folder.columns import (
-    Column,
-    counts_columns,
-    measurement_columns,
-    regions_columns,
-    wide_columns,
-)
-from pgsr.release.folder.manifest import regions_of, terms_of
-from pgsr.release.folder.wide_tables import wide_files
+from pgsr.release.folder.columns import Column, Columns, wide_files
+from pgsr.release.folder.manifest import plan_of
 from pgsr.release.folder.words import title
 from pgsr.release.publishing import digests
 from pgsr.release.stated.publication import Publication
@@ -30,10 +23,8 @@ def package_text(folder: Path, manifest: dict[str, Any]) -> str:
         folder: where the tables lie.
         manifest: its terms; fields that are written after the tables are not read.
     """
-    terms, _ = terms_of(manifest)
-    names = terms.names(len(manifest["levels"]))
-    counts, regions, noisy = (of(terms, names) for of in (counts_columns, regions_columns, measurement_columns))
-    words = terms.publication
+    plan, _ = plan_of(manifest)
+    terms, columns, words = plan.terms, Columns.of(plan), plan.terms.publication
     package = {
         "profile": "data-package",
         "name": _plain(manifest["data_set"].lower(), "release"),
@@ -42,21 +33,19 @@ def package_text(folder: Path, manifest: dict[str, Any]) -> str:
         **_contributors(words),
         **_licences(words),
         "resources": [
-            _resource(folder, artefact.COUNTS_CSV, "released counts", counts, ["region_id", "group_size"]),
-            _resource(folder, artefact.COUNTS, "released counts", counts, ["region_id", "group_size"]),
+            _resource(folder, artefact.COUNTS_CSV, "released counts", columns.counts, ["region_id", "group_size"]),
+            _resource(folder, artefact.COUNTS, "released counts", columns.counts, ["region_id", "group_size"]),
             *(
-                _resource(
-                    folder, name, f"released counts, {names[level]}", wide_columns(terms, names, level), ["region_id"]
-                )
-                for name, level in wide_files(terms, regions_of(manifest)).items()
+                _resource(folder, name, f"released counts, {plan.names[level]}", columns.wide[name], ["region_id"])
+                for name, level in wide_files(plan).items()
             ),
-            _resource(folder, artefact.REGIONS, "regions", regions, ["region_id"]),
+            _resource(folder, artefact.REGIONS, "regions", columns.regions, ["region_id"]),
             _resource(
                 folder,
                 artefact.MEASUREMENT,
                 "noisy values",
-                noisy,
-                [c.name for c in noisy if c.name in ("region_id", "group_size", "rank")],
+                columns.measurement,
+                [c.name for c in columns.measurement if c.name in ("region_id", "group_size", "rank")],
             ),
         ],
     }

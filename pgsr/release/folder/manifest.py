@@ -1,8 +1,6 @@
 """The manifest of a release: exactly the fields that may be published, and nothing else."""
 
 import json
-import platform
-import re
 from typing import Any
 
 import numpy as np
@@ -11,17 +9,19 @@ from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
 from pgsr.errors import PgsrError
 from pgsr.estimators import Merge
-from pgsr.machine.version import version_of
 from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
-from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.neighbours import Relation
+from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.release.folder.distance import distance, exact_sum
 from pgsr.release.publishing.errors import ManifestError
+from pgsr.release.publishing.strict_fields import require_fields, require_versions
 from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind, MeasuredView
+from pgsr.release.stated.plan import LevelPlan, Plan
 from pgsr.release.stated.publication import USUAL, Publication
 from pgsr.release.stated.terms import Terms
 
@@ -75,34 +75,34 @@ def facts(terms: Terms, secure: bool, table: str) -> dict[str, str]:
     }
 
 
-def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, Any]:
-    """The part of a manifest that follows from the terms and the number of regions per level."""
-    n_levels = len(regions)
-    names, noise = terms.names(n_levels), _plain_noise(terms, n_levels) if terms.plain else _noise(terms, n_levels)
-    parts = terms.shares_of(n_levels)
+def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
+    """The part of a manifest that follows from the plan."""
+    terms = plan.terms
     levels = [
         {
-            "level": level,
-            "name": names[level],
-            "regions": regions[level],
-            **({} if terms.max_sizes is None else {"max_size": terms.max_sizes[level]}),
+            "level": place,
+            "name": level.name,
+            "regions": level.regions,
+            **({} if terms.max_sizes is None else {"max_size": level.max_size}),
             "view": str(terms.view),
-            **({} if terms.threshold is None else _threshold_fields(terms, regions, level)),
-            "share": str(parts[level]),
-            **noise[level],
+            **({} if level.threshold is None else _threshold_fields(level, terms.ranks)),
+            "share": str(level.share),
+            **_noise(terms, level.noise, level.sensitivity),
         }
-        for level in range(n_levels)
+        for place, level in enumerate(plan.levels)
     ]
     totals: dict[str, Any] = {
         "public": str(terms.totals),
         "share": str(terms.totals_share),
-        **noise[n_levels],
+        **_noise(terms, plan.totals_noise, terms.totals_sensitivity, len(levels)),
     }
+    if terms.plain and plan.totals_noise is None:
+        totals = {"public": totals["public"], "share": totals["share"], "epsilon": "0"}
     intervals = {} if terms.intervals is None else {"intervals": _intervals_fields(terms)}
     return {
         "format": FORMAT,
         "data_set": terms.data_set,
-        "publication": terms.settled(regions).publication.fields,
+        "publication": terms.publication.fields | {"zeros": plan.zeros},
         "privacy_claim": claim(terms, secure),
         "epsilon": "none" if terms.epsilon is None else str(terms.epsilon),
         "delta": "0" if terms.delta is None else str(terms.delta),
@@ -115,7 +115,7 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
         "max_quantity": terms.max_quantity,
         "invariants": invariants(terms),
         "mechanism": str(terms.kind),
-        "method": repr(terms.post(n_levels)),
+        "method": repr(plan.mechanism.post),
         "options": {name: {"merge": str(terms.merge), "norm": terms.norm}[name] for name in terms.kind.options},
         **intervals,
         **({} if terms.plain else {"noise": _noise_fields(terms)}),
@@ -123,13 +123,10 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
     }
 
 
-def _threshold_fields(terms: Terms, regions: list[int], level: int) -> dict[str, Any]:
+def _threshold_fields(level: LevelPlan, ranks: int | None) -> dict[str, Any]:
     """Say where a level's views are split: one size, or one for each of its regions in their order."""
-    found = terms.threshold
-    if isinstance(found, tuple):
-        first = sum(regions[:level])
-        found = found[level] if len(found) == len(regions) else list(found[first : first + regions[level]])
-    return {"threshold": found, "ranks": "all" if terms.ranks is None else terms.ranks}
+    at = list(level.threshold) if isinstance(level.threshold, tuple) else level.threshold
+    return {"threshold": at, "ranks": "all" if ranks is None else ranks}
 
 
 def _intervals_fields(terms: Terms) -> dict[str, str]:
@@ -145,34 +142,17 @@ def _noise_fields(terms: Terms) -> dict[str, str]:
     }
 
 
-def _plain_noise(terms: Terms, n_levels: int) -> list[dict[str, Any]]:
-    """List what is said of the noise of every level, and of the totals, for a pure epsilon of entities."""
-    facts = zip(pure_epsilons(terms.levels(n_levels)), terms.sensitivities(n_levels), strict=True)
-    found = [
-        {"epsilon": str(e), "sensitivity": size.l1, "noise_scale": str(size.l1 / e if e else 0)} for e, size in facts
-    ]
-    of_totals = terms.noise(n_levels).totals_noise(n_levels, terms.max_excess)
-    if of_totals is None:
-        return [*found, {"epsilon": "0"}]
-    law = of_totals.law(terms.totals_sensitivity)
-    assert isinstance(law, DoubleGeometric)
-    spent = {"epsilon": str(n_levels / law.scale), "sensitivity": 1, "noise_scale": str(law.scale)}
-    return [*found, spent]
-
-
-def _noise(terms: Terms, n_levels: int) -> list[dict[str, Any]]:
-    """List what is said of the noise of every level, and of the totals, for any budget and unit."""
-    step = terms.noise(n_levels)
-    levels = list(zip(terms.levels(n_levels), terms.sensitivities(n_levels), strict=True))
-    of_totals = step.totals_noise(n_levels, terms.max_excess), terms.totals_sensitivity
-    return [
-        {
-            "spent": "nothing" if noise is None else str(noise),
-            "sensitivity": {"l1": size.l1, "l2_squared": size.l2_squared},
-            "noise": {} if noise is None else noise.law(size).spelling,
-        }
-        for noise, size in (*levels, of_totals)
-    ]
+def _noise(terms: Terms, noise: LevelNoise | None, size: Sensitivity, times: int = 1) -> dict[str, Any]:
+    """Say what a level spends and which noise it has; of a pure epsilon of entities the sum over so many levels."""
+    if terms.plain:
+        [epsilon] = pure_epsilons((noise,))
+        scale = str(size.l1 / epsilon if epsilon else 0)
+        return {"epsilon": str(epsilon * times), "sensitivity": size.l1, "noise_scale": scale}
+    return {
+        "spent": "nothing" if noise is None else str(noise),
+        "sensitivity": {"l1": size.l1, "l2_squared": size.l2_squared},
+        "noise": {} if noise is None else noise.law(size).spelling,
+    }
 
 
 def neighbours(terms: Terms) -> str:
@@ -224,11 +204,6 @@ def answer_fields(
     }
 
 
-def versions() -> dict[str, str]:
-    """The versions of everything that computed the release."""
-    return {"python": platform.python_version(), **{name: version_of(name) for name in PACKAGES}}
-
-
 def written(manifest: dict[str, Any]) -> str:
     """Write a manifest as text, in the only form that `read` accepts."""
     return json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -268,20 +243,17 @@ def read(text: str) -> dict[str, Any]:
         _require(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
     if "by_root" in more:
         _require(found["by_root"], ("factor",), "by_root")
-    _require(found["versions"], ("python", *PACKAGES), "versions")
-    for name, value in found["versions"].items():
-        if not isinstance(value, str) or re.fullmatch(_VERSION, value) is None:
-            raise ManifestError(f"the version of {name} is {value!r}, no version")  # README.txt prints it
+    require_versions(found["versions"], PACKAGES, "the manifest", ManifestError)
     if written(found) != text:
         raise ManifestError("the manifest is not written as a release writes it; fields were moved or reformatted")
     return found
 
 
-def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
-    """Read the terms that a manifest states, and whether it claims secure noise.
+def plan_of(manifest: dict[str, Any]) -> tuple[Plan, bool]:
+    """Read the plan that a manifest states, and whether it claims secure noise.
 
     Raises:
-        ManifestError: they are no terms of a release.
+        ManifestError: it is no plan of a release.
     """
     try:
         kind = Kind(manifest["mechanism"])
@@ -290,6 +262,7 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
         _require(options, kind.options, "options")
         by_level = "max_size" in manifest["levels"][0]
         sizes = tuple(_kind(level, "max_size", int) for level in manifest["levels"]) if by_level else None
+        split, by_region = _thresholds(manifest)
         terms = Terms(
             _kind(manifest, "data_set", str),
             _kind(manifest, "max_size", int),
@@ -310,10 +283,10 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
             min_size=_kind(manifest, "min_size", int) if "min_size" in manifest else 0,
             facts=tuple(map(_fact, _kind(manifest, "facts", list))) if "facts" in manifest else (),
             publication=_publication(manifest["publication"]),
-            **_thresholds(manifest),
+            **split,
             **({name: _kind(stated, name, str) for name in ("laws", "unit", "relation")} if stated else {}),
         )
-        terms.names(len(manifest["levels"]))
+        plan = Plan.of(terms, [_kind(level, "regions", int) for level in manifest["levels"]], by_region)
     except (PgsrError, ValueError) as error:
         raise ManifestError(f"the manifest states no terms of a release: {error}") from None
     if terms.plain == bool(stated):
@@ -321,28 +294,19 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
     secure = claim(terms, True)
     if manifest["privacy_claim"] not in (secure, SEEDED):
         raise ManifestError(f"the privacy claim is {manifest['privacy_claim']!r}; no release under its terms says so")
-    return terms, manifest["privacy_claim"] == secure
+    return plan, manifest["privacy_claim"] == secure
 
 
-def regions_of(manifest: dict[str, Any]) -> list[int]:
-    """The number of regions of every level that a manifest states, root first.
-
-    Raises:
-        ManifestError: one is no integer.
-    """
-    return [_kind(level, "regions", int) for level in manifest["levels"]]
-
-
-def _thresholds(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Read where views are split: a size per level, or one per region."""
+def _thresholds(manifest: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...] | None]:
+    """Read where views are split, as terms, and of every region where that follows from the noisy root."""
     levels = manifest["levels"]
     if levels[0]["view"] != str(MeasuredView.SPLIT):
-        return {}
+        return {}, None
     if any("threshold" not in level for level in levels):
         raise ManifestError("some levels of the manifest have split views, and others none")
     sizes, ranks = [level["threshold"] for level in levels], levels[0]["ranks"]
     by_region = all(isinstance(size, list) for size in sizes)
-    if by_region and list(map(len, sizes)) != regions_of(manifest):
+    if by_region and list(map(len, sizes)) != [level["regions"] for level in levels]:
         raise ManifestError("threshold of the manifest's levels is not one size per region")
     source = {"by_root": _kind(manifest["by_root"], "factor", str)} if "by_root" in manifest else {}
     if by_region and not source:
@@ -350,11 +314,11 @@ def _thresholds(manifest: dict[str, Any]) -> dict[str, Any]:
             "every region has a threshold of its own, and the manifest does not say from what they follow, which is "
             "the noisy root"
         )
-    return {
-        "threshold": tuple(size for level in sizes for size in level) if by_region else tuple(sizes),
-        "ranks": None if ranks == "all" else ranks,
-        **source,
-    }
+    if source and not by_region:
+        raise ManifestError("thresholds of the manifest follow from the noisy root, and are not one size per region")
+    split = source or {"threshold": tuple(sizes)}
+    found = tuple(size for level in sizes for size in level) if by_region else None
+    return split | {"ranks": None if ranks == "all" else ranks}, found
 
 
 def _publication(fields: dict[str, Any]) -> Publication:
@@ -371,7 +335,6 @@ def _require_format(found: object) -> None:
         )
 
 
-_VERSION = "[0-9A-Za-z.+_-]{1,40}"
 _NOISE = ("spent", "sensitivity", "noise")
 
 _NEIGHBOURS = {
@@ -392,14 +355,7 @@ def _level_fields(level: object, first: object, plain: bool) -> tuple[str, ...]:
 
 
 def _require(found: object, fields: tuple[str, ...], what: str) -> None:
-    if not isinstance(found, dict):
-        raise ManifestError(f"{what} is no table of fields")
-    for name in found:
-        if name not in fields:
-            raise ManifestError(f"{what} has a field {name!r}, which no release may publish")
-    for name in fields:
-        if name not in found:
-            raise ManifestError(f"{what} lacks the field {name!r}")
+    require_fields(found, fields, what, "release", ManifestError)
 
 
 def _fact(fields: object) -> Fact:

@@ -4,24 +4,19 @@ import textwrap
 from typing import Any
 
 from pgsr.release.folder import artefact, words
-from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
-from pgsr.release.folder.manifest import regions_of, terms_of
-from pgsr.release.folder.wide_tables import MOST_CELLS, MOST_SIZES, wide_files
+from pgsr.release.folder.columns import MOST_CELLS, MOST_SIZES, Column, Columns, wide_files
+from pgsr.release.folder.manifest import plan_of
 from pgsr.release.publishing import digests
 
 
 def readme(manifest: dict[str, Any]) -> str:
     """Write the text of README.txt; the manifest determines it, so that a check can write it again."""
-    terms, _ = terms_of(manifest)
-    names, groups = terms.names(len(manifest["levels"])), terms.publication.group_name
+    plan, _ = plan_of(manifest)
+    columns, groups = Columns.of(plan), plan.terms.publication.group_name
     tables = (
-        (f"{artefact.COUNTS}, {artefact.COUNTS_CSV}", "the released counts", counts_columns(terms, names)),
-        (artefact.REGIONS, "the regions", regions_columns(terms, names)),
-        (
-            artefact.MEASUREMENT,
-            "the noisy values that the counts were computed from",
-            measurement_columns(terms, names),
-        ),
+        (f"{artefact.COUNTS}, {artefact.COUNTS_CSV}", "the released counts", columns.counts),
+        (artefact.REGIONS, "the regions", columns.regions),
+        (artefact.MEASUREMENT, "the noisy values that the counts were computed from", columns.measurement),
     )
     options = ", ".join(f"{name} = {value}" for name, value in manifest["options"].items()) or "none"
     used = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
@@ -38,7 +33,7 @@ def readme(manifest: dict[str, Any]) -> str:
         )
         + "\n\n    counts = pandas.read_parquet('counts.parquet')\n"
         f"    counts[counts.is_leaf].groupby('{_size_column(manifest)}').n_groups.sum()\n\n"
-        + _filled(_wide(wide_files(terms, regions_of(manifest)), names, groups)),
+        + _filled(_wide(wide_files(plan), plan.names, groups)),
         "THE TABLES\n" + "\n\n".join(_table(*table) for table in tables),
         "WHAT IS PROTECTED\n"
         + "\n".join(map(_filled, words.protection_sentences(manifest)))

@@ -26,11 +26,12 @@ from pgsr.data.views import View
 from pgsr.machine import memory
 from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
 from pgsr.release.folder.artefact import REGIONS
-from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
+from pgsr.release.folder.columns import Column, Columns, wide_files
 from pgsr.release.publishing.errors import ReleaseError
+from pgsr.release.publishing.parquet_pages import without_numbers
 from pgsr.release.stated.excess import counts_by_size, with_sizes_below
 from pgsr.release.stated.kinds import MeasuredView
-from pgsr.release.stated.terms import Terms
+from pgsr.release.stated.plan import Plan
 from pgsr.tables import read_long, to_long
 from pgsr.tables.long import SIZE_CLASS, region_columns
 
@@ -60,26 +61,26 @@ def _cells(values: Values) -> np.ndarray:
     return np.concatenate([table.ravel() for table in values]) if isinstance(values, tuple) else values.ravel()
 
 
-def counts_table(counts: CountOfCounts, terms: Terms, facts: Mapping[str, str], ends: Ends | None = None) -> pa.Table:
+def counts_table(
+    counts: CountOfCounts, plan: Plan, columns: Columns, facts: Mapping[str, str], ends: Ends | None = None
+) -> pa.Table:
     """The table of released counts, a row per region and size; see `pgsr.tables.to_long`.
 
-    The terms say whether rows of 0 are left out. With the ends of intervals, those that would hold 0 in all three
+    The plan says whether rows of 0 are left out. With the ends of intervals, those that would hold 0 in all three
     columns are, and no others that hold 0.
 
     Args:
         counts: released, by excess over `Terms.min_size`, and so are the ends.
-        terms, facts: of the release.
+        plan, columns, facts: of the release.
         ends: of the intervals, or None.
     """
-    terms = terms.settled(counts.hierarchy.regions_per_level)
-    names, zeros = terms.names(counts.hierarchy.n_levels), bool(terms.publication.zeros)
-    beside = {}
+    beside, least = {}, plan.terms.min_size
     if ends is not None:
         sides = {name: counts.sizes.tables(side) for name, side in vars(ends).items()}
-        beside = {name: [with_sizes_below(table, terms.min_size) for table in side] for name, side in sides.items()}
-    by_size, classes = counts_by_size(counts, terms.min_size), terms.max_sizes is not None
-    table = to_long(by_size, level_names=names, beside=beside, zeros=zeros, classes=classes)
-    return table.cast(_schema(counts_columns(terms, names), facts))
+        beside = {name: [with_sizes_below(table, least) for table in side] for name, side in sides.items()}
+    by_size, classes = counts_by_size(counts, least), plan.terms.max_sizes is not None
+    table = to_long(by_size, level_names=plan.names, beside=beside, zeros=plan.zeros, classes=classes)
+    return table.cast(_schema(columns.counts, facts))
 
 
 def write_counts(path: Path, table: pa.Table, bom: bool = False) -> None:
@@ -90,7 +91,7 @@ def write_counts(path: Path, table: pa.Table, bom: bool = False) -> None:
         pq.write_table(table, path, compression="zstd")
 
 
-def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, str]) -> Estimate:
+def read_counts(path: Path, tree: Hierarchy, plan: Plan, columns: Columns, facts: Mapping[str, str]) -> Estimate:
     """Read what `write_counts` wrote as Parquet, by excess and in the order of `tree`.
 
     The numbers themselves are not judged here, but for those of sizes below `Terms.min_size`.
@@ -99,21 +100,20 @@ def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, s
         ReleaseError, TableError: other columns, facts, regions or sizes than there should be, or groups at sizes that
             none has.
     """
-    terms = terms.settled(tree.regions_per_level)
-    expected = _schema(counts_columns(terms, terms.names(tree.n_levels)), facts)
+    terms, expected = plan.terms, _schema(columns.counts, facts)
     _require_schema(path, pq.read_schema(path), expected)
     found = read_long(pq.read_table(path, columns=_columns_read(expected)))
     if set(found.hierarchy.paths) != set(tree.paths):
         raise ReleaseError(f"{path.name} has other regions than {REGIONS}")
-    sizes = Sizes(tree, terms.sizes(tree.n_levels))
+    sizes = Sizes(tree, tuple(level.max_size for level in plan.levels))
     if found.sizes.max_sizes != sizes.max_sizes:
         raise ReleaseError(f"{path.name} has sizes {found.sizes.text}, the manifest {sizes.text}")
     if terms.max_sizes is not None and found.hierarchy.paths != tree.paths:
         raise ReleaseError(f"{path.name} has the regions of {REGIONS} in another order")
     if not sizes.equal:
-        return Estimate(tree, View.COUNTS, tuple(_by_excess(path, table, terms) for table in found.tables))
+        return Estimate(tree, View.COUNTS, tuple(_by_excess(path, table, terms.min_size) for table in found.tables))
     place = [found.hierarchy.index(region) for region in tree.paths]
-    return Estimate(tree, View.COUNTS, _by_excess(path, found.values[place], terms))
+    return Estimate(tree, View.COUNTS, _by_excess(path, found.values[place], terms.min_size))
 
 
 def _columns_read(schema: pa.Schema) -> list[str]:
@@ -121,20 +121,18 @@ def _columns_read(schema: pa.Schema) -> list[str]:
     return [name for name in ("region_id", "group_size", "n_groups", SIZE_CLASS) if name in schema.names]
 
 
-def _by_excess(path: Path, table: Any, terms: Terms) -> Any:
-    """Take off the columns of sizes below `Terms.min_size`; shape (regions, K + 1), dense or sparse.
+def _by_excess(path: Path, table: Any, least: int) -> Any:
+    """Take off the columns of sizes below the least one; shape (regions, K + 1), dense or sparse.
 
     Raises:
         ReleaseError: there are groups of these sizes.
     """
-    if not terms.min_size:
-        return table
-    if abs(table[:, : terms.min_size]).sum():
-        raise ReleaseError(f"{path.name} has groups with fewer than {terms.min_size:,} members, which no group has")
-    return table[:, terms.min_size :]
+    if abs(table[:, :least]).sum():
+        raise ReleaseError(f"{path.name} has groups with fewer than {least:,} members, which no group has")
+    return table[:, least:] if least else table
 
 
-def read_ends(path: Path, tree: Hierarchy, terms: Terms) -> Ends:
+def read_ends(path: Path, tree: Hierarchy, plan: Plan) -> Ends:
     """Read the columns `lower` and `upper` of a table that `read_counts` accepts, by excess; other cells have 0.
 
     Raises:
@@ -145,12 +143,12 @@ def read_ends(path: Path, tree: Hierarchy, terms: Terms) -> Ends:
         raise ReleaseError(f"{path.name} has rows without lower or upper")
     listed = pa.array([region_id(tree.real_paths[place]) for place in tree.listed])
     place = pc.call_function("index_in", [table["region_id"]], pc.SetLookupOptions(listed)).to_numpy()
-    memory.require(16 * terms.n_cells(tree), "the intervals")
+    memory.require(16 * plan.n_cells, "the intervals")
     # Where the cells of a region begin if those of all regions stand one after another.
-    n_sizes = np.array(terms.excesses(tree.n_levels))[tree.level_of] + 1
-    excess = table["group_size"].to_numpy() - terms.min_size
+    n_sizes = np.array([level.max_excess + 1 for level in plan.levels])[tree.level_of]
+    excess = table["group_size"].to_numpy() - plan.terms.min_size
     cell = (np.cumsum(n_sizes) - n_sizes)[tree.listed[place]] + excess
-    lower, upper = np.zeros((2, terms.n_cells(tree)), np.int64)
+    lower, upper = np.zeros((2, plan.n_cells), np.int64)
     for name, side in (("lower", lower), ("upper", upper)):
         side[cell[excess >= 0]] = table[name].to_numpy()[excess >= 0]
     return Ends(lower, upper)
@@ -164,9 +162,29 @@ def csv_bytes(table: pa.Table, bom: bool = False) -> bytes:
     return text.getvalue()
 
 
-def write_measurement(path: Path, measurement: Measurement, terms: Terms, facts: Mapping[str, str]) -> None:
+def wide_tables(counts: Estimate, plan: Plan, columns: Columns) -> dict[str, bytes]:
+    """Write counts by excess in wide form, as bytes by the names of files, a row per region and a column per size.
+
+    In every file every group stands once, so that its columns may be added up: a branch that ends above a level has its
+    row there, too.
+    """
+    described, files = region_columns(counts.hierarchy, plan.names), {}
+    for file, level in wide_files(plan).items():
+        here = counts.hierarchy.level(level)
+        values = with_sizes_below(counts.rows(here.start, here.stop), plan.terms.min_size)
+        places = ("region_id", *plan.names[: level + 1])
+        cut = (described[name].slice(here.start, here.stop - here.start) for name in places)
+        names = [column.name for column in columns.wide[file]]
+        table = pa.table([*cut, *np.ascontiguousarray(values.T)], names=names)
+        files[file] = csv_bytes(table, plan.terms.publication.bom)
+    return files
+
+
+def write_measurement(
+    path: Path, measurement: Measurement, plan: Plan, columns: Columns, facts: Mapping[str, str]
+) -> None:
     """Write the noisy values of every measured region: of every size 0..K, or of every rank where sizes are ranked."""
-    rows = _Rows(measurement.hierarchy, measurement.totals, terms, facts)
+    rows = _Rows(measurement.hierarchy, measurement.totals, plan, _schema(columns.measurement, facts))
     with pq.ParquetWriter(path, rows.schema, compression="zstd") as writer:
         for regions, part in rows.blocks():
             whole = [measurement.row(region) for region in regions.tolist()]
@@ -175,7 +193,7 @@ def write_measurement(path: Path, measurement: Measurement, terms: Terms, facts:
 
 
 def read_measurement(
-    path: Path, tree: Hierarchy, totals: np.ndarray, terms: Terms, facts: Mapping[str, str]
+    path: Path, tree: Hierarchy, totals: np.ndarray, plan: Plan, columns: Columns, facts: Mapping[str, str]
 ) -> np.ndarray | tuple[np.ndarray, ...]:
     """Read the values that `write_measurement` wrote, in the form of `Measurement.values`.
 
@@ -183,7 +201,7 @@ def read_measurement(
         ReleaseError: anything but the values differs from what should be there.
         MemoryNeededError: the values do not fit.
     """
-    rows = _Rows(tree, totals, terms, facts)
+    terms, rows = plan.terms, _Rows(tree, totals, plan, _schema(columns.measurement, facts))
     with pq.ParquetFile(path) as file:
         _require_schema(path, file.schema_arrow, rows.schema)
         wanted = int(rows.lengths[rows.measured].sum())
@@ -225,13 +243,13 @@ def read_measurement(
     return tuple(np.concatenate(pieces) if pieces else np.empty(0, np.int64) for pieces in found)
 
 
-def regions_text(tree: Hierarchy, totals: np.ndarray, terms: Terms) -> str:
+def regions_text(tree: Hierarchy, totals: np.ndarray, plan: Plan, columns: Columns) -> str:
     """Write the text of regions.csv: the regions, parents first, with numbers of groups where these are public."""
     text = io.StringIO()
-    text.write("\ufeff" if terms.publication.bom else "")
+    text.write("\ufeff" if plan.terms.publication.bom else "")
     lines = csv.writer(text, lineterminator="\n")
-    names = terms.names(tree.n_levels)
-    lines.writerow([column.name for column in regions_columns(terms, names)])
+    names = plan.names
+    lines.writerow([column.name for column in columns.regions])
     for region, path in _listed(tree):
         leaf = bool(region >= tree.n_inner or tree.padded[region])
         total = str(int(totals[region])) if region < len(totals) else ""
@@ -241,13 +259,13 @@ def regions_text(tree: Hierarchy, totals: np.ndarray, terms: Terms) -> str:
     return text.getvalue()
 
 
-def read_regions(path: Path, terms: Terms) -> tuple[Hierarchy, np.ndarray]:
+def read_regions(path: Path, plan: Plan, columns: Columns) -> tuple[Hierarchy, np.ndarray]:
     """Read the tree and its public totals, shape (regions,), or (1,) where only the root's is public.
 
     Raises:
         ReleaseError, HierarchyError: the file does not hold what `regions_text` writes.
     """
-    public = terms.totals
+    public = plan.terms.totals
     text = path.read_bytes().decode("utf-8")
     rows = list(csv.reader(io.StringIO(text)))
     listed = [(path_of_id(row[0]), row[-1]) for row in rows[1:]]
@@ -262,9 +280,9 @@ def read_regions(path: Path, terms: Terms) -> tuple[Hierarchy, np.ndarray]:
         totals = np.array([int(known[0])], np.int64)
     else:
         totals = np.array([int(listed[place][1]) for place in tree.order], np.int64)
-    if regions_text(tree, totals, terms) != text:
+    if regions_text(tree, totals, plan, columns) != text:
         raise ReleaseError(f"{path.name} is not in the form that a release has; lines were changed or moved")
-    return tree.with_level_names(terms.names(tree.n_levels)), totals
+    return tree.with_level_names(plan.names), totals
 
 
 def dense(estimate: Estimate) -> np.ndarray:
@@ -285,15 +303,7 @@ def _schema(columns: list[Column], facts: Mapping[str, str]) -> pa.Schema:
 
 
 def _require_schema(path: Path, found: pa.Schema, expected: pa.Schema) -> None:
-    # Parquet numbers its fields in their metadata.
-    plain = pa.schema(
-        [
-            field.with_metadata({k: v for k, v in (field.metadata or {}).items() if k != b"PARQUET:field_id"})
-            for field in found
-        ],
-        metadata=found.metadata,
-    )
-    if not plain.equals(expected, check_metadata=True):
+    if not without_numbers(found).equals(expected, check_metadata=True):
         raise ReleaseError(f"the columns or the metadata of {path.name} are not those of a release with this manifest")
 
 
@@ -319,17 +329,16 @@ class _Rows:
         lengths: the number of values of every region.
     """
 
-    def __init__(self, tree: Hierarchy, totals: np.ndarray, terms: Terms, facts: Mapping[str, str]) -> None:
-        names = terms.names(tree.n_levels)
-        self._tree, self._terms, self._described = tree, terms, region_columns(tree, names)
-        self.schema = _schema(measurement_columns(terms, names), facts)
-        self.measured = np.flatnonzero(measured_regions(tree, terms.levels(tree.n_levels)))
+    def __init__(self, tree: Hierarchy, totals: np.ndarray, plan: Plan, schema: pa.Schema) -> None:
+        terms, self.schema = plan.terms, schema
+        self._tree, self._plan, self._described = tree, plan, region_columns(tree, plan.names)
+        self.measured = np.flatnonzero(measured_regions(tree, tuple(level.noise for level in plan.levels)))
         self.ragged = terms.view is MeasuredView.SPLIT
         self.rectangular = not self.ragged and terms.max_sizes is None
-        self.sizes = np.array(terms.excesses(tree.n_levels))[tree.level_of] + 1
+        self.sizes = np.array([level.max_excess + 1 for level in plan.levels])[tree.level_of]
         self.ranks = np.zeros(tree.n_regions, np.int64)
         if self.ragged:
-            views = terms.views_on(tree, totals)
+            views = plan.views_on(tree, totals)
             self.rectangular = views is View.CUMULATIVE  # all thresholds are above all sizes
             for region in range(tree.n_regions):
                 view = view_of(views, tree, region)
@@ -345,13 +354,13 @@ class _Rows:
 
         Each block has at least one row, at most `_BLOCK_ROWS`, and one level where these differ.
         """
-        if self._terms.view is MeasuredView.SPLIT:
+        if self._plan.terms.view is MeasuredView.SPLIT:
             yield from self._blocks_by_length()
             return
-        alike, sizes = [self.measured], [self._terms.max_excess]
-        if self._terms.max_sizes is not None:
-            n_levels = self._tree.n_levels
-            alike, sizes = [np.r_[self._tree.level(level)] for level in range(n_levels)], self._terms.excesses(n_levels)
+        alike, sizes = [self.measured], [self._plan.terms.max_excess]
+        if self._plan.terms.max_sizes is not None:
+            alike = [np.r_[self._tree.level(level)] for level in range(self._tree.n_levels)]
+            sizes = [level.max_excess for level in self._plan.levels]
         for measured, max_size in zip(alike, sizes, strict=True):
             step = max(1, _BLOCK_ROWS // (max_size + 1))
             for start in range(0, len(measured), step):
@@ -381,7 +390,7 @@ class _Rows:
         """The columns of a block, which has these values; they name sizes, not excesses."""
         row, cell = self._cells(regions, part)
         places = [column.take(pa.array(row)) for column in self._described.values()]
-        least = self._terms.min_size
+        least = self._plan.terms.min_size
         if not self.ragged:
             return [*places, pa.array(cell + least), pa.array(values)]
         is_rank = cell >= self.sizes[row]

@@ -132,6 +132,13 @@ class LedgerFile:
         return self.read().left
 
     @property
+    def rest(self) -> str:
+        """The sentence of an outline: what is left of how much, or that the file is not there."""
+        if not self.path.exists():
+            return f"{self.path}: NOT THERE; `pgsr ledger init` makes one, once per data set"
+        return f"{self.path}: {self.left} left, of {self.read().total}"
+
+    @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """The charges, oldest first."""
         return self.read().entries

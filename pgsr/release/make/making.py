@@ -8,37 +8,26 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
 from pgsr.data.counts import CountOfCounts
 from pgsr.errors import TableError
 from pgsr.figures.html import facts_table
-from pgsr.methods.method import Result
-from pgsr.noise.measurement import Measurement
 from pgsr.privacy.random import Secure, Seeded
-from pgsr.release.checks.checking import check
-from pgsr.release.checks.judging import answer_of, broken, certificate_of, post_processed
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.folder.count_intervals import CountIntervals
-from pgsr.release.folder.datapackage import package_text
-from pgsr.release.folder.readme import readme
-from pgsr.release.folder.summary import summary
-from pgsr.release.folder.wide_tables import wide_tables
+from pgsr.release.folder.columns import Columns
 from pgsr.release.ledger import Charge, LedgerFile
 from pgsr.release.make.private_log import OperatorLog
+from pgsr.release.make.writing import UNFINISHED, completed, write_measurement
 from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.errors import ManifestError, ReleaseError
 from pgsr.release.publishing.findings import Report
-from pgsr.release.publishing.folder import appear, hidden_folder, name_folder, output_of, sync
+from pgsr.release.publishing.folder import hidden_folder, output_of
 from pgsr.release.publishing.places import folder_of, only_one, require_place
 from pgsr.release.publishing.saying import STOPPED_CHARGING, cost_told, told_if_stopped, unfailing
+from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.preflight import require_arithmetic, require_publishable, require_room
 from pgsr.release.stated.terms import Terms
 from pgsr.tables import read_long
-
-UNFINISHED = "unfinished.json"
-"""The terms of noisy values that are not yet a release; `finish` needs them."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +88,7 @@ def publish(
 
     Shown by `tests/test_release.py` and `tests/test_release_making.py`.
     """
-    config = ReleaseConfig.of(config)
+    config = config if isinstance(config, ReleaseConfig) else ReleaseConfig.read(config)
     tell, log = unfailing(say or _silent), OperatorLog("rehearsal" if rehearse else "release")
     terms, folder = config.terms, folder_of(config.output, rehearse)
     ledger, charges = LedgerFile(config.ledger), charges_for(terms, folder)
@@ -110,21 +99,22 @@ def publish(
             if not rehearse:
                 ledger.require(charges, terms.data_set)
             tell("reading the tables")
-            require_room(folder, terms, config.tree())
+            tree = config.tree()
+            plan = Plan.of(terms, tree.regions_per_level)
+            require_publishable(plan, tree)
+            require_room(folder, plan, tree)
             try:
                 truth = config.count(log.rows)
             except TableError as error:
                 raise TableError(f"{error}{log.keep(config.log, tell)}") from error
             log.note("read")
-            terms = terms.settled(truth.hierarchy.regions_per_level)
-            mechanism = terms.mechanism(truth.hierarchy.n_levels)
+            assert truth.hierarchy.regions_per_level == tree.regions_per_level, "the regions that were planned for"
             source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
-            require_publishable(terms, truth.hierarchy)
             if terms.facts:
-                terms.require_possible_facts(truth.hierarchy, truth.totals)
-            mechanism.check(truth, source)
-            require_room(folder, terms, truth.hierarchy, truth)
-            require_arithmetic(terms, truth)
+                plan.require_possible_facts(truth.hierarchy, truth.totals)
+            plan.mechanism.check(truth, source)
+            require_room(folder, plan, truth.hierarchy, truth)
+            require_arithmetic(plan, truth)
             log.open(config.log)
         hidden, head = hidden_folder(folder), ""
         try:
@@ -137,12 +127,13 @@ def publish(
                 if not rehearse:
                     tell(f"the ledger's head is now {head}")
                 tell("drawing noise")
-                measurement = mechanism.measure(truth, source)
-                terms = terms.as_measured(measurement)
+                measurement = plan.mechanism.measure(truth, source)
                 del truth
-                _write_measurement(hidden, terms, measurement)
+                if terms.by_root is not None:
+                    plan = plan.completed(measurement)
+                write_measurement(hidden, plan, measurement)
                 log.note("measured")
-                report = _completed(hidden, folder, terms, measurement, key, tell, log.note)
+                report = completed(hidden, folder, plan, measurement, key, tell, log.note)
         finally:
             if not (hidden / UNFINISHED).exists() or rehearse:
                 shutil.rmtree(hidden, ignore_errors=True)
@@ -169,19 +160,20 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
     key = None if sign is None else signature.load_private(sign)
     require_place(folder)
     with only_one(folder):
-        _restore_terms(hidden)
-        terms, secure = _kept_terms(hidden)
+        _restore_plan(hidden)
+        plan, secure = _kept_plan(hidden)
         if not secure:
             raise ReleaseError(
                 f"{hidden.name!r} is what a stopped rehearsal left, which is not private: remove it, and rehearse again"
             )
         require_place(folder)
-        tree, totals = released_tables.read_regions(hidden / artefact.REGIONS, terms)
-        facts = manifest.facts(terms, secure, "measurement")
-        values = released_tables.read_measurement(hidden / artefact.MEASUREMENT, tree, totals, terms, facts)
-        measurement = terms.measured(tree, values, totals, secure)
-        with _kept_if_paid(hidden, str(terms.total), sign, tell):
-            report = _completed(hidden, folder, terms, measurement, key, tell, _silent)
+        columns, facts = Columns.of(plan), manifest.facts(plan.terms, secure, "measurement")
+        tree, totals = released_tables.read_regions(hidden / artefact.REGIONS, plan, columns)
+        about = tree, totals, plan, columns, facts
+        values = released_tables.read_measurement(hidden / artefact.MEASUREMENT, *about)
+        measurement = plan.measured(tree, values, totals, secure)
+        with _kept_if_paid(hidden, str(plan.terms.total), sign, tell):
+            report = completed(hidden, folder, plan, measurement, key, tell, _silent)
     return Release(folder, report)
 
 
@@ -197,18 +189,18 @@ def charges_for(terms: Terms, folder: Path) -> tuple[Charge, ...]:
     )
 
 
-def _restore_terms(hidden: Path) -> None:
-    """Write `UNFINISHED` anew for a folder that lacks only its name: its terms stand in the manifest, too."""
+def _restore_plan(hidden: Path) -> None:
+    """Write `UNFINISHED` anew for a folder that lacks only its name: its plan stands in the manifest, too."""
     written = hidden / artefact.MANIFEST
     if not (hidden / UNFINISHED).exists() and written.exists():
         fields = manifest.read(written.read_bytes().decode())
         (hidden / UNFINISHED).write_text(json.dumps(fields), encoding="utf-8")
 
 
-def _kept_terms(hidden: Path) -> tuple[Terms, bool]:
-    """Read the terms of noisy values from `UNFINISHED`, which is written when the values are complete."""
+def _kept_plan(hidden: Path) -> tuple[Plan, bool]:
+    """Read the plan of noisy values from `UNFINISHED`, which is written when the values are complete."""
     try:
-        return manifest.terms_of(json.loads((hidden / UNFINISHED).read_text(encoding="utf-8")))
+        return manifest.plan_of(json.loads((hidden / UNFINISHED).read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, ManifestError):
         raise ReleaseError(
             f"{str(hidden)!r} holds no complete noisy values, so nothing can be made of it; a new release costs "
@@ -238,83 +230,6 @@ def _kept_if_paid(
         )
 
     return cost_told("release", "pgsr release CONFIG", "lower max_size", ReleaseError, cost, tell)
-
-
-def _completed(
-    hidden: Path,
-    folder: Path,
-    terms: Terms,
-    measurement: Measurement,
-    key: Ed25519PrivateKey | None,
-    tell: Callable[[str], None],
-    note: Callable[[str], None],
-) -> Report:
-    """Post-process, write, check, sign, and give the folder its name."""
-    tell("post-processing")
-    result = post_processed(terms, measurement)
-    note("post-processed")
-    tell("writing")
-    _write(hidden, terms, measurement, result)
-    tell("checking")
-    report = _publish(hidden, folder, key)
-    note("written and checked")
-    return report
-
-
-def _write_measurement(folder: Path, terms: Terms, measurement: Measurement) -> None:
-    """Put the noisy values on the disk; `UNFINISHED` appears last, and says that they are complete."""
-    facts = manifest.facts(terms, measurement.secure, "measurement")
-    tree = measurement.hierarchy
-    released_tables.write_measurement(folder / artefact.MEASUREMENT, measurement, terms, facts)
-    _write_text(folder / artefact.REGIONS, released_tables.regions_text(tree, measurement.totals, terms))
-    for path in (folder / artefact.MEASUREMENT, folder / artefact.REGIONS):
-        sync(path)
-    fields = manifest.terms_fields(terms, measurement.secure, measurement.hierarchy.regions_per_level)
-    part = folder / f"{UNFINISHED}.part"
-    part.write_text(json.dumps(fields), encoding="utf-8")
-    appear(part, folder / UNFINISHED)
-
-
-def _write(folder: Path, terms: Terms, measurement: Measurement, result: Result) -> None:
-    tree, counts = measurement.hierarchy, answer_of(result)
-    violated = {kind: n for kind, n in broken(terms, measurement, counts).items() if n}
-    if violated:
-        raise ReleaseError(f"the counts are no release: {violated}; please report this")
-    facts = manifest.facts(terms, measurement.secure, "counts")
-    ends = None
-    if terms.intervals is not None:
-        ends = CountIntervals.of(terms, measurement, result, counts).ends
-    table = released_tables.counts_table(counts.counts(), terms, facts, ends)
-    for name in (artefact.COUNTS, artefact.COUNTS_CSV):
-        released_tables.write_counts(folder / name, table, terms.publication.bom)
-    wide = wide_tables(counts, terms)
-    for name, data in wide.items():
-        (folder / name).write_bytes(data)
-    fields = manifest.terms_fields(terms, measurement.secure, tree.regions_per_level)
-    certificate = certificate_of(terms, measurement, counts, result)
-    fields |= manifest.answer_fields(measurement, result.status.name, certificate, counts)
-    fields["versions"] = manifest.versions()
-    _write_text(folder / artefact.PACKAGE, package_text(folder, fields))
-    _write_text(folder / artefact.README, readme(fields))
-    _write_text(folder / artefact.SUMMARY, summary(fields, tree, counts, ends))
-    fields["files"] = {name: digests.digest(folder / name) for name in artefact.digested(wide)}
-    _write_text(folder / artefact.MANIFEST, manifest.written(fields))
-    _write_text(folder / digests.SUMS, digests.sums_text(folder, artefact.files(wide)))
-
-
-def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -> Report:
-    """Check the hidden folder as a stranger would, sign it, put it on the disk, and give it its name in one step."""
-    report = check(hidden, ignore=(UNFINISHED,))
-    if not report.passed:
-        raise ReleaseError("; ".join(f"{f.name}: {f.sentence}" for f in report.findings if not f.passed))
-    if key is not None:
-        signature.sign(hidden, key)
-    name_folder(hidden, folder, hidden / UNFINISHED)
-    return report
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="")
 
 
 def _silent(_: str) -> None:

@@ -12,8 +12,7 @@ from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.laws.spelling import law_of
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest
-from pgsr.release.folder.columns import held, percent
-from pgsr.release.folder.wide_tables import wide_files
+from pgsr.release.folder.columns import held, percent, wide_files
 from pgsr.release.folder.words import noise_phrase
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.make.making import charges_for
@@ -21,6 +20,7 @@ from pgsr.release.publishing import signature
 from pgsr.release.publishing.configuration.sources import is_there, name_of
 from pgsr.release.publishing.errors import ConfigError, Faults
 from pgsr.release.publishing.places import require_place
+from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.preflight import require_publishable, require_room
 from pgsr.release.stated.terms import Terms
 from pgsr.release.stated.terms_facts import terms_facts
@@ -77,7 +77,7 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         >>> dict(outline(config).facts)["state"]
         '2 regions, epsilon 1/2, sensitivity 2, noise of scale 4 (standard deviation 5.6)'
     """
-    config = ReleaseConfig.of(config)
+    config = config if isinstance(config, ReleaseConfig) else ReleaseConfig.read(config)
     terms, faults = config.terms, Faults()
     faults.tried(lambda: require_place(config.output))
     left = faults.tried(lambda: _ledger(config))
@@ -90,21 +90,21 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
     faults.raise_all()
     assert left is not None, "no fault was found"
     assert read is not None, "no fault was found"
-    tree, counted = read
-    require_publishable(terms, tree)
-    require_room(config.output, terms, tree)
+    plan, tree, counted = read
+    require_publishable(plan, tree)
+    require_room(config.output, plan, tree)
     groups = f", {int(counted.totals[0]):,} {terms.publication.group_name}" if counted else ""
     about = terms_facts(terms)
     about["sizes"] += groups
     facts = [
         *about.items(),
-        *_levels(terms, tree),
+        *_levels(plan),
         ("intervals", _intervals(terms)),
         ("neighbours", manifest.neighbours(terms)),
         ("exact", "published without noise: " + ", ".join(manifest.invariants(terms))),
         *_reads(config),
-        ("tables", _rows(terms, tree)),
-        ("writes", f"{config.output}: {', '.join(artefact.files(wide_files(terms, tree.regions_per_level)))}"),
+        ("tables", "rows of all sizes of every region, zeros too" if plan.zeros else _FEW_ROWS),
+        ("writes", f"{config.output}: {', '.join(artefact.files(wide_files(plan)))}"),
         ("", f"{config.log}, not for publication"),
         ("ledger", left),
         ("signed with", str(config.sign) if config.sign else "nothing"),
@@ -119,11 +119,7 @@ def _intervals(terms: Terms) -> str:
     return f"columns lower and upper, {percent(terms.intervals)}, at no cost. {chance}"
 
 
-def _rows(terms: Terms, tree: Hierarchy) -> str:
-    """Say whether tables have rows of zeros."""
-    zeros = terms.settled(tree.regions_per_level).publication.zeros
-    every = "rows of all sizes of every region, zeros too"
-    return every if zeros else "rows of sizes that occur in a region; zeros are left out"
+_FEW_ROWS = "rows of sizes that occur in a region; zeros are left out"
 
 
 def _public_tables(config: ReleaseConfig) -> list[tuple[str, object]]:
@@ -132,26 +128,22 @@ def _public_tables(config: ReleaseConfig) -> list[tuple[str, object]]:
     return groups + ([] if config.regions is None else [(REGIONS, config.regions.table)])
 
 
-def _public(config: ReleaseConfig) -> tuple[Hierarchy, CountOfCounts | None]:
-    """Read the regions, and the numbers of groups where these are public."""
-    if config.private_groups or config.groups is None:
-        return config.tree(), None
-    counted = config.count_public()
-    config.terms.names(counted.hierarchy.n_levels)
-    if config.terms.facts:
-        config.terms.require_possible_facts(counted.hierarchy, counted.totals)
-    return counted.hierarchy, counted
+def _public(config: ReleaseConfig) -> tuple[Plan, Hierarchy, CountOfCounts | None]:
+    """Read the regions, and the numbers of groups where these are public; plan the release."""
+    private = config.private_groups or config.groups is None
+    counted = None if private else config.count_public()
+    tree = config.tree() if counted is None else counted.hierarchy
+    plan = Plan.of(config.terms, tree.regions_per_level)
+    if counted is not None and config.terms.facts:
+        plan.require_possible_facts(tree, counted.totals)
+    return plan, tree, counted
 
 
-def _levels(terms: Terms, tree: Hierarchy) -> list[tuple[str, str]]:
+def _levels(plan: Plan) -> list[tuple[str, str]]:
     """List epsilon, sensitivity and noise of every level, as the manifest of the release will state them."""
-    regions = [level.stop - level.start for level in map(tree.level, range(tree.n_levels))]
-    fields = manifest.terms_fields(terms, True, regions)
-    facts = [
-        (name, f"{_many(level['regions'], 'region')}, {_noise(level)}")
-        for name, level in zip(terms.names(tree.n_levels), fields["levels"], strict=True)
-    ]
-    if terms.totals is Totals.NOISY:
+    fields = manifest.plan_fields(plan, True)
+    facts = [(level["name"], f"{_many(level['regions'], 'region')}, {_noise(level)}") for level in fields["levels"]]
+    if plan.terms.totals is Totals.NOISY:
         facts.append(("numbers of groups", _noise(fields["totals"])))
     return facts
 
@@ -181,11 +173,10 @@ def _reads(config: ReleaseConfig) -> list[tuple[str, str]]:
 
 def _ledger(config: ReleaseConfig) -> str:
     """Say what is left; an absent ledger is no error here, so that the rest can be read before it is made."""
-    if not config.ledger.exists():
-        return f"{config.ledger}: NOT THERE; `pgsr ledger init` makes one, once per data set"
     ledger = LedgerFile(config.ledger)
-    ledger.require(charges_for(config.terms, config.output), config.terms.data_set)
-    return f"{config.ledger}: {ledger.left} left, of {ledger.read().total}"
+    if config.ledger.exists():
+        ledger.require(charges_for(config.terms, config.output), config.terms.data_set)
+    return ledger.rest
 
 
 def _many(n: int, what: str) -> str:

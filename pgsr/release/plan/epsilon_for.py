@@ -14,6 +14,7 @@ from pgsr.release.plan.forecast import READING, SIMULATING, Progress, level_inde
 from pgsr.release.plan.planning import expected_errors
 from pgsr.release.plan.stand_ins import stand_in_for
 from pgsr.release.publishing.errors import ConfigError
+from pgsr.release.stated.plan import Plan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +113,7 @@ def epsilon_for(
         >>> bool(found.tried[found.epsilon][0][1] <= 10)
         True
     """
-    config = ReleaseConfig.of(config)
+    config = config if isinstance(config, ReleaseConfig) else ReleaseConfig.read(config)
     tell = say or (lambda _text: None)
     if not targets:
         raise ArgumentError("there is no target; give an error by the name of a level")
@@ -127,8 +128,8 @@ def epsilon_for(
         )
     tell(READING)
     stand_in, about = stand_in_for(config, None, mean_size, groups)
-    n_levels = stand_in.hierarchy.n_levels
-    names = config.terms.names(n_levels)
+    regions = stand_in.hierarchy.regions_per_level
+    names = Plan.of(config.terms, regions).names
     wanted = {level_index(names, name): target for name, target in targets.items()}
     tried: dict[Fraction, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -136,7 +137,7 @@ def epsilon_for(
         epsilon = readable(place)
         if epsilon not in tried:
             terms = replace(config.terms, epsilon=epsilon, intervals=None, facts=())  # facts are about the data
-            label = {f"epsilon {shown(epsilon)}": terms.mechanism(n_levels)}
+            label = {f"epsilon {shown(epsilon)}": Plan.of(terms, regions).mechanism}
             plan = expected_errors(stand_in, label, replicates, progress=progress)
             tried[epsilon] = plan.mean[0], plan.standard_error[0]
         return all(tried[epsilon][0][level] <= target for level, target in wanted.items())

@@ -18,13 +18,14 @@ from pgsr.privacy.laws import GeometricNoise
 from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.plan.interval_widths import USUAL_LEVEL, SizeCells, cell_of, median_width, publishing
-from pgsr.release.plan.planning import Plan, expected_errors, splits_of_all, usual_splits
+from pgsr.release.plan.planning import ExpectedErrors, expected_errors, splits_of_all, usual_splits
 from pgsr.release.plan.share_search import choose_shares
 from pgsr.release.plan.split_reasons import split_reasons
 from pgsr.release.plan.stand_ins import stand_in_for
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.least_error import least_error_sentence, least_errors
+from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.preflight import bytes_needed
 from pgsr.release.stated.terms import Terms
 
@@ -94,7 +95,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Forecast(Plan):
+class Forecast(ExpectedErrors):
     """The expected errors of choices on a stand-in, level by level, and which of them to take.
 
     Attributes:
@@ -140,7 +141,7 @@ class Forecast(Plan):
         return self.choices[int(self.worst_regret(weights_of(self.level_names, weights or {})).argmin())]
 
     def recommendation(self, weights: Mapping[str, float] | None = None) -> str:
-        """Say which choice to take and why: `Plan.choice`, on these levels' weights.
+        """Say which choice to take and why: `ExpectedErrors.choice`, on these levels' weights.
 
         Args:
             weights: of levels by name, 1 for those that are not named; 0 disregards a level.
@@ -292,29 +293,31 @@ def forecast(
         >>> found.recommendation({"nation": 0})[:45]
         'Of 6 choices take mechanism = "kuo", shares ='
     """
-    config = ReleaseConfig.of(config)
+    config = config if isinstance(config, ReleaseConfig) else ReleaseConfig.read(config)
     others = _compared(config.terms, mechanisms)
     tell = say or (lambda _text: None)
     tell(READING)
     stand_in, about = stand_in_for(config, size_law, mean_size, groups)
-    names = config.terms.names(stand_in.hierarchy.n_levels)
+    regions = stand_in.hierarchy.regions_per_level
+    configured = Plan.of(config.terms, regions)
+    names = configured.names
     importance = weights_of(names, weights or {})
     mean = mean_size if size_law is None else float(np.average(np.arange(len(size_law)), weights=size_law))
-    about_cell = cell_of(cell, config.terms, len(names), mean)
+    about_cell = cell_of(cell, configured, mean)
     interval_level = config.terms.intervals or USUAL_LEVEL
     choices = _choices(config.terms, others, stand_in)
     tell(SIMULATING)
     widths: dict[str, float] = {}
 
-    def compared(some: Sequence[Choice]) -> Plan:
+    def compared(some: Sequence[Choice]) -> ExpectedErrors:
         named = {str(choice): choice.terms for choice in some}
-        labelled = {label: terms.mechanism(len(names)) for label, terms in named.items()}
+        labelled = {label: Plan.of(terms, regions).mechanism for label, terms in named.items()}
         with_intervals = {label: publishing(terms, interval_level, stand_in) for label, terms in named.items()}
-        first = {label: terms.mechanism(len(names)) for label, terms in with_intervals.items() if terms is not None}
+        first = {label: plan.mechanism for label, plan in with_intervals.items() if plan is not None}
 
         def look(label: str, measurement: object, result: object) -> None:
-            terms = with_intervals[label]
-            widths[label] = float("nan") if terms is None else median_width(terms, about_cell, measurement, result)
+            plan = with_intervals[label]
+            widths[label] = float("nan") if plan is None else median_width(plan, about_cell, measurement, result)
 
         kept = [str(choice) for choice in some if choice.configured]
         dropping = {"dropped_beyond": DROPPED_BEYOND, "importance": importance, "kept": kept}
@@ -328,7 +331,7 @@ def forecast(
     if config.terms.plain:  # by entities and a pure epsilon, what the bound is about
         assert config.terms.epsilon is not None
         bound = least_errors(stand_in, config.terms.epsilon)
-    needed = bytes_needed(config.terms, stand_in.hierarchy, stand_in)
+    needed = bytes_needed(configured, stand_in.hierarchy, stand_in)
     return Forecast(
         plan.labels,
         plan.mean,
@@ -386,9 +389,10 @@ def splits_for(terms: Terms, tree: Hierarchy) -> list[tuple[Fraction, ...]]:
 
     With sizes per level, where all levels are measured, none of them leaves out a level.
     """
-    gaussian = any(isinstance(level, GaussianNoise) for level in terms.levels(tree.n_levels))
+    levels = Plan.of(terms, tree.regions_per_level).levels
+    gaussian = any(isinstance(level.noise, GaussianNoise) for level in levels)
     family = GaussianNoise if gaussian else GeometricNoise
-    found = starting_shares(tree, terms.sensitivities(tree.n_levels), family)
+    found = starting_shares(tree, [level.sensitivity for level in levels], family)
     if terms.max_sizes is not None:
         return [split for split in dict.fromkeys([*splits_of_all(tree.n_levels), found]) if all(split)]
     return list(dict.fromkeys([*usual_splits(tree.n_levels), found]))
@@ -410,7 +414,7 @@ def _compared(terms: Terms, mechanisms: Sequence[str] | None) -> list[Kind]:
 
 def _searched(
     choices: Sequence[Choice],
-    plan: Plan,
+    plan: ExpectedErrors,
     stand_in: CountOfCounts,
     importance: Sequence[float],
     replicates: int,
@@ -422,10 +426,10 @@ def _searched(
         return None
     worst = plan.worst_regret(importance)
     best = choices[min(with_shares, key=lambda place: worst[place])]
-    n_levels = stand_in.hierarchy.n_levels
+    regions = stand_in.hierarchy.regions_per_level
     found = choose_shares(
         stand_in,
-        lambda shares: replace(best.terms, shares=shares, intervals=None).mechanism(n_levels),
+        lambda shares: Plan.of(replace(best.terms, shares=shares, intervals=None), regions).mechanism,
         importance=importance,
         least=plan.mean.min(axis=0),
         zeros=best.terms.max_sizes is None and best.terms.by_root is None,
@@ -447,7 +451,7 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> li
     """
     terms = replace(terms, facts=())
     n_levels = stand_in.hierarchy.n_levels
-    own = terms.shares_of(n_levels)
+    own = tuple(level.share for level in Plan.of(terms, stand_in.hierarchy.regions_per_level).levels)
     choices = [Choice(replace(terms, intervals=None), own, True)]
     leaves_only, splits = usual_splits(n_levels)[-1], splits_for(terms, stand_in.hierarchy)
     for kind in kinds:

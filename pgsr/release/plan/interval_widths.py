@@ -11,6 +11,7 @@ from pgsr.errors import ArgumentError, MemoryNeededError, TooLargeError
 from pgsr.machine import memory
 from pgsr.release.checks.judging import answer_of
 from pgsr.release.folder.count_intervals import CountIntervals
+from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.preflight import bytes_needed
 from pgsr.release.stated.terms import Terms
 
@@ -36,39 +37,39 @@ class SizeCells:
         return f"{self.name}:{self.size}"
 
 
-def cell_of(text: str | None, terms: Terms, n_levels: int, mean_size: float) -> SizeCells:
+def cell_of(text: str | None, plan: Plan, mean_size: float) -> SizeCells:
     """Read LEVEL:SIZE; the last level and the size nearest to the mean size if None.
 
     Raises:
         ArgumentError: it is no such text, no level has this name, or the level has no such size.
 
     Example:
-        >>> terms = Terms("demo", 5, "1", "m_h", level_names=("nation", "state"))
-        >>> str(cell_of(None, terms, 2, 2.6)), str(cell_of("nation:5", terms, 2, 2.6))
+        >>> plan = Plan.of(Terms("demo", 5, "1", "m_h", level_names=("nation", "state")), [1, 50])
+        >>> str(cell_of(None, plan, 2.6)), str(cell_of("nation:5", plan, 2.6))
         ('state:3', 'nation:5')
     """
-    names, sizes = terms.names(n_levels), terms.sizes(n_levels)
+    names, least, last = plan.names, plan.terms.min_size, plan.levels[-1]
     if text is None:
-        return SizeCells(n_levels - 1, names[-1], min(max(round(mean_size), terms.min_size), sizes[-1]))
+        return SizeCells(len(names) - 1, last.name, min(max(round(mean_size), least), last.max_size))
     name, _, number = text.rpartition(":")
     if not name or not (number.isascii() and number.isdigit()):
         raise ArgumentError(f"the cell is {text!r}; write LEVEL:SIZE, such as {names[-1]}:2")
     if name not in names:
         raise ArgumentError(f"no level is called {name!r}; write one of {', '.join(names)} before the size")
     level, size = names.index(name), int(number)
-    if not terms.min_size <= size <= sizes[level]:
+    largest = plan.levels[level].max_size
+    if not least <= size <= largest:
         raise ArgumentError(
-            f"level {name} has the sizes {terms.min_size:,} to {sizes[level]:,}, and the cell is {text!r}; give one of "
-            "these"
+            f"level {name} has the sizes {least:,} to {largest:,}, and the cell is {text!r}; give one of these"
         )
     return SizeCells(level, name, size)
 
 
-def publishing(terms: Terms, probability: Fraction, stand_in: CountOfCounts) -> Terms | None:
-    """Let a release publish intervals of this probability, too; None if it cannot, or they do not fit into memory."""
+def publishing(terms: Terms, probability: Fraction, stand_in: CountOfCounts) -> Plan | None:
+    """Plan a release with intervals of this probability, too; None if it cannot have them, or they do not fit."""
     if terms.possible_construction is None:
         return None
-    found = replace(terms, intervals=probability)
+    found = Plan.of(replace(terms, intervals=probability), stand_in.hierarchy.regions_per_level)
     try:
         memory.require(bytes_needed(found, stand_in.hierarchy, stand_in), "a release with intervals")
     except MemoryNeededError:
@@ -76,22 +77,22 @@ def publishing(terms: Terms, probability: Fraction, stand_in: CountOfCounts) -> 
     return found
 
 
-def median_width(terms: Terms, cell: SizeCells, measurement: Any, result: Any) -> float:
+def median_width(plan: Plan, cell: SizeCells, measurement: Any, result: Any) -> float:
     """Compute the median over a level's regions of upper - lower, as a release would publish them for a cell.
 
     Args:
-        terms: with `intervals`.
+        plan: with `intervals`.
         cell: whose intervals.
         measurement: of the simulated release.
-        result: of a simulated release under these terms.
+        result: of a simulated release under this plan.
 
     Returns:
         The median, in groups; NaN if the intervals do not fit into memory.
     """
     counts = answer_of(result)
     try:
-        ends = CountIntervals.of(terms, measurement, result, counts).ends
+        ends = CountIntervals.of(plan, measurement, result, counts).ends
     except (MemoryNeededError, TooLargeError):
         return float("nan")
-    place, width = cell.size - terms.min_size, ends.upper - ends.lower
+    place, width = cell.size - plan.terms.min_size, ends.upper - ends.lower
     return float(np.median(counts.sizes.tables(width)[cell.level][:, place]))

@@ -28,7 +28,7 @@ WORST = "worst ratio to best"
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ExpectedErrors:
     """The expected errors of mechanisms on a stand-in, level by level.
 
     Attributes:
@@ -70,7 +70,7 @@ class Plan:
         errors = np.maximum(self.mean, 1e-9)  # where some mechanism makes none
         return errors / errors.min(axis=0)
 
-    def beside(self, other: "Plan") -> "Plan":
+    def beside(self, other: "ExpectedErrors") -> "ExpectedErrors":
         """Put the mechanisms of another plan on the same stand-in behind those of this one."""
         mean, error, seconds = (
             np.concatenate(pair)
@@ -81,7 +81,7 @@ class Plan:
             )
         )
         made = () if not self.made else (*self.made, *(other.made or (max(self.made),) * len(other.labels)))
-        return Plan((*self.labels, *other.labels), mean, error, seconds, made=made)
+        return ExpectedErrors((*self.labels, *other.labels), mean, error, seconds, made=made)
 
     def to_frame(self) -> "pd.DataFrame":
         """Make a table, a row per mechanism: mean and standard error per level, the factor to the best, and seconds."""
@@ -110,7 +110,7 @@ def expected_errors(
     kept: Collection[str] = (),
     first: Mapping[str, Mechanism] | None = None,
     look: Callable[[str, Any, Any], None] | None = None,
-) -> Plan:
+) -> ExpectedErrors:
     """Estimate errors of mechanisms on a public stand-in for the data, by simulation with research noise.
 
     Nothing is spent and nothing private is read, provided that the stand-in is public: earlier published tables,
@@ -123,10 +123,10 @@ def expected_errors(
         replicates: draws of the noise; all mechanisms see the same ones.
         seed: of the research noise.
         progress: whether to show a progress bar; or what is told how many of how many draws are done.
-        dropped_beyond: if given, mechanisms whose `Plan.worst_regret` after two replicates is more than this many times
-            the least of all get no more replicates, nor those where it is more than its square after one. Their means
-            and standard errors are those of the replicates that were made.
-        importance: of levels, for this regret; as in `Plan.choice`.
+        dropped_beyond: if given, mechanisms whose `ExpectedErrors.worst_regret` after two replicates is more than this
+            many times the least of all get no more replicates, nor those where it is more than its square after one.
+            Their means and standard errors are those of the replicates that were made.
+        importance: of levels, for this regret; as in `ExpectedErrors.choice`.
         kept: labels of mechanisms that are never dropped.
         first: by label, mechanisms that make the first replicate in place of those of `mechanisms`: ones that give the
             same counts, and keep more about them.
@@ -187,7 +187,9 @@ def expected_errors(
     return _plan(labels, errors, seconds, tree.n_levels)
 
 
-def _plan(labels: tuple[str, ...], errors: list[list[np.ndarray]], seconds: list[list[float]], n_levels: int) -> Plan:
+def _plan(
+    labels: tuple[str, ...], errors: list[list[np.ndarray]], seconds: list[list[float]], n_levels: int
+) -> ExpectedErrors:
     """Make a plan of the replicates that were made of each mechanism, one at least."""
     made = np.array([len(each) for each in errors])
     mean, spread = np.full((2, len(labels), n_levels), np.nan)
@@ -196,7 +198,7 @@ def _plan(labels: tuple[str, ...], errors: list[list[np.ndarray]], seconds: list
         if len(each) > 1:
             spread[place] = np.std(each, axis=0, ddof=1) / np.sqrt(len(each))
     numbers = () if (made == made[0]).all() else tuple(map(int, made))
-    return Plan(labels, mean, spread, np.array([np.median(each) for each in seconds]), made=numbers)
+    return ExpectedErrors(labels, mean, spread, np.array([np.median(each) for each in seconds]), made=numbers)
 
 
 def _errors(stand_in: CountOfCounts, result: Result) -> np.ndarray:

@@ -12,7 +12,7 @@ from pgsr.checks import require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.errors import ArgumentError
 from pgsr.methods.mechanism import Mechanism
-from pgsr.release.plan.planning import WORST, Plan, expected_errors, level_shares, splits_of_all, usual_splits
+from pgsr.release.plan.planning import WORST, ExpectedErrors, expected_errors, level_shares, splits_of_all, usual_splits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ class ChosenShares:
 
     shares: Shares
     splits: tuple[Shares, ...]
-    errors: Plan
+    errors: ExpectedErrors
     least: np.ndarray
     importance: np.ndarray
 
@@ -95,7 +95,7 @@ def choose_shares(
     Args:
         stand_in: public counts of the shape that will be released (`pgsr.release.plan.planning`).
         mechanism: from shares to the release with its own view, epsilon and method.
-        importance: one number per level, as in `Plan.choice`; 0 disregards a level.
+        importance: one number per level, as in `ExpectedErrors.choice`; 0 disregards a level.
         least: errors of rivals by level, such as the smallest of the usual splits; of all splits tried if None.
         zeros: whether levels above the leaves may go without a share.
         replicates: draws of the noise for every split.
@@ -133,7 +133,7 @@ def choose_shares(
     step = COARSE
     tried: dict[Shares, None] = {}
     nothing = np.zeros((0, n_levels))
-    errors = Plan((), nothing, nothing, np.zeros(0))
+    errors = ExpectedErrors((), nothing, nothing, np.zeros(0))
 
     def floor() -> np.ndarray:
         return errors.mean.min(axis=0) if rivals is None else rivals
@@ -174,7 +174,7 @@ def _worst(errors: np.ndarray, least: np.ndarray, importance: np.ndarray) -> np.
 
 
 def _ratios(errors: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """Divide errors by the least; 1e-9 stands for no error, as in `Plan.regret`."""
+    """Divide errors by the least; 1e-9 stands for no error, as in `ExpectedErrors.regret`."""
     return np.maximum(errors, 1e-9) / np.maximum(least, 1e-9)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.privacy.accounting.shares import consistent_variances
 from pgsr.release.stated.kinds import Kind, MeasuredView
+from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.terms import Terms
 
 
@@ -25,13 +26,15 @@ def split_reasons(terms: Terms, tree: Hierarchy, names: Sequence[str]) -> str:
 deviation of a measured cell's noise is nation 9.18 (2.8 with equal shares), state 1.54 (2.8 with \
 equal shares).
     """
-    shares = terms.shares_of(tree.n_levels)
+    plan = Plan.of(terms, tree.regions_per_level)
+    shares = [level.share for level in plan.levels]
     unusual = [f"{name} gets {_said(share, tree.n_levels)}" for name, share in zip(names, shares, strict=True)]
     unusual = [text for text, share in zip(unusual, shares, strict=True) if _is_unusual(share, tree.n_levels)]
     if not unusual or terms.kind is Kind.BOTTOM_UP or terms.view is MeasuredView.SPLIT:
         return ""
-    own = _deviations(terms, tree)
-    equal = _deviations(replace(terms, shares=(Fraction(1, tree.n_levels),) * tree.n_levels), tree)
+    own = _deviations(plan, tree)
+    alike = replace(terms, shares=(Fraction(1, tree.n_levels),) * tree.n_levels)
+    equal = _deviations(Plan.of(alike, tree.regions_per_level), tree)
     both = zip(names, own, equal, shares, strict=True)
     by_level = ", ".join(
         f"{name} {here:,.3g} ({there:,.3g} with equal shares)" + ("" if share else ", by the other levels alone")
@@ -53,7 +56,7 @@ def _said(share: Fraction, n_levels: int) -> str:
     return f"{share}, {'less than half of' if share * n_levels < 1 else 'more than twice'} an equal share"
 
 
-def _deviations(terms: Terms, tree: Hierarchy) -> np.ndarray:
+def _deviations(plan: Plan, tree: Hierarchy) -> np.ndarray:
     """The root of the mean variance of every level, root first."""
-    laws = terms.noise_laws(tree.n_levels)
+    laws = [level.law for level in plan.levels]
     return np.sqrt(consistent_variances(tree, [np.inf if law is None else float(law.variance_bound) for law in laws]))

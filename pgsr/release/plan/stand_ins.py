@@ -56,7 +56,7 @@ def stand_in_for(
     if terms.max_sizes is not None:
         shown = " / ".join(f"{k:,} or more" for k in terms.max_sizes)
         about += f", the last class by level {shown}"
-    sizes_by_level = None if terms.max_sizes is None else terms.excesses(tree.n_levels)
+    sizes_by_level = None if terms.max_sizes is None else [k - terms.min_size for k in terms.max_sizes]
     made = stand_in_of(tree, totals.tolist(), law, max_sizes=sizes_by_level)
     truth = CountOfCounts(tree, made.values, made.name, max_quantity=terms.max_quantity, private_groups=private)
     return truth, about

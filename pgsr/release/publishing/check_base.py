@@ -10,6 +10,7 @@ from pgsr.errors import PgsrError
 from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Finding, Outcome, Report
+from pgsr.release.publishing.strict_fields import versions
 
 
 class SkippedError(Exception):
@@ -124,3 +125,8 @@ class FolderCheck(ABC):
         if name not in self.known:
             raise SkippedError(f"not looked at, because of what is wrong above ({name} unknown)")
         return self.known[name]
+
+    def other_versions(self, packages: tuple[str, ...]) -> dict[str, str]:
+        """Give the versions here that are not those that the folder states."""
+        stated = self.need("fields")["versions"]
+        return {name: found for name, found in versions(packages).items() if stated[name] != found}

@@ -26,6 +26,16 @@ _LENGTH, _OF_DATA, _OF_DICTIONARY, _OF_NEWER_DATA, _N_VALUES = 3, 5, 7, 8, 1
 this the number of its values."""
 
 
+def without_numbers(schema: "pa.Schema") -> "pa.Schema":
+    """Give the schema of a Parquet file without the numbers of fields, which Parquet notes in their metadata."""
+
+    def plain(field: "pa.Field") -> "pa.Field":
+        kept = {key: value for key, value in (field.metadata or {}).items() if key != b"PARQUET:field_id"}
+        return field.with_metadata(kept or None)
+
+    return pa.schema([plain(field) for field in schema], schema.metadata)
+
+
 def require_plain(path: Path) -> None:
     """Raise `ReleaseError` if a Parquet file holds bytes of no page, or statistics that are not those of its values.
 

@@ -12,12 +12,14 @@ from pgsr.intervals import Count, Counts, Cumulative, CumulativeCounts, Interval
 from pgsr.methods.method import Result
 from pgsr.release.read.reading import Published
 from pgsr.release.read.sizes_of_excess import intervals_by_size
+from pgsr.release.stated.plan import Plan
 
 
 def own_result(published: Published) -> Result:
     """Compute the post-processing of a posterior release again, so that it knows how far it may be off."""
-    n_levels = published.counts.hierarchy.n_levels
-    return replace(published.terms, intervals=Fraction(9, 10)).mechanism(n_levels).post_process(published.measurement)
+    terms, plan = replace(published.terms, intervals=Fraction(9, 10)), published.plan
+    again = Plan.of(terms, [level.regions for level in plan.levels], plan.thresholds)
+    return again.mechanism.post_process(published.measurement)
 
 
 def own_cells(published: Published, result: Result, probability: Fraction, view: View) -> CellIntervals:

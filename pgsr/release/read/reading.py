@@ -11,6 +11,7 @@ from pgsr.noise.measurement import Measurement
 from pgsr.release.checks.checking import ReleaseCheck
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.stated.excess import counts_by_size, excess_counts
+from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.terms import Terms
 from pgsr.release.stated.terms_facts import terms_facts
 
@@ -20,21 +21,26 @@ class Published:
     """A release as it was read from its folder.
 
     Attributes:
-        terms: of the release.
+        plan: of the release.
         secure: whether it claims to be private; False for a rehearsal.
         measurement: the noisy values, by excess over `Terms.min_size`, as the mechanism works on them.
         counts: what was released, by size.
     """
 
-    terms: Terms
+    plan: Plan
     secure: bool
     measurement: Measurement
     counts: CountOfCounts
 
     @property
+    def terms(self) -> Terms:
+        """The stated terms."""
+        return self.plan.terms
+
+    @property
     def mechanism(self) -> Mechanism:
         """The mechanism that made it."""
-        return self.terms.mechanism(self.counts.hierarchy.n_levels)
+        return self.plan.mechanism
 
     @property
     def by_excess(self) -> CountOfCounts:
@@ -44,7 +50,7 @@ class Published:
     def _repr_html_(self) -> str:
         """Describe the release as an HTML table of its terms, its regions and its noise."""
         regions = self.counts.hierarchy.regions_per_level
-        levels = zip(self.terms.names(len(regions)), regions, strict=True)
+        levels = zip(self.plan.names, regions, strict=True)
         noise = "secure" if self.secure else "that of a rehearsal: repeats, and the folder is as secret as the data"
         return facts_table(
             "Published",
@@ -68,8 +74,8 @@ def read_release(folder: str | Path) -> Published:
         pgsr.release.publishing.errors.ReleaseError: 'no such folder' is no folder; name the folder of a release
     """
     known = _read(folder)
-    terms, secure, measurement, counts = (known[name] for name in ("terms", "secure", "measurement", "counts"))
-    return Published(terms, secure, measurement, counts_by_size(counts.counts(), terms.min_size))
+    plan, secure, measurement, counts = (known[name] for name in ("plan", "secure", "measurement", "counts"))
+    return Published(plan, secure, measurement, counts_by_size(counts.counts(), plan.terms.min_size))
 
 
 def _read(folder: str | Path) -> dict[str, Any]:

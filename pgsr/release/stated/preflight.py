@@ -16,7 +16,7 @@ from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.release.publishing.formulas import require_no_formula
 from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
-from pgsr.release.stated.terms import Terms
+from pgsr.release.stated.plan import Plan
 
 MOST_IN_SUMS = 2**50
 """The most groups times levels for which prices of sums, added up along a branch, stay within 64 bits."""
@@ -72,57 +72,57 @@ def rank_bytes(n_ranks: int) -> int:
     return 150 * min(n_ranks, 3 << 19) + 55 * n_ranks
 
 
-def most_filled(terms: Terms, tree: Hierarchy, totals: np.ndarray) -> int:
+def most_filled(plan: Plan, tree: Hierarchy, totals: np.ndarray) -> int:
     """Bound the cells of the released counts that are not 0, or have a row all the same, by public numbers alone.
 
     A region of G groups has at most G sizes of which it has some; all cells, where rows of zeros are kept, or where no
     number of groups is public.
 
     Args:
-        terms, tree: of the release.
+        plan, tree: of the release.
         totals: numbers of groups of all regions; those that are not public are not looked at.
 
     Example:
         >>> from pgsr.release.stated.publication import Publication
+        >>> from pgsr.release.stated.terms import Terms
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> terms = Terms("demo", 9, "1", "kuo", publication=Publication(zeros=False))
-        >>> most_filled(terms, tree, np.array([15, 12, 3]))  # of 3 x 10
+        >>> most_filled(Plan.of(terms, [1, 2]), tree, np.array([15, 12, 3]))  # of 3 x 10
         23
     """
-    if terms.totals is Totals.NOISY or terms.settled(tree.regions_per_level).publication.zeros:
-        return terms.n_cells(tree)
-    n_sizes = np.array(terms.excesses(tree.n_levels)) + 1
-    if terms.totals is Totals.REGIONS:
+    if plan.terms.totals is Totals.NOISY or plan.zeros:
+        return plan.n_cells
+    n_sizes = np.array([level.max_excess + 1 for level in plan.levels])
+    if plan.terms.totals is Totals.REGIONS:
         return int(np.minimum(totals, n_sizes[tree.level_of]).sum())
     return int(np.minimum(totals[0], n_sizes * np.array(tree.regions_per_level)).sum())
 
 
-def n_ranks(terms: Terms, truth: CountOfCounts) -> int:
+def n_ranks(plan: Plan, truth: CountOfCounts) -> int:
     """Count the ranks that a release with split views measures, at most."""
-    if terms.view is not MeasuredView.SPLIT:
+    if plan.terms.view is not MeasuredView.SPLIT:
         return 0
-    levels = terms.levels(truth.hierarchy.n_levels)
-    groups = truth.totals[measured_regions(truth.hierarchy, levels)]
-    return int(np.minimum(groups, terms.ranks or LARGEST_TOTAL).sum())
+    groups = truth.totals[measured_regions(truth.hierarchy, tuple(level.noise for level in plan.levels))]
+    return int(np.minimum(groups, plan.terms.ranks or LARGEST_TOTAL).sum())
 
 
-def bytes_needed(terms: Terms, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
-    """Estimate the most bytes of a release under these terms; without the truth, of one without groups.
+def bytes_needed(plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
+    """Estimate the most bytes of a release under this plan; without the truth, of one without groups.
 
     Of the truth numbers of groups alone are looked at, so that what is refused does not hang on private sizes.
     """
-    filled = 0 if truth is None else most_filled(terms, tree, truth.totals)
+    terms, filled = plan.terms, 0 if truth is None else most_filled(plan, tree, truth.totals)
     if terms.max_sizes is not None and len(set(terms.max_sizes)) > 1:
-        cells, gate = terms.n_cells(tree), 0
+        cells, gate = plan.n_cells, 0
         if terms.kind in (Kind.M_H, Kind.M_C_DP):  # the method asks for this much before it begins
             gate = 410_000_000 + (200 + 16) * cells
         needed = level_peak_bytes(terms.kind, tree.n_regions, cells, filled, terms.intervals is not None)
         return max(needed, gate)
-    ranks = 0 if truth is None else rank_bytes(n_ranks(terms, truth))
+    ranks = 0 if truth is None else rank_bytes(n_ranks(plan, truth))
     return ranks + peak_bytes(terms.kind, tree.n_regions, terms.max_excess + 1, filled, terms.intervals is not None)
 
 
-def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
+def require_arithmetic(plan: Plan, truth: CountOfCounts) -> None:
     """Raise `ReleaseError` if post-processing would leave 64 bits, or the digits of floating point.
 
     A band adds up bounds of all regions or sizes.
@@ -130,8 +130,9 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
     Means of cumulative counts are compared exactly; joint projections want counts below 2^39 beside their fractions.
     The noise is taken to stay below 100 scales, or 15 sigma of Gaussian noise; it is larger once in e^100 draws.
     """
+    terms = plan.terms
     squares = terms.kind is Kind.M_C_DP or (terms.norm == 2 and terms.kind in (Kind.KUO, Kind.BOTTOM_UP))
-    noise = max(_reach(law) for law in terms.noise_laws(truth.hierarchy.n_levels) if law)
+    noise = max(_reach(level.law) for level in plan.levels if level.law)
     by_level, groups = terms.max_sizes is not None, int(truth.totals[0])
     in_integers = "mechanism = 'm_h'" if by_level else "mechanism = 'm_h' or 'kuo'"
     if by_level and (groups + noise) * truth.hierarchy.n_levels > MOST_IN_SUMS:
@@ -165,11 +166,11 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
         )
 
 
-def require_publishable(terms: Terms, tree: Hierarchy) -> None:
+def require_publishable(plan: Plan, tree: Hierarchy) -> None:
     """Raise `ConfigError` if no release of these regions can be written."""
-    require_no_formula(terms.names(tree.n_levels), "level")
+    require_no_formula(plan.names, "level")
     require_no_formula(dict.fromkeys(name for path in tree.paths for name in path), "region")
-    if terms.max_sizes is not None and tree.padded.any():
+    if plan.terms.max_sizes is not None and tree.padded.any():
         copied = region_id(tree.paths[int(np.argmax(tree.padded))])
         raise ConfigError(
             f"region {copied!r} has no regions below it, and others of its level have; with sizes per level every "
@@ -177,16 +178,16 @@ def require_publishable(terms: Terms, tree: Hierarchy) -> None:
         )
 
 
-def require_room(folder: Path, terms: Terms, tree: Hierarchy, truth: CountOfCounts | None = None) -> None:
+def require_room(folder: Path, plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None) -> None:
     """Raise unless memory and disk suffice. Before the private rows are read their `truth` is None.
 
     Raises:
         MemoryNeededError, ReleaseError: they do not; nothing was charged.
     """
-    cells, n_sizes = terms.n_cells(tree), terms.max_excess + 1
+    terms, n_sizes = plan.terms, plan.terms.max_excess + 1
     per_level = "" if terms.max_sizes is None else " at most"
     what = f"a release of {tree.n_regions:,} regions x {n_sizes:,} sizes{per_level}"
-    needed = max(0, bytes_needed(terms, tree, truth) - psutil.Process().memory_info().rss)
+    needed = max(0, bytes_needed(plan, tree, truth) - psutil.Process().memory_info().rss)
     try:
         memory.require(needed, what)
     except MemoryNeededError:
@@ -197,8 +198,8 @@ def require_room(folder: Path, terms: Terms, tree: Hierarchy, truth: CountOfCoun
             f"{what} needs more memory than is free now that the tables are read; free some, or lower max_size; "
             "nothing was charged"
         ) from None
-    free, needed = shutil.disk_usage(folder.parent).free, (64 if terms.intervals is None else 128) * cells + 2**20
-    needed += 0 if truth is None else 8 * n_ranks(terms, truth)
+    free, per_cell = shutil.disk_usage(folder.parent).free, 64 if terms.intervals is None else 128
+    needed = per_cell * plan.n_cells + 2**20 + (0 if truth is None else 8 * n_ranks(plan, truth))
     if free < needed:
         raise ReleaseError(
             f"the release may need {needed / 2**30:,.2f} GiB of disk, and {free / 2**30:,.2f} GiB are free in "

@@ -1,38 +1,32 @@
-"""The public terms of a release: all that its mechanism depends on besides the tables."""
+"""What a publisher states of a release: every term, converted and checked, and what follows from the terms alone."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from fractions import Fraction
 
-import numpy as np
-
-from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.split_view import AnyView, Split
-from pgsr.data.views import View
-from pgsr.methods.mechanism import Mechanism
-from pgsr.methods.method import Method, PostProcess
-from pgsr.noise import Geometric, Noise
-from pgsr.noise.measurement import Measurement, Totals
-from pgsr.noise.split_by_root import SplitByRoot
-from pgsr.noise.view_rules import ViewRule
+from pgsr.errors import ArgumentError, ProblemError
+from pgsr.estimators import Merge
+from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.accounting.loss import Loss
-from pgsr.privacy.laws import Law
-from pgsr.privacy.laws.per_level import LevelNoise
-from pgsr.privacy.sensitivity import Sensitivity
-from pgsr.problems.problem import Problem
+from pgsr.privacy.accounting.zcdp import exact_delta
+from pgsr.privacy.budget import exact
+from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.facts import fact_bounds, require_possible
-from pgsr.release.stated.keeping_facts import StatedFacts, keeping
+from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
-from pgsr.release.stated.post_processing import post_of
-from pgsr.release.stated.publication import MOST_ROWS
-from pgsr.release.stated.stated_terms import StatedTerms
-from pgsr.release.stated.thresholds import split_rule, thresholds_of
+from pgsr.release.stated.levels import require_level_names, sizes_and_names
+from pgsr.release.stated.publication import USUAL, Publication
+from pgsr.release.stated.thresholds import checked_ranks, checked_thresholds
+
+LARGEST_PROBABILITY = Fraction(9999, 10_000)
+"""The largest probability that published intervals aim at."""
 
 
-class Terms(StatedTerms):
+@dataclass(frozen=True)
+class Terms:
     """The terms of a release, checked.
 
     Numbers may be given as text ("1/3"), and choices by their name ("m_h", "noisy"). What is left out, None, is the
@@ -68,274 +62,381 @@ class Terms(StatedTerms):
         facts: public facts about counts, which the released counts keep.
         publication: the words of the publisher, and the form of the tables.
         threshold: of a split view, a size: below it cumulative counts are measured, from it on what groups have beyond
-            it, rank by rank. One, or one per level, root first; one per region once they follow from the noisy root.
+            it, rank by rank. One, or one per level, root first.
         ranks: of a split view, how many of a region's largest groups are measured by their ranks; None for all.
-        by_root: of a split view, the factor of `SplitByRoot`, exact: the root is measured first, in cumulative counts,
-            and thresholds follow from its noisy values, see `as_measured`.
+        by_root: of a split view, the factor of `SplitByRoot`, exact, instead of thresholds: the root is measured first,
+            in cumulative counts, and the plan's thresholds follow from its noisy values, see `Plan.completed`.
+
+    Attributes, which follow from the terms:
+        total: the whole budget.
+        spending: what is spent one after another, each part after its name; all at once, after "", where there is no
+            order. Thresholds by the root are adaptive sequential composition: noisy numbers of groups first, where they
+            are paid for, then the root, then the other regions, in views that hang on it. Epsilon and rho add up over
+            these parts (Dwork and Roth 2014, section 3.5; Bun and Steinke 2016, lemma 1.7); of epsilon with delta the
+            levels have no parts of their own.
+        max_excess: the most members beyond `min_size` that are told apart, K - m: the largest size that a mechanism
+            knows.
+        plain: whether the noise is double geometric for a pure epsilon of entities, which a manifest states by scales.
+        ranks_alike: whether noise for cumulative counts has the law of that for ranked sizes, so that a level may have
+            both. What one entity adds to m groups changes a cumulative count by m and m ranked sizes by one: alike to
+            geometric noise, which is made for the sum of changes, and not to Gaussian noise.
+        kept: the regions whose public number of groups the released counts have: the root, or every region.
+        sensitivity: how far the values of one level differ between neighbouring data sets.
+        totals_sensitivity: how far the numbers of groups of one level differ between them.
+        construction: the way in which published intervals are made; None without intervals. With sizes per level a
+            posterior of noisy counts knows none of its own, see `pgsr.estimators.posterior.uncertainty`.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
         BudgetError: epsilon or a share is malformed.
 
     Example:
-        >>> terms = Terms("demo", 5, "1", "m_h", level_names=("nation", "state"))
-        >>> terms.noise_laws(2)
-        (DoubleGeometric(scale=Fraction(4, 1)), DoubleGeometric(scale=Fraction(4, 1)))
-        >>> Terms("demo", 5, None, "m_h", rho="1/5").noise_laws(2)[0]
-        DiscreteGaussian(sigma_squared=Fraction(10, 1))
-        >>> terms.mechanism(2).post
-        TreeProjection()
+        >>> Terms("demo", {"nation": 50, "block": 7}, "1", "m_h").max_sizes
+        (50, 7)
+        >>> Terms("demo", 5, "1", "kuo", view="split", by_root="1/2", shares=("1/20", "19/20")).spending
+        (('the root', PureEpsilon(epsilon 1/20)), ('the other levels', PureEpsilon(epsilon 19/20)))
     """
 
-    def sizes(self, n_levels: int) -> tuple[int, ...]:
-        """The largest size of every level, root first.
+    data_set: str
+    max_size: int
+    epsilon: Fraction | None
+    kind: Kind
+    shares: tuple[Fraction, ...] | None = None
+    totals: Totals = None  # pyright: ignore[reportAssignmentType]
+    totals_share: Fraction = None  # pyright: ignore[reportAssignmentType]
+    max_quantity: int = 1
+    merge: Merge = Merge.WEIGHTED
+    norm: int = 1
+    level_names: tuple[str, ...] | None = None
+    view: MeasuredView = None  # pyright: ignore[reportAssignmentType]
+    intervals: Fraction | None = None
+    delta: Fraction | None = None
+    rho: Fraction | None = None
+    laws: Laws = None  # pyright: ignore[reportAssignmentType]
+    unit: Unit = Unit.ENTITY
+    relation: Relation = None  # pyright: ignore[reportAssignmentType]
+    max_sizes: tuple[int, ...] | None = None
+    min_size: int = 0
+    facts: tuple[Fact, ...] = ()
+    publication: Publication = USUAL
+    threshold: int | tuple[int, ...] | None = None
+    ranks: int | None = None
+    by_root: Fraction | None = None
+    total: Loss = field(init=False, repr=False, compare=False)
+    spending: tuple[tuple[str, Loss], ...] = field(init=False, repr=False, compare=False)
+    max_excess: int = field(init=False, repr=False, compare=False)
+    plain: bool = field(init=False, repr=False, compare=False)
+    ranks_alike: bool = field(init=False, repr=False, compare=False)
+    kept: Totals = field(init=False, repr=False, compare=False)
+    sensitivity: Sensitivity = field(init=False, repr=False, compare=False)
+    totals_sensitivity: Sensitivity = field(init=False, repr=False, compare=False)
+    construction: Construction | None = field(init=False, repr=False, compare=False)
 
-        Raises:
-            ConfigError: there is not one per level.
-
-        Example:
-            >>> Terms("demo", (50, 7), "1", "m_h").sizes(2), Terms("demo", 5, "1", "m_h").sizes(2)
-            ((50, 7), (5, 5))
-        """
-        if self.max_sizes is None:
-            return (self.max_size,) * n_levels
-        if len(self.max_sizes) != n_levels:
+    def __post_init__(self) -> None:
+        self._convert()
+        if self.view is None:
+            object.__setattr__(self, "view", self.kind.views[0])
+        if self.totals is None:
+            object.__setattr__(self, "totals", self.kind.totals[0])
+        if self.totals_share is None:
+            object.__setattr__(self, "totals_share", Fraction(1, 10) if self.totals is Totals.NOISY else Fraction(0))
+        if self.totals not in self.kind.totals:
+            usual = " or ".join(f'"{t}"' for t in self.kind.totals)
+            raise ConfigError(f'mechanism {self.kind} does not keep totals = "{self.totals}"; write totals = {usual}')
+        if self.view not in self.kind.views:
+            usual = " or ".join(f'"{view}"' for view in self.kind.views)
+            raise ConfigError(f'mechanism {self.kind} does not work on view = "{self.view}"; write view = {usual}')
+        if type(self.min_size) is not int or self.min_size < 0:
+            raise ConfigError(f"min_size is {self.min_size!r}; write a public whole number from 0 up")
+        least = min(self.max_sizes or (self.max_size,))
+        if self.min_size and self.min_size >= least:
+            where = "the smallest max_size of a level" if self.max_sizes else "max_size"
+            raise ConfigError(f"min_size is {self.min_size:,}, and {where} {least:,}; write a smaller min_size")
+        self._check_thresholds()
+        if type(self.norm) is not int or self.norm not in (1, 2):
+            raise ConfigError(f"norm is {self.norm}; write 1 or 2")
+        noisy = self.totals is Totals.NOISY
+        if noisy != (0 < self.totals_share < 1) or self.totals_share < 0:
             raise ConfigError(
-                f"max_size gives {len(self.max_sizes)} largest sizes, and the regions have {n_levels} levels; write "
-                "one per level, root first"
+                f'totals_share is {self.totals_share} with totals = "{self.totals}"; only noisy totals have a share, '
+                "between 0 and 1"
             )
-        return self.max_sizes
-
-    def excesses(self, n_levels: int) -> tuple[int, ...]:
-        """The largest excess over `min_size` of every level, root first: the largest sizes that a mechanism knows.
-
-        Example:
-            >>> Terms("demo", (50, 7), "1", "m_h", min_size=1).excesses(2)
-            (49, 6)
-        """
-        return tuple(size - self.min_size for size in self.sizes(n_levels))
-
-    def settled(self, regions: Sequence[int]) -> "Terms":
-        """The same terms with the choice made whether tables have rows of zeros; only public numbers decide it.
-
-        Args:
-            regions: their number by level, root first.
-
-        Example:
-            >>> Terms("demo", 5, "1", "m_h").settled([1, 50]).publication.zeros
-            True
-        """
-        if self.publication.zeros is not None:
-            return self
-        rows = sum(n * (k + 1) for n, k in zip(regions, self.sizes(len(regions)), strict=True))
-        return replace(self, publication=replace(self.publication, zeros=rows <= MOST_ROWS))
-
-    def as_measured(self, measurement: Measurement) -> "Terms":
-        """The same terms with the threshold of every region that the noisy root gave; others stay as they are."""
-        if self.by_root is None or self.threshold is not None:
-            return self
-        views = map(measurement.view_of, range(measurement.hierarchy.n_regions))
-        return replace(self, threshold=thresholds_of(views, self.max_excess, self.min_size))
-
-    def thresholds_by_root(self, tree: Hierarchy, totals: np.ndarray, root: np.ndarray) -> tuple[int, ...]:
-        """The threshold of every region that follows from the root's noisy cumulative counts.
-
-        Args:
-            tree, totals: the regions, and their public or noisy numbers of groups.
-            root: the values of the root, by excess; shape (K - m + 1,).
-        """
-        assert self.by_root is not None, "terms with other thresholds"
-        step = self._step(tree.n_levels, SplitByRoot(self.by_root, self.ranks))
-        views = step.views_on(tree, self.max_excess, totals, root)
-        assert isinstance(views, tuple), "one per region"
-        return thresholds_of(views, self.max_excess, self.min_size)
-
-    def n_cells(self, tree: Hierarchy) -> int:
-        """The number of cells of all regions that are measured and computed, those of sizes from `min_size` on."""
-        pairs = zip(tree.regions_per_level, self.excesses(tree.n_levels), strict=True)
-        return sum(n * (k + 1) for n, k in pairs)
-
-    def names(self, n_levels: int) -> tuple[str, ...]:
-        """The name of every level, root first.
-
-        Raises:
-            ConfigError: there is not one name, or with sizes per level one largest size, per level.
-
-        Example:
-            >>> Terms("demo", 5, "1", "m_h").names(2)
-            ('level_0', 'level_1')
-        """
-        self.sizes(n_levels)
-        if self.level_names is None:
-            return tuple(f"level_{level}" for level in range(n_levels))
-        if len(self.level_names) != n_levels:
-            named = ", ".join(map(repr, self.level_names))
+        if type(self.max_quantity) is not int or self.max_quantity < 1:
+            raise ConfigError("max_size and max_quantity are public whole numbers from 1 up")
+        if self.shares is not None and sum(self.shares) != 1:
+            raise ConfigError(f'the shares add up to {sum(self.shares)}, not 1; write fractions, such as "1/3"')
+        if self.shares is not None and self.kind is Kind.BOTTOM_UP and any(self.shares[:-1]):
             raise ConfigError(
-                f"there are {len(self.level_names)} names of levels ({named}), and the regions have {n_levels} levels; "
-                "write level_names with one name per level, root first"
+                "mechanism bottom_up adds up the last level and uses no other, so shares of the levels above it are "
+                "spent for nothing; leave shares out"
             )
-        return self.level_names
+        if not isinstance(self.data_set, str) or not self.data_set or not self.data_set.isprintable():
+            raise ConfigError("data_set is empty or holds control characters; write a plain public name")
+        if self.level_names is not None:
+            require_level_names(self.level_names)
+        if self.intervals is not None:
+            self._check_intervals(self.intervals)
+        self._check_currency()
+        if self.max_sizes is not None:
+            self._check_sizes()
+        for number, fact in enumerate(self.facts, 1):
+            self._check_fact(fact, f"[[facts]] number {number}")
 
-    def sensitivities(self, n_levels: int) -> tuple[Sensitivity, ...]:
-        """How far the values of every level differ between neighbouring data sets, root first.
-
-        A level with sizes of its own holds the counts of the same data with that largest size.
-        """
-        if self.view is MeasuredView.SPLIT and not self.ranks_alike:
-            step = self.noise(n_levels)
-            view = step.view[0] if isinstance(step.view, tuple) else step.view
-            assert isinstance(view, Split), "one for all regions, as others would differ in sensitivity"
-            return (step.sensitivity(view.on(self.max_excess), self.max_excess),) * n_levels
-        if self.max_sizes is None:
-            return (self.sensitivity,) * n_levels
-        return tuple(self.noise(n_levels).sensitivity(self.view.sensitive, size) for size in self.excesses(n_levels))
-
-    def shares_of(self, n_levels: int) -> tuple[Fraction, ...]:
-        """The share of every level in the values' epsilon; they add up to 1."""
+    def _convert(self) -> None:
+        """Convert texts to what they stand for."""
+        keep = object.__setattr__
+        keep(self, "facts", tuple(self.facts))
+        for name in ("epsilon", "delta", "rho"):
+            value = getattr(self, name)
+            if value is not None:
+                keep(self, name, exact(value, name) if name != "delta" else exact_delta(value))
+        keep(self, "unit", _unit(self.unit))
+        if self.laws is not None:
+            keep(self, "laws", _one_of(Laws, self.laws, "laws"))
+        if self.relation is not None:
+            keep(self, "relation", _one_of(Relation, self.relation, "relation"))
+        keep(self, "kind", Kind(self.kind))
+        keep(self, "merge", _one_of(Merge, self.merge, "merge"))
+        if self.view is not None:
+            keep(self, "view", _one_of(MeasuredView, self.view, "view"))
+        if self.totals is not None:
+            keep(self, "totals", _one_of(Totals, self.totals, "totals"))
+        if self.totals_share is not None:
+            keep(self, "totals_share", exact(self.totals_share, "totals_share", zero=True))
         if self.shares is not None:
-            return self.shares
+            keep(self, "shares", tuple(exact(share, "a share", zero=True) for share in self.shares))
+        if self.level_names is not None:
+            keep(self, "level_names", tuple(self.level_names))
+        found = sizes_and_names(self.max_size, self.max_sizes, self.level_names)
+        for name, value in zip(("max_size", "max_sizes", "level_names"), found, strict=True):
+            keep(self, name, value)
+        if self.intervals is not None:
+            keep(self, "intervals", exact(self.intervals, "intervals"))
+        if self.threshold is not None:
+            keep(self, "threshold", checked_thresholds(self.threshold, self.min_size))
+        keep(self, "ranks", checked_ranks(self.ranks))
+        if self.by_root is not None:
+            keep(self, "by_root", exact(self.by_root, "by_root"))
+
+    def _check_currency(self) -> None:
+        """Fill in the relation and the laws, and refuse budgets, units and relations that do not go together."""
+        keep, noisy = object.__setattr__, self.totals is Totals.NOISY
+        if (self.epsilon is None) == (self.rho is None):
+            raise ConfigError('the budget is epsilon = "1", epsilon with delta, or rho = "1/10"; write one of them')
+        if self.rho is not None and self.delta is not None:
+            raise ConfigError("delta goes with epsilon, and rho has none; leave delta out")
+        if self.relation is None:
+            replaced = self.unit.is_group and not noisy
+            keep(self, "relation", Relation.REPLACE if replaced else Relation.ADD_REMOVE)
+        if noisy and self.relation is Relation.ADD_REMOVE and not self.unit.is_group:
+            keep(self, "relation", Relation.ADD_REMOVE_OR_EMPTY_GROUP)
+        pure = self.rho is None and self.delta is None
+        laws_left_out = self.laws is None
+        if laws_left_out:
+            keep(self, "laws", Laws.GEOMETRIC if pure else Laws.BEST)
+        try:
+            self._derive()
+        except ProblemError as error:
+            raise ConfigError(str(error)) from None
+        if not laws_left_out and pure and self.laws is not Laws.GEOMETRIC:
+            raise ConfigError(
+                f'laws = "{self.laws}" with a pure epsilon, which has no Gaussian noise; leave laws out, or write '
+                "delta or rho"
+            )
+        several = self.by_root is not None or (isinstance(self.threshold, tuple) and len(set(self.threshold)) > 1)
+        if self.view is MeasuredView.SPLIT and several and not self.ranks_alike:
+            raise ConfigError(
+                'view = "split" with several thresholds measures views that differ in sensitivity here; write one '
+                'threshold for all regions, or view = "cumulative"'
+            )
+
+    def _check_thresholds(self) -> None:
+        """Raise `ConfigError` unless thresholds, ranks and their source are those of a split view, or not there."""
+        names = {"threshold": "threshold", "ranks": "ranks", "by_root": 'threshold = "root"'}
+        given = [name for name in names if getattr(self, name) is not None]
+        shown = " and ".join(names[name] for name in given)
+        if self.view is not MeasuredView.SPLIT:
+            if given:
+                raise ConfigError(
+                    f'{shown} with view = "{self.view}", which has no thresholds; write view = "split", or leave out '
+                    f"{shown}"
+                )
+            return
+        if self.threshold is not None and self.by_root is not None:
+            raise ConfigError("threshold gives sizes, and by_root takes them from the noisy root; leave one out")
+        if self.threshold is None and self.by_root is None:
+            raise ConfigError(
+                'view = "split" wants thresholds: write threshold = 12, threshold = [40, 12] with one per level, root '
+                'first, or threshold = "root"'
+            )
+        if self.by_root is not None:
+            self._check_root()
+        if not self.has_thresholds_for(self.kind):
+            raise ConfigError(
+                f"mechanism two_stage needs some cumulative counts of every region, and threshold is "
+                f"{self.min_size:,}, the least size; write a larger one"
+            )
+        if self.totals is Totals.ROOT:
+            raise ConfigError(
+                'view = "split" tells every region\'s number of groups, and totals = "root" publishes that of the root '
+                'alone; write totals = "regions", or view = "cumulative"'
+            )
+
+        alone = self.by_root is None and self.ranks is None
+        sizes = self.threshold if isinstance(self.threshold, tuple) else (self.threshold,)
+        if self.intervals is not None and self.kind is Kind.POSTERIOR and alone and set(sizes) == {self.min_size}:
+            raise ConfigError(
+                'view = "split" measures every region by the ranks of its groups alone here, from which mechanism '
+                'posterior knows no intervals; leave intervals out, or write view = "cumulative"'
+            )
+
+    def _check_root(self) -> None:
+        """Raise `ConfigError` unless thresholds can follow from the noisy root under the other terms."""
         if self.kind is Kind.BOTTOM_UP:
-            return (*(Fraction(0),) * (n_levels - 1), Fraction(1))
-        return (Fraction(1, n_levels),) * n_levels
+            raise ConfigError(
+                'threshold = "root" takes thresholds from the noisy root, and mechanism bottom_up measures the last '
+                "level alone; write kuo or posterior, or threshold = 12"
+            )
+        if self.shares is None or not self.shares[0]:
+            has = "no share is stated" if self.shares is None else "the root has a share of 0"
+            raise ConfigError(
+                f'threshold = "root" takes thresholds from the noisy root, and {has}; write shares with a small one '
+                'for the root, such as shares = ["1/20", "19/20"] for two levels, or threshold = 12'
+            )
+        if self.kind is Kind.TWO_STAGE and self.ranks is None:
+            raise ConfigError(
+                'mechanism two_stage needs some cumulative counts of every region, and threshold = "root" may leave a '
+                "region with few groups none; write ranks = ... too, or mechanism = posterior"
+            )
+        if self.intervals is not None and self.kind is not Kind.POSTERIOR:
+            raise ConfigError(
+                f'intervals of {self.kind} are a band that all noise stays within, and threshold = "root" lets noise '
+                "decide what is measured; write mechanism = posterior, leave intervals out, or write thresholds"
+            )
 
-    @property
-    def spending(self) -> tuple[tuple[str, Loss], ...]:
-        """What is spent one after another, each part after its name; all at once, after "", where there is no order.
+    def has_thresholds_for(self, kind: Kind) -> bool:
+        """Tell whether views are split where a mechanism takes it: `TWO_STAGE` wants columns or a number of ranks.
 
-        Thresholds by the root are adaptive sequential composition: noisy numbers of groups first, where they are paid
-        for, then the root, then the other regions, in views that hang on it. Epsilon and rho add up over these parts
-        (Dwork and Roth 2014, section 3.5; Bun and Steinke 2016, lemma 1.7); of epsilon with delta the levels have no
-        parts of their own.
-
-        Example:
-            >>> Terms("demo", 5, "1", "kuo", view="split", by_root="1/2", shares=("1/20", "19/20")).spending
-            (('the root', PureEpsilon(epsilon 1/20)), ('the other levels', PureEpsilon(epsilon 19/20)))
+        Of thresholds by the root, which may leave a region no columns, `BOTTOM_UP` has none.
         """
-        if self.by_root is None or isinstance(self.total, Approximate):
-            return (("", self.total),)
+        sizes = self.threshold if isinstance(self.threshold, tuple) else (self.threshold,)
+        no_columns = self.by_root is not None or self.min_size in sizes
+        ranked = kind is Kind.TWO_STAGE and self.ranks is None and no_columns
+        rootless = kind is Kind.BOTTOM_UP and self.by_root is not None
+        return self.view is MeasuredView.SPLIT and not ranked and not rootless
+
+    def _check_fact(self, fact: Fact, where: str) -> None:
+        """Raise `ConfigError` unless a release under the other terms can keep this fact."""
+        if self.totals is Totals.NOISY:
+            raise ConfigError(
+                f'{where}: with totals = "noisy" numbers of groups are not public, and may turn out to contradict '
+                "facts; leave the facts out, or say with min_size that small groups do not exist"
+            )
+        if self.max_sizes is not None:
+            raise ConfigError(f"{where}: facts want one max_size for all levels; leave them out, or write one max_size")
+        if fact.sizes is None:
+            if self.kept is not Totals.REGIONS:
+                raise ConfigError(
+                    f"{where}: numbers of groups of all sizes are kept where they are public for every region, and "
+                    f"mechanism {self.kind} keeps the root's alone; name a size, or take kuo, posterior or two_stage"
+                )
+            return
+        first, last = fact.sizes
+        if first < self.min_size:
+            raise ConfigError(
+                f"{where}: the size {first:,} is below min_size = {self.min_size:,}, where all counts are 0; leave it "
+                "out"
+            )
+        if last > self.max_size:
+            raise ConfigError(
+                f"{where}: the size {last:,} is above max_size = {self.max_size:,}, in which larger groups count; name "
+                "sizes up to that"
+            )
+
+    def _check_sizes(self) -> None:
+        """Raise `ConfigError` unless a release can have sizes per level under the other terms."""
+        wanted = self.kind.totals_by_level
+        if wanted is None:
+            usual = " or ".join(f'"{kind}"' for kind in Kind if kind.totals_by_level)
+            raise ConfigError(
+                f"mechanism {self.kind} has the same sizes on all levels; write mechanism = {usual}, or one max_size"
+            )
+        if self.kind is Kind.KUO and (self.merge is not Merge.WEIGHTED or self.norm != 1):
+            raise ConfigError(
+                f'merge = "{self.merge}" with norm = {self.norm} wants the same sizes on all levels; leave [options] '
+                "out, or write one max_size"
+            )
+        if self.view is MeasuredView.SPLIT:
+            raise ConfigError(
+                'view = "split" has the same sizes on all levels; write view = "cumulative", or one max_size'
+            )
+        if self.totals is not wanted:
+            whose = "the root's public number" if wanted is Totals.ROOT else "every region's public number"
+            raise ConfigError(
+                f'mechanism {self.kind} with sizes per level needs {whose} of groups, and totals = "{self.totals}" '
+                f'does not publish it; write totals = "{wanted}", or one max_size for all levels'
+            )
+        if self.shares is not None and not all(self.shares):
+            raise ConfigError(
+                "a level has a share of 0, and with sizes per level all of them are measured; give every level a share"
+            )
+        if self.construction is Construction.BAND:
+            raise ConfigError(
+                "with sizes per level only mechanism posterior of cumulative counts publishes intervals, and this is "
+                f'{self.kind} with view = "{self.view}"; write mechanism = "posterior" with view = "cumulative", '
+                "or leave the key out and use `pgsr intervals FOLDER` on the release"
+            )
+
+    def _check_intervals(self, probability: Fraction) -> None:
+        """Raise `ConfigError` unless intervals of this probability follow from what is published."""
+        if probability > LARGEST_PROBABILITY:
+            raise ConfigError(
+                f'intervals is {probability}; write a probability of at most {LARGEST_PROBABILITY}, such as "9/10"'
+            )
+        if self.totals is Totals.NOISY:
+            raise ConfigError(
+                'intervals are published with public numbers of groups only, and totals = "noisy" publishes none; '
+                "leave the key out, and use `pgsr intervals FOLDER` on the release"
+            )
+
+    def _derive(self) -> None:
+        """Set what follows from the terms.
+
+        Raises:
+            ProblemError: a unit and a relation do not go together, or with the public numbers of groups.
+        """
+        keep, pure = object.__setattr__, self.rho is None and self.delta is None
+        require_totals(str(self.totals), self.unit, self.relation)
+        if self.rho is not None:
+            keep(self, "total", Rho(self.rho))
+        else:
+            assert self.epsilon is not None, "checked"
+            keep(self, "total", PureEpsilon(self.epsilon) if pure else Approximate(self.epsilon, self.delta or 0))
+        in_order = self.by_root is not None and not isinstance(self.total, Approximate)
+        keep(self, "spending", self._parts_in_order() if in_order else (("", self.total),))
+        usual = Relation.ADD_REMOVE_OR_EMPTY_GROUP if self.totals is Totals.NOISY else Relation.ADD_REMOVE
+        keep(self, "plain", pure and self.unit == Unit.ENTITY and self.relation is usual)
+        alike = (self.unit == Unit.ENTITY or self.laws is Laws.GEOMETRIC) and not self.unit.is_group
+        keep(self, "ranks_alike", self.plain or (alike and self.max_quantity == 1))
+        most = self.max_size - self.min_size
+        keep(self, "max_excess", most)
+        root_alone = Totals.ROOT in (self.kind.totals[0], self.totals)
+        keep(self, "kept", Totals.ROOT if root_alone else Totals.REGIONS)
+        about = {"max_quantity": self.max_quantity, "max_size": most, "relation": self.relation}
+        keep(self, "sensitivity", sensitivity_of(self.view.sensitive, self.unit, **about))
+        keep(self, "totals_sensitivity", sensitivity_of_totals(self.unit, self.relation))
+        own = self.kind is Kind.POSTERIOR and (self.view is not MeasuredView.COUNTS or self.max_sizes is None)
+        made = Construction.POSTERIOR if own else Construction.BAND
+        keep(self, "construction", None if self.intervals is None else made)
+
+    def _parts_in_order(self) -> tuple[tuple[str, Loss], ...]:
+        """Name what thresholds by the root spend one after another."""
         assert self.shares is not None, "thresholds by the root want shares"
         rest, (epsilon, _, rho) = 1 - self.totals_share, self.total.parts
         root = rest * self.shares[0]
         named = (("numbers of groups", self.totals_share), ("the root", root), ("the other levels", rest - root))
         currency = PureEpsilon if epsilon else Rho
         return tuple((name, currency(part * (epsilon or rho))) for name, part in named if part)
-
-    def levels(self, n_levels: int) -> tuple[LevelNoise | None, ...]:
-        """The noise of the values of every level, root first; None where nothing is measured.
-
-        Raises:
-            BudgetError: there is not one share per level, or the budget is too small for noise that can be drawn.
-        """
-        return self.noise(n_levels).levels(n_levels, self.excesses(n_levels))
-
-    def noise_laws(self, n_levels: int) -> tuple[Law | None, ...]:
-        """The law of the noise of every level, root first; None where nothing is measured."""
-        pairs = zip(self.levels(n_levels), self.sensitivities(n_levels), strict=True)
-        return tuple(level and level.law(size) for level, size in pairs)
-
-    def totals_law(self, n_levels: int) -> Law | None:
-        """The law of the noise of the numbers of groups; None where these are public."""
-        found = self.noise(n_levels).totals_noise(n_levels, self.max_excess)
-        return found and found.law(self.totals_sensitivity)
-
-    def mechanism(self, n_levels: int) -> Mechanism:
-        """The mechanism on a hierarchy with this many levels."""
-        if self.kind is Kind.M_H:
-            problem = self._stated(n_levels).m_h if self.facts else Problem.m_h
-            return Mechanism(self.noise(n_levels), self.post(n_levels), problem)
-        return Mechanism(self.noise(n_levels), self.post(n_levels))
-
-    def post(self, n_levels: int) -> Method | PostProcess:
-        """The method or post-process of the mechanism, which keeps the facts; of `M_H` its problem does."""
-        about = self.merge, self.norm, self.construction is Construction.POSTERIOR, self.max_sizes is not None
-        found = post_of(self.kind, *about)
-        kept = None if self.kind is Kind.M_H or not self.facts else self._stated(n_levels)
-        return keeping(found, kept, self.kept)
-
-    def _stated(self, n_levels: int) -> StatedFacts:
-        return StatedFacts(self.facts, self.names(n_levels), self.min_size)
-
-    def fact_bounds(self, tree: Hierarchy) -> tuple[np.ndarray, np.ndarray]:
-        """The least and the most that every count by excess can be, as the facts say; shape (regions, K - m + 1)."""
-        return fact_bounds(self.facts, self.names(tree.n_levels), self.min_size, tree, self.max_excess + 1)
-
-    def require_possible_facts(self, tree: Hierarchy, totals: np.ndarray) -> None:
-        """Raise `ConfigError` unless some counts satisfy all facts and have the public numbers of groups.
-
-        Args:
-            tree: the regions.
-            totals: numbers of groups of all regions; those that are not public are not looked at.
-        """
-        public = totals[:1] if self.kept is Totals.ROOT else totals
-        require_possible(self.facts, self.names(tree.n_levels), self.min_size, tree, self.max_excess + 1, public)
-
-    def measured(
-        self,
-        tree: Hierarchy,
-        values: np.ndarray | tuple[np.ndarray, ...],
-        totals: np.ndarray,
-        secure: bool,
-    ) -> Measurement:
-        """The measurement that these noisy values are under these terms."""
-        noise = self.noise(tree.n_levels)
-        return Measurement(
-            hierarchy=tree,
-            view=self.views_on(tree, totals),
-            values=values,
-            max_size=self.max_excess,
-            noise=self.levels(tree.n_levels),
-            public=self.totals,
-            totals=totals,
-            secure=secure,
-            data_set=self.data_set,
-            totals_noise=noise.totals_noise(tree.n_levels, self.max_excess),
-            max_quantity=self.max_quantity,
-            unit=self.unit,
-            relation=self.relation,
-        )
-
-    def views_on(self, tree: Hierarchy, totals: np.ndarray) -> AnyView | tuple[AnyView, ...]:
-        """The view of every region, in the form that the noise step gives it: one by one where noise chose them.
-
-        Args:
-            tree, totals: the regions, and their public or noisy numbers of groups.
-        """
-        found = self.noise(tree.n_levels).views_on(tree, self.max_excess, totals)
-        if self.by_root is None or isinstance(found, tuple):
-            return found
-        return (found,) * tree.n_regions
-
-    def noise(self, n_levels: int) -> Geometric | Noise:
-        """The noise step on a hierarchy with this many levels.
-
-        Raises:
-            ConfigError: thresholds are stated, and there are not as many as levels.
-        """
-        rule = self.view.plain
-        if self.threshold is not None:
-            self._require_thresholds(n_levels)
-            rule = split_rule(self.threshold, self.ranks, self.min_size)
-        elif self.by_root is not None:
-            rule = SplitByRoot(self.by_root, self.ranks)
-        return self._step(n_levels, rule or View.CUMULATIVE)
-
-    def _require_thresholds(self, n_levels: int) -> None:
-        if isinstance(self.threshold, tuple) and self.by_root is None and len(self.threshold) != n_levels:
-            raise ConfigError(
-                f"threshold gives {len(self.threshold)} sizes, and the regions have {n_levels} levels; write one "
-                "per level, root first, or one for all"
-            )
-
-    def _step(self, n_levels: int, rule: ViewRule | tuple[ViewRule, ...]) -> Geometric | Noise:
-        """The noise step that measures by this rule, or by one per level or region."""
-        share = self.totals_share if self.totals is Totals.NOISY else Fraction(1, 10)
-        parts = self.shares_of(n_levels)
-        sizes = None if self.max_sizes is None else self.excesses(n_levels)
-        if self.plain:
-            assert self.epsilon is not None
-            return Geometric(rule, self.epsilon, parts, self.totals, share, self.max_quantity, sizes)
-        about = (self.totals, share, self.max_quantity, self.unit, self.relation, sizes)
-        return Noise(rule, self.total, parts, self.laws or Laws.BEST, *about)
 
     @property
     def possible_construction(self) -> Construction | None:
@@ -349,3 +450,17 @@ class Terms(StatedTerms):
             return replace(self, intervals=self.intervals or "9/10").construction
         except ConfigError:
             return None
+
+
+def _unit(value: Unit | str) -> Unit:
+    try:
+        return Unit.parse(value)
+    except ArgumentError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _one_of(kind: type[StrEnum], value: str, name: str) -> StrEnum:
+    try:
+        return kind(value)
+    except ValueError:
+        raise ConfigError(f"{name} is {value!r}; write one of {', '.join(kind)}") from None

@@ -1,6 +1,7 @@
 """What a short description of terms says, in words: an outline, a configuration and a published folder share it."""
 
 from pgsr.release.stated.kinds import MeasuredView
+from pgsr.release.stated.plan import post_under
 from pgsr.release.stated.terms import Terms
 
 
@@ -11,10 +12,9 @@ def terms_facts(terms: Terms) -> dict[str, str]:
         >>> terms_facts(Terms("demo", 5, "1", "m_h"))["mechanism"]
         'm_h: noise on counts, then TreeProjection()'
     """
-    post = terms.post(len(terms.level_names or terms.max_sizes or (1,)))
     return {
         "data set": terms.data_set,
-        "mechanism": f"{terms.kind}: noise on {_measures(terms)}, then {post!r}",
+        "mechanism": f"{terms.kind}: noise on {_measures(terms)}, then {post_under(terms, terms.level_names or ())!r}",
         "sizes": _sizes(terms),
         "budget": f"{terms.total} in all",
     }
@@ -42,5 +42,6 @@ def _sizes(terms: Terms) -> str:
     least = f"{terms.min_size:,}"
     if terms.max_sizes is None:
         return f"{least} to {terms.max_size:,}; larger groups count as {terms.max_size:,}"
-    named = zip(terms.names(len(terms.max_sizes)), terms.max_sizes, strict=True)
-    return f"{least} to a last class of all larger groups: " + ", ".join(f"{name} {k:,} or more" for name, k in named)
+    names = terms.level_names or [f"level_{level}" for level in range(len(terms.max_sizes))]
+    last = ", ".join(f"{name} {k:,} or more" for name, k in zip(names, terms.max_sizes, strict=True))
+    return f"{least} to a last class of all larger groups: {last}"

@@ -1,11 +1,13 @@
-"""The checks of settings; a setting of the wrong kind is refused with one sentence."""
+"""The checks of settings, of which one of the wrong kind is refused with one sentence, and of what is installed."""
 
 from enum import StrEnum
-from typing import TypeVar
+from importlib import import_module
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pgsr.errors import PgsrError
+from pgsr.machine.extras import extra
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -36,3 +38,13 @@ def chosen(kind: type[Choice], value: object, name: str) -> Choice:
     except ValueError:
         members = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
         raise SynthesisError(f"{name} is {value!r}; give one of {members}") from None
+
+
+def torch() -> Any:
+    """Import and return the module torch, with which whole marginals, HPD-Fixed and HPD-Gen are fitted.
+
+    Raises:
+        MissingPackageError: it is not installed.
+    """
+    with extra("synthesis"):
+        return import_module("torch")

@@ -7,6 +7,7 @@ the one with relationships (section 6 of the paper) has a head, a spouse and chi
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -160,13 +161,6 @@ class Domain:
     @property
     def universe(self) -> int:
         """The number of kinds of groups with ordered members, |X_M| = |X_G| prod_roles sum_n |X_I|^n."""
-        of_group = _product(len(attribute) for attribute in self.group)
-        of_person = _product(len(attribute) for attribute in self.individual)
-        return of_group * _product(sum(of_person**n for n in range(r.least, r.most + 1)) for r in self.roles)
-
-
-def _product(factors: Iterable[int]) -> int:
-    product = 1
-    for factor in factors:
-        product *= factor
-    return product
+        of_group = prod(len(attribute) for attribute in self.group)
+        of_person = prod(len(attribute) for attribute in self.individual)
+        return of_group * prod(sum(of_person**n for n in range(r.least, r.most + 1)) for r in self.roles)

@@ -10,41 +10,21 @@ Source: balanced sampling after Deville and Tille 2004; best of several proposal
 
 from itertools import combinations
 from math import prod
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.synthesis.data.domain import Domain
 from pgsr.synthesis.data.population import Population
 from pgsr.synthesis.marginals.exchange import exchange
-from pgsr.synthesis.marginals.public_households import PublicHouseholds
-from pgsr.synthesis.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from pgsr.synthesis.marginals.filled_households import FilledHouseholds
 
 CANDIDATES = 4
 """How many values the model proposes for each draw; more hold tables nearer, and follow the model less."""
 
 GROUPS_AT_ONCE = 50_000
 """Groups whose random numbers are in memory together."""
-
-
-class Filled(Protocol):
-    """A model that fills public groups, as `FilledHouseholds` does; see there."""
-
-    @property
-    def households(self) -> PublicHouseholds: ...
-    @property
-    def domain(self) -> Domain: ...
-    @property
-    def n_components(self) -> int: ...
-    @property
-    def filling(self) -> Any: ...
-    @property
-    def components(self) -> Any: ...
-    @property
-    def slot_tables(self) -> Any: ...
-    @property
-    def way_table(self) -> Any: ...
-    def expected(self, workload: Workload, kind_of: np.ndarray) -> np.ndarray: ...
 
 
 def spread(numbers: np.ndarray, n: int, seed: int) -> np.ndarray:
@@ -63,7 +43,7 @@ def spread(numbers: np.ndarray, n: int, seed: int) -> np.ndarray:
     return np.searchsorted(np.cumsum(numbers), at, side="right")
 
 
-def fill(model: Filled, kind_of: np.ndarray, seed: int) -> Population:
+def fill(model: "FilledHouseholds", kind_of: np.ndarray, seed: int) -> Population:
     """Fill groups of these kinds with members, in the order given.
 
     Args:
@@ -98,7 +78,7 @@ def fill(model: Filled, kind_of: np.ndarray, seed: int) -> Population:
 
 
 def _members(
-    model: Filled,
+    model: "FilledHouseholds",
     kinds: np.ndarray,
     component: np.ndarray,
     numbers: np.ndarray,
@@ -137,7 +117,7 @@ def _members(
     return Population(domain, kinds[:, : len(domain.group)], persons[:, np.argsort(drawn_in)], group_of, role_of)
 
 
-def _prefix_tables(model: Filled) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _prefix_tables(model: "FilledHouseholds") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Stack, by attributes in the order of drawing, the chances of each with those before it in its block.
 
     Returns:
@@ -154,7 +134,7 @@ def _prefix_tables(model: Filled) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return starts, np.concatenate(tables), np.array(prefixes, np.int64)
 
 
-def _ways(model: Filled, kinds: np.ndarray, component: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _ways(model: "FilledHouseholds", kinds: np.ndarray, component: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """List the chances of ways by component, and by size where it is given; and the row of every group."""
     filling, table = model.filling, model.way_table.T
     if not filling.with_sizes:

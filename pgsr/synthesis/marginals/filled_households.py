@@ -15,8 +15,7 @@ from pgsr.synthesis.data.impossible import Impossible, blocks_of
 from pgsr.synthesis.data.population import Population
 from pgsr.synthesis.marginals.balanced_draws import fill, spread
 from pgsr.synthesis.marginals.filling import Filling, Given
-from pgsr.synthesis.marginals.kinds_matrix import cells_matrix, values_matrix
-from pgsr.synthesis.marginals.public_households import PublicHouseholds
+from pgsr.synthesis.marginals.public_households import PublicHouseholds, cells_matrix, values_matrix
 from pgsr.synthesis.queries.workload import Level, Workload
 
 AT_ONCE = 8

@@ -12,16 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import pairwise, product
-from typing import Any
 
 import numpy as np
 
 from pgsr.synthesis.data.domain import Domain
 from pgsr.synthesis.data.impossible import AttributeBlock
+from pgsr.synthesis.queries.tables import Array, joined
 from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal
-
-Array = Any
-"""An array of NumPy or of torch."""
 
 Given = tuple[int, ...]
 """Numbers of group attributes, without COUNT."""
@@ -104,7 +101,7 @@ class Filling:
         That is P(some member has these values), or the expected number of members who have them.
         """
         own = [self.of_members(tables, attributes) for attributes in sets]
-        stacked = joined(own) if len(own) > 1 else own[0]
+        stacked = joined(own)
         if level is Level.GROUP:
             curve = 1 - reduce(lambda a, b: a * b, self._by_way(1 - stacked, "cumprod"))
         else:
@@ -182,7 +179,7 @@ class Filling:
         flat = [n for n in numbers if self.domain.count not in marginals[n].group]
         if flat:
             tables = [full[marginals[n].group] for n in flat]
-            stacked = joined(tables) if len(tables) > 1 else tables[0]
+            stacked = joined(tables)
             found = stacked.reshape(len(stacked), -1) @ curve.reshape(len(curve), -1).T
             start = 0
             for n, table in zip(flat, tables, strict=True):
@@ -234,15 +231,6 @@ def softmax(logits: Array, allowed: np.ndarray) -> Array:
         weights = np.exp(masked - masked.max(0))
         return weights / weights.sum(0)
     return (logits if allowed.all() else logits.masked_fill(~as_like(allowed, logits).bool(), float("-inf"))).softmax(0)
-
-
-def joined(tables: Sequence[Array], axis: int = 0) -> Array:
-    """Concatenate arrays of one kind."""
-    if isinstance(tables[0], np.ndarray):
-        return np.concatenate(tables, axis)
-    import torch
-
-    return torch.cat(list(tables), axis)
 
 
 def as_like(values: np.ndarray, like: Array) -> Array:

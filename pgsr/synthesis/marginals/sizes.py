@@ -13,8 +13,9 @@ from pgsr.synthesis.data.checks import require_whole
 from pgsr.synthesis.data.domain import Domain, SynthesisError
 from pgsr.synthesis.data.linked_tables import require_free_names, to_tables
 from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.marginals.balanced_draws import fill
 from pgsr.synthesis.marginals.filled_households import FilledHouseholds
-from pgsr.synthesis.marginals.sizes_of_filled import filled_to_sizes
+from pgsr.synthesis.marginals.public_households import PublicHouseholds
 from pgsr.synthesis.queries.mixture import Mixture, draw
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def sample_to_sizes(mixture: Mixture | FilledHouseholds, release: CountOfCounts,
         ArgumentError: the release is of another kind.
         SynthesisError: a size that the domain or the mixture excludes.
 
-    Cost: O(leaves K sizes + persons), one leaf at a time; no array of leaves x K is kept.
+    Cost: O(leaves sizes + groups K + persons); no array of leaves x K is kept.
 
     Example:
         >>> from pgsr.synthesis import Attribute
@@ -110,69 +111,41 @@ def sample_to_sizes(mixture: Mixture | FilledHouseholds, release: CountOfCounts,
     require_whole(least=0, seed=seed)
     require_kind(release, CountOfCounts, "the release", "give CountOfCounts(hierarchy, counts)")
     domain, tree = mixture.domain, release.hierarchy
-    _check_sizes(domain, release)
+    leaf, size, empty = _listed(domain, release)
+    wrong = np.flatnonzero(~np.isin(size, domain.sizes))
+    if len(wrong):
+        raise SynthesisError(
+            f"leaf {' / '.join(tree.paths[leaf[wrong[0]]])} has groups of size {size[wrong[0]]}, and the domain has "
+            f"sizes {domain.min_size} to {domain.max_size}; cap the release's sizes or fit a larger domain"
+        )
     if isinstance(mixture, FilledHouseholds):
-        return _filled(mixture, release, seed)
-    by_size = {size: _joint(mixture, size) for size in domain.sizes}
-    rng = np.random.default_rng(seed)
-    components, numbers, leaf_of, empty = [], [], [], []
-    for leaf in range(tree.leaves.start, tree.leaves.stop):
-        row = release.rows(leaf, leaf + 1)[0]
-        for size in np.flatnonzero(row):
-            n = int(row[size])
-            if size == 0 and domain.min_size > 0:
-                empty.append(np.full(n, leaf))
-                continue
-            ways, mass = by_size[int(size)]
-            posterior = mass.sum(1)
-            if not posterior.sum() > 0:
-                raise SynthesisError(
-                    f"leaf {' / '.join(tree.paths[leaf])} needs {n:,} groups of size {size}, and the mixture gives "
-                    "them probability 0; fit a mixture in which they are possible"
-                )
-            component = draw(posterior[None], np.zeros(n, np.int64), rng)
-            components.append(component)
-            numbers.append(ways[draw(mass, component, rng)])
-            leaf_of.append(np.full(n, leaf))
-    leaf_of = np.concatenate([*leaf_of, np.zeros(0, np.int64)]).astype(np.int64)
-    component = np.concatenate([*components, np.zeros(0, np.int64)])
-    empty_numbers = np.zeros((0, len(domain.roles)), np.int64)
-    population = mixture.fill(component, np.concatenate([*numbers, empty_numbers]), rng)
-    return RegionalPopulation(
-        tree, population, leaf_of, np.concatenate([*empty, np.zeros(0, np.int64)]).astype(np.int64)
-    )
-
-
-def _filled(model: FilledHouseholds, release: CountOfCounts, seed: int) -> RegionalPopulation:
-    """Fill the groups of a release, leaf by leaf and by size within a leaf."""
-    tree = release.hierarchy
-    leaf_of, sizes, empty = [], [], []
-    for leaf in range(tree.leaves.start, tree.leaves.stop):
-        row = release.rows(leaf, leaf + 1)[0]
-        for size in np.flatnonzero(row):
-            leaves = np.full(int(row[size]), leaf)
-            if size == 0 and model.domain.min_size > 0:
-                empty.append(leaves)
-            else:
-                leaf_of.append(leaves)
-                sizes.append(np.full(len(leaves), size))
-    none = np.zeros(0, np.int64)
-    leaf, size = (np.concatenate([*parts, none]).astype(np.int64) for parts in (leaf_of, sizes))
-    population = filled_to_sizes(model, size, seed)
-    return RegionalPopulation(tree, population, leaf, np.concatenate([*empty, none]).astype(np.int64))
-
-
-def _check_sizes(domain: Domain, release: CountOfCounts) -> None:
-    tree = release.hierarchy
-    allowed = np.zeros(release.max_size + 1, bool)
-    allowed[[size for size in (0, *domain.sizes) if size <= release.max_size]] = True
-    for leaf in range(tree.leaves.start, tree.leaves.stop):
-        wrong = np.flatnonzero((release.rows(leaf, leaf + 1)[0] > 0) & ~allowed)
-        if len(wrong):
+        return RegionalPopulation(tree, _filled_to_sizes(mixture, size, seed), leaf, empty)
+    rng, component = np.random.default_rng(seed), np.zeros(len(size), np.int64)
+    numbers = np.zeros((len(size), len(domain.roles)), np.int64)
+    for one in np.unique(size).tolist():
+        here, (ways, mass) = np.flatnonzero(size == one), _joint(mixture, one)
+        posterior = mass.sum(1)
+        if not posterior.sum() > 0:
+            n = int((leaf[here] == leaf[here[0]]).sum())
             raise SynthesisError(
-                f"leaf {' / '.join(tree.paths[leaf])} has groups of size {wrong[0]}, and the domain has sizes "
-                f"{domain.min_size} to {domain.max_size}; cap the release's sizes or fit a larger domain"
+                f"leaf {' / '.join(tree.paths[leaf[here[0]]])} needs {n:,} groups of size {one}, and the mixture gives "
+                "them probability 0; fit a mixture in which they are possible"
             )
+        component[here] = draw(posterior[None], np.zeros(len(here), np.int64), rng)
+        numbers[here] = ways[draw(mass, component[here], rng)]
+    return RegionalPopulation(tree, mixture.fill(component, numbers, rng), leaf, empty)
+
+
+def _listed(domain: Domain, release: CountOfCounts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """List the leaf and the size of every group, leaf by leaf and by size; and the leaves of those without members."""
+    tree, leaf_of, sizes = release.hierarchy, [], []
+    for leaf in range(tree.leaves.start, tree.leaves.stop):
+        row = release.rows(leaf, leaf + 1)[0]
+        sizes.append(np.repeat(np.arange(len(row)), row))
+        leaf_of.append(np.full(len(sizes[-1]), leaf))
+    leaf, size = np.concatenate(leaf_of), np.concatenate(sizes)
+    empty = (size == 0) & (domain.min_size > 0)
+    return leaf[~empty], size[~empty], leaf[empty]
 
 
 def _joint(mixture: Mixture, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -185,3 +158,60 @@ def _joint(mixture: Mixture, size: int) -> tuple[np.ndarray, np.ndarray]:
     for table, numbers in zip(mixture.sizes, np.array(ways).T, strict=True):
         mass *= table[:, numbers]
     return np.array(ways), mass
+
+
+def _filled_to_sizes(model: FilledHouseholds, sizes: np.ndarray, seed: int) -> Population:
+    """Fill groups of given sizes, with attributes from the public groups of that size.
+
+    Attributes are drawn in proportion to how many public groups of the size have them; where sizes are not public, to
+    how probable the size is for them. A size that no public group has gets the attributes of all sizes.
+
+    Args:
+        sizes: per group; groups of one size are drawn together, in random order.
+    """
+    by_size = _of_sizes(model)
+    kinds, weights, rng = by_size.households.kinds, _weights(model, by_size), np.random.default_rng([seed, 3])
+    size_of = kinds[:, -1] + model.domain.min_size
+    kind_of = np.zeros(len(sizes), np.int64)
+    for size in np.unique(sizes):
+        groups, listed = np.flatnonzero(sizes == size), np.flatnonzero(size_of == size)
+        upto = np.cumsum(weights[listed])
+        at = (np.arange(len(groups)) + rng.random()) / len(groups) * upto[-1]
+        drawn = listed[np.minimum(np.searchsorted(upto, at, side="right"), len(listed) - 1)]
+        kind_of[groups] = rng.permutation(drawn)
+    return fill(by_size, kind_of, seed)
+
+
+def _of_sizes(model: FilledHouseholds) -> FilledHouseholds:
+    """Make the same model for groups whose size is given, of all kinds and sizes.
+
+    The component of a group of size s is likely in proportion to P(s) in it, too; where sizes are public, the model has
+    a logit for them.
+    """
+    domain, households = model.domain, model.households
+    n_sizes = len(domain.sizes)
+    if households.with_sizes:
+        attributes, of_groups = np.unique(households.kinds[:, :-1], axis=0), model.of_groups
+    else:
+        attributes, by_size = households.kinds, np.zeros((n_sizes, model.n_components))
+        np.add.at(by_size, model.filling.size_of, model.way_table)
+        of_groups = np.concatenate([model.of_groups, np.log(np.maximum(by_size, 1e-300))])
+    kinds = np.column_stack([np.repeat(attributes, n_sizes, axis=0), np.tile(np.arange(n_sizes), len(attributes))])
+    every = PublicHouseholds(domain, True, kinds, np.ones(len(kinds), np.int64))
+    return FilledHouseholds(every, model.impossible, of_groups, model.of_members, model.of_ways)
+
+
+def _weights(model: FilledHouseholds, by_size: FilledHouseholds) -> np.ndarray:
+    """Compute how likely the attributes of every kind of `by_size` are among groups of its size, up to a factor."""
+    households, n_sizes = model.households, len(model.domain.sizes)
+    if not households.with_sizes:
+        sizes = np.zeros((n_sizes, model.n_components))
+        np.add.at(sizes, model.filling.size_of, model.way_table)
+        return ((model.components * households.numbers[:, None]) @ sizes.T).ravel()
+    _, attribute = np.unique(households.kinds[:, :-1], axis=0, return_inverse=True)
+    found = np.zeros((len(by_size.households.kinds) // n_sizes, n_sizes))
+    np.add.at(found, (attribute.ravel(), households.kinds[:, -1]), households.numbers)
+    of_all = found.sum(1)
+    for size in np.flatnonzero(found.sum(0) == 0):
+        found[:, size] = of_all
+    return found.ravel()

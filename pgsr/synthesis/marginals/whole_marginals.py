@@ -12,12 +12,12 @@ from math import pi, sqrt
 import numpy as np
 from tqdm import tqdm
 
-from pgsr.checks import require_kind, require_source
+from pgsr.checks import require_kind
 from pgsr.errors import BudgetError
 from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Source
-from pgsr.synthesis.data.checks import chosen, require_whole
+from pgsr.synthesis.data.checks import require_whole
 from pgsr.synthesis.data.domain import Domain, SynthesisError
 from pgsr.synthesis.data.impossible import Impossible
 from pgsr.synthesis.data.population import Population
@@ -27,6 +27,7 @@ from pgsr.synthesis.marginals.marginal_curator import GROUPS_WEIGH, MarginalCura
 from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity, require_unit
 from pgsr.synthesis.marginals.marginal_transcript import MarginalTranscript
 from pgsr.synthesis.marginals.public_households import PublicHouseholds
+from pgsr.synthesis.queries.curator import require_fit
 from pgsr.synthesis.queries.noise import noise_of
 from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours
@@ -170,16 +171,12 @@ class WholeMarginals:
 
         Cost: per step O(kinds of groups x K) and O(K M) per cell that was measured.
         """
-        require_kind(population, Population, "the population", "give Population(domain, groups, persons, ...)")
-        require_kind(budget, AdaptiveBudget, "the budget", "give AdaptiveBudget(epsilon, delta, rounds)")
-        require_source(source)
+        neighbours, ledger = require_fit(population, budget, source, neighbours, ledger)
         require_whole(least=0, seed=seed)
-        neighbours = chosen(Neighbours, neighbours, "neighbours")
         require_kind(unit, Unit, "unit", "give Unit.ENTITY or Unit.GROUP")
         require_unit(unit, neighbours)
         if not population.n_persons:
             raise SynthesisError("a population without persons has nothing to fit; give one with a person or more")
-        ledger = RhoLedger(budget.rho) if ledger is None else ledger
         ledger.require(budget.rho, "a fit of whole marginals")
         domain, households = population.domain, PublicHouseholds.of(population, neighbours)
         model = FillingFit(households, self.impossible, self.components, seed)

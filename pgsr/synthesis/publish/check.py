@@ -14,6 +14,7 @@ from pgsr.privacy.neighbours import Unit
 from pgsr.release.publishing.check_base import FolderCheck, SkippedError
 from pgsr.release.publishing.findings import Report
 from pgsr.release.publishing.parquet_pages import require_plain
+from pgsr.release.publishing.strict_fields import require_versions
 from pgsr.synthesis.data import archive
 from pgsr.synthesis.data.domain import COUNT, SynthesisError
 from pgsr.synthesis.data.linked_tables import read_population, to_tables
@@ -97,7 +98,7 @@ class _SynthesisCheck(FolderCheck):
             raise SynthesisError(f"data_set of the transcript is {fields['data_set']!r}, no text")
         if fields["sizes_from"] is not None:
             require_source(fields["sizes_from"])
-        files.require_versions(fields["versions"])
+        require_versions(fields["versions"], files.PACKAGES, files.TRANSCRIPT, SynthesisError)
         domain = archive.domain_of(fields["domain"])
         self.known |= {"fields": fields, "method": method, "domain": domain}
         return f"exactly the fields that may be published; {files.METHOD} of {len(fields['rounds']) - 1} rounds"
@@ -206,8 +207,7 @@ class _SynthesisCheck(FolderCheck):
         return "the model gives the same households and persons, every one"
 
     def _other_versions(self) -> str:
-        stated, here = self.need("fields")["versions"], files.versions()
-        differ = {name: found for name, found in here.items() if stated[name] != found}
+        differ = self.other_versions(files.PACKAGES)
         return f"; here other versions run, {differ}" if differ else "; mixtures may differ on other hardware"
 
 

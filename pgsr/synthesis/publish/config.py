@@ -18,7 +18,7 @@ from pgsr.synthesis.data.linked_tables import load, read_population
 from pgsr.synthesis.data.population import Population
 from pgsr.synthesis.marginals.marginal_sensitivity import require_unit
 from pgsr.synthesis.marginals.whole_marginals import WholeMarginals
-from pgsr.synthesis.publish.keys import keys
+from pgsr.synthesis.publish.keys import KEYS
 from pgsr.synthesis.queries.rho_budget import AdaptiveBudget
 from pgsr.synthesis.queries.sensitivity import Neighbours
 from pgsr.tables.source import Source
@@ -102,9 +102,8 @@ class SynthesisConfig:
         Names under the keys in `here` are relative to the working folder instead.
         """
         place = {key: Path() if key in (here or ()) else folder for key in _FILES}
-        declared = keys(tuple(Neighbours))
-        require(declared, values)
-        told = complete(declared, values)
+        require(KEYS, values)
+        told = complete(KEYS, values)
         neighbours = Neighbours(told["neighbours"])
         files = {key: place[key] / told[key] for key in ("ledger", "sign") if told[key] is not None}
         faults = Faults()

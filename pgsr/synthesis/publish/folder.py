@@ -1,8 +1,6 @@
 """The folder of a synthesis: the files in it, and the exact text of its transcript."""
 
 import json
-import platform
-import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -11,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pgsr.machine.version import version_of
 from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.release.publishing.parquet_pages import without_numbers
+from pgsr.release.publishing.strict_fields import require_fields
 from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, SynthesisError
 from pgsr.synthesis.data.impossible import Impossible
 from pgsr.synthesis.marginals.whole_marginals import WholeMarginals
@@ -66,21 +65,6 @@ def facts_of(privacy: Privacy, domain: Domain, neighbours: Neighbours, unit: Uni
     }
 
 
-def versions() -> dict[str, str]:
-    """Look up the versions of Python and of the packages that compute a synthesis; torch fits its mixtures."""
-    return {"python": platform.python_version(), **{name: version_of(name) for name in PACKAGES}}
-
-
-def require_versions(found: object) -> None:
-    """Raise `SynthesisError` unless these are versions of Python and of these packages, and nothing else."""
-    names = ("python", *PACKAGES)
-    if not isinstance(found, dict) or tuple(found) != names:
-        raise SynthesisError(f"versions of {TRANSCRIPT} are not those of {', '.join(names)}")
-    for name, value in found.items():
-        if not isinstance(value, str) or re.fullmatch("[0-9A-Za-z.+_-]{1,40}", value) is None:
-            raise SynthesisError(f"the version of {name} in {TRANSCRIPT} is {value!r}, no version")
-
-
 def schemas(domain: Domain, n_levels: int = 0) -> tuple[pa.Schema, pa.Schema]:
     """Make the schemas of both tables, without metadata; with regions, households have a column per level."""
     levels = [pa.field(f"level_{level}", pa.string()) for level in range(n_levels)]
@@ -98,7 +82,7 @@ def table_of(frame: "pd.DataFrame", schema: pa.Schema) -> pa.Table:
 def require_schema(path: Path, schema: pa.Schema) -> None:
     """Raise `SynthesisError` unless the Parquet file has these columns, their types, and no metadata."""
     found = pq.ParquetFile(path)
-    plain = pa.schema([f.with_metadata(_without(f.metadata)) for f in found.schema_arrow], found.schema_arrow.metadata)
+    plain = without_numbers(found.schema_arrow)
     if plain.names != schema.names:
         raise SynthesisError(f"{path.name} has the columns {plain.names}, not {schema.names}")
     # What Arrow itself notes is the schema, which is compared.
@@ -109,11 +93,6 @@ def require_schema(path: Path, schema: pa.Schema) -> None:
 def _field(attribute: Attribute) -> pa.Field:
     whole = all(isinstance(value, int) for value in attribute.values)
     return pa.field(attribute.name, pa.int64() if whole else pa.string())
-
-
-def _without(metadata: Mapping[bytes, bytes] | None) -> dict[bytes, bytes] | None:
-    """Remove the number of a field, which Parquet notes in the field's metadata."""
-    return {k: v for k, v in (metadata or {}).items() if k != b"PARQUET:field_id"} or None
 
 
 def written(fields: dict[str, Any]) -> str:
@@ -132,14 +111,7 @@ def read(text: str) -> dict[str, Any]:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise SynthesisError(f"{TRANSCRIPT} is not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise SynthesisError(f"{TRANSCRIPT} is no table of fields")
-    for name in found:
-        if name not in FIELDS:
-            raise SynthesisError(f"{TRANSCRIPT} has a field {name!r}, which no synthesis may publish")
-    for name in FIELDS:
-        if name not in found:
-            raise SynthesisError(f"{TRANSCRIPT} lacks the field {name!r}")
+    require_fields(found, FIELDS, TRANSCRIPT, "synthesis", SynthesisError)
     if written(found) != text:
         raise SynthesisError(f"{TRANSCRIPT} is not written as a synthesis writes it; fields were moved or reformatted")
     return found

@@ -6,12 +6,17 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from pgsr.data.counts import CountOfCounts
 from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.release.folder import artefact, manifest
 from pgsr.release.ledger import LedgerError
 from pgsr.release.ledger.relation import steps
+from pgsr.release.publishing import digests
 from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.tables import read_long
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +68,6 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
         ManifestError: the folder's manifest is none of a release.
         SynthesisError: the folder holds no release, other counts than its manifest says, or another table was named.
     """
-    from pgsr.release.folder import artefact, manifest
-    from pgsr.release.publishing import digests
-    from pgsr.tables import read_long
-
     place = Path(path)
     folder = _folder_of(place)
     if folder is None:
@@ -87,7 +88,8 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
             f"{artefact.COUNTS} in {str(folder)!r} makes another privacy claim than the manifest; give the whole "
             "folder of one release, as it was published"
         )
-    terms, secure = manifest.terms_of(fields)
+    plan, secure = manifest.plan_of(fields)
+    terms = plan.terms
     if terms.max_sizes is not None:
         raise SynthesisError(f"the release in {str(folder)!r} has sizes per level; {ONE_SIZE}")
     source = {name: fields[name] for name in RELEASE_FIELDS if name != "digest"}
@@ -122,8 +124,6 @@ def require_source(source: object) -> None:
 
 def _folder_of(place: Path) -> Path | None:
     """Find the folder of the release that is meant; None for a table without one."""
-    from pgsr.release.folder import artefact
-
     if place.is_dir():
         return place
     folder = place.resolve().parent
@@ -138,9 +138,6 @@ def _folder_of(place: Path) -> Path | None:
 
 
 def _fields(folder: Path) -> dict[str, Any]:
-    from pgsr.release.folder import artefact, manifest
-    from pgsr.release.publishing import digests
-
     for name in (artefact.MANIFEST, digests.SUMS):
         if not (folder / name).is_file():
             raise SynthesisError(f"{str(folder)!r} has no {name}; give the folder of a release, or a table of counts")
@@ -164,7 +161,5 @@ def _claim(table: Path) -> str | None:
     """Read what a table of a release says of its privacy, which it keeps when it is copied out of its folder."""
     if table.suffix != ".parquet" or not table.is_file():
         return None
-    import pyarrow.parquet as pq
-
     found = (pq.read_schema(table).metadata or {}).get(b"privacy_claim")
     return None if found is None else found.decode(errors="replace")

@@ -116,11 +116,6 @@ def finish(
     return folder
 
 
-def digest_of(folder: Path) -> str:
-    """Compute the SHA-256 of SHA256SUMS, and so of the whole synthesis, to be announced elsewhere."""
-    return digests.digest_of(folder)
-
-
 def transcript_fields(
     config: SynthesisConfig, fitted: FittedMarginals, given: GivenSizes | None, sample: int
 ) -> dict[str, Any]:
@@ -141,7 +136,7 @@ def _make(
     with told_if_stopped(say):
         given = sizes_of(config, sizes)
         require_makeable(config, given, rehearse=rehearse)
-        key, pay = signing_key(config, rehearse), _nothing if rehearse else _payment(config, folder, say)
+        key, pay = signing_key(config, rehearse), (lambda: None) if rehearse else _payment(config, folder, say)
         if config.published_exactly is not None:
             say(config.published_exactly)
         say("reading the tables")
@@ -307,10 +302,6 @@ def _payment(config: SynthesisConfig, folder: Path, say: Say) -> Callable[[], No
     return pay
 
 
-def _nothing() -> None:
-    pass
-
-
 @dataclass
 class _Account(RhoLedger):
     """The account of rho of one fit.
@@ -322,7 +313,7 @@ class _Account(RhoLedger):
         charging: whether that has begun.
     """
 
-    pay: Callable[[], None] = _nothing
+    pay: Callable[[], None]
     charging: bool = False
 
     def charge(self, amount: Fraction, what: str) -> None:

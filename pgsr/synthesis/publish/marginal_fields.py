@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pgsr.privacy.neighbours import Unit
+from pgsr.privacy.random import Secure, Seeded
 from pgsr.synthesis.data.domain import Domain, SynthesisError
 from pgsr.synthesis.marginals.marginal_curator import MeasuredMarginal, variance_of
 from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity
@@ -60,8 +61,6 @@ def read_back(
         SynthesisError: marginals that the method does not measure, noise of another variance than was paid for, rounds
             of other numbers, or a rho that is not spent exactly.
     """
-    from pgsr.privacy.random import Secure, Seeded
-
     domain, neighbours, unit = households.domain, Neighbours(fields["relation"]), Unit.parse(fields["unit"])
     single, candidates = method.marginals(domain, neighbours)
     measured = tuple(_measured(told) for told in fields["measured"])

@@ -48,9 +48,12 @@ def outline(config: SynthesisConfig, sizes: str | PathLike[str] | None = None) -
         *([("", f"{sizes} (public)")] if sizes is not None else []),
         ("samples", _sample(config, given)),
         ("writes", f"{config.output}: {', '.join(files.FILES)}"),
-        ("ledger", _ledger(config, there_is)),
+        ("ledger", _UNPAID if config.ledger is None else LedgerFile(config.ledger).rest),
         ("signed with", str(config.sign) if config.sign else "nothing"),
     ]
+
+
+_UNPAID = "none is named, and only a rehearsal goes without"
 
 
 def _measured(config: SynthesisConfig) -> str:
@@ -78,12 +81,3 @@ def _sample(config: SynthesisConfig, given: GivenSizes | None) -> str:
     if given is not None:
         return f"{int(given.counts.totals[0]):,} households, by region and size those of the sizes"
     return "as many households as there are" if config.groups is None else f"{config.groups:,} households"
-
-
-def _ledger(config: SynthesisConfig, there_is: bool) -> str:
-    if config.ledger is None:
-        return "none is named, and only a rehearsal goes without"
-    if not there_is:
-        return f"{config.ledger}: NOT THERE; `pgsr ledger init` makes one, once per data set"
-    ledger = LedgerFile(config.ledger)
-    return f"{config.ledger}: {ledger.left} left, of {ledger.read().total}"

@@ -2,7 +2,7 @@
 
 import shutil
 from fractions import Fraction
-from math import comb
+from math import comb, prod
 from os import PathLike
 from pathlib import Path
 
@@ -19,10 +19,10 @@ from pgsr.release.publishing.configuration.sources import require_unread
 from pgsr.release.publishing.errors import ConfigError, Faults
 from pgsr.release.publishing.formulas import require_no_formula
 from pgsr.release.publishing.places import folder_of, require_outside, require_place
-from pgsr.synthesis.data.checks import require_whole
+from pgsr.release.publishing.strict_fields import versions
+from pgsr.synthesis.data.checks import require_whole, torch
 from pgsr.synthesis.data.domain import Domain, SynthesisError
 from pgsr.synthesis.data.linked_tables import require_free_names, to_tables
-from pgsr.synthesis.data.optional import torch
 from pgsr.synthesis.data.population import Population
 from pgsr.synthesis.marginals.filled_households import AT_ONCE
 from pgsr.synthesis.publish import folder as files
@@ -145,7 +145,7 @@ def fixed_fields(config: SynthesisConfig, given: GivenSizes | None) -> dict[str,
         "settings": files.settings_of(config.method()),
         "seed": config.seed,
         "sizes_from": None if given is None else given.source,
-        "versions": files.versions(),
+        "versions": versions(files.PACKAGES),
     }
 
 
@@ -184,7 +184,7 @@ def _bytes_of_fit(config: SynthesisConfig) -> int:
     """Estimate the memory of a fit: answers to all queries, and tables of members by component."""
     domain, workload = config.domain, _queries(config)
     answers = 100 * workload.n_queries
-    own = [_product([*m.individual, *m.relative], domain) for m in workload.marginals]
+    own = [prod(len(domain.individual[a]) for a in (*m.individual, *m.relative)) for m in workload.marginals]
     largest = sorted(own, reverse=True)[:AT_ONCE]
     logits = domain.max_size * sum(map(len, domain.individual)) + sum(map(len, domain.group))
     return answers + 8 * config.components * (4 * domain.max_size * sum(largest) + 8 * logits)
@@ -207,13 +207,6 @@ def _queries(config: SynthesisConfig) -> Workload:
         raise SynthesisError(f"there are {n:,} sets of up to {k} attributes; lower k, or use fewer attributes")
     levels = [Level.GROUP, Level.INDIVIDUAL, *([Level.RELATION] if len(domain.roles) > 1 else [])]
     return Workload.k_way(domain, k, levels)
-
-
-def _product(attributes: list[int], domain: Domain) -> int:
-    found = 1
-    for attribute in attributes:
-        found *= len(domain.individual[attribute])
-    return found
 
 
 def _require_files(config: SynthesisConfig) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pgsr.synthesis.data.optional import torch
+from pgsr.synthesis.data.checks import torch
 
 
 class Adam:

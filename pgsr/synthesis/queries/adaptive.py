@@ -22,21 +22,8 @@ from pgsr.synthesis.data.population import Population
 from pgsr.synthesis.queries.curator import Curator
 from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours, NoiseScale
-from pgsr.synthesis.queries.transcript import MeasuredQuery, Privacy, Transcript
+from pgsr.synthesis.queries.transcript import MeasuredQuery, Transcript
 from pgsr.synthesis.queries.workload import Workload
-
-__all__ = [
-    "Distribution",
-    "Estimator",
-    "Family",
-    "Fitted",
-    "MeasuredQuery",
-    "Privacy",
-    "Round",
-    "Transcript",
-    "fit",
-    "replay",
-]
 
 
 class Distribution(Protocol):

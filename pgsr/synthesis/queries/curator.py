@@ -63,17 +63,13 @@ class Curator:
         name: str = "population",
         noise: NoiseScale = NoiseScale.COMMON,
     ) -> None:
-        require_kind(population, Population, "the population", "give Population(domain, groups, persons, ...)")
+        neighbours, self._ledger = require_fit(population, budget, source, neighbours, ledger)
         require_kind(workload, Workload, "the workload", "give Workload.k_way(domain) or Workload(domain, marginals)")
-        require_kind(budget, AdaptiveBudget, "the budget", "give AdaptiveBudget(epsilon, delta, rounds)")
-        require_source(source)
-        require_kind(ledger, (RhoLedger, NoneType), "the ledger", "give RhoLedger(rho) or None")
         require_kind(name, str, "the name", "give text; it keys the noise")
         if budget.rounds > workload.n_queries:
             raise SynthesisError(
                 f"{budget.rounds:,} rounds for {workload.n_queries:,} queries, each measured once; take fewer rounds"
             )
-        neighbours = chosen(Neighbours, neighbours, "neighbours")
         if n_persons is None:
             if neighbours is Neighbours.ADD_REMOVE:
                 raise SynthesisError(
@@ -82,7 +78,6 @@ class Curator:
             n_persons = population.n_persons
         self._delta = sensitivity(workload, population.n_groups, n_persons, neighbours)
         self.n_groups, self.n_persons = population.n_groups, int(n_persons)
-        self._ledger = RhoLedger(budget.rho) if ledger is None else ledger
         self._ledger.require(budget.rho, f"a fit of {budget.rounds:,} rounds")
         self._workload, self._budget, self._source, self._name = workload, budget, source, name
         self.privacy = Privacy.of(budget, neighbours, source)
@@ -139,6 +134,21 @@ class Curator:
         self._described[words] += 1
         [noisy] = with_noise(self._counts[[query]], self._laws[int(self._scale[query])], stream).tolist()
         return MeasuredQuery(query, float(Fraction(min(max(noisy, 0), of), of)))
+
+
+def require_fit(
+    population: object, budget: AdaptiveBudget, source: object, neighbours: object, ledger: RhoLedger | None
+) -> tuple[Neighbours, RhoLedger]:
+    """Check the arguments of a fit; return the neighbours and the ledger to charge.
+
+    Raises:
+        ArgumentError, SynthesisError: one is of the wrong kind.
+    """
+    require_kind(population, Population, "the population", "give Population(domain, groups, persons, ...)")
+    require_kind(budget, AdaptiveBudget, "the budget", "give AdaptiveBudget(epsilon, delta, rounds)")
+    require_source(source)
+    require_kind(ledger, (RhoLedger, NoneType), "the ledger", "give RhoLedger(rho) or None")
+    return chosen(Neighbours, neighbours, "neighbours"), RhoLedger(budget.rho) if ledger is None else ledger
 
 
 def _grid(n_groups: int, n_persons: int, max_size: int) -> int:

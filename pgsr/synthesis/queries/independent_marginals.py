@@ -5,15 +5,13 @@ is `Privacy.of(budget, neighbours, source)`.
 """
 
 from dataclasses import dataclass
-from types import NoneType
 
 import numpy as np
 
-from pgsr.checks import require_kind, require_source
 from pgsr.privacy.random import Source
-from pgsr.synthesis.data.checks import chosen
 from pgsr.synthesis.data.domain import Domain
 from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.queries.curator import require_fit
 from pgsr.synthesis.queries.mixture import Mixture
 from pgsr.synthesis.queries.noisy_histograms import noisy_shares, of_groups, of_persons, of_sizes
 from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
@@ -54,7 +52,7 @@ class IndependentMarginals:
             ArgumentError: an argument is of the wrong kind.
             BudgetError: the ledger has less than `budget.rho` left; nothing is drawn then.
         """
-        neighbours, ledger = checked(population, budget, source, neighbours, ledger)
+        neighbours, ledger = require_fit(population, budget, source, neighbours, ledger)
         domain = population.domain
         histograms = [*of_groups(population), *of_persons(population, neighbours), *of_sizes(population, neighbours)]
         shares = iter(noisy_shares(histograms, budget.rho, source, ledger, name))
@@ -64,18 +62,6 @@ class IndependentMarginals:
             slots=tuple(np.tile(next(shares), (1, domain.max_size, 1)) for _ in domain.individual),
             sizes=tuple(table[None] for table in tables_of_sizes(domain, list(shares))),
         )
-
-
-def checked(
-    population: object, budget: object, source: object, neighbours: object, ledger: RhoLedger | None
-) -> tuple[Neighbours, RhoLedger]:
-    """Check the arguments; return the neighbours and the ledger to charge."""
-    require_kind(population, Population, "the population", "give Population(domain, groups, persons, ...)")
-    require_kind(budget, AdaptiveBudget, "the budget", "give AdaptiveBudget(epsilon, delta, rounds)")
-    require_source(source)
-    require_kind(ledger, (RhoLedger, NoneType), "the ledger", "give RhoLedger(rho) or None")
-    assert isinstance(budget, AdaptiveBudget)
-    return chosen(Neighbours, neighbours, "neighbours"), RhoLedger(budget.rho) if ledger is None else ledger
 
 
 def tables_of_sizes(domain: Domain, shares: list[np.ndarray]) -> list[np.ndarray]:

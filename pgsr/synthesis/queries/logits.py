@@ -3,10 +3,11 @@
 A model holds its parameters in `parameters` and makes tables of probabilities from any list like it.
 """
 
+from math import prod
 from typing import Any, Protocol
 
+from pgsr.synthesis.data.checks import torch
 from pgsr.synthesis.data.domain import Domain
-from pgsr.synthesis.data.optional import torch
 from pgsr.synthesis.queries.tables import ComponentTables
 
 Tensor = Any
@@ -58,7 +59,7 @@ class LogitNetwork:
         for units in hidden:
             self.parameters += [*self._linear(width, units), torch().ones(units), torch().zeros(units)]
             width += units
-        self.parameters += self._linear(width, sum(_rows(shape) for shape in self._shapes))
+        self.parameters += self._linear(width, sum(prod(shape[:-1]) for shape in self._shapes))
         self.parameters = [x.to(device).requires_grad_() for x in self.parameters]
 
     def tables(self, parameters: list[Tensor]) -> ComponentTables:
@@ -68,7 +69,7 @@ class LogitNetwork:
             y = x @ w.T + b
             y = (y - y.mean(0)) * (y.var(0, correction=0) + 1e-5).rsqrt() * gain + shift
             x = torch().cat([y.relu(), x], dim=1)
-        logits = (weight @ x.T + bias[:, None]).split([_rows(shape) for shape in self._shapes])
+        logits = (weight @ x.T + bias[:, None]).split([prod(shape[:-1]) for shape in self._shapes])
         group, slots, *sizes = (part.reshape(shape) for part, shape in zip(logits, self._shapes, strict=True))
         return _softmaxed(self._domain, group, slots, sizes)
 
@@ -90,13 +91,6 @@ def _shapes(domain: Domain, n_components: int) -> list[tuple[int, ...]]:
     n_individual = sum(len(attribute) for attribute in domain.individual)
     sizes = [(role.most - role.least + 1, n_components) for role in domain.roles]
     return [(n_group, n_components), (n_individual, domain.max_size, n_components), *sizes]
-
-
-def _rows(shape: tuple[int, ...]) -> int:
-    rows = 1
-    for n in shape[:-1]:
-        rows *= n
-    return rows
 
 
 def _softmaxed(domain: Domain, group: Tensor, slots: Tensor, sizes: list[Tensor]) -> ComponentTables:

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.synthesis.data.domain import Domain
-from pgsr.synthesis.queries.tables import Array, ComponentTables, Curve, Members, expected_size, persons_factor, starts
+from pgsr.synthesis.queries.tables import (
+    Array,
+    ComponentTables,
+    Curve,
+    Members,
+    expected_size,
+    joined,
+    persons_factor,
+    starts,
+)
 from pgsr.synthesis.queries.workload import Level, Marginal, Relative, Workload
 
 CHUNK = 2**18
@@ -65,7 +74,7 @@ class _GroupTables:
     def below(self, sets: Sequence[tuple[int, ...]]) -> tuple[Array, list[int]]:
         """Stack the tables of several sets of attributes, and say in which row each starts."""
         tables = [self._of(given) for given in sets]
-        return (_joined(tables) if len(tables) > 1 else tables[0]), starts(len(table) for table in tables)
+        return joined(tables), starts(len(table) for table in tables)
 
     def _of(self, given: tuple[int, ...]) -> Array:
         if given not in self._known:
@@ -120,14 +129,6 @@ def _ordered(domain: Domain, marginal: Marginal, given: tuple[int, ...], table: 
 def _outer(a: Array, b: Array) -> Array:
     """Multiply every row of one table with every row of the other."""
     return (a[:, None] * b[None]).reshape(-1, *a.shape[1:])
-
-
-def _joined(tables: Sequence[Array]) -> Array:
-    if isinstance(tables[0], np.ndarray):
-        return np.concatenate(tables)
-    import torch
-
-    return torch.cat(list(tables))
 
 
 def as_numpy(x: Array) -> np.ndarray:

@@ -1,13 +1,20 @@
-"""An exact and fast exponential mechanism: uniform proposals, kept with probability exp(rate (score - best))."""
+"""An exact and fast exponential mechanism: uniform proposals, kept with probability exp(rate (score - best)).
+
+Its coins are tossed with random bytes and without floating point: an event of probability exp(-gamma) for a rational
+gamma is decided by comparing a uniform number with an integer enclosure of exp(-gamma), bit by bit until they part.
+Times depend on what is drawn, so they are not for publication.
+"""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from pgsr.errors import BudgetError
+from pgsr.privacy.enclosure import exp_minus
+from pgsr.privacy.laws.inversion import Uniform
 from pgsr.privacy.random import ByteStream
 from pgsr.synthesis.data.domain import SynthesisError
-from pgsr.synthesis.queries.coins import Coins
 
 _BITS = 32
 _MARGIN = 2.0**-24
@@ -55,6 +62,25 @@ def exponential_mechanism(scores: np.ndarray, rate: Fraction, stream: ByteStream
             if first + 1 <= keep[proposals[i]] or coins.survives(rate * gap, first, _BITS):
                 return int(proposals[i])
         batch = min(2 * batch, _LARGEST_BATCH)
+
+
+class Coins:
+    """A source of exact draws, made of a stream of random bytes.
+
+    Example:
+        >>> coins = Coins(ByteStream(bytes(32)))
+        >>> [coins.survives(Fraction(1, 2)) for _ in range(4)]
+        [False, False, True, False]
+    """
+
+    def __init__(self, stream: ByteStream) -> None:
+        self.stream = stream
+
+    def survives(self, gamma: Fraction, first: int = 0, n_bits: int = 0) -> bool:
+        """Draw True with probability exp(-gamma), from a uniform number whose first `n_bits` bits may be given."""
+        if gamma < 0:
+            raise BudgetError(f"an event of probability exp({-gamma}) does not exist; gamma is at least 0")
+        return gamma == 0 or Uniform(first, self.stream, n_bits).below(partial(exp_minus, gamma))
 
 
 def thresholds(gaps: np.ndarray, rate: Fraction) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,8 @@ from itertools import accumulate
 from operator import mul
 from typing import Any
 
+import numpy as np
+
 from pgsr.synthesis.data.domain import Domain
 from pgsr.synthesis.queries.workload import PAIRS, Level, Relative
 
@@ -49,6 +51,17 @@ def starts(lengths: Iterable[int]) -> list[int]:
         [0, 2, 5]
     """
     return list(accumulate(lengths, initial=0))
+
+
+def joined(tables: Sequence[Array], axis: int = 0) -> Array:
+    """Concatenate arrays of one kind; one alone stays as it is."""
+    if len(tables) == 1:
+        return tables[0]
+    if isinstance(tables[0], np.ndarray):
+        return np.concatenate(tables, axis)
+    import torch
+
+    return torch.cat(list(tables), axis)
 
 
 @dataclass(frozen=True, eq=False)

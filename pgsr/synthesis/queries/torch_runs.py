@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any
 
-from pgsr.synthesis.data.domain import SynthesisError
-from pgsr.synthesis.data.optional import torch
+from pgsr.synthesis.data.checks import SynthesisError, torch
 
 
 class Device(StrEnum):
