@@ -27,7 +27,6 @@ from pgsr.estimators import Matching, NoConsistency, Posterior
 from pgsr.experiments.benchmarks import history, scale
 from pgsr.experiments.engine.store import host
 from pgsr.experiments.engine.tables import print_frame
-from pgsr.experiments.report.environment import commit
 from pgsr.machine.isolation import run_isolated
 from pgsr.methods import Mechanism, Method, metrics
 from pgsr.noise import Geometric, SplitByRoot
@@ -52,7 +51,7 @@ class BenchRow:
     ratio: float | None = None
 
 
-def main(console: Console, out: Path, past: Path, quick: bool) -> None:
+def main(console: Console, out: Path, past: Path, version: str, quick: bool) -> None:
     """Run all benchmarks, print a table, write the rows to `out`/<time>.json, and add their seconds to the history."""
     rows: list[BenchRow] = []
     for benchmark in _benchmarks(quick):
@@ -62,14 +61,13 @@ def main(console: Console, out: Path, past: Path, quick: bool) -> None:
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{datetime.datetime.now():%Y-%m-%dT%H-%M-%S}.json"
     path.write_text(json.dumps([asdict(row) for row in rows], indent=1))
-    history.append(past, _timed(rows))
+    history.append(past, _timed(rows, version))
     console.print(f"\nrows     {path}\nhistory  {past}", highlight=False)
 
 
-def _timed(rows: list[BenchRow]) -> list[history.TimedRow]:
+def _timed(rows: list[BenchRow], version: str) -> list[history.TimedRow]:
     about = dict(host())
     machine, date = f"{about['processor']}, {about['cores']} cores", f"{datetime.datetime.now():%Y-%m-%d}"
-    version = commit().removeprefix("commit ")
     return [
         history.TimedRow(date, version, machine, row.name, row.size, round(row.seconds, 4), round(row.peak_mb))
         for row in rows

@@ -27,6 +27,7 @@ from pgsr.experiments.commands.app import app, console_for_tables
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report import markdown
+from pgsr.experiments.report.environment import commit
 from pgsr.experiments.report.items import all_items, beyond, counted, item_blocks
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
@@ -123,7 +124,8 @@ def bench(
 ) -> None:
     """Measure speed and memory at full size, each beside its peer in the same run."""
     writable(out)
-    speed.main(Console(width=None if Console().is_terminal else 150), out, past, quick)
+    version = commit().removeprefix("commit ")
+    speed.main(Console(width=None if Console().is_terminal else 150), out, past, version, quick)
 
 
 @app.command(epilog="Example:  python -m pgsr.experiments bench-peers --limit 20")

@@ -135,7 +135,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     epsilons = sorted(_values(found, "epsilon"), reverse=True)
     figure, grid = panels_in_rows(len(epsilons), across=2, width=3.6, height=2.4)
     for axes, epsilon in zip(grid.flat, epsilons, strict=False):
-        held: dict[str, dict[tuple[str, int], list[int]]] = {arm.label: {} for arm in ARMS}
+        held: dict[str, dict[tuple[str, int], list[float]]] = {arm.label: {} for arm in ARMS}
         for each in found:
             if each.epsilon == epsilon:
                 sums = held[each.arm].setdefault((each.data, each.level), [0, 0])
