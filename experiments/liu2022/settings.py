@@ -79,8 +79,8 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     ]
     figure = new_figure(max(6.4, 4.8 * len(epsilons)), 1.0 + 3.6 * len(rows))
     grid = figure.subplots(max(1, len(rows)), max(1, len(epsilons)), squeeze=False, sharey=True)
+    style = arm_looks([*of_hpd, *of_mwem])
     for axes, (lines, what) in zip(grid, rows, strict=False):
-        style = arm_looks([*lines])
         for ax, epsilon in zip(axes, epsilons, strict=False):
             for place, (label, arms) in enumerate(lines.items()):
                 known = [(x, row) for x, arm in arms if (row := found.one(arm=arm.label, epsilon=epsilon)) is not None]
