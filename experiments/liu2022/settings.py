@@ -63,8 +63,6 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     """
     found = errors_of(frame, LARGEST)
     epsilons = sorted(found.values_of("epsilon"))
-    figure = new_figure(max(6.4, 4.8 * len(epsilons)), 8.2)
-    above, below = figure.subplots(2, max(1, len(epsilons)), squeeze=False, sharey=True)
     of_hpd = {
         f"{name}, rate {rate:g}": [(k, TRIED[name][k, rate]) for k in SEARCHED_COMPONENTS]
         for name in HPD
@@ -73,23 +71,30 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     of_mwem: dict[str, list[tuple[int, SynthesisArm]]] = {}
     for (rounds, gamma, passes), arm in TRIED["MWEM"].items():
         of_mwem.setdefault(f"MWEM, gamma {gamma}, passes {passes}", []).append((rounds, arm))
-    for axes, lines, what in ((above, of_hpd, "components"), (below, of_mwem, "rounds")):
-        style = arm_looks([*lines])
+    there = {row.arm for row in found}
+    rows = [
+        (lines, what)
+        for lines, what in ((of_hpd, "components"), (of_mwem, "rounds"))
+        if any(arm.label in there for arms in lines.values() for _, arm in arms)
+    ]
+    figure = new_figure(max(6.4, 4.8 * len(epsilons)), 1.0 + 3.6 * len(rows))
+    grid = figure.subplots(max(1, len(rows)), max(1, len(epsilons)), squeeze=False, sharey=True)
+    style = arm_looks([*of_hpd, *of_mwem])
+    for axes, (lines, what) in zip(grid, rows, strict=False):
         for ax, epsilon in zip(axes, epsilons, strict=False):
             for place, (label, arms) in enumerate(lines.items()):
-                rows = [(x, found.one(arm=arm.label, epsilon=epsilon)) for x, arm in arms]
-                there = [(x, row) for x, row in rows if row is not None]
+                known = [(x, row) for x, arm in arms if (row := found.one(arm=arm.label, epsilon=epsilon)) is not None]
                 ax.errorbar(
-                    [1.04 ** (place - 1.5) * x for x, _ in there], [row.mean for _, row in there],
-                    [row.standard_error for _, row in there], label=label, **style[label].marks, capsize=3,
+                    [1.04 ** (place - 1.5) * x for x, _ in known], [row.mean for _, row in known],
+                    [row.standard_error for _, row in known], label=label, **style[label].marks, capsize=3,
                 )  # fmt: skip
             ax.set_xscale("log")
             ticks = sorted({x for arms in lines.values() for x, _ in arms})
             ax.set_xticks(ticks, [f"{x:,}" for x in ticks])
             ax.set_xticks([], minor=True)
             finish(ax, f"{what}, log", "largest error of a query (share), log", f"epsilon {epsilon:g}")
-    error_axis(above[0])
-    legend_below(figure, [*above, *below], 2)
+    error_axis(grid[0, 0])
+    legend_below(figure, grid.flat, 2)
     head(figure, "HP0: settings of HPD and MWEM, largest error of a 3-way query\nbars: one standard error")
     return figure
 
@@ -110,6 +115,8 @@ def _chosen(found: LevelErrors) -> Iterator[Verdict]:
     for name, best in BEST.items():
         label = TRIED[name][best].label
         ranking = ranked(found, name)
+        if not ranking:
+            continue
         words = "; ".join(f"{share(error)} {each}" for error, each in ranking[:3])
         for data, epsilon in found.values_of("data", "epsilon"):
             at = found.where(data=data, epsilon=epsilon)
