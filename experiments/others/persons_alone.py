@@ -17,7 +17,8 @@ from pgsr.privacy.random import Source
 from pgsr.synthesis.data.domain import Domain, SynthesisError
 from pgsr.synthesis.data.population import Population
 from pgsr.synthesis.queries.adaptive import Family, fit
-from pgsr.synthesis.queries.independent_marginals import checked, tables_of_sizes
+from pgsr.synthesis.queries.curator import require_fit
+from pgsr.synthesis.queries.independent_marginals import tables_of_sizes
 from pgsr.synthesis.queries.noisy_histograms import noisy_shares, of_sizes
 from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours
@@ -77,7 +78,7 @@ class PersonsAlone:
             BudgetError: the ledger has less than `budget.rho` left; nothing is drawn then.
             MemoryNeededError: the table of all kinds of persons does not fit in memory; nothing is drawn then.
         """
-        neighbours, ledger = checked(population, budget, source, neighbours, ledger)
+        neighbours, ledger = require_fit(population, budget, source, neighbours, ledger)
         if neighbours is Neighbours.ADD_REMOVE:
             raise SynthesisError(
                 "a table of persons has a public number of rows; use Neighbours.REPLACE or Neighbours.MOVE"
