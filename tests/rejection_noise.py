@@ -10,7 +10,7 @@ from math import isqrt
 from typing import Protocol
 
 from pgsr.errors import BudgetError
-from pgsr.synthesis.queries import coins
+from pgsr.synthesis.queries import selection
 
 
 class Chance(Protocol):
@@ -25,7 +25,7 @@ class Chance(Protocol):
         ...
 
 
-class Coins(coins.Coins):
+class Coins(selection.Coins):
     """The coins of the package, and dice."""
 
     def below(self, n: int) -> int:

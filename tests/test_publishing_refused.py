@@ -130,18 +130,23 @@ def test_an_entity_in_more_groups_than_noise_can_hide(view):
         Unit.entity_in_groups(1_000_001)
 
 
-def test_thresholds_of_regions_say_from_what_they_follow(place):
-    """The key by_root taken out of a manifest that nobody signed."""
+@pytest.mark.parametrize("forged", ["no by_root", "one per level"])
+def test_thresholds_of_regions_say_from_what_they_follow(place, forged):
+    """The key by_root, or all thresholds but one of a level, taken out of a manifest that nobody signed."""
     about = {"view": '"split"', "threshold": '"root"', "shares": '["1/5", "2/5", "2/5"]'}
     made = publish(config(place, "posterior", **about)).folder
     path = made / artefact.MANIFEST
     fields = json.loads(path.read_text())
-    del fields["by_root"]
+    if forged == "no by_root":
+        del fields["by_root"]
+    else:
+        fields["levels"] = [level | {"threshold": level["threshold"][0]} for level in fields["levels"]]
     path.write_text(json.dumps(fields, indent=1, ensure_ascii=False) + "\n")
     fix_digests(made)
     assert "manifest" in failed(made)
     [said] = [f.sentence for f in check(made).findings if f.name == "manifest"]
-    assert "does not say from what they follow" in said
+    why = {"no by_root": "does not say from what they follow", "one per level": "are not one size per region"}
+    assert why[forged] in said
 
 
 ODD = {

@@ -16,6 +16,7 @@ from pgsr.release.ledger import LedgerFile
 from pgsr.release.plan.planning import recommended_split
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.plan import Plan
+from pgsr.release.stated.terms import FitOptions
 from pgsr.tables import Entities, Groups, Parents, Quantities
 
 
@@ -222,12 +223,18 @@ def test_from_python_values(place):
         ({"totals": "some"}, ConfigError, "root, regions, noisy"),
         ({"max_size": 2.5}, ConfigError, "whole numbers"),
         ({"level_names": ()}, ConfigError, "is empty"),
-        ({"kind": "kuo", "norm": True}, ConfigError, "norm is True"),
     ],
 )
 def test_terms_from_python_are_judged_like_those_of_a_file(wrong, error, word):
     with pytest.raises(error, match=word):
         Terms(**{"data_set": "made", "max_size": 3, "epsilon": "1", "kind": "m_h"} | wrong)
+
+
+def test_options_from_python_are_judged_like_those_of_a_file():
+    with pytest.raises(ConfigError, match="norm is True; write 1 or 2"):
+        FitOptions(norm=True)
+    with pytest.raises(ConfigError, match="merge is 'best'; write one of"):
+        FitOptions("best")
 
 
 def test_the_example_is_a_configuration(place):

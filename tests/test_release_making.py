@@ -116,7 +116,7 @@ def test_noisy_values_that_were_paid_for_are_finished(place, monkeypatch, mechan
     finished = finish(hidden)
     assert finished.report.passed
     assert left(place) == 99
-    assert finished.counts().max_sizes == (wanted.terms.max_sizes or (wanted.terms.max_size,) * 3)
+    assert finished.counts().max_sizes == (wanted.terms.max_sizes or (wanted.terms.largest,) * 3)
 
 
 def full_folder(place):

@@ -33,7 +33,7 @@ def exchanged(times: int, by: int, target: Target) -> None:
     measurement = planned(terms, tree).measured(tree, values, totals, True)
     result = planned(terms, measurement).mechanism.post_process(measurement)
     leaves = result.answer.counts().counts[tree.leaves].copy()
-    places = [(a, a + 1, s) for a in (0, 3, 6, 9, 12, 15) for s in range(0, terms.max_size, 2)]
+    places = [(a, a + 1, s) for a in (0, 3, 6, 9, 12, 15) for s in range(0, terms.largest, 2)]
     places = [(a, b, s) for a, b, s in places if leaves[a, s + 1] >= by <= leaves[b, s]]
     assert len(places) >= times
     for a, b, s in places[:times]:

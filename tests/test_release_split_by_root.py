@@ -290,6 +290,7 @@ def test_the_key_of_a_configuration(tmp_path):
         ({"totals": "root", "kind": "posterior"}, 'totals = "root" publishes that of the root alone'),
         ({"epsilon": None, "rho": "1", "unit": "group"}, "views that differ in sensitivity here; write one threshold"),
         ({"by_root": "0"}, "by_root is 0; it must be greater than 0"),
+        ({"threshold": 4}, "by_root takes them from the noisy root; leave one out"),
     ],
 )
 def test_refusals(terms, why):

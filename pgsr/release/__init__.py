@@ -10,7 +10,7 @@
 | `read`          | `read_release`, a published folder as values; its intervals                                |
 | `configuration` | what a user writes: the TOML file, its keys and its errors                                 |
 | `folder`        | what is published: every file, written and read back                                       |
-| `stated`        | the public terms, checked, and what follows from them: kind, levels, facts, method, noise  |
+| `stated`        | the public terms, checked, and `Plan`, what they come to on every level: sizes, noise, law |
 | `publishing`    | what releases and populations share: places, digests, signature, the frame of a check      |
 | `ledger`        | what may be spent on a data set, and every charge                                          |
 

@@ -326,7 +326,7 @@ class ReleaseCheck(FolderCheck):
         terms = self.need("plan").terms
         least = terms.min_size
         if terms.max_sizes is None:
-            return f"size {least:,}..{terms.max_size:,}"
+            return f"size {least:,}..{terms.largest:,}"
         return f"size of its level, {least:,}..K with K = {' / '.join(f'{k:,}' for k in terms.max_sizes)}"
 
     def _replayed(self) -> Result:

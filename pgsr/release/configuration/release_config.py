@@ -161,7 +161,7 @@ class ReleaseConfig:
             self.entities,
             self.groups,
             self.regions,
-            max_size=self.terms.max_sizes or self.terms.max_size,
+            max_size=self.terms.max_size,
             private_groups=self.private_groups,
             name=self.terms.data_set,
             limits=self.limits,

@@ -12,7 +12,7 @@ from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.publication import USUAL, Publication
-from pgsr.release.stated.terms import Terms
+from pgsr.release.stated.terms import FitOptions, Terms
 from pgsr.release.stated.thresholds import FACTOR_BY_ROOT
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities
 
@@ -58,7 +58,7 @@ def _terms(told: Mapping[str, Any], options: Mapping[str, Any]) -> Terms:
         told["max_size"],
         told["epsilon"],
         kind,
-        **options,
+        options=FitOptions(**options),
         **{name: told[name] for name in (*named, "ranks", "min_size")},
         threshold=None if by_root else told["threshold"],
         by_root=FACTOR_BY_ROOT if by_root else None,

@@ -150,7 +150,7 @@ def _measurement_columns(plan: Plan) -> list[Column]:
             _size(plan),
             _noisy("noisy_count", value),
         ]
-    last = f"the size {terms.max_size}" if terms.max_sizes is None else "the last class of a level"
+    last = f"the size {terms.largest}" if terms.max_sizes is None else "the last class of a level"
     value = (
         f"Noisy number of {groups} of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
         f"sizes): true number plus noise. At {last} it is the noisy number of all {groups}."
@@ -165,7 +165,7 @@ def _split_columns(terms: Terms, columns: list[Column]) -> list[Column]:
     """Describe the columns of split views: a row has a size and a cumulative count, or a rank and what lies beyond."""
     groups, members = terms.publication.group_name, terms.publication.entity_name
     few = "all" if terms.ranks is None else f"the {terms.ranks:,} largest"
-    last = f"the size {terms.max_size} if it is not below the threshold"
+    last = f"the size {terms.largest} if it is not below the threshold"
     value = (
         f"Noisy number of {groups} of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
         f"sizes): true number plus noise. Of the sizes below the region's threshold, which manifest.json states; up to "
@@ -282,7 +282,7 @@ def _size(plan: Plan) -> Column:
         text = f"Number of {members}. The last class of every level holds all larger {groups}, too: {last}."
     else:
         text = (
-            f"Number of {members}, 0 to {terms.max_size}; {groups} with more than {terms.max_size} {members} count as "
-            f"{terms.max_size}."
+            f"Number of {members}, 0 to {terms.largest}; {groups} with more than {terms.largest} {members} count as "
+            f"{terms.largest}."
         )
     return Column("group_size", "integer", text + least)

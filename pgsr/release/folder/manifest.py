@@ -8,7 +8,6 @@ import numpy as np
 from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
 from pgsr.errors import PgsrError
-from pgsr.estimators import Merge
 from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.loss import Loss
@@ -23,7 +22,7 @@ from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.plan import LevelPlan, Plan
 from pgsr.release.stated.publication import USUAL, Publication
-from pgsr.release.stated.terms import Terms
+from pgsr.release.stated.terms import FitOptions, Terms
 
 FORMAT = "pgsr release 1"
 PRIVATE = "epsilon-differentially private (secure noise)"
@@ -109,18 +108,24 @@ def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
         "neighbours": neighbours(terms),
         "levels": levels,
         "totals": totals,
-        "max_size": terms.max_size,
+        "max_size": terms.largest,
         **({"min_size": terms.min_size} if terms.min_size else {}),
         **({"facts": [fact.fields for fact in terms.facts]} if terms.facts else {}),
         "max_quantity": terms.max_quantity,
         "invariants": invariants(terms),
         "mechanism": str(terms.kind),
         "method": repr(plan.mechanism.post),
-        "options": {name: {"merge": str(terms.merge), "norm": terms.norm}[name] for name in terms.kind.options},
+        "options": {
+            name: plain(getattr(terms.options, name)) for name, plain in _OPTIONS.items() if name in terms.kind.options
+        },
         **intervals,
         **({} if terms.plain else {"noise": _noise_fields(terms)}),
         **({} if terms.by_root is None else {"by_root": {"factor": str(terms.by_root)}}),
     }
+
+
+_OPTIONS = {"merge": str, "norm": int}
+"""The options of mechanisms, each with the kind in which a manifest states it."""
 
 
 def _threshold_fields(level: LevelPlan, ranks: int | None) -> dict[str, Any]:
@@ -261,25 +266,23 @@ def plan_of(manifest: dict[str, Any]) -> tuple[Plan, bool]:
         total = Loss.parse(_kind(stated, "budget", str)) if stated else PureEpsilon(_kind(manifest, "epsilon", str))
         _require(options, kind.options, "options")
         by_level = "max_size" in manifest["levels"][0]
-        sizes = tuple(_kind(level, "max_size", int) for level in manifest["levels"]) if by_level else None
+        sizes = tuple(_kind(level, "max_size", int) for level in manifest["levels"]) if by_level else ()
         split, by_region = _thresholds(manifest)
         terms = Terms(
             _kind(manifest, "data_set", str),
-            _kind(manifest, "max_size", int),
+            sizes or _kind(manifest, "max_size", int),
             total.parts[0] or None,
             kind,
             tuple(exact(_kind(level, "share", str), "a share", zero=True) for level in manifest["levels"]),
             Totals(manifest["totals"]["public"]),
             exact(_kind(manifest["totals"], "share", str), "the share of the totals", zero=True),
             _kind(manifest, "max_quantity", int),
-            Merge(options.get("merge", Merge.WEIGHTED)),
-            options.get("norm", 1),
+            FitOptions(**options),
             tuple(_kind(level, "name", str) for level in manifest["levels"]),
             MeasuredView(_kind(manifest["levels"][0], "view", str)),
             exact(_kind(manifest["intervals"], "level", str), "intervals") if "intervals" in manifest else None,
             total.parts[1] or None,
             total.parts[2] or None,
-            max_sizes=sizes,
             min_size=_kind(manifest, "min_size", int) if "min_size" in manifest else 0,
             facts=tuple(map(_fact, _kind(manifest, "facts", list))) if "facts" in manifest else (),
             publication=_publication(manifest["publication"]),

@@ -208,7 +208,7 @@ def read_measurement(
         if file.metadata.num_rows != wanted:
             raise ReleaseError(
                 f"{path.name} has {file.metadata.num_rows:,} rows; {len(rows.measured):,} measured regions and their "
-                f"sizes, at most {terms.min_size:,}..{terms.max_size:,}, need {wanted:,}"
+                f"sizes, at most {terms.min_size:,}..{terms.largest:,}, need {wanted:,}"
             )
         memory.require(8 * int(rows.lengths.sum()), "the measurement")
         found: list[list[np.ndarray]] = [[] for _ in range(tree.n_regions)]

@@ -51,7 +51,7 @@ def stand_in_for(
         totals = groups // n_leaves + (np.arange(n_leaves) < groups % n_leaves)
         whose = f"{groups:,} groups, a guess, spread evenly over the regions"
     law_said = "a law that was given" if size_law is not None else _law_text(mean_size, law, terms.min_size)
-    sizes = f"{terms.min_size:,} to {terms.max_size:,}"
+    sizes = f"{terms.min_size:,} to {terms.largest:,}"
     about = f"made-up groups in the public regions ({whose}) with sizes {sizes} by {law_said}"
     if terms.max_sizes is not None:
         shown = " / ".join(f"{k:,} or more" for k in terms.max_sizes)
@@ -80,8 +80,8 @@ def geometric_law(mean_size: float, max_size: int) -> list[float]:
 def _law_by_excess(size_law: Sequence[float], terms: Terms) -> list[float]:
     """Check a law of sizes 0..K, and put the sizes below `Terms.min_size` to it, as a release does."""
     law = list(size_law)
-    if len(law) != terms.max_size + 1:
-        raise ArgumentError(f"the law of sizes has {len(law)} proportions; sizes 0..{terms.max_size} need one each")
+    if len(law) != terms.largest + 1:
+        raise ArgumentError(f"the law of sizes has {len(law)} proportions; sizes 0..{terms.largest} need one each")
     return [sum(law[: terms.min_size + 1]), *law[terms.min_size + 1 :]]
 
 

@@ -14,38 +14,36 @@ Sizes = int | Sequence[int] | Mapping[str, int]
 
 
 def sizes_and_names(
-    given: Sizes, known: tuple[int, ...] | None, names: tuple[str, ...] | None
-) -> tuple[int, tuple[int, ...] | None, tuple[str, ...] | None]:
-    """Separate the largest size of all, the sizes per level, and the names of the levels.
+    given: Sizes, names: tuple[str, ...] | None
+) -> tuple[int | tuple[int, ...], tuple[str, ...] | None]:
+    """Separate the largest sizes and the names of the levels.
 
     Args:
         given: what stands for `max_size`.
-        known: sizes per level that terms have already, whose first one `given` repeats; or None.
         names: of the levels, if they are given by themselves.
 
     Returns:
-        the largest size; the sizes by level, root first, or None where all have the same; the names, or None.
+        the largest size of all levels, or one per level, root first; the names, or None.
 
     Raises:
         ConfigError: a size is no whole number from 1 up, sizes rise from a level to the one below it, or there is not
             one per name.
 
     Example:
-        >>> sizes_and_names({"nation": 50, "block": 7}, None, None)
-        (50, (50, 7), ('nation', 'block'))
-        >>> sizes_and_names(20, None, None)
-        (20, None, None)
+        >>> sizes_and_names({"nation": 50, "block": 7}, None)
+        ((50, 7), ('nation', 'block'))
+        >>> sizes_and_names(20, None)
+        (20, None)
     """
     if isinstance(given, Mapping):
         _require_same_names(tuple(given), names)
         names, given = tuple(given), tuple(given.values())
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        given, known = (given[0] if given else 0), tuple(given)
+    if isinstance(given, Sequence) and not isinstance(given, str) and given:
+        _require_falling(tuple(given), names)
+        return tuple(given), names
     if type(given) is not int or given < 1:
         raise ConfigError("max_size and max_quantity are public whole numbers from 1 up")
-    if known is not None:
-        _require_falling(given, known, names)
-    return given, known, names
+    return given, names
 
 
 def require_level_names(names: tuple[str, ...]) -> None:
@@ -77,8 +75,8 @@ def _quoted(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names))
 
 
-def _require_falling(largest: int, sizes: tuple[int, ...], names: tuple[str, ...] | None) -> None:
-    """Raise `ConfigError` unless these are sizes from 1 up that do not rise, the first of them the largest."""
+def _require_falling(sizes: tuple[int, ...], names: tuple[str, ...] | None) -> None:
+    """Raise `ConfigError` unless these are sizes from 1 up that do not rise."""
     if names is not None and len(names) != len(sizes):
         raise ConfigError(
             f"there are {len(sizes)} largest sizes and {len(names)} names of levels ({_quoted(names)}); write one "
@@ -93,5 +91,3 @@ def _require_falling(largest: int, sizes: tuple[int, ...], names: tuple[str, ...
                 f"max_size of {shown[level]} is {size:,}, and that of {shown[level - 1]} above it {sizes[level - 1]:,};"
                 " sizes may only be merged from the root down: write sizes that do not rise"
             )
-    if sizes[0] != largest:
-        raise ConfigError(f"max_size is {largest:,}, and max_sizes start with {sizes[0]:,}; give max_size alone")

@@ -121,11 +121,10 @@ class Plan:
         elif shares is None:
             shares = (Fraction(1, n),) * n
         excesses = tuple(size - terms.min_size for size in sizes)
-        split = _split(terms, n, thresholds)
-        step = _noise_step(terms, shares, excesses, split or terms.view.plain or View.CUMULATIVE)
+        step = _noise_step(terms, shares, excesses, thresholds)
         noises, totals_noise = step.levels(n, excesses), step.totals_noise(n, terms.max_excess)
         if terms.view is MeasuredView.SPLIT and not terms.ranks_alike:
-            view = split[0] if isinstance(split, tuple) else split
+            view = step.view[0] if isinstance(step.view, tuple) else step.view
             assert isinstance(view, Split), "one for all regions, as others would differ in sensitivity"
             sensitivities = (step.sensitivity(view.on(terms.max_excess), terms.max_excess),) * n
         elif terms.max_sizes is None:
@@ -218,7 +217,12 @@ def post_under(terms: Terms, names: tuple[str, ...]) -> Method | PostProcess:
         terms: what was stated.
         names: of the levels, root first.
     """
-    about = terms.merge, terms.norm, terms.construction is Construction.POSTERIOR, terms.max_sizes is not None
+    about = (
+        terms.options.merge,
+        terms.options.norm,
+        terms.construction is Construction.POSTERIOR,
+        terms.max_sizes is not None,
+    )
     by_problem = terms.kind is Kind.M_H or not terms.facts
     stated = None if by_problem else StatedFacts(terms.facts, names, terms.min_size)
     return keeping(post_of(terms.kind, *about), stated, terms.kept)
@@ -240,7 +244,7 @@ def _names(terms: Terms, n_levels: int) -> tuple[str, ...]:
 def _sizes(terms: Terms, n_levels: int) -> tuple[int, ...]:
     """Give the largest size of every level, root first."""
     if terms.max_sizes is None:
-        return (terms.max_size,) * n_levels
+        return (terms.largest,) * n_levels
     if len(terms.max_sizes) != n_levels:
         raise ConfigError(
             f"max_size gives {len(terms.max_sizes)} largest sizes, and the regions have {n_levels} levels; write "
@@ -249,25 +253,21 @@ def _sizes(terms: Terms, n_levels: int) -> tuple[int, ...]:
     return terms.max_sizes
 
 
-def _split(terms: Terms, n_levels: int, thresholds: tuple[int, ...] | None) -> ViewRule | tuple[ViewRule, ...] | None:
-    """Make the rule of split views, one or one per level or region; None where views are not split."""
-    if thresholds is None and terms.by_root is not None:
-        return SplitByRoot(terms.by_root, terms.ranks)
-    found = terms.threshold if thresholds is None else thresholds
-    if found is None:
-        return None
-    if thresholds is None and isinstance(found, tuple) and len(found) != n_levels:
-        raise ConfigError(
-            f"threshold gives {len(found)} sizes, and the regions have {n_levels} levels; write one per level, root "
-            "first, or one for all"
-        )
-    return split_rule(found, terms.ranks, terms.min_size)
-
-
 def _noise_step(
-    terms: Terms, shares: tuple[Fraction, ...], excesses: tuple[int, ...], rule: ViewRule | tuple[ViewRule, ...]
+    terms: Terms, shares: tuple[Fraction, ...], excesses: tuple[int, ...], thresholds: tuple[int, ...] | None
 ) -> Geometric | Noise:
-    """Make the noise step that measures by this rule, or by one per level or region."""
+    """Make the noise step; thresholds are those of every region, where they followed from a noisy root."""
+    at = terms.threshold if thresholds is None else thresholds
+    rule: ViewRule | tuple[ViewRule, ...] = terms.view.plain or View.CUMULATIVE
+    if at is None and terms.by_root is not None:
+        rule = SplitByRoot(terms.by_root, terms.ranks)
+    elif at is not None:
+        if thresholds is None and isinstance(at, tuple) and len(at) != len(excesses):
+            raise ConfigError(
+                f"threshold gives {len(at)} sizes, and the regions have {len(excesses)} levels; write one per level, "
+                "root first, or one for all"
+            )
+        rule = split_rule(at, terms.ranks, terms.min_size)
     totals_share = terms.totals_share if terms.totals is Totals.NOISY else Fraction(1, 10)
     sizes = None if terms.max_sizes is None else excesses
     if terms.plain:

@@ -25,6 +25,34 @@ LARGEST_PROBABILITY = Fraction(9999, 10_000)
 """The largest probability that published intervals aim at."""
 
 
+def _one_of(kind: type[StrEnum], value: str, name: str) -> StrEnum:
+    try:
+        return kind(value)
+    except ValueError:
+        raise ConfigError(f"{name} is {value!r}; write one of {', '.join(kind)}") from None
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """The options of a mechanism that has some.
+
+    Attributes:
+        merge: how `KUO` merges two sizes.
+        norm: of isotonic fits, 1 or 2.
+
+    Raises:
+        ConfigError: one is unknown.
+    """
+
+    merge: Merge = Merge.WEIGHTED
+    norm: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "merge", _one_of(Merge, self.merge, "merge"))
+        if type(self.norm) is not int or self.norm not in (1, 2):
+            raise ConfigError(f"norm is {self.norm}; write 1 or 2")
+
+
 @dataclass(frozen=True)
 class Terms:
     """The terms of a release, checked.
@@ -35,14 +63,14 @@ class Terms:
     Attributes:
         data_set: a public name.
         max_size: K, public; larger groups count as K. Levels with sizes of their own have one each, given root first,
-            (1_000, 100, 7), or by name, {"nation": 1_000, "county": 100, "block": 7}; it is the largest then.
+            (1_000, 100, 7), or by name, {"nation": 1_000, "county": 100, "block": 7}.
         epsilon: the total, exact; None where the budget is stated in rho.
         kind: of the mechanism.
         shares: of epsilon per level, root first; None for the mechanism's usual ones.
         totals: whose number of groups is public; the mechanism's usual ones if None.
         totals_share: part of epsilon for noisy totals, 1/10 if None; else 0.
         max_quantity: public bound on what one entity adds to a size.
-        merge, norm: how `KUO` merges two sizes, and the norm of isotonic fits.
+        options: of the mechanism, the keys of [options].
         level_names: public names of the levels, root first; None for level_0, level_1, ...
         view: what is measured of a region; the mechanism's usual view if None.
         intervals: the probability aimed at by the intervals in the columns `lower` and `upper` of the released counts;
@@ -54,8 +82,6 @@ class Terms:
         unit: whose presence or values are hidden: "entity", "entity in 5 groups" or "group".
         relation: what may become of one unit; None for the usual one: "add_remove" of entities, "replace" of groups
             whose numbers are public.
-        max_sizes: the largest size of every level, root first; None where all levels have the sizes 0..K. It follows
-            from what `max_size` is given.
         min_size: the public least size, below K of every level: no group has fewer members. A group that has counts as
             `min_size` all the same. All that is computed is about the members that groups have beyond it, see
             `pgsr.release.stated.excess`.
@@ -68,6 +94,8 @@ class Terms:
             in cumulative counts, and the plan's thresholds follow from its noisy values, see `Plan.completed`.
 
     Attributes, which follow from the terms:
+        largest: the largest size of all levels, K.
+        max_sizes: the largest size of every level, root first; None where all levels have the sizes 0..K.
         total: the whole budget.
         spending: what is spent one after another, each part after its name; all at once, after "", where there is no
             order. Thresholds by the root are adaptive sequential composition: noisy numbers of groups first, where they
@@ -98,15 +126,14 @@ class Terms:
     """
 
     data_set: str
-    max_size: int
+    max_size: int | tuple[int, ...]
     epsilon: Fraction | None
     kind: Kind
     shares: tuple[Fraction, ...] | None = None
     totals: Totals = None  # pyright: ignore[reportAssignmentType]
     totals_share: Fraction = None  # pyright: ignore[reportAssignmentType]
     max_quantity: int = 1
-    merge: Merge = Merge.WEIGHTED
-    norm: int = 1
+    options: FitOptions = FitOptions()
     level_names: tuple[str, ...] | None = None
     view: MeasuredView = None  # pyright: ignore[reportAssignmentType]
     intervals: Fraction | None = None
@@ -115,13 +142,14 @@ class Terms:
     laws: Laws = None  # pyright: ignore[reportAssignmentType]
     unit: Unit = Unit.ENTITY
     relation: Relation = None  # pyright: ignore[reportAssignmentType]
-    max_sizes: tuple[int, ...] | None = None
     min_size: int = 0
     facts: tuple[Fact, ...] = ()
     publication: Publication = USUAL
     threshold: int | tuple[int, ...] | None = None
     ranks: int | None = None
     by_root: Fraction | None = None
+    largest: int = field(init=False, repr=False, compare=False)
+    max_sizes: tuple[int, ...] | None = field(init=False, repr=False, compare=False)
     total: Loss = field(init=False, repr=False, compare=False)
     spending: tuple[tuple[str, Loss], ...] = field(init=False, repr=False, compare=False)
     max_excess: int = field(init=False, repr=False, compare=False)
@@ -148,13 +176,11 @@ class Terms:
             raise ConfigError(f'mechanism {self.kind} does not work on view = "{self.view}"; write view = {usual}')
         if type(self.min_size) is not int or self.min_size < 0:
             raise ConfigError(f"min_size is {self.min_size!r}; write a public whole number from 0 up")
-        least = min(self.max_sizes or (self.max_size,))
+        least = min(self.max_sizes or (self.largest,))
         if self.min_size and self.min_size >= least:
             where = "the smallest max_size of a level" if self.max_sizes else "max_size"
             raise ConfigError(f"min_size is {self.min_size:,}, and {where} {least:,}; write a smaller min_size")
         self._check_thresholds()
-        if type(self.norm) is not int or self.norm not in (1, 2):
-            raise ConfigError(f"norm is {self.norm}; write 1 or 2")
         noisy = self.totals is Totals.NOISY
         if noisy != (0 < self.totals_share < 1) or self.totals_share < 0:
             raise ConfigError(
@@ -196,7 +222,6 @@ class Terms:
         if self.relation is not None:
             keep(self, "relation", _one_of(Relation, self.relation, "relation"))
         keep(self, "kind", Kind(self.kind))
-        keep(self, "merge", _one_of(Merge, self.merge, "merge"))
         if self.view is not None:
             keep(self, "view", _one_of(MeasuredView, self.view, "view"))
         if self.totals is not None:
@@ -207,9 +232,11 @@ class Terms:
             keep(self, "shares", tuple(exact(share, "a share", zero=True) for share in self.shares))
         if self.level_names is not None:
             keep(self, "level_names", tuple(self.level_names))
-        found = sizes_and_names(self.max_size, self.max_sizes, self.level_names)
-        for name, value in zip(("max_size", "max_sizes", "level_names"), found, strict=True):
-            keep(self, name, value)
+        sizes, names = sizes_and_names(self.max_size, self.level_names)
+        keep(self, "max_size", sizes)
+        keep(self, "level_names", names)
+        keep(self, "max_sizes", sizes if isinstance(sizes, tuple) else None)
+        keep(self, "largest", sizes[0] if isinstance(sizes, tuple) else sizes)
         if self.intervals is not None:
             keep(self, "intervals", exact(self.intervals, "intervals"))
         if self.threshold is not None:
@@ -347,9 +374,9 @@ class Terms:
                 f"{where}: the size {first:,} is below min_size = {self.min_size:,}, where all counts are 0; leave it "
                 "out"
             )
-        if last > self.max_size:
+        if last > self.largest:
             raise ConfigError(
-                f"{where}: the size {last:,} is above max_size = {self.max_size:,}, in which larger groups count; name "
+                f"{where}: the size {last:,} is above max_size = {self.largest:,}, in which larger groups count; name "
                 "sizes up to that"
             )
 
@@ -361,10 +388,10 @@ class Terms:
             raise ConfigError(
                 f"mechanism {self.kind} has the same sizes on all levels; write mechanism = {usual}, or one max_size"
             )
-        if self.kind is Kind.KUO and (self.merge is not Merge.WEIGHTED or self.norm != 1):
+        if self.kind is Kind.KUO and self.options != FitOptions():
             raise ConfigError(
-                f'merge = "{self.merge}" with norm = {self.norm} wants the same sizes on all levels; leave [options] '
-                "out, or write one max_size"
+                f'merge = "{self.options.merge}" with norm = {self.options.norm} wants the same sizes on all levels; '
+                "leave [options] out, or write one max_size"
             )
         if self.view is MeasuredView.SPLIT:
             raise ConfigError(
@@ -418,7 +445,7 @@ class Terms:
         keep(self, "plain", pure and self.unit == Unit.ENTITY and self.relation is usual)
         alike = (self.unit == Unit.ENTITY or self.laws is Laws.GEOMETRIC) and not self.unit.is_group
         keep(self, "ranks_alike", self.plain or (alike and self.max_quantity == 1))
-        most = self.max_size - self.min_size
+        most = self.largest - self.min_size
         keep(self, "max_excess", most)
         root_alone = Totals.ROOT in (self.kind.totals[0], self.totals)
         keep(self, "kept", Totals.ROOT if root_alone else Totals.REGIONS)
@@ -457,10 +484,3 @@ def _unit(value: Unit | str) -> Unit:
         return Unit.parse(value)
     except ArgumentError as error:
         raise ConfigError(str(error)) from None
-
-
-def _one_of(kind: type[StrEnum], value: str, name: str) -> StrEnum:
-    try:
-        return kind(value)
-    except ValueError:
-        raise ConfigError(f"{name} is {value!r}; write one of {', '.join(kind)}") from None

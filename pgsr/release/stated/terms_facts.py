@@ -41,7 +41,7 @@ def _ranks(terms: Terms) -> str:
 def _sizes(terms: Terms) -> str:
     least = f"{terms.min_size:,}"
     if terms.max_sizes is None:
-        return f"{least} to {terms.max_size:,}; larger groups count as {terms.max_size:,}"
+        return f"{least} to {terms.largest:,}; larger groups count as {terms.largest:,}"
     names = terms.level_names or [f"level_{level}" for level in range(len(terms.max_sizes))]
     last = ", ".join(f"{name} {k:,} or more" for name, k in zip(names, terms.max_sizes, strict=True))
     return f"{least} to a last class of all larger groups: {last}"
