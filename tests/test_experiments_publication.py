@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,12 @@ DOCS = Path(__file__).parent.parent / "docs"
 SMOKE = Profile.SMOKE
 ALL = ("K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K8b", "K9", "K10", "PG2", "PG3", "PG4", "PG5", "X1")
 """Those whose papers' sizes a single machine can run."""
+
+
+@cache
+def quoted_today() -> dict[str, str]:
+    """All that pages may quote; several tests read it."""
+    return quotations(DOCS / "results")
 
 
 def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -> list[StoredCell]:
@@ -169,7 +176,7 @@ def test_all_errors_of_the_field_in_docs_are_those_of_the_results(tmp_path):
 
 def test_numbers_that_pages_quote_are_those_of_the_results():
     """After a change of either: python -m pgsr.experiments publish."""
-    values, quoting = quotations(DOCS / "results"), {}
+    values, quoting = quoted_today(), {}
     for page in pages(DOCS):
         text = page.read_text("utf-8")
         assert rewritten(text, values) == text, page.name
@@ -183,7 +190,7 @@ def test_numbers_that_pages_quote_are_those_of_the_results():
 
 def test_a_number_that_differs_is_written_anew_and_one_of_no_result_refused():
     page = "M_H takes <!-- quoted: benchmarks.m_h.time -->0.06 s<!-- / --> there.\n"
-    values = quotations(DOCS / "results")
+    values = quoted_today()
     assert rewritten(page, values) == page.replace("0.06 s", values["benchmarks.m_h.time"]) != page
     with pytest.raises(ExperimentError, match=r"quotes 'benchmarks\.nowhere', which is not among .*K2\.taxi"):
         rewritten(page.replace("m_h.time", "nowhere"), {"K2.taxi": "490 million"})
