@@ -141,10 +141,7 @@ def far_apart(far, norm):
 @pytest.mark.parametrize("norm", [1, 2])
 def test_implications_hold_however_far_counts_are_apart(method, norm):
     """By a coefficient of 10^8, of which solvers take a millionth for 0, two of them called wrong answers optimal."""
-    if method == CpSat():  # it proves nothing of squares so far apart
-        limit = scale(1, 3) if norm == 2 else 3
-    else:
-        limit = scale(4, 10)
+    limit = scale(1 if norm == 2 else 3, 3) if method == CpSat() else scale(4, 10)  # CP-SAT proves no such squares
     for far in (10, 10**4, 10**7):
         problem = far_apart(far, norm)
         best = 5 * far**2 + 8 * far + 4 if norm == 2 else 3 * far + 2
