@@ -8,13 +8,19 @@
 `@pytest.mark.slow` keeps a test out of `make test-fast`: it starts processes, runs experiments or takes seconds.
 """
 
+import gc
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import drawing_lots
 import pytest
 from instances import FULL
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadFileScheduling
 
 
 def pytest_configure() -> None:
@@ -32,7 +38,45 @@ SLOW_EXAMPLES = ("pgsr/comparison/comparing.py",)
 """Files whose examples in docstrings start processes."""
 
 
+SMOKED = ("figures", "fioretto2019", "kuo2018", "publication", "report")
+"""Of the files of experiments those that look at the cells of `smoke_cells`, which a process computes once."""
+
+LONGEST = (
+    *(f"tests/test_experiments_{name}.py" for name in SMOKED), "tests/test_house_site.py", "notebooks/",
+    "tests/test_assurance_", "tests/test_nation", "tests/test_core_cli.py", "tests/test_release",
+    "tests/test_posterior", "tests/test_experiments_", "tests/test_models", "tests/test_house_",
+)  # fmt: skip
+"""How files of many seconds begin. Their tests come first, so that no process works alone at the end."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadFileScheduling | None":
+    """Give every process whole files, in the order of the tests, and one all those that look at the same cells."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class WholeFiles(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return LONGEST[0] if nodeid.startswith(LONGEST[: len(SMOKED)]) else super()._split_scope(nodeid)
+
+    config.option.loadscopereorder = False  # by the number of tests, of which a notebook has one
+    return WholeFiles(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for no garbage among the million objects of all tests, which stay: it would take a quarter of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: [item.nodeid.startswith(name) for name in LONGEST], reverse=True)
     if not FULL:
         items[:], left_out = drawing_lots.split(items, drawing_lots.settle_lot())
         config.hook.pytest_deselected(items=left_out)

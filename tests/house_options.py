@@ -160,7 +160,8 @@ class _Calls:
 
     def read(self, tree: ast.Module) -> None:
         called_here: dict[str, set[str]] = {}
-        for node in ast.walk(tree):
+        nodes = list(ast.walk(tree))
+        for node in nodes:
             if isinstance(node, ast.ImportFrom):
                 for alias in node.names:
                     if alias.asname:
@@ -169,7 +170,7 @@ class _Calls:
                 for target in node.targets:
                     if isinstance(target, ast.Name):
                         called_here.setdefault(target.id, set()).add(made)
-        for node in ast.walk(tree):
+        for node in nodes:
             for decorator in getattr(node, "decorator_list", []):
                 if (name := _name(decorator)) is not None:
                     self.places[name] = max(self.places.get(name, 0), 1)

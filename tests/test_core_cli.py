@@ -69,24 +69,25 @@ def invoke(*arguments: object):
 
 
 @pytest.mark.slow
-def test_from_three_tables_to_a_checked_folder(place):
+def test_from_three_tables_to_a_checked_folder(place, ended):
+    """A release and a check that fails, each in a process of its own; what lies between, in this one."""
     write_config(place)
     made = run("release", "release.toml", cwd=place)
     assert made.returncode == 0, made.stderr
     digest = re.search(r"digest\s+([0-9a-f]{64})", made.stdout)
     assert digest
-    checked = run("check", "release", "--digest", digest[1], cwd=place)
-    assert checked.returncode == 0, checked.stdout
-    assert "of 19 checks passed, " in checked.stdout
+    checked = ended("check", "release", "--digest", digest[1])
+    assert checked.code == 0, checked.out
+    assert "of 19 checks passed, " in " ".join(checked.out.split())
     (place / "release" / "README.txt").write_text("nothing")
     spoiled = run("check", "release", cwd=place)
     assert spoiled.returncode == 1
     assert "failed" in spoiled.stdout
     assert not spoiled.stderr
-    refused = run("release", "absent.toml", cwd=place)
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert len(refused.stderr.splitlines()) == 1
-    assert "cannot be read" in refused.stderr
+    refused = ended("release", "absent.toml")
+    assert (refused.code, refused.out) == (2, "")
+    assert len(refused.err.splitlines()) == 1
+    assert "cannot be read" in refused.err
 
 
 def test_findings_as_json(place):

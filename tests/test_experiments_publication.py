@@ -3,6 +3,7 @@
 import re
 import subprocess
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,13 @@ DOCS = Path(__file__).parent.parent / "docs"
 SMOKE = Profile.SMOKE
 ALL = ("K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K8b", "K9", "K10", "PG2", "PG3", "PG4", "PG5", "X1")
 """Those whose papers' sizes a single machine can run."""
+PUBLISHED = [each.id for each in EXPERIMENTS if (DOCS / "results" / f"{each.owner.id}.json").exists()]
+
+
+@cache
+def quoted_today() -> dict[str, str]:
+    """All that pages may quote; several tests read it."""
+    return quotations(DOCS / "results")
 
 
 @pytest.fixture(autouse=True)
@@ -171,7 +179,7 @@ def test_the_command_writes_results_figures_and_quotations(tmp_path):
 
 
 @pytest.mark.drawn(3, pool="published figures")
-@pytest.mark.parametrize("identity", [experiment.id for experiment, _, _ in published(EXPERIMENTS, DOCS / "results")])
+@pytest.mark.parametrize("identity", PUBLISHED)
 def test_the_figures_in_docs_are_of_today(identity, tmp_path):
     """After a change of how they are drawn: python -m pgsr.experiments publish. Panels have a mark or say why not."""
     for name, figure in results_figures([find(identity)], DOCS / "results"):
@@ -224,7 +232,7 @@ MOST_PANELS, WIDEST = 16, 11.5
 """Of a figure, so that it can be read at the width of a page; the width in inches."""
 
 
-@pytest.mark.parametrize("identity", [experiment.id for experiment, _, _ in published(EXPERIMENTS, DOCS / "results")])
+@pytest.mark.parametrize("identity", PUBLISHED)
 def test_every_published_experiment_has_a_verdict(identity):
     ((experiment, _, frame),) = published([find(identity)], DOCS / "results")
     assert experiment.verdicts(frame)
@@ -239,7 +247,7 @@ def test_all_errors_of_the_field_in_docs_are_those_of_the_results(tmp_path):
 
 def test_numbers_that_pages_quote_are_those_of_the_results():
     """After a change of either: python -m pgsr.experiments publish."""
-    values, quoting = quotations(DOCS / "results"), {}
+    values, quoting = quoted_today(), {}
     for page in pages(DOCS):
         text = page.read_text("utf-8")
         assert rewritten(text, values) == text, page.name
@@ -253,7 +261,7 @@ def test_numbers_that_pages_quote_are_those_of_the_results():
 
 def test_a_number_that_differs_is_written_anew_and_one_of_no_result_refused():
     page = "M_H takes <!-- quoted: benchmarks.m_h.time -->0.06 s<!-- / --> there.\n"
-    values = quotations(DOCS / "results")
+    values = quoted_today()
     assert rewritten(page, values) == page.replace("0.06 s", values["benchmarks.m_h.time"]) != page
     with pytest.raises(ExperimentError, match=r"quotes 'benchmarks\.nowhere', which is not among .*K2\.taxi"):
         rewritten(page.replace("m_h.time", "nowhere"), {"K2.taxi": "490 million"})
@@ -276,5 +284,5 @@ def test_the_files_of_results_are_those_of_experiments_and_small():
     records = (benchmark_record.FILE, peers.FILE, formulations.FILE, library.ROWS, library.TRAPS)
     of_no_experiment = (*records, "posterior_errors.csv", benchmark_tables.ERRORS_FILE)
     files = [path for path in (DOCS / "results").iterdir() if path.name not in of_no_experiment]
-    assert len(files) == 2 * len({e.owner.id for e, _, _ in published(EXPERIMENTS, DOCS / "results")})
+    assert len(files) == 2 * len({find(identity).owner.id for identity in PUBLISHED})
     assert sum(path.stat().st_size for path in files) < 2e6

@@ -102,8 +102,8 @@ def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
         return {}
 
     store, arms = Store(tmp_path), (Arm("one"),)
-    for measure, identity, seconds in ((rest, "R", 60), (burn, "B", 60), (burn_on, "O", 2)):
-        asked = sweeps.experiment(measure, replicates=3, arms=arms, scale_time_limit=seconds)
+    for measure, identity, seconds, n in ((rest, "R", 60, 3), (burn, "B", 60, 2), (burn_on, "O", 2, 1)):
+        asked = sweeps.experiment(measure, replicates=n, arms=arms, scale_time_limit=seconds)
         run(replace(asked, id=identity), SMOKE, store, jobs=1, say=quiet)
     resting, burning, late = (
         sorted(e.cpu_seconds for e in store.entries(identity, SMOKE) if isinstance(e, StoredCell)) for identity in "RBO"

@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import FULL, random_tree, random_truth, scale
 from neighbours import ALONE, CHAIN, PAIR
 from privacy_checks import check_likelihood, check_losses, frozen
 
@@ -134,7 +134,7 @@ def test_losses_of_every_threshold(threshold: int, counted: Callable[[int, str],
 def test_likelihood_ratios(ranks: int | None, counted: Callable[[int, str], None]) -> None:
     """P(output | D) <= e^epsilon P(output | D') in fractions, of noisy values and releases, with any totals."""
     values = lambda measurement: (measurement.view, frozen(measurement.values))  # noqa: E731
-    bases = [Fraction(1, 2)]
+    bases, (low, high) = [Fraction(1, 2)], (-2, 3) if FULL else (-1, 2)  # exact values are 0 to 2
     for threshold in range(3):
         noise = Geometric(Split(threshold, ranks), "1")
         n, attained = check_likelihood(Mechanism(noise, Matching()), ALONE, (2,), 2, 0, 2, bases, values)
@@ -142,7 +142,7 @@ def test_likelihood_ratios(ranks: int | None, counted: Callable[[int, str], None
         counted(n, "likelihoods")
         noise = Geometric(Split(threshold, ranks), "1", totals="noisy", totals_share="1/3")
         for groups in (0, 1):
-            n, _ = check_likelihood(Mechanism(noise, Matching()), ALONE, (groups,), 2, -2, 3, bases, values)
+            n, _ = check_likelihood(Mechanism(noise, Matching()), ALONE, (groups,), 2, low, high, bases, values)
             counted(n, "likelihoods")
     noise = Geometric((Split(1, ranks), Split(1)), "1", ("1/3", "2/3"))
     for published in (values, None):  # the release by matching, too

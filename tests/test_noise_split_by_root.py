@@ -101,7 +101,7 @@ def test_likelihood_ratios_of_root_and_leaf_together(groups: int, counted: Calla
 
 
 def test_sparse_regions_are_measured_better_than_by_either_view() -> None:
-    """A power law up to 1,000: the mean over five draws, at the leaves, where the root gets 1/20."""
+    """A power law up to 1,000: the mean over three draws, at the leaves, where the root gets 1/20."""
     tree, rng = Hierarchy.from_parents(["US", *"abcdef"], [-1] + [0] * 6), np.random.default_rng(5)
     drawn = [np.minimum(np.floor((1 - rng.random(n)) ** (-1 / 1.2)), 1000).astype(int) for n in (2000, 700, 300) * 2]
     truth = CountOfCounts(tree, [np.bincount(sizes, minlength=1001) for sizes in drawn], "power law")
@@ -109,7 +109,7 @@ def test_sparse_regions_are_measured_better_than_by_either_view() -> None:
         errors = {}
         for view in (View.CUMULATIVE, (View.CUMULATIVE, View.RANKED), SplitByRoot()):
             noise = Geometric(view, 1, shares=("1/20", "19/20"))
-            draws = [Mechanism(noise, post).release(truth, Seeded("by root", k)) for k in range(5)]
+            draws = [Mechanism(noise, post).release(truth, Seeded("by root", k)) for k in range(3)]
             errors[view] = np.mean([metrics.emd(truth, draw.estimate)[1:].mean() for draw in draws])
         *others, ours = errors.values()
         assert ours < 0.9 * min(others), (post, errors)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import FULL, scale
 
 from pgsr import CountOfCounts, Hierarchy, Status, View
 from pgsr.certificates.conditions import broken_conditions
@@ -144,10 +144,10 @@ def test_time_limits_and_refusals() -> None:
 @pytest.mark.drawn(1, pool="counties of the nation")
 def test_closer_than_the_papers_releases_at_every_level() -> None:
     """Equal total epsilon: below top-down matching at equal shares, and below bottom-up with all at the leaves."""
-    truth = census_like(regions="counties", max_size=150, groups=20_000_000)
+    truth = census_like("counties", 150, 20_000_000) if FULL else census_like("divisions", 150, 100_000)
     for shares, other in ((None, Matching()), (("0", "0", "1"), BottomUp())):
         errors = {Posterior(intervals=False): [], other: []}
-        for seed in range(scale(1, 2)):
+        for seed in range(scale(3, 2)):
             noisy = Geometric(View.CUMULATIVE, 1, shares=shares).measure(truth, Seeded(f"closer {seed}"))
             for method, found in errors.items():
                 found.append(metrics.level_means(truth, metrics.emd(truth, method.apply(noisy).estimate)))

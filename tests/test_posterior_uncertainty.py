@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from instances import scale
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.algorithms import TreeProjection
@@ -108,7 +109,7 @@ def test_intervals_cover_on_nested_replicates(
 def test_draws_scatter_as_the_variances_say(view: AnyView | tuple[AnyView, ...]) -> None:
     """Those of regions alone and of their prior; and quantiles hold statistics that are no cells: mean size, a tail."""
     held, n = {"mean": 0, "tail": 0}, 0
-    for seed in range(10):
+    for seed in range(scale(5, 10)):
         truth = smooth(seed)
         noisy = Geometric(view, "1/2").measure(truth, Seeded(f"draws {seed}"))
         draws = np.stack(list(Posterior().draws(noisy, 200, seed=seed)))

@@ -86,7 +86,8 @@ def level_errors(frame: "pd.DataFrame", metric: str, parameters: Sequence[str] =
     """Collect errors by data set, epsilon, arm, parameters and level, in the order of the frame."""
     columns = [str(name) for name in frame.columns if str(name).startswith(f"{metric}_level")]
     found: dict[tuple, LevelError] = {}
-    rows: list[dict[Any, Any]] = frame.to_dict("records")
+    read = dict.fromkeys(("data", "real", "epsilon", "arm", "replicate", *parameters, *columns))
+    rows: list[dict[Any, Any]] = frame[[*read]].to_dict("records") if columns else []  # of hundreds of columns, a few
     for row in rows:
         free = tuple((name, row[name]) for name in parameters)
         for column in columns:

@@ -98,11 +98,11 @@ class Stratum:
 def strata(frame: "pd.DataFrame") -> Iterator[Stratum]:
     """Give the strata that have cells, from what `counted` has recorded."""
     for view, size, deviation in product(VIEWS, SIZES, DEVIATIONS):
-        by_what = [level_errors(frame, _metric(view, size, deviation, what)) for what in (CELLS, HELD, INSIDE)]
-        for row in by_what[0]:
-            at = {"data": row.data, "epsilon": row.epsilon, "arm": row.arm, "level": row.level}
-            sums = (one.values if (one := part.one(**at)) else {} for part in by_what)
-            found = Stratum(row.data, row.epsilon, row.arm, row.level, str(view.value), size, deviation, *sums)
+        metrics = (_metric(view, size, deviation, what) for what in (CELLS, HELD, INSIDE))
+        by_what = [{(e.data, e.epsilon, e.arm, e.level): e.values for e in level_errors(frame, m)} for m in metrics]
+        for at in by_what[0]:
+            sums = (part.get(at, {}) for part in by_what)
+            found = Stratum(*at, str(view.value), size, deviation, *sums)
             if found.n:
                 yield found
 
