@@ -87,7 +87,7 @@ def level_errors(frame: "pd.DataFrame", metric: str, parameters: Sequence[str] =
     columns = [str(name) for name in frame.columns if str(name).startswith(f"{metric}_level")]
     found: dict[tuple, LevelError] = {}
     read = dict.fromkeys(("data", "real", "epsilon", "arm", "replicate", *parameters, *columns))
-    rows: list[dict[Any, Any]] = frame[[*read]].to_dict("records") if columns else []  # of hundreds of columns, a few
+    rows: list[dict[Any, Any]] = frame.loc[:, [*read]].to_dict("records") if columns else []  # a few of hundreds
     for row in rows:
         free = tuple((name, row[name]) for name in parameters)
         for column in columns:
