@@ -43,6 +43,7 @@ class Column(NamedTuple):
         squares: 1 where the law is Gaussian, 0 where it falls with the distance itself.
         shape: r of every level, 1 at the root; shape (levels,).
         log_theta: of every region; shape (regions,).
+        log_fall: what is added to it where lower tails are cut; shape (regions,).
     """
 
     parent: np.ndarray
@@ -60,6 +61,7 @@ class Column(NamedTuple):
     squares: int
     shape: np.ndarray
     log_theta: np.ndarray
+    log_fall: np.ndarray
 
 
 class Messages(NamedTuple):
@@ -68,8 +70,6 @@ class Messages(NamedTuple):
     Attributes:
         mass: of all windows, one behind the other.
         at, low, length: where the window of a node starts there, its first number, and how many it has.
-        cut: the mass outside the window when it was cut, as a part of what is inside.
-        peak: of a region, log of the largest F over the mean one under the message of its top; shape (regions,).
         evidence: the logarithm of the probability of all values, up to a constant of the law's scales.
         work: multiplications.
         stopped: 0, or what stopped them.
@@ -80,8 +80,6 @@ class Messages(NamedTuple):
     at: np.ndarray
     low: np.ndarray
     length: np.ndarray
-    cut: np.ndarray
-    peak: np.ndarray
     evidence: float
     work: float
     stopped: int
@@ -94,7 +92,7 @@ def upward(column, eps):
     n_regions = len(column.parent)
     n_nodes = n_regions + len(column.left)
     at, low, length = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
-    cut, peak, mass = np.zeros(n_nodes), np.zeros(n_regions), np.empty(1024)
+    mass = np.empty(1024)
     logs = np.zeros(n_nodes)
     used, work = 0, 0.0
     table = _log_weights(column)
@@ -108,7 +106,7 @@ def upward(column, eps):
                 a, b = column.left[pair], column.right[pair]
                 work += float(length[a]) * length[b]
                 if work > WORK:
-                    return Messages(mass, at, low, length, cut, peak, 0.0, work, TOO_LONG, v)
+                    return Messages(mass, at, low, length, 0.0, work, TOO_LONG, v)
                 first, top = low[a] + low[b], logs[a] + logs[b]
                 found = np.zeros(length[a] + length[b] - 1)
                 if length[a] > length[b]:
@@ -128,83 +126,61 @@ def upward(column, eps):
                 first = max(low[t], column.low[v])
                 last = min(low[t] + length[t] - 1, column.high[v])
                 if last < first:
-                    return Messages(mass, at, low, length, cut, peak, 0.0, work, NOTHING, v)
-                factors = _factors(column, v, column.low[v], column.high[v])
-                highest = _exponentials(factors)
-                found = np.empty(last - first + 1)
-                total = 0.0
+                    return Messages(mass, at, low, length, 0.0, work, NOTHING, v)
+                found = _factors(column, v, first, last)
+                top = logs[t] + _exponentials(found)
                 for i in range(len(found)):
-                    found[i] = mass[at[t] + first - low[t] + i] * factors[first - column.low[v] + i]
-                    total += found[i]
-                if total <= 0.0:
-                    return Messages(mass, at, low, length, cut, peak, 0.0, work, NOTHING, v)
-                peak[v] = -math.log(total)
-                top = logs[t] + highest
-            start, stop, inside, outside = _trimmed(found, eps)
+                    found[i] *= mass[at[t] + first - low[t] + i]
+            family = v if step < n_pairs else column.parent[v]
+            start, stop, inside = _trimmed(found, eps, column.log_fall[family] if family >= 0 else 0.0)
             if inside <= 0.0:
-                return Messages(mass, at, low, length, cut, peak, 0.0, work, NOTHING, v)
+                return Messages(mass, at, low, length, 0.0, work, NOTHING, v)
             while used + stop - start > len(mass):
                 wider = np.empty(2 * len(mass))
                 wider[:used] = mass[:used]
                 mass = wider
             at[node], low[node], length[node] = used, first + start, stop - start
-            cut[node], logs[node] = outside / inside, top + math.log(inside)
+            logs[node] = top + math.log(inside)
             for i in range(start, stop):
                 mass[used] = found[i] / inside
                 used += 1
-    return Messages(mass[:used], at, low, length, cut, peak, logs[0], work, 0, 0)
+    return Messages(mass[:used], at, low, length, logs[0], work, 0, 0)
 
 
 class Marginals(NamedTuple):
-    """What is known of every region's number: ends of its shortest interval, median, mean and variance.
+    """The laws of all nodes given all values.
 
     Attributes:
-        low, high, median, mean, variance: shape (regions,).
-        slope, bend: of every level, the derivative of the evidence by log r, and the second derivative of what it is the
-            mean of; shape (levels,).
+        mass: of all windows, as in messages.
+        lost: what lies outside of all windows together, if laws go on to fall there as they do at the ends.
+        slope: of every level, the derivative of the evidence by log r; shape (levels,).
+        bend: the second derivative of what the slope is the mean of; shape (levels,).
     """
 
-    low: np.ndarray
-    high: np.ndarray
-    median: np.ndarray
-    mean: np.ndarray
-    variance: np.ndarray
+    mass: np.ndarray
+    lost: float
     slope: np.ndarray
     bend: np.ndarray
 
 
 @compiled
-def downward(column, messages, chance):
-    """Compute the marginal law of every region: its message times what the rest of the tree says of it."""
+def downward(column, messages):
+    """Compute the marginal law of every node: its message times what the rest of the tree says of it."""
     n_regions = len(column.parent)
-    rest = np.zeros(len(messages.mass))
     mass, at, low, length = messages.mass, messages.at, messages.low, messages.length
-    ends, seen = np.zeros((3, n_regions), np.int64), np.zeros((2, n_regions))
-    slope, bend = np.zeros(len(column.shape)), np.zeros(len(column.shape))
+    rest = np.zeros(len(mass))
+    slope, bend, lost = np.zeros(len(column.shape)), np.zeros(len(column.shape)), 0.0
     rest[at[0] : at[0] + length[0]] = 1.0
     for v in range(n_regions):
-        marginal = np.empty(length[v])
-        for i in range(length[v]):
-            marginal[i] = mass[at[v] + i] * rest[at[v] + i]
-        _describe(marginal, low[v], chance, v, ends, seen)
-        level, parent = column.level[v], column.parent[v]
         n = column.first_child[v + 1] - column.first_child[v]
-        if parent >= 0 and column.first_child[parent + 1] - column.first_child[parent] > 1:
-            one, two = _slopes(marginal, low[v], column.shape[level])
-            slope[level] += one
-            bend[level] += two
-        if n == 0:
-            continue
-        if n > 1:
-            one, two = _slopes(marginal, low[v], n * column.shape[level + 1])
-            slope[level + 1] -= one
-            bend[level + 1] -= two
-        t = column.top[v]
-        factors = _factors(column, v, low[v], low[v] + length[v] - 1)
-        _exponentials(factors)
-        for i in range(length[v]):
-            rest[at[t] + low[v] - low[t] + i] = factors[i] * rest[at[v] + i]
-        _scale(mass, rest, at[t], length[t])
+        level, parent = column.level[v], column.parent[v]
+        if n > 0:
+            t = column.top[v]
+            factors = _factors(column, v, low[v], low[v] + length[v] - 1)
+            _exponentials(factors)
+            for i in range(length[v]):
+                rest[at[t] + low[v] - low[t] + i] = factors[i] * rest[at[v] + i]
+            _scale(mass, rest, at[t], length[t])
         for pair in range(column.first_pair[v + 1] - 1, column.first_pair[v] - 1, -1):
             k, a, b = n_regions + pair, column.left[pair], column.right[pair]
             for _ in range(2):
@@ -220,7 +196,23 @@ def downward(column, messages, chance):
                             into[i] += factor * of[i]
                 _scale(mass, rest, at[a], length[a])
                 a, b = b, a
-    return Marginals(ends[0], ends[1], ends[2], seen[0], seen[1], slope, bend)
+            for i in range(at[k], at[k] + length[k]):
+                rest[i] *= mass[i]
+            most = low[a] + length[a] + low[b] + length[b] - 2
+            lost += _lost(rest[at[k] : at[k] + length[k]], shift < 0, low[k] + length[k] - 1 < most)
+        marginal = rest[at[v] : at[v] + length[v]]
+        for i in range(length[v]):
+            marginal[i] *= mass[at[v] + i]
+        lost += _lost(marginal, low[v] > column.low[v], low[v] + length[v] - 1 < column.high[v])
+        if parent >= 0 and column.first_child[parent + 1] - column.first_child[parent] > 1:
+            one, two = _slopes(marginal, low[v], column.shape[level])
+            slope[level] += one
+            bend[level] += two
+        if n > 1:
+            one, two = _slopes(marginal, low[v], n * column.shape[level + 1])
+            slope[level + 1] -= one
+            bend[level + 1] -= two
+    return Marginals(rest, lost, slope, bend)
 
 
 @compiled
@@ -262,6 +254,57 @@ def draw(column, messages, uniforms, out):
                     number = low[a] + first + _place(sums, last - first + 1, uniforms[pair, d])
                     numbers[a, d], numbers[b, d] = number, total - number
                     d = after[d]
+
+
+@compiled
+def describe(pool, at, low, chance, ends, seen):
+    """Find of every law the shortest interval with at least this chance and the median, and the mean and variance.
+
+    Laws are pool[at[v]] .. pool[at[v + 1] - 1], whose first number is low[v].
+    """
+    for v in range(len(low)):
+        law = pool[at[v] : at[v + 1]]
+        total = mean = 0.0
+        for i in range(len(law)):
+            total += law[i]
+            mean += law[i] * i
+        mean /= total
+        variance = so_far = 0.0
+        median = start = best_start = 0
+        best = len(law)
+        inside = best_inside = 0.0
+        for stop in range(len(law)):
+            so_far += law[stop] / total
+            variance += law[stop] / total * (stop - mean) * (stop - mean)
+            if so_far < 0.5 - 1e-12:
+                median = stop + 1
+            inside += law[stop] / total
+            while start < stop and inside - law[start] / total >= chance:
+                inside -= law[start] / total
+                start += 1
+            width = stop - start + 1
+            if inside >= chance and (width < best or (width == best and inside > best_inside)):
+                best, best_start, best_inside = width, start, inside
+        ends[0, v], ends[1, v], ends[2, v] = low[v] + best_start, low[v] + best_start + best - 1, low[v] + median
+        seen[0, v], seen[1, v] = low[v] + mean, variance
+
+
+@compiled
+def mix(pool, at, low, weight, mass, places, first, length):
+    """Add a weight times laws of all regions to the pool that `describe` explains; windows there are as wide or wider."""
+    for v in range(len(low)):
+        for i in range(length[v]):
+            pool[at[v] + first[v] - low[v] + i] += weight * mass[places[v] + i]
+
+
+@compiled
+def _lost(law, below, above):
+    """Find what lies below and above a window if a law falls on as it does at the ends, for sides that were cut."""
+    lost = 0.0
+    for first, second, is_cut in ((law[0], law[1 % len(law)], below), (law[-1], law[-2 % len(law)], above)):
+        if is_cut and first > 0.0:
+            lost += first * first / (second - first) if second > first else 1.0
+    return lost
 
 
 @compiled
@@ -342,22 +385,28 @@ def _exponentials(logs):
 
 
 @compiled
-def _trimmed(found, eps):
-    """Find which part to keep of a vector so that no more than eps of its sum is before it, and after it."""
-    total = 0.0
+def _trimmed(found, eps, log_fall):
+    """Find which part to keep of a vector, three numbers at least, so that at most eps of its sum is on either side.
+
+    Below, the vector is first multiplied by e^(log_fall i), which falls: what numbers are likely where others are low.
+    """
+    total = falling = 0.0
     for i in range(len(found)):
         total += found[i]
+        falling += found[i] * math.exp(max(-700.0, log_fall * i))
     start, stop, before, after = 0, len(found), 0.0, 0.0
-    while start < stop - 1 and before + found[start] <= eps * total:
-        before += found[start]
+    while start < stop - 3:
+        before += found[start] * math.exp(max(-700.0, log_fall * start))
+        if before > eps * falling:
+            break
         start += 1
-    while stop - 1 > start and after + found[stop - 1] <= eps * total:
+    while stop - 3 > start and after + found[stop - 1] <= eps * total:
         stop -= 1
         after += found[stop]
     inside = 0.0
     for i in range(start, stop):
         inside += found[i]
-    return start, stop, inside, before + after
+    return start, stop, inside
 
 
 @compiled
@@ -368,35 +417,6 @@ def _scale(mass, rest, at, length):
         total += mass[i] * rest[i]
     for i in range(at, at + length):
         rest[i] /= total
-
-
-@compiled
-def _describe(marginal, low, chance, v, ends, seen):
-    """Find the shortest interval with at least this chance, the median, the mean and the variance of a law."""
-    total = mean = 0.0
-    for i in range(len(marginal)):
-        total += marginal[i]
-        mean += marginal[i] * i
-    mean /= total
-    variance = so_far = 0.0
-    median = len(marginal) - 1
-    for i in range(len(marginal) - 1, -1, -1):
-        marginal[i] /= total
-        variance += marginal[i] * (i - mean) * (i - mean)
-        so_far += marginal[i]
-        if so_far <= 0.5 + 1e-12:
-            median = i - 1
-    start, inside, best, best_start = 0, 0.0, len(marginal), 0
-    best_inside = 0.0
-    for stop in range(len(marginal)):
-        inside += marginal[stop]
-        while inside - marginal[start] >= chance and start < stop:
-            inside -= marginal[start]
-            start += 1
-        if inside >= chance and (stop - start + 1 < best or (stop - start + 1 == best and inside > best_inside)):
-            best, best_start, best_inside = stop - start + 1, start, inside
-    ends[0, v], ends[1, v], ends[2, v] = low + best_start, low + best_start + best - 1, low + max(median, 0)
-    seen[0, v], seen[1, v] = low + mean, variance
 
 
 @compiled

@@ -9,14 +9,15 @@ whose r is one number per level and size: it is the law of n independent negativ
 any mean, given their sum. So families of any scale have the same r, and no mean has to be known. Every value is the
 number of its cell and independent noise of a known law.
 
-**Learning.** r maximises the evidence, the probability of all values, times a wide lognormal law of r itself. The
-derivative by log r is a mean over the posterior (Fisher's identity), which the marginals give.
+**Learning.** The logarithm of r is normal around 0, widely. Its derivative of the evidence, which is the probability of
+all values, is a mean over the posterior (Fisher's identity), so that the marginals lead to the likeliest r. Where the
+table leaves r open, the posterior is the mean over several r, weighted by evidence: importance sampling around the
+likeliest r at points that fill the space evenly.
 
-**Exactness.** Messages go up the tree and down again (`messages_kernel`). Numbers that would need noise beyond the reach
-of the law are left out (`laws.REACH`), and tails of messages are cut. With M the message of a node and D(x) what all
-other nodes say of x, a part of mass `cut` of M takes at most cut sum(M) max(D) / sum(M D) of the posterior. In a family
-D is at most the largest F of its region times the largest D above it, so that logarithms of largest over mean F add up
-from the root down. `lost` is the sum of that over all nodes.
+**Exactness.** Given r, messages go up the tree and down again (`messages_kernel`), by sums of products of positive
+numbers. Left out are numbers that would need noise beyond the reach of the law (`laws.REACH`), and tails of messages.
+`lost` says how much of the posterior these tails are: beyond each end of each window, the law of the node given all
+values is taken to fall on as it does at the end, which bounds every law whose logarithm is concave there.
 """
 
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ProblemError, TooLargeError
@@ -32,7 +34,7 @@ from pgsr.machine.parallel import Threads
 from pgsr.reconciling.holding import known_cells
 from pgsr.reconciling.laws import NoiseLaw
 from pgsr.reconciling.measured import MeasuredCells
-from pgsr.reconciling.messages_kernel import NOTHING, TOO_LONG, Column, Messages, downward, draw, upward
+from pgsr.reconciling.messages_kernel import NOTHING, TOO_LONG, Column, Messages, describe, downward, draw, mix, upward
 from pgsr.reconciling.variances import estimates_and_variances
 
 MOST_LOST = 1e-6
@@ -46,8 +48,14 @@ TAIL_IN_LEARNING = 1e-7
 SPREAD = 2.0
 """The standard deviation of log r before anything is seen."""
 
-LARGEST_STEP, SMALL_STEP, MOST_STEPS = 2.0, 0.03, 12
-"""Steps of log r: the largest, one that is the last, and how many there may be."""
+LEAST_FIRST, LARGEST_STEP, MOST_STEPS = 0.2, 2.0, 12
+"""Steps of log r: the least first one, from which the second derivative is known, the largest, and how many."""
+
+ROOM = 3.0
+"""Standard deviations around linear estimates between which numbers are expected, so that messages are narrow."""
+
+CLOSE = 0.1
+"""Standard deviations of log r within which a step is the last."""
 
 MOST_NUMBERS = 200_000_000
 """How many numbers all cells of a size may have together before the noise is called too large."""
@@ -56,20 +64,65 @@ SHOWN = 50_000
 """Cells from which on progress is shown."""
 
 
+POINTS = 16
+"""Different r of a size where the table leaves r open."""
+
+CERTAIN = 0.1
+"""A standard deviation of log r from which on there are several."""
+
+
+@dataclass(frozen=True, eq=False)
+class SizePosterior:
+    """The posterior of one size.
+
+    Attributes:
+        columns: the tree, the values and r, with several r where the table leaves r open.
+        weights: of these; their sum is 1.
+        tails: of messages, which are cut.
+        lost: what was cut off of the posterior.
+        pool: laws of all regions, one behind the other.
+        at: where each starts, and the last one ends; shape (regions + 1,).
+        low: the first number of each; shape (regions,).
+    """
+
+    columns: tuple[Column, ...]
+    weights: np.ndarray
+    tails: float
+    lost: float
+    pool: np.ndarray
+    at: np.ndarray
+    low: np.ndarray
+
+    def described(self, chance: float) -> tuple[np.ndarray, np.ndarray]:
+        """Find ends of shortest intervals and medians, shape (3, regions), and means and variances, (2, regions)."""
+        ends, seen = np.empty((3, len(self.low)), np.int64), np.empty((2, len(self.low)))
+        describe(self.pool, self.at, self.low, chance, ends, seen)
+        return ends, seen
+
+    def drawn(self, number: int, rng: np.random.Generator, out: np.ndarray) -> None:
+        """Draw numbers of all regions into `out`, shape (regions, number)."""
+        order, start = rng.permutation(number), 0
+        for column, count in zip(self.columns, rng.multinomial(number, self.weights).tolist(), strict=True):
+            if count:
+                part = np.empty((len(out), count), np.int64)
+                draw(column, upward(column, self.tails), rng.random((len(column.left) + 1, count)), part)
+                out[:, order[start : start + count]] = part
+                start += count
+
+
 @dataclass(frozen=True, eq=False)
 class TablePosterior:
     """The posterior of all cells of a table.
 
     Attributes:
-        columns: the tree and the values of every size, and the learned r.
+        sizes: the posterior of every size.
         low, high: ends of the shortest interval of each cell with at least the chance; shape (regions, sizes).
         median, mean, variance: of each cell, of the same shape.
-        lost: what was cut off of the posterior of each size, at most; shape (sizes,).
+        lost: what was cut off of the posterior of each size; shape (sizes,).
         beyond: the chance that the noise of some row is beyond what is looked at, at most.
-        tails: the tails that were cut; shape (sizes,).
     """
 
-    columns: tuple[Column, ...]
+    sizes: tuple[SizePosterior, ...]
     low: np.ndarray
     high: np.ndarray
     median: np.ndarray
@@ -77,25 +130,16 @@ class TablePosterior:
     variance: np.ndarray
     lost: np.ndarray
     beyond: float
-    tails: np.ndarray
-
-    @property
-    def shape(self) -> np.ndarray:
-        """The learned r of every level and size, 1 at the root, of which nothing is assumed; shape (levels, sizes)."""
-        return np.stack([column.shape for column in self.columns], axis=1)
 
     def draws(self, number: int, seed: int) -> np.ndarray:
         """Draw tables; shape (number, regions, sizes), int32, or int64 where numbers need it."""
-        n_regions = len(self.columns[0].parent)
-        kind = np.int32 if max(int(column.high.max()) for column in self.columns) < 2**31 else np.int64
-        out = np.empty((len(self.columns), n_regions, number), kind)
+        kind = np.int32 if self.high.max() < 2**30 else np.int64
+        out = np.empty((len(self.sizes), len(self.low), number), kind)
 
         def fill(size: int) -> None:
-            column = self.columns[size]
-            uniforms = np.random.default_rng([seed, size]).random((len(column.left) + 1, number))
-            draw(column, upward(column, self.tails[size]), uniforms, out[size])
+            self.sizes[size].drawn(number, np.random.default_rng([seed, size]), out[size])
 
-        _for_each(fill, len(self.columns), n_regions, "drawing tables")
+        _for_each(fill, len(self.sizes), len(self.low), "drawing tables")
         return out.transpose(2, 1, 0)
 
 
@@ -115,90 +159,133 @@ def table_posterior(
         TooLargeError: noise is so large that messages have too many numbers.
 
     Complexity: O(log n w^2) per child of families of n, with windows of w numbers, some 30 times the noise's deviation
-    for leaves; some eight times, for learning.
+    for leaves; some five times for learning, and `POINTS` times where r is open.
 
     Shown equal to enumeration by `tests/test_reconciling_posterior.py::test_equals_enumeration`.
     """
     tree, sizes = found.tree, found.shape[1]
     low, high = _windows(found, law)
     estimate, variance = estimates_and_variances(tree, found.value, found.weight)
-    learned = np.full((tree.n_levels, sizes), np.nan) if shape is None else shape
-    start = _starts(tree, estimate, variance) if shape is None else shape
+    start = _starts(tree, estimate, variance) if shape is None else np.array(shape, float)
     start[0] = 1.0
     columns = _columns(found, law, low, high, start)
-    room = np.maximum(estimate, 0.0) + 3.0 * np.sqrt(np.where(np.isinf(variance), 0.0, variance))
-    expected = np.where(np.isinf(variance), high / 2.0, np.minimum(room, high))
-    tails, lost, parts = np.zeros(sizes), np.zeros(sizes), [None] * sizes
+    room = ROOM * np.sqrt(np.where(np.isinf(variance), 0.0, variance))
+    least, most = np.maximum(estimate - room, low), np.minimum(np.maximum(estimate, 0.0) + room, high)
+    expected = np.where(np.isinf(variance), np.stack([low, high]), np.stack([least, np.maximum(most, least)]))
+    made: list[Any] = [None] * sizes
 
     def of(size: int) -> None:
-        column = columns[size]
-        if np.isnan(learned[:, size]).any():
-            column = _learn(found, size, column, expected[:, size])
-        column = _gauged(column, expected[:, size])
-        for eps in TAILS:
-            messages = upward(column, eps)
-            lost[size] = 1.0 if messages.stopped else _lost(tree, column, messages)
-            if messages.stopped == TOO_LONG or lost[size] <= MOST_LOST:
-                break
-        _require(found, size, messages)
-        if lost[size] > MOST_LOST:
-            raise ProblemError(f"{found.first_row(size)} and what is below it fit the stated noise too badly; correct it")
-        columns[size], tails[size] = column, eps
-        parts[size] = downward(column, messages, chance)
+        posterior = _of_size(found, size, columns[size], expected[:, :, size], shape is None)
+        made[size] = posterior, *posterior.described(chance)
 
     _for_each(of, sizes, tree.n_regions, "looking for the posterior")
-    made = [np.stack([getattr(part, name) for part in parts], axis=1) for name in ("low", "high", "median", "mean", "variance")]
+    parts, ends, seen = zip(*made, strict=True)
     rows = int(np.count_nonzero((found.row_cell >= 0) & (found.row_weight > 0)))
-    return TablePosterior(tuple(columns), *made, lost, rows * law.beyond, tails)
+    return TablePosterior(
+        tuple(parts),
+        *np.stack(ends, axis=2),
+        *np.stack(seen, axis=2),
+        np.array([part.lost for part in parts]),
+        rows * law.beyond,
+    )
 
 
-def _learn(found: MeasuredCells, size: int, column: Column, expected: np.ndarray) -> Column:
-    """Find the r of every level at which the evidence is largest, by secants; the first step is that of EM."""
-    rho, before, slope_before = np.log(column.shape), None, None
+def _of_size(found: MeasuredCells, size: int, column: Column, expected: np.ndarray, learn: bool) -> SizePosterior:
+    """Compute the posterior of one size."""
+    open_levels = np.zeros(len(column.shape), bool)
+    rho, spread = np.log(column.shape), np.zeros(len(column.shape))
+    if learn:
+        families = np.diff(column.first_child) > 1
+        open_levels[column.level[families] + 1] = True
+        rho, spread = _likeliest(found, size, column, expected, open_levels)
+    points = rho[None]
+    if spread.max() > CERTAIN:
+        normal = ndtri((0.5 + np.arange(1, POINTS + 1)[:, None] * _steps(int(open_levels.sum()))) % 1.0)
+        points = np.repeat(points, POINTS, axis=0)
+        points[:, open_levels] += normal * spread[open_levels]
+    for eps in TAILS:
+        columns, laws, windows, evidence, lost = [], [], [], [], 0.0
+        for point in points:
+            columns.append(_gauged(column._replace(shape=np.exp(point)), expected))
+            messages = upward(columns[-1], eps)
+            if messages.stopped:
+                break
+            told = downward(columns[-1], messages)
+            laws.append(told.mass)
+            windows.append((messages.at, messages.low, messages.length))
+            evidence.append(messages.evidence)
+            lost = max(lost, told.lost)
+        if messages.stopped == TOO_LONG or (not messages.stopped and lost <= MOST_LOST):
+            break
+    _require(found, size, messages, lost)
+    logs = np.array(evidence)
+    if len(points) > 1:
+        off = points[:, open_levels]
+        logs += 0.5 * (np.square((off - rho[open_levels]) / spread[open_levels]) - np.square(off / SPREAD)).sum(axis=1)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    n = len(column.parent)
+    low = np.min([first[:n] for _, first, _ in windows], axis=0)
+    high = np.max([first[:n] + length[:n] for _, first, length in windows], axis=0)
+    at = np.append(0, np.cumsum(high - low))
+    pool = np.zeros(at[-1])
+    for weight, mass, (places, first, length) in zip(weights, laws, windows, strict=True):
+        mix(pool, at, low, weight, mass, places, first, length)
+    return SizePosterior(tuple(columns), weights, eps, lost, pool, at, low)
+
+
+def _likeliest(
+    found: MeasuredCells, size: int, column: Column, expected: np.ndarray, open_levels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the likeliest log r of every level, and its standard deviation, by secants; the first step is that of EM."""
+    rho = np.where(open_levels, np.log(column.shape), 0.0)
+    before = slope_before = None
     for _ in range(MOST_STEPS):
         column = _gauged(column._replace(shape=np.exp(rho)), expected)
         for eps in (TAIL_IN_LEARNING, *TAILS):
             messages = upward(column, eps)
             if messages.stopped != NOTHING:
                 break
-        _require(found, size, messages)
-        told = downward(column, messages, 0.5)
-        slope, bend = told.slope - rho / SPREAD**2, told.bend - 1 / SPREAD**2
-        bend = np.minimum(bend, -1 / SPREAD**2)
-        if before is not None:
+        _require(found, size, messages, 0.0)
+        told = downward(column, messages)
+        slope = told.slope - rho / SPREAD**2
+        if before is None:
+            step = -slope / np.minimum(told.bend - 1 / SPREAD**2, -1 / SPREAD**2)
+            step = np.where(step < 0, -1, 1) * np.clip(np.abs(step), LEAST_FIRST, LARGEST_STEP)
+        else:
             moved = rho - before
-            with np.errstate(divide="ignore", invalid="ignore"):
-                secant = (slope - slope_before) / moved
-            bend = np.where((np.abs(moved) > 1e-4) & (secant < 0), secant, bend)
-        step = np.clip(-slope / bend, -LARGEST_STEP, LARGEST_STEP)
-        step[0] = 0.0
-        if np.abs(step).max() < SMALL_STEP:
+            secant = (slope - slope_before) / np.where(moved == 0, 1.0, moved)
+            bend = np.where(np.abs(moved) > 1e-3, np.minimum(secant, -1 / SPREAD**2), bend)
+            step = np.clip(-slope / bend, -LARGEST_STEP, LARGEST_STEP)
+        step = np.where(open_levels, step, 0.0)
+        if before is None:
+            bend = np.full(len(rho), -1 / SPREAD**2)
+        elif (np.abs(step) < CLOSE / np.sqrt(-bend)).all():
             break
         before, slope_before, rho = rho, slope, rho + step
-    return column
+    return rho, np.where(open_levels, 1 / np.sqrt(-bend), 0.0)
+
+
+def _steps(dimensions: int) -> np.ndarray:
+    """Give the steps of a sequence that fills the unit cube evenly: powers of 1 / x, where x^(d + 1) = x + 1."""
+    x = 2.0
+    for _ in range(60):
+        x = (1.0 + x) ** (1.0 / (dimensions + 1))
+    return x ** -np.arange(1.0, dimensions + 1)
 
 
 def _gauged(column: Column, expected: np.ndarray) -> Column:
-    """Choose theta of families: that of negative binomial children whose mean is what the region may well have."""
+    """Choose theta of families: that of negative binomial children whose mean is the most that is expected.
+
+    Lower tails are cut as the least that is expected says. `expected` has shape (2, regions).
+    """
     n = np.maximum(1, np.diff(column.first_child))
     r = column.shape[np.minimum(column.level + 1, len(column.shape) - 1)]
-    mean = np.maximum(expected / n, 1e-3)
-    return column._replace(log_theta=-np.log1p(r / mean))
+    low, high = -np.log1p(r * n / np.maximum(expected, 1e-3))
+    return column._replace(log_theta=high, log_fall=low - high)
 
 
-def _lost(tree: Hierarchy, column: Column, messages: Messages) -> float:
-    """Bound the part of the posterior that cutting tails of messages lost."""
-    above, of_family = np.zeros(tree.n_regions), np.zeros(tree.n_regions)
-    for level in range(tree.n_levels):
-        rows = tree.level(level)
-        above[rows] = of_family[tree.parent[rows]] if level else 0.0
-        of_family[rows] = above[rows] + messages.peak[rows]
-    of_pairs = np.repeat(of_family, np.diff(column.first_pair))
-    with np.errstate(over="ignore"):
-        return float((messages.cut * np.exp(np.concatenate([above, of_pairs]))).sum())
-
-
-def _require(found: MeasuredCells, size: int, messages: Messages) -> None:
+def _require(found: MeasuredCells, size: int, messages: Messages, lost: float) -> None:
     """Raise for what stopped messages."""
     cell = messages.where * found.shape[1] + size
     if messages.stopped == TOO_LONG:
@@ -206,7 +293,7 @@ def _require(found: MeasuredCells, size: int, messages: Messages) -> None:
             f"the posterior takes more than {messages.work:.0e} multiplications by {found.cell_name(cell)}, for its noise "
             "is large; leave noise= out for Gaussian intervals, or give values in larger units"
         )
-    if messages.stopped == NOTHING:
+    if messages.stopped == NOTHING or lost > MOST_LOST:
         raise ProblemError(
             f"{found.first_row(cell)} does not fit what is below it under the stated noise; correct the scale or the row"
         )
@@ -309,6 +396,7 @@ def _columns(
                 scale[part].copy(),
                 int(law.squares),
                 shape[:, s].copy(),
+                np.zeros(tree.n_regions),
                 np.zeros(tree.n_regions),
             )
         )
