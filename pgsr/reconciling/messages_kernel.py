@@ -390,15 +390,18 @@ def _trimmed(found, eps, log_fall):
 
     Below, the vector is first multiplied by e^(log_fall i), which falls: what numbers are likely where others are low.
     """
-    total = falling = 0.0
+    total = falling = before = after = 0.0
+    fall, factor = math.exp(log_fall), 1.0
     for i in range(len(found)):
         total += found[i]
-        falling += found[i] * math.exp(max(-700.0, log_fall * i))
-    start, stop, before, after = 0, len(found), 0.0, 0.0
+        falling += found[i] * factor
+        factor = factor * fall if factor > 1e-290 else 0.0
+    start, stop, factor = 0, len(found), 1.0
     while start < stop - 3:
-        before += found[start] * math.exp(max(-700.0, log_fall * start))
+        before += found[start] * factor
         if before > eps * falling:
             break
+        factor = factor * fall if factor > 1e-290 else 0.0
         start += 1
     while stop - 3 > start and after + found[stop - 1] <= eps * total:
         stop -= 1

@@ -40,7 +40,7 @@ from pgsr.reconciling.variances import estimates_and_variances
 MOST_LOST = 1e-6
 """The part of a posterior that may be cut off."""
 
-TAILS = (1e-13, 1e-26, 1e-52, 1e-104, 1e-208)
+TAILS = (1e-10, 1e-14, 1e-20, 1e-40, 1e-80, 1e-160)
 """The tails of messages that are cut, the next where the one before loses more than that."""
 
 TAIL_IN_LEARNING = 1e-7
@@ -51,7 +51,7 @@ SPREAD = 2.0
 LEAST_FIRST, LARGEST_STEP, MOST_STEPS = 0.2, 2.0, 12
 """Steps of log r: the least first one, from which the second derivative is known, the largest, and how many."""
 
-ROOM = 3.0
+ROOM = 8.0
 """Standard deviations around linear estimates between which numbers are expected, so that messages are narrow."""
 
 CLOSE = 0.1
@@ -64,10 +64,10 @@ SHOWN = 50_000
 """Cells from which on progress is shown."""
 
 
-POINTS = 16
+POINTS = 12
 """Different r of a size where the table leaves r open."""
 
-CERTAIN = 0.1
+CERTAIN = 0.3
 """A standard deviation of log r from which on there are several."""
 
 
