@@ -9,7 +9,7 @@ from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.laws import LAWS
 from pgsr.reconciling.measured import measured
 from pgsr.reconciling.messages_kernel import downward, upward
-from pgsr.reconciling.posterior import table_posterior
+from pgsr.reconciling.posterior import _of_regions, table_posterior
 
 LEVELS = ["nation", "state", "county"]
 REGIONS = [(None, None), ("GA", None), ("MI", None), ("GA", "a"), ("GA", "b"), ("GA", "c"), ("MI", "d")]
@@ -84,15 +84,19 @@ def test_equals_enumeration(law, missing):
 def test_evidence_and_its_slope_equal_enumeration():
     rng = np.random.default_rng(3)
     frame = small_table(rng, "geometric", 0.7)
-    column = table_posterior(found_of(frame), LAWS["geometric"], 0.9, SHAPE).sizes[0].columns[0]
-    messages = upward(column, 1e-14)
+    values = table_posterior(found_of(frame), LAWS["geometric"], 0.9, SHAPE).sizes[0].values
+    numbers = values.numbers(), values.log_likelihood()
+
+    def evidence(shape):
+        logs, fall = values.factors(*numbers, shape)
+        mass, windows, found, *_ = upward(*values.sums, values.low, values.at, logs, fall, 1e-14)
+        return found, windows, downward(*values.sums, values.low, values.at, logs, mass, windows)[0]
+
+    found, windows, law = evidence(SHAPE[:, 0])
     logs = enumerated(frame, "geometric", 0.7, 25)[1]
-    assert messages.evidence == pytest.approx(np.log(np.exp(logs).sum()), abs=1e-6)
-    slope = downward(column, messages).slope
+    assert found == pytest.approx(np.log(np.exp(logs).sum()), abs=1e-6)
+    here, x = _of_regions(windows, 7)
+    slope, _ = values.slopes(SHAPE[:, 0], x, law[here], windows[2, :7])
     for level in (1, 2):
-        ends = []
-        for off in (-1e-4, 1e-4):
-            shape = column.shape.copy()
-            shape[level] *= np.exp(off)
-            ends.append(upward(column._replace(shape=shape), 1e-14).evidence)
+        ends = [evidence(SHAPE[:, 0] * np.where(np.arange(3) == level, np.exp(off), 1.0))[0] for off in (-1e-4, 1e-4)]
         assert slope[level] == pytest.approx((ends[1] - ends[0]) / 2e-4, abs=1e-6)

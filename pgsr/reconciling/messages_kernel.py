@@ -1,20 +1,20 @@
 """Messages of whole numbers up and down a tree of sums, one size at a time; `pgsr.reconciling.posterior` has the model.
 
 Regions are nodes, and so are pairs of siblings that are added up two by two until one node, the top of a family, has
-the sum over all of them. The message of a node is a vector over a window of whole numbers, with sum 1. With
-log g(x, z) = log Gamma(x + z) - log Gamma(z) - log x! and the likelihood L of what was measured,
+the sum over all of them. The message of a node is a vector over a window of whole numbers, with sum 1:
 
-    leaf      M[v](x) = g(x, r) theta[p]^x L[v](x)                       r of its level, theta of its parent p
-    pair      M[k](x) = sum over i of M[left](i) M[right](x - i)
-    region    M[v](x) = M[top of v](x) F[v](x),
-              F[v](x) = L[v](x) g(x, r) theta[p]^x / (g(x, n r') theta[v]^x)   n children, whose level has r'
+    leaf      M[v](x) ~ F[v](x)
+    pair      M[k](x) ~ sum over i of M[left](i) M[right](x - i)
+    region    M[v](x) ~ M[top of v](x) F[v](x)
 
-The root has r = 1 and theta[p] = 1, since g(x, 1) = 1. Every theta[v] comes in once per child and goes out at v: it
-changes no probability, and makes messages narrow.
+with factors F that `pgsr.reconciling.posterior` states. A tree is five arrays: the parent of every region, -1 of the
+root; where the pairs of every region's family start among all pairs, which are nodes behind the regions; the top of
+every region, -1 of leaves; and the left and right node of every pair. Children have larger numbers than their parents.
+Factors are logs[at[v]] .. logs[at[v + 1] - 1], the first of which is of the number low[v]. Messages are a vector `mass` of
+all windows and an array `windows` of three rows: where each starts there, its first number, and how many it has.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,231 +27,138 @@ TOO_LONG, NOTHING = 1, 2
 """What stopped messages: too many multiplications, or a region that no number fits."""
 
 
-class Column(NamedTuple):
-    """The tree and what is known of one size.
-
-    Attributes:
-        parent: of every region, -1 of the root; shape (regions,).
-        first_child: of every region; children of v are first_child[v] .. first_child[v + 1] - 1; shape (regions + 1,).
-        first_pair: the same for the pairs of its family, which are nodes regions + pair; shape (regions + 1,).
-        left, right: nodes that a pair adds up; shape (pairs,).
-        top: the node with the sum over a family, -1 of leaves; shape (regions,).
-        level: of every region; shape (regions,).
-        low, high: numbers that are looked at; shape (regions,).
-        first_row: the same for rows, which are sorted by region; shape (regions + 1,).
-        value, scale: of every row; shape (rows,).
-        squares: 1 where the law is Gaussian, 0 where it falls with the distance itself.
-        shape: r of every level, 1 at the root; shape (levels,).
-        log_theta: of every region; shape (regions,).
-        log_fall: what is added to it where lower tails are cut; shape (regions,).
-    """
-
-    parent: np.ndarray
-    first_child: np.ndarray
-    first_pair: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    top: np.ndarray
-    level: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    first_row: np.ndarray
-    value: np.ndarray
-    scale: np.ndarray
-    squares: int
-    shape: np.ndarray
-    log_theta: np.ndarray
-    log_fall: np.ndarray
-
-
-class Messages(NamedTuple):
-    """The messages of all nodes.
-
-    Attributes:
-        mass: of all windows, one behind the other.
-        at, low, length: where the window of a node starts there, its first number, and how many it has.
-        evidence: the logarithm of the probability of all values, up to a constant of the law's scales.
-        work: multiplications.
-        stopped: 0, or what stopped them.
-        where: the region at which they stopped.
-    """
-
-    mass: np.ndarray
-    at: np.ndarray
-    low: np.ndarray
-    length: np.ndarray
-    evidence: float
-    work: float
-    stopped: int
-    where: int
-
-
 @compiled
-def upward(column, eps):
-    """Compute the messages of all nodes, cutting off tails of the mass `eps` on either side."""
-    n_regions = len(column.parent)
-    n_nodes = n_regions + len(column.left)
-    at, low, length = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
-    mass = np.empty(1024)
-    logs = np.zeros(n_nodes)
+def upward(parent, first_pair, top, left, right, low, at, logs, log_fall, eps):
+    """Compute the messages of all nodes, cutting off tails of the mass `eps` on either side.
+
+    Lower tails are those of messages times e^(log_fall x), by the log_fall of the family's region. Returns mass, windows,
+    the logarithm of the sum over all tables of the product of all factors, multiplications, what stopped, and where.
+    """
+    n_regions = len(parent)
+    windows = np.zeros((3, n_regions + len(left)), np.int64)
+    starts, firsts, lengths = windows[0], windows[1], windows[2]
+    mass, scales = np.empty(1024), np.zeros(n_regions + len(left))
     used, work = 0, 0.0
-    table = _log_weights(column)
     for v in range(n_regions - 1, -1, -1):
-        n_pairs = column.first_pair[v + 1] - column.first_pair[v]
+        n_pairs = first_pair[v + 1] - first_pair[v]
         for step in range(n_pairs + 1):
-            node = v
+            family = v
             if step < n_pairs:
-                pair = column.first_pair[v] + step
-                node = n_regions + pair
-                a, b = column.left[pair], column.right[pair]
-                work += float(length[a]) * length[b]
-                if work > WORK:
-                    return Messages(mass, at, low, length, 0.0, work, TOO_LONG, v)
-                first, top = low[a] + low[b], logs[a] + logs[b]
-                found = np.zeros(length[a] + length[b] - 1)
-                if length[a] > length[b]:
+                pair = first_pair[v] + step
+                node, a, b = n_regions + pair, left[pair], right[pair]
+                if lengths[a] > lengths[b]:
                     a, b = b, a
-                other = mass[at[b] : at[b] + length[b]]
-                for i in range(length[a]):
-                    factor = mass[at[a] + i]
-                    part = found[i : i + len(other)]
-                    for j in range(len(other)):
-                        part[j] += factor * other[j]
-            elif column.top[v] < 0:
-                first = column.low[v]
-                found = _leaf(column, v, table)
-                top = _exponentials(found)
+                work += float(lengths[a]) * lengths[b]
+                if work > WORK:
+                    return mass, windows, 0.0, work, TOO_LONG, v
+                first, scale = firsts[a] + firsts[b], scales[a] + scales[b]
+                found = np.zeros(lengths[a] + lengths[b] - 1)
+                other = mass[starts[b] : starts[b] + lengths[b]]
+                for i in range(lengths[a]):
+                    _add(found[i : i + lengths[b]], mass[starts[a] + i], other)
             else:
-                t = column.top[v]
-                first = max(low[t], column.low[v])
-                last = min(low[t] + length[t] - 1, column.high[v])
+                node, family, first, scale = v, parent[v], low[v], 0.0
+                last, t = low[v] + at[v + 1] - at[v] - 1, top[v]
+                if t >= 0:
+                    first, last, scale = max(first, firsts[t]), min(last, firsts[t] + lengths[t] - 1), scales[t]
                 if last < first:
-                    return Messages(mass, at, low, length, 0.0, work, NOTHING, v)
-                found = _factors(column, v, first, last)
-                top = logs[t] + _exponentials(found)
-                for i in range(len(found)):
-                    found[i] *= mass[at[t] + first - low[t] + i]
-            family = v if step < n_pairs else column.parent[v]
-            start, stop, inside = _trimmed(found, eps, column.log_fall[family] if family >= 0 else 0.0)
+                    return mass, windows, 0.0, work, NOTHING, v
+                found = logs[at[v] + first - low[v] : at[v] + last - low[v] + 1].copy()
+                scale += _exponentials(found)
+                if t >= 0:
+                    for i in range(len(found)):
+                        found[i] *= mass[starts[t] + first - firsts[t] + i]
+            start, stop, inside = _trimmed(found, eps, log_fall[family] if family >= 0 else 0.0)
             if inside <= 0.0:
-                return Messages(mass, at, low, length, 0.0, work, NOTHING, v)
+                return mass, windows, 0.0, work, NOTHING, v
             while used + stop - start > len(mass):
                 wider = np.empty(2 * len(mass))
                 wider[:used] = mass[:used]
                 mass = wider
-            at[node], low[node], length[node] = used, first + start, stop - start
-            logs[node] = top + math.log(inside)
+            starts[node], firsts[node], lengths[node] = used, first + start, stop - start
+            scales[node] = scale + math.log(inside)
             for i in range(start, stop):
                 mass[used] = found[i] / inside
                 used += 1
-    return Messages(mass[:used], at, low, length, logs[0], work, 0, 0)
-
-
-class Marginals(NamedTuple):
-    """The laws of all nodes given all values.
-
-    Attributes:
-        mass: of all windows, as in messages.
-        lost: what lies outside of all windows together, if laws go on to fall there as they do at the ends.
-        slope: of every level, the derivative of the evidence by log r; shape (levels,).
-        bend: the second derivative of what the slope is the mean of; shape (levels,).
-    """
-
-    mass: np.ndarray
-    lost: float
-    slope: np.ndarray
-    bend: np.ndarray
+    return mass[:used].copy(), windows, scales[0], work, 0, 0
 
 
 @compiled
-def downward(column, messages):
-    """Compute the marginal law of every node: its message times what the rest of the tree says of it."""
-    n_regions = len(column.parent)
-    mass, at, low, length = messages.mass, messages.at, messages.low, messages.length
-    rest = np.zeros(len(mass))
-    slope, bend, lost = np.zeros(len(column.shape)), np.zeros(len(column.shape)), 0.0
-    rest[at[0] : at[0] + length[0]] = 1.0
+def downward(parent, first_pair, top, left, right, low, at, logs, mass, windows):
+    """Compute the marginal law of every node: its message times what the rest of the tree says of it.
+
+    Returns all laws, in the windows of the messages, and what lies outside of windows together if laws go on to fall
+    there as they do at the ends.
+    """
+    n_regions, starts, firsts, lengths = len(parent), windows[0], windows[1], windows[2]
+    rest, lost = np.zeros(len(mass)), 0.0
+    rest[starts[0] : starts[0] + lengths[0]] = 1.0
     for v in range(n_regions):
-        n = column.first_child[v + 1] - column.first_child[v]
-        level, parent = column.level[v], column.parent[v]
-        if n > 0:
-            t = column.top[v]
-            factors = _factors(column, v, low[v], low[v] + length[v] - 1)
+        here, t = starts[v], top[v]
+        if t >= 0:
+            factors = logs[at[v] + firsts[v] - low[v] : at[v] + firsts[v] - low[v] + lengths[v]].copy()
             _exponentials(factors)
-            for i in range(length[v]):
-                rest[at[t] + low[v] - low[t] + i] = factors[i] * rest[at[v] + i]
-            _scale(mass, rest, at[t], length[t])
-        for pair in range(column.first_pair[v + 1] - 1, column.first_pair[v] - 1, -1):
-            k, a, b = n_regions + pair, column.left[pair], column.right[pair]
+            for i in range(lengths[v]):
+                rest[starts[t] + firsts[v] - firsts[t] + i] = factors[i] * rest[here + i]
+            _scale(mass, rest, starts[t], lengths[t])
+        for pair in range(first_pair[v + 1] - 1, first_pair[v] - 1, -1):
+            k, a, b = n_regions + pair, left[pair], right[pair]
+            shift, there = firsts[a] + firsts[b] - firsts[k], starts[k]
             for _ in range(2):
                 # rest[a](i) = sum over j of mass[b](j) rest[k](i + j); the window of k may be narrower than the sums.
-                shift = low[a] + low[b] - low[k]
-                for j in range(length[b]):
-                    factor = mass[at[b] + j]
-                    first, last = max(0, -(j + shift)), min(length[a], length[k] - (j + shift))
-                    if first < last:
-                        into = rest[at[a] + first : at[a] + last]
-                        of = rest[at[k] + j + shift + first : at[k] + j + shift + last]
-                        for i in range(len(into)):
-                            into[i] += factor * of[i]
-                _scale(mass, rest, at[a], length[a])
+                for j in range(lengths[b]):
+                    start, stop = max(0, -(j + shift)), min(lengths[a], lengths[k] - (j + shift))
+                    if start < stop:
+                        of = rest[there + j + shift + start : there + j + shift + stop]
+                        _add(rest[starts[a] + start : starts[a] + stop], mass[starts[b] + j], of)
+                _scale(mass, rest, starts[a], lengths[a])
                 a, b = b, a
-            for i in range(at[k], at[k] + length[k]):
+            for i in range(there, there + lengths[k]):
                 rest[i] *= mass[i]
-            most = low[a] + length[a] + low[b] + length[b] - 2
-            lost += _lost(rest[at[k] : at[k] + length[k]], shift < 0, low[k] + length[k] - 1 < most)
-        marginal = rest[at[v] : at[v] + length[v]]
-        for i in range(length[v]):
-            marginal[i] *= mass[at[v] + i]
-        lost += _lost(marginal, low[v] > column.low[v], low[v] + length[v] - 1 < column.high[v])
-        if parent >= 0 and column.first_child[parent + 1] - column.first_child[parent] > 1:
-            one, two = _slopes(marginal, low[v], column.shape[level])
-            slope[level] += one
-            bend[level] += two
-        if n > 1:
-            one, two = _slopes(marginal, low[v], n * column.shape[level + 1])
-            slope[level + 1] -= one
-            bend[level + 1] -= two
-    return Marginals(rest, lost, slope, bend)
+            lost += _lost(rest[there : there + lengths[k]], -shift, lengths[a] + lengths[b] - 1 + shift - lengths[k])
+        for i in range(here, here + lengths[v]):
+            rest[i] *= mass[i]
+        below = firsts[v] - low[v]
+        lost += _lost(rest[here : here + lengths[v]], below, at[v + 1] - at[v] - below - lengths[v])
+    return rest, lost
 
 
 @compiled
-def draw(column, messages, uniforms, out):
+def draw(parent, first_pair, top, left, right, mass, windows, uniforms, out):
     """Draw numbers of all regions, shape (regions, draws), by uniform numbers of shape (pairs + 1, draws)."""
     n_regions, n_draws = out.shape
-    mass, at, low, length = messages.mass, messages.at, messages.low, messages.length
-    numbers = np.empty((n_regions + len(column.left), n_draws), np.int64)
-    sums = np.cumsum(mass[at[0] : at[0] + length[0]])
+    starts, firsts, lengths = windows[0], windows[1], windows[2]
+    numbers = np.empty((n_regions + len(left), n_draws), np.int64)
+    after, sums = np.empty(n_draws, np.int64), np.cumsum(mass[starts[0] : starts[0] + lengths[0]])
     for d in range(n_draws):
-        numbers[0, d] = low[0] + _place(sums, len(sums), uniforms[len(column.left), d])
-    after = np.empty(n_draws, np.int64)
+        numbers[0, d] = firsts[0] + _place(sums, len(sums), uniforms[len(left), d])
     for v in range(n_regions):
-        out[v] = numbers[v]
-        if column.top[v] < 0:
-            continue
-        numbers[column.top[v]] = numbers[v]
-        for pair in range(column.first_pair[v + 1] - 1, column.first_pair[v] - 1, -1):
-            k, a, b = n_regions + pair, column.left[pair], column.right[pair]
+        for d in range(n_draws):
+            out[v, d] = numbers[v, d]
+            if top[v] >= 0:
+                numbers[top[v], d] = numbers[v, d]
+        for pair in range(first_pair[v + 1] - 1, first_pair[v] - 1, -1):
+            k, a, b = n_regions + pair, left[pair], right[pair]
             # Draws with the same sum share the law of its left part.
-            head = np.full(length[k], -1, np.int64)
+            head = np.full(lengths[k], -1, np.int64)
             for d in range(n_draws):
-                s = numbers[k, d] - low[k]
+                s = numbers[k, d] - firsts[k]
                 after[d] = head[s]
                 head[s] = d
-            sums = np.empty(length[a])
-            for s in range(length[k]):
+            sums = np.empty(lengths[a])
+            for s in range(lengths[k]):
                 if head[s] < 0:
                     continue
-                total = low[k] + s
-                first = max(0, total - low[b] - length[b] + 1 - low[a])
-                last = min(length[a] - 1, total - low[b] - low[a])
+                total = firsts[k] + s
+                start = max(0, total - firsts[b] - lengths[b] + 1 - firsts[a])
+                stop = min(lengths[a], total - firsts[b] - firsts[a] + 1)
                 so_far = 0.0
-                for i in range(first, last + 1):
-                    so_far += mass[at[a] + i] * mass[at[b] + total - low[a] - i - low[b]]
-                    sums[i - first] = so_far
+                for i in range(start, stop):
+                    so_far += mass[starts[a] + i] * mass[starts[b] + total - firsts[a] - i - firsts[b]]
+                    sums[i - start] = so_far
                 d = head[s]
                 while d >= 0:
-                    number = low[a] + first + _place(sums, last - first + 1, uniforms[pair, d])
+                    number = firsts[a] + start + _place(sums, stop - start, uniforms[pair, d])
                     numbers[a, d], numbers[b, d] = number, total - number
                     d = after[d]
 
@@ -290,21 +197,20 @@ def describe(pool, at, low, chance, ends, seen):
 
 
 @compiled
-def mix(pool, at, low, weight, mass, places, first, length):
-    """Add a weight times laws of all regions to the pool that `describe` explains; windows there are as wide or wider."""
-    for v in range(len(low)):
-        for i in range(length[v]):
-            pool[at[v] + first[v] - low[v] + i] += weight * mass[places[v] + i]
+def _lost(law, below, above):
+    """Find what lies below and above a window if a law falls on as at the ends, or stays, over so many numbers."""
+    lost = 0.0
+    for first, second, n in ((law[0], law[1 % len(law)], below), (law[-1], law[-2 % len(law)], above)):
+        if n > 0 and first > 0.0:
+            lost += first * (min(n, first / (second - first)) if second > first else n)
+    return lost
 
 
 @compiled
-def _lost(law, below, above):
-    """Find what lies below and above a window if a law falls on as it does at the ends, for sides that were cut."""
-    lost = 0.0
-    for first, second, is_cut in ((law[0], law[1 % len(law)], below), (law[-1], law[-2 % len(law)], above)):
-        if is_cut and first > 0.0:
-            lost += first * first / (second - first) if second > first else 1.0
-    return lost
+def _add(into, factor, of):
+    """Add a factor times a vector to another one."""
+    for i in range(len(into)):
+        into[i] += factor * of[i]
 
 
 @compiled
@@ -318,58 +224,6 @@ def _place(sums, n, uniform):
         else:
             first = middle + 1
     return first
-
-
-@compiled
-def _log_weights(column):
-    """Compute log g(x, r) of leaves for every x that one of them may have, up to a million."""
-    most = 0
-    for v in range(len(column.parent)):
-        if column.top[v] < 0:
-            most = max(most, column.high[v])
-    table = np.zeros(min(most, 1_000_000) + 1)
-    r = column.shape[-1]
-    for x in range(len(table) - 1):
-        table[x + 1] = table[x] + math.log((x + r) / (x + 1.0))
-    return table
-
-
-@compiled
-def _leaf(column, v, table):
-    """Compute the logarithm of a leaf's message over its window."""
-    low, r = column.low[v], column.shape[-1]
-    theta = 0.0 if column.parent[v] < 0 else column.log_theta[column.parent[v]]
-    found = np.empty(column.high[v] - low + 1)
-    for i in range(len(found)):
-        x = low + i
-        weight = table[x] if x < len(table) else math.lgamma(x + r) - math.lgamma(r) - math.lgamma(x + 1.0)
-        found[i] = weight + x * theta + _log_likelihood(column, v, x)
-    return found
-
-
-@compiled
-def _log_likelihood(column, v, x):
-    found = 0.0
-    for row in range(column.first_row[v], column.first_row[v + 1]):
-        off = abs(x - column.value[row]) / column.scale[row]
-        found -= 0.5 * off * off if column.squares else off
-    return found
-
-
-@compiled
-def _factors(column, v, low, high):
-    """Compute log F of a region at low .. high."""
-    level, parent = column.level[v], column.parent[v]
-    r = column.shape[level]
-    z = (column.first_child[v + 1] - column.first_child[v]) * column.shape[level + 1]
-    theta = (0.0 if parent < 0 else column.log_theta[parent]) - column.log_theta[v]
-    ratio = math.lgamma(low + r) - math.lgamma(r) - math.lgamma(low + z) + math.lgamma(z)
-    found = np.empty(high - low + 1)
-    for i in range(len(found)):
-        x = low + i
-        found[i] = ratio + x * theta + _log_likelihood(column, v, x)
-        ratio += math.log((x + r) / (x + z))
-    return found
 
 
 @compiled
@@ -420,35 +274,3 @@ def _scale(mass, rest, at, length):
         total += mass[i] * rest[i]
     for i in range(at, at + length):
         rest[i] /= total
-
-
-@compiled
-def _slopes(marginal, low, z):
-    """Compute the mean of the first and second derivative of log g(x, z) by log z."""
-    first = second = 0.0
-    rise, fall = 0.0, 0.0
-    if low > 0:
-        high_1, high_2 = _polygammas(low + z)
-        low_1, low_2 = _polygammas(z)
-        rise, fall = high_1 - low_1, low_2 - high_2
-    for i in range(len(marginal)):
-        first += marginal[i] * rise
-        second += marginal[i] * fall
-        part = 1.0 / (low + i + z)
-        rise += part
-        fall += part * part
-    return z * first, z * first - z * z * second
-
-
-@compiled
-def _polygammas(z):
-    """Compute the digamma and the trigamma function."""
-    one = two = 0.0
-    while z < 10.0:
-        one -= 1.0 / z
-        two += 1.0 / (z * z)
-        z += 1.0
-    part = 1.0 / (z * z)
-    one += math.log(z) - 0.5 / z - part * (1 / 12.0 - part * (1 / 120.0 - part * (1 / 252.0 - part / 240.0)))
-    two += 1.0 / z + part * (0.5 + (1.0 / z) * (1 / 6.0 - part * (1 / 30.0 - part * (1 / 42.0 - part / 30.0))))
-    return one, two

@@ -9,6 +9,14 @@ whose r is one number per level and size: it is the law of n independent negativ
 any mean, given their sum. So families of any scale have the same r, and no mean has to be known. Every value is the
 number of its cell and independent noise of a known law.
 
+**Factors.** With the likelihood L of what was measured, r of the region's level, and n children whose level has r',
+
+    leaf      F[v](x) = g(x, r) theta[p]^x L[v](x)
+    region    F[v](x) = g(x, r) theta[p]^x L[v](x) / (g(x, n r') theta[v]^x)
+
+for the parent p. The root has r = 1 and theta[p] = 1, since g(x, 1) = 1. Every theta[v] comes in once per child and goes
+out at v: it changes no probability, and makes messages narrow.
+
 **Learning.** The logarithm of r is normal around 0, widely. Its derivative of the evidence, which is the probability of
 all values, is a mean over the posterior (Fisher's identity), so that the marginals lead to the likeliest r. Where the
 table leaves r open, the posterior is the mean over several r, weighted by evidence: importance sampling around the
@@ -22,11 +30,12 @@ values is taken to fall on as it does at the end, which bounds every law whose l
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import gammaln, ndtri, polygamma, psi
 
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ProblemError, TooLargeError
@@ -34,7 +43,7 @@ from pgsr.machine.parallel import Threads
 from pgsr.reconciling.holding import known_cells
 from pgsr.reconciling.laws import NoiseLaw
 from pgsr.reconciling.measured import MeasuredCells
-from pgsr.reconciling.messages_kernel import NOTHING, TOO_LONG, Column, Messages, describe, downward, draw, mix, upward
+from pgsr.reconciling.messages_kernel import NOTHING, TOO_LONG, describe, downward, draw, upward
 from pgsr.reconciling.variances import estimates_and_variances
 
 MOST_LOST = 1e-6
@@ -57,8 +66,11 @@ ROOM = 8.0
 CLOSE = 0.1
 """Standard deviations of log r within which a step is the last."""
 
-MOST_NUMBERS = 200_000_000
+MOST_NUMBERS = 50_000_000
 """How many numbers all cells of a size may have together before the noise is called too large."""
+
+MOST_TABLED = 1_000_000
+"""The largest number up to which log g of leaves is tabled."""
 
 SHOWN = 50_000
 """Cells from which on progress is shown."""
@@ -71,41 +83,166 @@ CERTAIN = 0.3
 """A standard deviation of log r from which on there are several."""
 
 
+class Sums(NamedTuple):
+    """The tree as the compiled loops read it, which say what its arrays are."""
+
+    parent: np.ndarray
+    first_pair: np.ndarray
+    top: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class SizeValues:
+    """The tree, and what is known of one size.
+
+    Attributes:
+        tree: the regions.
+        sums: the same, with pairs.
+        low: the first number of every region that is looked at; shape (regions,).
+        at: where the numbers of every region start among those of all, and end; shape (regions + 1,).
+        region, value, scale: of every row; shape (rows,).
+        squares: whether the law is Gaussian.
+        expected: the least and the most that is expected of every region; shape (2, regions).
+    """
+
+    tree: Hierarchy
+    sums: Sums
+    low: np.ndarray
+    at: np.ndarray
+    region: np.ndarray
+    value: np.ndarray
+    scale: np.ndarray
+    squares: bool
+    expected: np.ndarray
+
+    @cached_property
+    def children(self) -> np.ndarray:
+        """The number of children of every region, 1 of leaves."""
+        n = np.bincount(self.tree.parent[1:], minlength=self.tree.n_regions)
+        return np.maximum(n, 1)
+
+    def spread(self, of_regions: np.ndarray) -> np.ndarray:
+        """Repeat what regions have for each of their numbers."""
+        return np.repeat(of_regions, np.diff(self.at))
+
+    def numbers(self) -> np.ndarray:
+        """List the numbers of all regions, one behind the other."""
+        return np.arange(self.at[-1]) + self.spread(self.low - self.at[:-1])
+
+    def log_likelihood(self) -> np.ndarray:
+        """Compute the logarithm of the likelihood of all numbers."""
+        width = np.diff(self.at)[self.region]
+        start = np.append(0, np.cumsum(width))
+        step = np.arange(start[-1]) - np.repeat(start[:-1], width)
+        off = np.abs(np.repeat(self.low[self.region] - self.value, width) + step) / np.repeat(self.scale, width)
+        told = -0.5 * off * off if self.squares else -off
+        return np.bincount(np.repeat(self.at[self.region], width) + step, told, self.at[-1])
+
+    def factors(self, x: np.ndarray, likelihood: np.ndarray, shape: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Compute log F of all numbers, and log_fall of all regions, for the r of every level.
+
+        Theta of a family is that of negative binomial children whose mean is the most that is expected, and its lower
+        tails are cut as the least that is expected says.
+        """
+        level, leaves = self.tree.level_of, self.at[self.tree.leaves.start]
+        below = shape[np.minimum(level + 1, len(shape) - 1)]
+        low, high = -np.log1p(below * self.children / np.maximum(self.expected, 1e-3))
+        parent = self.sums.parent
+        theta = np.where(parent < 0, 0.0, high[parent]) - np.where(
+            np.arange(len(parent)) < self.tree.n_inner, high, 0.0
+        )
+        logs = likelihood + x * self.spread(theta)
+        logs[leaves:] += _log_g(x[leaves:], shape[-1])
+        if leaves:
+            z, r = (self.spread(of)[:leaves] for of in (below * self.children, shape[level]))
+            logs[:leaves] += gammaln(x[:leaves] + r) - gammaln(r) - gammaln(x[:leaves] + z) + gammaln(z)
+        return logs, low - high
+
+    def slopes(self, shape: np.ndarray, x: np.ndarray, law: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """Compute first and second derivatives by log r of every level, means over laws; shape (2, levels).
+
+        Args:
+            shape: r of every level.
+            x, law: numbers of all regions and their probabilities, one region behind the other.
+            lengths: how many numbers each has.
+        """
+        found = np.zeros((2, len(shape)))
+        ends = np.append(0, np.cumsum(lengths))
+        families = self.children > 1
+        for level in range(1, self.tree.n_levels):
+            above, here = self.tree.level(level - 1), self.tree.level(level)
+            for rows, z, sign in (
+                (here, np.full(here.stop - here.start, shape[level]), 1.0),
+                (above, self.children[above] * shape[level], -1.0),
+            ):
+                of = families[self.tree.parent[rows]] if sign > 0 else families[rows]
+                part = slice(ends[rows.start], ends[rows.stop])
+                weight = np.repeat(of, lengths[rows]) * law[part]
+                found[:, level] += sign * _log_g_slopes(x[part], np.repeat(z, lengths[rows]), weight)
+        return found
+
+
+def _log_g(x: np.ndarray, r: float) -> np.ndarray:
+    """Compute log Gamma(x + r) / (Gamma(r) x!)."""
+    most = int(x.max())
+    if most > MOST_TABLED:
+        return gammaln(x + r) - gammaln(r) - gammaln(x + 1.0)
+    k = np.arange(most)
+    return np.append(0.0, np.cumsum(np.log((k + r) / (k + 1.0))))[x]
+
+
+def _log_g_slopes(x: np.ndarray, z: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Add up weights times the first and second derivatives of log g(x, z) by log z."""
+    if (z == z[0]).all() and x.max() <= MOST_TABLED:
+        mass = np.bincount(x, weight)
+        x, z, weight = np.flatnonzero(mass), z[:1], mass[mass != 0]
+    first = z * (psi(x + z) - psi(z))
+    second = first + z * z * (polygamma(1, x + z) - polygamma(1, z))
+    return np.array([(weight * first).sum(), (weight * second).sum()])
+
+
 @dataclass(frozen=True, eq=False)
 class SizePosterior:
     """The posterior of one size.
 
     Attributes:
-        columns: the tree, the values and r, with several r where the table leaves r open.
-        weights: of these; their sum is 1.
+        values: the tree and what is known.
+        shapes: r of every level, several where the table leaves r open; shape (points, levels).
+        weights: of these; their sum is 1; shape (points,).
         tails: of messages, which are cut.
         lost: what was cut off of the posterior.
-        pool: laws of all regions, one behind the other.
+        law: laws of all regions, one behind the other.
         at: where each starts, and the last one ends; shape (regions + 1,).
         low: the first number of each; shape (regions,).
     """
 
-    columns: tuple[Column, ...]
+    values: SizeValues
+    shapes: np.ndarray
     weights: np.ndarray
     tails: float
     lost: float
-    pool: np.ndarray
+    law: np.ndarray
     at: np.ndarray
     low: np.ndarray
 
     def described(self, chance: float) -> tuple[np.ndarray, np.ndarray]:
         """Find ends of shortest intervals and medians, shape (3, regions), and means and variances, (2, regions)."""
         ends, seen = np.empty((3, len(self.low)), np.int64), np.empty((2, len(self.low)))
-        describe(self.pool, self.at, self.low, chance, ends, seen)
+        describe(self.law, self.at, self.low, chance, ends, seen)
         return ends, seen
 
     def drawn(self, number: int, rng: np.random.Generator, out: np.ndarray) -> None:
         """Draw numbers of all regions into `out`, shape (regions, number)."""
         order, start = rng.permutation(number), 0
-        for column, count in zip(self.columns, rng.multinomial(number, self.weights).tolist(), strict=True):
+        x, likelihood = self.values.numbers(), self.values.log_likelihood()
+        for shape, count in zip(self.shapes, rng.multinomial(number, self.weights).tolist(), strict=True):
             if count:
+                logs, fall = self.values.factors(x, likelihood, shape)
+                mass, windows, *_ = upward(*self.values.sums, self.values.low, self.values.at, logs, fall, self.tails)
                 part = np.empty((len(out), count), np.int64)
-                draw(column, upward(column, self.tails), rng.random((len(column.left) + 1, count)), part)
+                draw(*self.values.sums, mass, windows, rng.random((len(self.values.sums.left) + 1, count)), part)
                 out[:, order[start : start + count]] = part
                 start += count
 
@@ -168,14 +305,14 @@ def table_posterior(
     estimate, variance = estimates_and_variances(tree, found.value, found.weight)
     start = _starts(tree, estimate, variance) if shape is None else np.array(shape, float)
     start[0] = 1.0
-    columns = _columns(found, law, low, high, start)
     room = ROOM * np.sqrt(np.where(np.isinf(variance), 0.0, variance))
     least, most = np.maximum(estimate - room, low), np.minimum(np.maximum(estimate, 0.0) + room, high)
     expected = np.where(np.isinf(variance), np.stack([low, high]), np.stack([least, np.maximum(most, least)]))
+    values = _values(found, law, low, high, expected)
     made: list[Any] = [None] * sizes
 
     def of(size: int) -> None:
-        posterior = _of_size(found, size, columns[size], expected[:, :, size], shape is None)
+        posterior = _of_size(found, size, values[size], start[:, size], shape is None)
         made[size] = posterior, *posterior.described(chance)
 
     _for_each(of, sizes, tree.n_regions, "looking for the posterior")
@@ -190,80 +327,90 @@ def table_posterior(
     )
 
 
-def _of_size(found: MeasuredCells, size: int, column: Column, expected: np.ndarray, learn: bool) -> SizePosterior:
+def _of_size(found: MeasuredCells, size: int, values: SizeValues, shape: np.ndarray, learn: bool) -> SizePosterior:
     """Compute the posterior of one size."""
-    open_levels = np.zeros(len(column.shape), bool)
-    rho, spread = np.log(column.shape), np.zeros(len(column.shape))
+    x, likelihood = values.numbers(), values.log_likelihood()
+    above = values.tree.level_of[:-1][(values.children > 1)[:-1]]  # a leaf has no family
+    is_open = np.isin(np.arange(len(shape)), above + 1) & learn
+    rho, spread = np.log(shape), np.zeros(len(shape))
     if learn:
-        families = np.diff(column.first_child) > 1
-        open_levels[column.level[families] + 1] = True
-        rho, spread = _likeliest(found, size, column, expected, open_levels)
+        rho, spread = _likeliest(found, size, values, shape, is_open, (x, likelihood))
     points = rho[None]
     if spread.max() > CERTAIN:
-        normal = ndtri((0.5 + np.arange(1, POINTS + 1)[:, None] * _steps(int(open_levels.sum()))) % 1.0)
+        normal = ndtri((0.5 + np.arange(1, POINTS + 1)[:, None] * _steps(int(is_open.sum()))) % 1.0)
         points = np.repeat(points, POINTS, axis=0)
-        points[:, open_levels] += normal * spread[open_levels]
+        points[:, is_open] += normal * spread[is_open]
+    prior = 0.5 * (np.square((points - rho) / np.where(is_open, spread, 1.0)) - np.square(points / SPREAD))
     for eps in TAILS:
-        columns, laws, windows, evidence, lost = [], [], [], [], 0.0
+        made = []
         for point in points:
-            columns.append(_gauged(column._replace(shape=np.exp(point)), expected))
-            messages = upward(columns[-1], eps)
-            if messages.stopped:
+            logs, fall = values.factors(x, likelihood, np.exp(point))
+            mass, windows, evidence, *stopped = upward(*values.sums, values.low, values.at, logs, fall, eps)
+            if stopped[1]:
                 break
-            told = downward(columns[-1], messages)
-            laws.append(told.mass)
-            windows.append((messages.at, messages.low, messages.length))
-            evidence.append(messages.evidence)
-            lost = max(lost, told.lost)
-        if messages.stopped == TOO_LONG or (not messages.stopped and lost <= MOST_LOST):
-            break
-    _require(found, size, messages, lost)
-    logs = np.array(evidence)
-    if len(points) > 1:
-        off = points[:, open_levels]
-        logs += 0.5 * (np.square((off - rho[open_levels]) / spread[open_levels]) - np.square(off / SPREAD)).sum(axis=1)
-    weights = np.exp(logs - logs.max())
-    weights /= weights.sum()
-    n = len(column.parent)
-    low = np.min([first[:n] for _, first, _ in windows], axis=0)
-    high = np.max([first[:n] + length[:n] for _, first, length in windows], axis=0)
+            made.append((evidence, windows, *downward(*values.sums, values.low, values.at, logs, mass, windows)))
+        if stopped[1] != NOTHING:
+            _require(found, size, *stopped)
+            weights = np.array([evidence for evidence, *_ in made]) + (prior[:, is_open].sum(axis=1) if learn else 0.0)
+            weights = np.exp(weights - weights.max())
+            weights /= weights.sum()
+            lost = float(sum(weight * part for weight, (*_, part) in zip(weights, made, strict=True)))
+            if lost <= MOST_LOST:
+                break
+    else:
+        _require(found, size, 0.0, NOTHING, stopped[2])
+    n = values.tree.n_regions
+    low = np.min([windows[1, :n] for _, windows, *_ in made], axis=0)
+    high = np.max([windows[1, :n] + windows[2, :n] for _, windows, *_ in made], axis=0)
     at = np.append(0, np.cumsum(high - low))
-    pool = np.zeros(at[-1])
-    for weight, mass, (places, first, length) in zip(weights, laws, windows, strict=True):
-        mix(pool, at, low, weight, mass, places, first, length)
-    return SizePosterior(tuple(columns), weights, eps, lost, pool, at, low)
+    law = np.zeros(at[-1])
+    for weight, (_, windows, marginal, _) in zip(weights, made, strict=True):
+        here, numbers = _of_regions(windows, n)
+        law[numbers + np.repeat(at[:-1] - low, windows[2, :n])] += weight * marginal[here]
+    return SizePosterior(values, np.exp(points), weights, eps, lost, law, at, low)
+
+
+def _of_regions(windows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Find the places of the laws of n regions among those of all nodes, one region behind the other, and the numbers."""
+    start, first, length = windows[:, :n]
+    step = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
+    return np.repeat(start, length) + step, np.repeat(first, length) + step
 
 
 def _likeliest(
-    found: MeasuredCells, size: int, column: Column, expected: np.ndarray, open_levels: np.ndarray
+    found: MeasuredCells,
+    size: int,
+    values: SizeValues,
+    shape: np.ndarray,
+    is_open: np.ndarray,
+    numbers: tuple[np.ndarray, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the likeliest log r of every level, and its standard deviation, by secants; the first step is that of EM."""
-    rho = np.where(open_levels, np.log(column.shape), 0.0)
+    rho, bend, n = np.where(is_open, np.log(shape), 0.0), np.full(len(shape), -1 / SPREAD**2), values.tree.n_regions
     before = slope_before = None
     for _ in range(MOST_STEPS):
-        column = _gauged(column._replace(shape=np.exp(rho)), expected)
+        logs, fall = values.factors(*numbers, np.exp(rho))
         for eps in (TAIL_IN_LEARNING, *TAILS):
-            messages = upward(column, eps)
-            if messages.stopped != NOTHING:
+            mass, windows, _, *stopped = upward(*values.sums, values.low, values.at, logs, fall, eps)
+            if stopped[1] != NOTHING:
                 break
-        _require(found, size, messages, 0.0)
-        told = downward(column, messages)
-        slope = told.slope - rho / SPREAD**2
+        _require(found, size, *stopped)
+        law, _ = downward(*values.sums, values.low, values.at, logs, mass, windows)
+        here, x = _of_regions(windows, n)
+        slope, second = values.slopes(np.exp(rho), x, law[here], windows[2, :n])
+        slope = slope - rho / SPREAD**2
         if before is None:
-            step = -slope / np.minimum(told.bend - 1 / SPREAD**2, -1 / SPREAD**2)
+            step = -slope / np.minimum(second - 1 / SPREAD**2, -1 / SPREAD**2)
             step = np.where(step < 0, -1, 1) * np.clip(np.abs(step), LEAST_FIRST, LARGEST_STEP)
         else:
             moved = rho - before
             secant = (slope - slope_before) / np.where(moved == 0, 1.0, moved)
             bend = np.where(np.abs(moved) > 1e-3, np.minimum(secant, -1 / SPREAD**2), bend)
             step = np.clip(-slope / bend, -LARGEST_STEP, LARGEST_STEP)
-        step = np.where(open_levels, step, 0.0)
-        if before is None:
-            bend = np.full(len(rho), -1 / SPREAD**2)
-        elif (np.abs(step) < CLOSE / np.sqrt(-bend)).all():
-            break
-        before, slope_before, rho = rho, slope, rho + step
-    return rho, np.where(open_levels, 1 / np.sqrt(-bend), 0.0)
+            if (np.abs(step) < CLOSE / np.sqrt(-bend))[is_open].all():
+                break
+        before, slope_before, rho = rho, slope, rho + np.where(is_open, step, 0.0)
+    return rho, np.where(is_open, 1 / np.sqrt(-bend), 0.0)
 
 
 def _steps(dimensions: int) -> np.ndarray:
@@ -274,28 +421,17 @@ def _steps(dimensions: int) -> np.ndarray:
     return x ** -np.arange(1.0, dimensions + 1)
 
 
-def _gauged(column: Column, expected: np.ndarray) -> Column:
-    """Choose theta of families: that of negative binomial children whose mean is the most that is expected.
-
-    Lower tails are cut as the least that is expected says. `expected` has shape (2, regions).
-    """
-    n = np.maximum(1, np.diff(column.first_child))
-    r = column.shape[np.minimum(column.level + 1, len(column.shape) - 1)]
-    low, high = -np.log1p(r * n / np.maximum(expected, 1e-3))
-    return column._replace(log_theta=high, log_fall=low - high)
-
-
-def _require(found: MeasuredCells, size: int, messages: Messages, lost: float) -> None:
+def _require(found: MeasuredCells, size: int, work: float, stopped: int, where: int) -> None:
     """Raise for what stopped messages."""
-    cell = messages.where * found.shape[1] + size
-    if messages.stopped == TOO_LONG:
+    cell = where * found.shape[1] + size
+    if stopped == TOO_LONG:
         raise TooLargeError(
-            f"the posterior takes more than {messages.work:.0e} multiplications by {found.cell_name(cell)}, for its noise "
-            "is large; leave noise= out for Gaussian intervals, or give values in larger units"
+            f"the posterior takes more than {work:.0e} multiplications by {found.cell_name(cell)}, for its noise is large; "
+            "leave noise= out for Gaussian intervals, or give values in larger units"
         )
-    if messages.stopped == NOTHING or lost > MOST_LOST:
+    if stopped == NOTHING:
         raise ProblemError(
-            f"{found.first_row(cell)} does not fit what is below it under the stated noise; correct the scale or the row"
+            f"{found.first_row(cell)} and what is below it do not fit the stated noise; correct the scale or the row"
         )
 
 
@@ -334,9 +470,7 @@ def _windows(found: MeasuredCells, law: NoiseLaw) -> tuple[np.ndarray, np.ndarra
             f"nothing bounds {found.cell_name(cell)}: neither it nor a region above it has a value; give one, or leave "
             "noise= out"
         )
-    leaves = tree.leaves
-    numbers = (high - low + 1).sum(axis=0) if tree.n_levels > 1 else (high - low + 1)[leaves].sum(axis=0)
-    if numbers.max() > MOST_NUMBERS:
+    if (high - low + 1).sum(axis=0).max() > MOST_NUMBERS:
         wide = int(np.argmax((high - low).ravel()))
         raise TooLargeError(
             f"{found.cell_name(wide)} alone may be one of {(high - low).max():.0e} numbers, which is too many for exact "
@@ -363,60 +497,40 @@ def _starts(tree: Hierarchy, estimate: np.ndarray, variance: np.ndarray) -> np.n
     return found
 
 
-def _columns(
-    found: MeasuredCells, law: NoiseLaw, low: np.ndarray, high: np.ndarray, shape: np.ndarray
-) -> list[Column]:
-    """Put down the tree and the values of every size for the compiled loops."""
+def _values(
+    found: MeasuredCells, law: NoiseLaw, low: np.ndarray, high: np.ndarray, expected: np.ndarray
+) -> list[SizeValues]:
+    """Put down the tree and what is known of every size for the compiled loops."""
     tree, sizes = found.tree, found.shape[1]
-    first_child = np.append(tree.first_child, tree.n_regions)[: tree.n_regions + 1].astype(np.int64)
-    first_pair, left, right, top = _pairs(tree.n_regions, first_child)
+    sums = _pairs(tree)
     rows = np.flatnonzero((found.row_cell >= 0) & (found.row_weight > 0))
     rows = rows[~known_cells(found).ravel()[found.row_cell[rows]]]
     region, size = np.divmod(found.row_cell[rows], sizes)
-    order = np.lexsort((region, size))
-    rows, region, size = rows[order], region[order], size[order]
-    value, scale = found.row_value[rows], law.scale(1.0 / found.row_weight[rows])
-    starts = np.searchsorted(size, np.arange(sizes + 1))
+    scale = law.scale(1.0 / found.row_weight[rows])
     made = []
     for s in range(sizes):
-        part = slice(starts[s], starts[s + 1])
-        made.append(
-            Column(
-                tree.parent.astype(np.int64),
-                first_child,
-                first_pair,
-                left,
-                right,
-                top,
-                tree.level_of.astype(np.int64),
-                np.ascontiguousarray(low[:, s]),
-                np.ascontiguousarray(high[:, s]),
-                np.searchsorted(region[part], np.arange(tree.n_regions + 1)),
-                value[part].copy(),
-                scale[part].copy(),
-                int(law.squares),
-                shape[:, s].copy(),
-                np.zeros(tree.n_regions),
-                np.zeros(tree.n_regions),
-            )
-        )
+        of = size == s
+        at = np.append(0, np.cumsum(high[:, s] - low[:, s] + 1))
+        told = region[of], found.row_value[rows][of], scale[of]
+        made.append(SizeValues(tree, sums, low[:, s].copy(), at, *told, law.squares, expected[:, :, s]))
     return made
 
 
-def _pairs(n_regions: int, first_child: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Add the children of every region up two by two: first pairs, left and right nodes, and the tops of families."""
-    first, left, right, top = [0], [], [], np.full(n_regions, -1)
-    for v in range(n_regions):
-        nodes = list(range(first_child[v], first_child[v + 1]))
+def _pairs(tree: Hierarchy) -> Sums:
+    """Add the children of every region up two by two."""
+    first, left, right, top = [0], [], [], np.full(tree.n_regions, -1)
+    for v in range(tree.n_regions):
+        nodes = list(tree.children(v)) if v < tree.n_inner else []
         while len(nodes) > 1:
             left += nodes[:-1:2]
             right += nodes[1::2]
-            made = range(n_regions + len(left) - len(nodes) // 2, n_regions + len(left))
+            made = range(tree.n_regions + len(left) - len(nodes) // 2, tree.n_regions + len(left))
             nodes = [*made, *nodes[len(nodes) - len(nodes) % 2 :]]
         if nodes:
             top[v] = nodes[0]
         first.append(len(left))
-    return np.array(first), np.array(left, np.int64), np.array(right, np.int64), top
+    arrays = (np.array(of, np.int64) for of in (tree.parent, first, top, left, right))
+    return Sums(*arrays)
 
 
 def _for_each(task: Callable[[int], None], n: int, cells: int, doing: str) -> None:
