@@ -10,8 +10,8 @@ the sum over all of them. The message of a node is a vector over a window of who
 with factors F that `pgsr.reconciling.posterior` states. A tree is five arrays: the parent of every region, -1 of the
 root; where the pairs of every region's family start among all pairs, which are nodes behind the regions; the top of
 every region, -1 of leaves; and the left and right node of every pair. Children have larger numbers than their parents.
-Factors are logs[at[v]] .. logs[at[v + 1] - 1], the first of which is of the number low[v]. Messages are a vector `mass` of
-all windows and an array `windows` of three rows: where each starts there, its first number, and how many it has.
+Factors are logs[at[v]] .. logs[at[v + 1] - 1], the first of which is of the number low[v]. Messages are a vector `mass`
+of all windows and an array `windows` of three rows: where each starts there, its first number, and how many it has.
 """
 
 import math
@@ -31,8 +31,9 @@ TOO_LONG, NOTHING = 1, 2
 def upward(parent, first_pair, top, left, right, low, at, logs, log_fall, eps):
     """Compute the messages of all nodes, cutting off tails of the mass `eps` on either side.
 
-    Lower tails are those of messages times e^(log_fall x), by the log_fall of the family's region. Returns mass, windows,
-    the logarithm of the sum over all tables of the product of all factors, multiplications, what stopped, and where.
+    Lower tails are those of messages times e^(log_fall x), by the log_fall of the family's region. Returns mass,
+    windows, the logarithm of the sum over all tables of the product of all factors, multiplications, what stopped, and
+    where.
     """
     n_regions = len(parent)
     windows = np.zeros((3, n_regions + len(left)), np.int64)
@@ -73,7 +74,8 @@ def upward(parent, first_pair, top, left, right, low, at, logs, log_fall, eps):
                 return mass, windows, 0.0, work, NOTHING, v
             while used + stop - start > len(mass):
                 wider = np.empty(2 * len(mass))
-                wider[:used] = mass[:used]
+                for i in range(used):  # assigning a slice takes two seconds to compile
+                    wider[i] = mass[i]
                 mass = wider
             starts[node], firsts[node], lengths[node] = used, first + start, stop - start
             scales[node] = scale + math.log(inside)
@@ -92,7 +94,8 @@ def downward(parent, first_pair, top, left, right, low, at, logs, mass, windows)
     """
     n_regions, starts, firsts, lengths = len(parent), windows[0], windows[1], windows[2]
     rest, lost = np.zeros(len(mass)), 0.0
-    rest[starts[0] : starts[0] + lengths[0]] = 1.0
+    for i in range(lengths[0]):
+        rest[starts[0] + i] = 1.0
     for v in range(n_regions):
         here, t = starts[v], top[v]
         if t >= 0:
@@ -129,7 +132,10 @@ def draw(parent, first_pair, top, left, right, mass, windows, uniforms, out):
     n_regions, n_draws = out.shape
     starts, firsts, lengths = windows[0], windows[1], windows[2]
     numbers = np.empty((n_regions + len(left), n_draws), np.int64)
-    after, sums = np.empty(n_draws, np.int64), np.cumsum(mass[starts[0] : starts[0] + lengths[0]])
+    after, sums, so_far = np.empty(n_draws, np.int64), np.empty(lengths[0]), 0.0
+    for i in range(lengths[0]):
+        so_far += mass[starts[0] + i]
+        sums[i] = so_far
     for d in range(n_draws):
         numbers[0, d] = firsts[0] + _place(sums, len(sums), uniforms[len(left), d])
     for v in range(n_regions):
@@ -140,7 +146,9 @@ def draw(parent, first_pair, top, left, right, mass, windows, uniforms, out):
         for pair in range(first_pair[v + 1] - 1, first_pair[v] - 1, -1):
             k, a, b = n_regions + pair, left[pair], right[pair]
             # Draws with the same sum share the law of its left part.
-            head = np.full(lengths[k], -1, np.int64)
+            head = np.empty(lengths[k], np.int64)
+            for s in range(lengths[k]):
+                head[s] = -1
             for d in range(n_draws):
                 s = numbers[k, d] - firsts[k]
                 after[d] = head[s]

@@ -14,8 +14,8 @@ number of its cell and independent noise of a known law.
     leaf      F[v](x) = g(x, r) theta[p]^x L[v](x)
     region    F[v](x) = g(x, r) theta[p]^x L[v](x) / (g(x, n r') theta[v]^x)
 
-for the parent p. The root has r = 1 and theta[p] = 1, since g(x, 1) = 1. Every theta[v] comes in once per child and goes
-out at v: it changes no probability, and makes messages narrow.
+for the parent p. The root has r = 1 and theta[p] = 1, since g(x, 1) = 1. Every theta[v] comes in once per child and
+goes out at v: it changes no probability, and makes messages narrow.
 
 **Learning.** The logarithm of r is normal around 0, widely. Its derivative of the evidence, which is the probability of
 all values, is a mean over the posterior (Fisher's identity), so that the marginals lead to the likeliest r. Where the
@@ -371,7 +371,7 @@ def _of_size(found: MeasuredCells, size: int, values: SizeValues, shape: np.ndar
 
 
 def _of_regions(windows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Find the places of the laws of n regions among those of all nodes, one region behind the other, and the numbers."""
+    """Find the places of the laws of n regions among those of all nodes, region by region, and their numbers."""
     start, first, length = windows[:, :n]
     step = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
     return np.repeat(start, length) + step, np.repeat(first, length) + step
@@ -426,8 +426,8 @@ def _require(found: MeasuredCells, size: int, work: float, stopped: int, where: 
     cell = where * found.shape[1] + size
     if stopped == TOO_LONG:
         raise TooLargeError(
-            f"the posterior takes more than {work:.0e} multiplications by {found.cell_name(cell)}, for its noise is large; "
-            "leave noise= out for Gaussian intervals, or give values in larger units"
+            f"the posterior takes more than {work:.0e} multiplications by {found.cell_name(cell)}, for its noise is "
+            "large; leave noise= out for Gaussian intervals, or give values in larger units"
         )
     if stopped == NOTHING:
         raise ProblemError(
@@ -462,7 +462,7 @@ def _windows(found: MeasuredCells, law: NoiseLaw) -> tuple[np.ndarray, np.ndarra
     if (low > high).any():
         cell = int(np.argmax((low > high).ravel()))
         raise ProblemError(
-            f"{found.first_row(cell)} would need noise beyond {REACHED}, however cells add up; correct the scale or the row"
+            f"{found.first_row(cell)} needs noise beyond {REACHED} wherever cells add up; correct the scale or the row"
         )
     if np.isinf(high).any():
         cell = int(np.argmax(np.isinf(high).ravel()))
@@ -473,8 +473,8 @@ def _windows(found: MeasuredCells, law: NoiseLaw) -> tuple[np.ndarray, np.ndarra
     if (high - low + 1).sum(axis=0).max() > MOST_NUMBERS:
         wide = int(np.argmax((high - low).ravel()))
         raise TooLargeError(
-            f"{found.cell_name(wide)} alone may be one of {(high - low).max():.0e} numbers, which is too many for exact "
-            "laws; leave noise= out for Gaussian intervals, or give values in larger units"
+            f"{found.cell_name(wide)} alone may be one of {(high - low).max():.0e} numbers, too many for exact laws; "
+            "leave noise= out for Gaussian intervals, or give values in larger units"
         )
     return low.astype(np.int64), high.astype(np.int64)
 
@@ -483,7 +483,7 @@ REACHED = "35 scales (8 standard deviations of Gaussian noise)"
 
 
 def _starts(tree: Hierarchy, estimate: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Guess r by moments: children are off their share of their family by m + m^2 / r, and by noise; m is that share."""
+    """Guess r by moments: children are off the share m that each has of its family by m + m^2 / r, and by noise."""
     found = np.ones((tree.n_levels, estimate.shape[1]))
     for level in range(1, tree.n_levels):
         rows = tree.level(level)
