@@ -1,5 +1,7 @@
 """The question whether rows are off by no more than their noise explains."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,7 +54,11 @@ def test_p_values_are_uniform_under_the_stated_noise(law):
         "geometric": lambda: rng.geometric(p, TREE.n_regions) - rng.geometric(p, TREE.n_regions),
     }
     variance = float(LAWS[law].variance(np.array(scale)))
-    found = [asked(frame_of(truth + draws[law](), variance), LAWS[law]) for _ in range(1500)]
+    table = measured(ColumnFrame.of(frame_of(truth, variance)), LEVELS, "n", None, None, "v", None, True)
+    found = []
+    for _ in range(1500):
+        noisy = truth + draws[law]()
+        found.append(plausibility(replace(table, value=noisy[:, None], row_value=noisy), LAWS[law]))
     values = np.array([each.p_value for each in found])
     assert np.mean([each.chi_square for each in found]) == pytest.approx(5, abs=0.4)
     assert 0.03 < (values < 0.05).mean() < 0.07

@@ -448,6 +448,7 @@ def _windows(found: MeasuredCells, law: NoiseLaw) -> tuple[np.ndarray, np.ndarra
     if found.lower is not None and found.upper is not None:
         known = known_cells(found)
         low, high = np.where(known, found.lower, low), np.where(known, found.upper, high)
+    _require_some(found, low, high)
     for level in range(tree.n_levels - 2, -1, -1):
         here = tree.level(level)
         low[here] = np.maximum(low[here], tree.sum_children(low, level))
@@ -459,11 +460,7 @@ def _windows(found: MeasuredCells, law: NoiseLaw) -> tuple[np.ndarray, np.ndarra
         high[below] = np.minimum(high[below], high[up] - (least - low[below]))
         others = np.where(np.isinf(most), np.inf, most) - np.where(np.isinf(most), 0.0, high[below])
         low[below] = np.maximum(low[below], low[up] - others)
-    if (low > high).any():
-        cell = int(np.argmax((low > high).ravel()))
-        raise ProblemError(
-            f"{found.first_row(cell)} needs noise beyond {REACHED} wherever cells add up; correct the scale or the row"
-        )
+    _require_some(found, low, high)
     if np.isinf(high).any():
         cell = int(np.argmax(np.isinf(high).ravel()))
         raise ProblemError(
@@ -477,6 +474,15 @@ def _windows(found: MeasuredCells, law: NoiseLaw) -> tuple[np.ndarray, np.ndarra
             "leave noise= out for Gaussian intervals, or give values in larger units"
         )
     return low.astype(np.int64), high.astype(np.int64)
+
+
+def _require_some(found: MeasuredCells, low: np.ndarray, high: np.ndarray) -> None:
+    """Raise unless every cell has a number."""
+    if (low > high).any():
+        cell = int(np.argmax((low > high).ravel()))
+        raise ProblemError(
+            f"{found.first_row(cell)} needs noise beyond {REACHED} wherever cells add up; correct the scale or the row"
+        )
 
 
 REACHED = "35 scales (8 standard deviations of Gaussian noise)"
