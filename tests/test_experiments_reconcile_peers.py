@@ -49,7 +49,7 @@ def test_a_row_without_an_answer_is_shown_without_numbers():
 def test_intervals_are_compared_on_one_world():
     found = compared(county_world(0, 3, 12))
     assert len(found) == 9
-    assert found.groupby("method").level.nunique().tolist() == [3, 3, 3]
+    assert found.groupby("method")["level"].nunique().tolist() == [3, 3, 3]
     world = county_world(4, 4, 60)
     (low, high, *_), (below, above, *_) = exact(world), linear(world)
     leaves = world.tree.leaves

@@ -192,7 +192,7 @@ def test_intervals_of_a_learned_prior_hold_the_truth_as_often_as_they_say():
     rng = np.random.default_rng(17)
     roots = rng.integers(500, 3000, 120)
     frame = worlds(rng, "geometric", 5.0, roots, (1.0, 0.8))
-    posterior = table_posterior(of_sizes(frame), LAWS["geometric"], 0.9)
+    posterior = table_posterior(of_sizes(frame), LAWS["geometric"], 0.9, None)
     truth = frame.truth.to_numpy().reshape(len(roots), -1).T
     inside = (posterior.low <= truth) & (truth <= posterior.high)
     held = [float(inside[TREE.level(level)].mean()) for level in range(3)]

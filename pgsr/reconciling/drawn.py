@@ -56,7 +56,7 @@ class StatedNoise:
     @cached_property
     def posterior(self) -> TablePosterior:
         """The posterior of all cells."""
-        return table_posterior(self.found, self.law, self.level)
+        return table_posterior(self.found, self.law, self.level, None)
 
     @cached_property
     def draws(self) -> np.ndarray:

@@ -49,7 +49,7 @@ from pgsr.reconciling.variances import estimates_and_variances
 MOST_LOST = 1e-6
 """The part of a posterior that may be cut off."""
 
-TAILS = (1e-10, 1e-14, 1e-20, 1e-40, 1e-80, 1e-160)
+TAILS = (1e-12, 1e-20, 1e-40, 1e-80, 1e-160)
 """The tails of messages that are cut, the next where the one before loses more than that."""
 
 TAIL_IN_LEARNING = 1e-7
@@ -76,14 +76,14 @@ SHOWN = 50_000
 """Cells from which on progress is shown."""
 
 
-POINTS = 12
+POINTS = 8
 """Different r of a size where the table leaves r open."""
 
 CERTAIN = 0.3
 """A standard deviation of log r from which on there are several."""
 
 
-class Sums(NamedTuple):
+class PairTree(NamedTuple):
     """The tree as the compiled loops read it, which say what its arrays are."""
 
     parent: np.ndarray
@@ -108,7 +108,7 @@ class SizeValues:
     """
 
     tree: Hierarchy
-    sums: Sums
+    sums: PairTree
     low: np.ndarray
     at: np.ndarray
     region: np.ndarray
@@ -213,9 +213,8 @@ class SizePosterior:
         weights: of these; their sum is 1; shape (points,).
         tails: of messages, which are cut.
         lost: what was cut off of the posterior.
-        law: laws of all regions, one behind the other.
-        at: where each starts, and the last one ends; shape (regions + 1,).
-        low: the first number of each; shape (regions,).
+        ends: ends of shortest intervals and medians; shape (3, regions).
+        seen: means and variances; shape (2, regions).
     """
 
     values: SizeValues
@@ -223,15 +222,8 @@ class SizePosterior:
     weights: np.ndarray
     tails: float
     lost: float
-    law: np.ndarray
-    at: np.ndarray
-    low: np.ndarray
-
-    def described(self, chance: float) -> tuple[np.ndarray, np.ndarray]:
-        """Find ends of shortest intervals and medians, shape (3, regions), and means and variances, (2, regions)."""
-        ends, seen = np.empty((3, len(self.low)), np.int64), np.empty((2, len(self.low)))
-        describe(self.law, self.at, self.low, chance, ends, seen)
-        return ends, seen
+    ends: np.ndarray
+    seen: np.ndarray
 
     def drawn(self, number: int, rng: np.random.Generator, out: np.ndarray) -> None:
         """Draw numbers of all regions into `out`, shape (regions, number)."""
@@ -280,16 +272,14 @@ class TablePosterior:
         return out.transpose(2, 1, 0)
 
 
-def table_posterior(
-    found: MeasuredCells, law: NoiseLaw, chance: float, shape: np.ndarray | None = None
-) -> TablePosterior:
+def table_posterior(found: MeasuredCells, law: NoiseLaw, chance: float, shape: np.ndarray | None) -> TablePosterior:
     """Compute the posterior of the cells of a table.
 
     Args:
         found: the table; weights are 1 / variance.
         law: of its noise.
         chance: of intervals.
-        shape: r of every level and size where it is known, of the shape (levels, sizes).
+        shape: r of every level and size if they are known, of the shape (levels, sizes); None to learn them.
 
     Raises:
         ProblemError: some cell is bounded by no value, or no whole numbers fit the values.
@@ -312,22 +302,22 @@ def table_posterior(
     made: list[Any] = [None] * sizes
 
     def of(size: int) -> None:
-        posterior = _of_size(found, size, values[size], start[:, size], shape is None)
-        made[size] = posterior, *posterior.described(chance)
+        made[size] = _of_size(found, size, values[size], start[:, size], shape is None, chance)
 
     _for_each(of, sizes, tree.n_regions, "looking for the posterior")
-    parts, ends, seen = zip(*made, strict=True)
     rows = int(np.count_nonzero((found.row_cell >= 0) & (found.row_weight > 0)))
     return TablePosterior(
-        tuple(parts),
-        *np.stack(ends, axis=2),
-        *np.stack(seen, axis=2),
-        np.array([part.lost for part in parts]),
+        tuple(made),
+        *np.stack([part.ends for part in made], axis=2),
+        *np.stack([part.seen for part in made], axis=2),
+        np.array([part.lost for part in made]),
         rows * law.beyond,
     )
 
 
-def _of_size(found: MeasuredCells, size: int, values: SizeValues, shape: np.ndarray, learn: bool) -> SizePosterior:
+def _of_size(
+    found: MeasuredCells, size: int, values: SizeValues, shape: np.ndarray, learn: bool, chance: float
+) -> SizePosterior:
     """Compute the posterior of one size."""
     x, likelihood = values.numbers(), values.log_likelihood()
     above = values.tree.level_of[:-1][(values.children > 1)[:-1]]  # a leaf has no family
@@ -367,7 +357,9 @@ def _of_size(found: MeasuredCells, size: int, values: SizeValues, shape: np.ndar
     for weight, (_, windows, marginal, _) in zip(weights, made, strict=True):
         here, numbers = _of_regions(windows, n)
         law[numbers + np.repeat(at[:-1] - low, windows[2, :n])] += weight * marginal[here]
-    return SizePosterior(values, np.exp(points), weights, eps, lost, law, at, low)
+    ends, seen = np.empty((3, n), np.int64), np.empty((2, n))
+    describe(law, at, low, chance, ends, seen)
+    return SizePosterior(values, np.exp(points), weights, eps, lost, ends, seen)
 
 
 def _of_regions(windows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -522,7 +514,7 @@ def _values(
     return made
 
 
-def _pairs(tree: Hierarchy) -> Sums:
+def _pairs(tree: Hierarchy) -> PairTree:
     """Add the children of every region up two by two."""
     first, left, right, top = [0], [], [], np.full(tree.n_regions, -1)
     for v in range(tree.n_regions):
@@ -536,7 +528,7 @@ def _pairs(tree: Hierarchy) -> Sums:
             top[v] = nodes[0]
         first.append(len(left))
     arrays = (np.array(of, np.int64) for of in (tree.parent, first, top, left, right))
-    return Sums(*arrays)
+    return PairTree(*arrays)
 
 
 def _for_each(task: Callable[[int], None], n: int, cells: int, doing: str) -> None:
