@@ -306,13 +306,10 @@ def table_posterior(found: MeasuredCells, law: NoiseLaw, chance: float, shape: n
 
     _for_each(of, sizes, tree.n_regions, "looking for the posterior")
     rows = int(np.count_nonzero((found.row_cell >= 0) & (found.row_weight > 0)))
-    return TablePosterior(
-        tuple(made),
-        *np.stack([part.ends for part in made], axis=2),
-        *np.stack([part.seen for part in made], axis=2),
-        np.array([part.lost for part in made]),
-        rows * law.beyond,
-    )
+    low, high, median = np.stack([part.ends for part in made], axis=2)
+    mean, variance = np.stack([part.seen for part in made], axis=2)
+    lost = np.array([part.lost for part in made])
+    return TablePosterior(tuple(made), low, high, median, mean, variance, lost, rows * law.beyond)
 
 
 def _of_size(
@@ -331,24 +328,19 @@ def _of_size(
         points = np.repeat(points, POINTS, axis=0)
         points[:, is_open] += normal * spread[is_open]
     prior = 0.5 * (np.square((points - rho) / np.where(is_open, spread, 1.0)) - np.square(points / SPREAD))
+    made, weights, lost, eps, stopped = [], np.ones(1), np.inf, TAILS[0], (0.0, NOTHING, 0)
     for eps in TAILS:
-        made = []
-        for point in points:
-            logs, fall = values.factors(x, likelihood, np.exp(point))
-            mass, windows, evidence, *stopped = upward(*values.sums, values.low, values.at, logs, fall, eps)
-            if stopped[1]:
-                break
-            made.append((evidence, windows, *downward(*values.sums, values.low, values.at, logs, mass, windows)))
-        if stopped[1] != NOTHING:
-            _require(found, size, *stopped)
+        made, stopped = _passed(values, points, (x, likelihood), eps)
+        if stopped[1] == TOO_LONG:
+            break
+        if not stopped[1]:
             weights = np.array([evidence for evidence, *_ in made]) + (prior[:, is_open].sum(axis=1) if learn else 0.0)
             weights = np.exp(weights - weights.max())
             weights /= weights.sum()
             lost = float(sum(weight * part for weight, (*_, part) in zip(weights, made, strict=True)))
             if lost <= MOST_LOST:
                 break
-    else:
-        _require(found, size, 0.0, NOTHING, stopped[2])
+    _require(found, size, *(stopped if stopped[1] or lost <= MOST_LOST else (0.0, NOTHING, 0)))
     n = values.tree.n_regions
     low = np.min([windows[1, :n] for _, windows, *_ in made], axis=0)
     high = np.max([windows[1, :n] + windows[2, :n] for _, windows, *_ in made], axis=0)
@@ -360,6 +352,33 @@ def _of_size(
     ends, seen = np.empty((3, n), np.int64), np.empty((2, n))
     describe(law, at, low, chance, ends, seen)
     return SizePosterior(values, np.exp(points), weights, eps, lost, ends, seen)
+
+
+Numbers = tuple[np.ndarray, np.ndarray]
+"""All numbers that are looked at, and logarithms of their likelihoods."""
+
+
+def _passed(
+    values: SizeValues, points: np.ndarray, numbers: Numbers, eps: float
+) -> tuple[list[tuple[float, np.ndarray, np.ndarray, float]], tuple[float, int, int]]:
+    """Pass messages for every log r: evidence, windows, laws and what was lost; and what stopped them."""
+    made = []
+    for point in points:
+        logs, fall = values.factors(*numbers, np.exp(point))
+        mass, windows, evidence, *stopped = upward(*values.sums, values.low, values.at, logs, fall, eps)
+        if stopped[1]:
+            return made, tuple(stopped)
+        made.append((evidence, windows, *downward(*values.sums, values.low, values.at, logs, mass, windows)))
+    return made, (0.0, 0, 0)
+
+
+def _rough_messages(values: SizeValues, logs: np.ndarray, fall: np.ndarray) -> tuple:
+    """Compute messages with the largest tails that leave something."""
+    for eps in (TAIL_IN_LEARNING, *TAILS[:-1]):
+        found = upward(*values.sums, values.low, values.at, logs, fall, eps)
+        if found[4] != NOTHING:
+            return found
+    return upward(*values.sums, values.low, values.at, logs, fall, TAILS[-1])
 
 
 def _of_regions(windows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -375,17 +394,14 @@ def _likeliest(
     values: SizeValues,
     shape: np.ndarray,
     is_open: np.ndarray,
-    numbers: tuple[np.ndarray, np.ndarray],
+    numbers: Numbers,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the likeliest log r of every level, and its standard deviation, by secants; the first step is that of EM."""
     rho, bend, n = np.where(is_open, np.log(shape), 0.0), np.full(len(shape), -1 / SPREAD**2), values.tree.n_regions
     before = slope_before = None
     for _ in range(MOST_STEPS):
         logs, fall = values.factors(*numbers, np.exp(rho))
-        for eps in (TAIL_IN_LEARNING, *TAILS):
-            mass, windows, _, *stopped = upward(*values.sums, values.low, values.at, logs, fall, eps)
-            if stopped[1] != NOTHING:
-                break
+        mass, windows, _, *stopped = _rough_messages(values, logs, fall)
         _require(found, size, *stopped)
         law, _ = downward(*values.sums, values.low, values.at, logs, mass, windows)
         here, x = _of_regions(windows, n)
