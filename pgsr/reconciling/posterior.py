@@ -39,6 +39,7 @@ from scipy.special import gammaln, ndtri, polygamma, psi
 
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ProblemError, TooLargeError
+from pgsr.machine.extras import extra
 from pgsr.machine.parallel import Threads
 from pgsr.reconciling.holding import known_cells
 from pgsr.reconciling.laws import NoiseLaw
@@ -552,8 +553,9 @@ def _for_each(task: Callable[[int], None], n: int, cells: int, doing: str) -> No
     if n * cells < SHOWN or find_spec("rich") is None:
         Threads()(task, range(n))
         return
-    from rich.console import Console
-    from rich.progress import Progress
+    with extra("release"):
+        from rich.console import Console
+        from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         line: Any = bar.add_task(doing, total=n)
