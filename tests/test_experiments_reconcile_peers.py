@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pgsr.experiments.benchmarks.interval_peers import SCALE, compared, county_world, exact, importance_sampling, linear
 from pgsr.experiments.benchmarks.reconcile_peers import (
     METHODS,
     ReconcilePeer,
@@ -43,3 +44,27 @@ def test_all_methods_find_the_same_distance():
 
 def test_a_row_without_an_answer_is_shown_without_numbers():
     assert _shown(ReconcilePeer(1000, "a peer", note="no answer in 3 s"))["seconds"] == ""
+
+
+def test_intervals_are_compared_on_one_world():
+    found = compared(county_world(0, 3, 12))
+    assert len(found) == 9
+    assert found.groupby("method")["level"].nunique().tolist() == [3, 3, 3]
+    world = county_world(4, 4, 60)
+    (low, high, *_), (below, above, *_) = exact(world), linear(world)
+    leaves = world.tree.leaves
+    assert (high - low)[leaves].mean() < (above - below)[leaves].mean()
+
+
+def test_importance_sampling_has_the_law_of_the_values_alone():
+    """Two counties, a state and a nation with the same number: every pair of counties is tried."""
+    world = county_world(2, 1, 2)
+    numbers = np.arange(250)
+    off = np.abs(numbers[:, None] + numbers - world.noisy[0]) + np.abs(numbers[:, None] + numbers - world.noisy[1])
+    off = off + np.abs(numbers[:, None] - world.noisy[2]) + np.abs(numbers - world.noisy[3])
+    mass = np.exp(-off / SCALE)
+    exactly = np.cumsum(mass.sum(axis=1)) / mass.sum()
+    low, high, middle, _ = importance_sampling(world)
+    for at, chance in ((low, 0.05), (middle, 0.5), (high, 0.95)):
+        place = int(at[2])
+        assert (exactly[place - 1] if place else 0.0) - 0.03 <= chance <= exactly[place] + 0.03

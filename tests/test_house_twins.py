@@ -41,6 +41,12 @@ TWINS = {
             "test_isotonic::test_middles_of_rows_are_those_of_vectors",
         ),
     },
+    "reconciling.messages_kernel": {
+        "upward": ("every table", "test_reconciling_posterior::test_equals_enumeration"),
+        "downward": ("every table", "test_reconciling_posterior::test_equals_enumeration"),
+        "describe": ("every table", "test_reconciling_posterior::test_equals_enumeration"),
+        "draw": ("every table", "test_reconciling_posterior::test_draws_have_the_law_of_whole_tables"),
+    },
     "algorithms.m_h.flow.selection_kernel": {
         "keep_large": ("a sort", "test_m_h_flow_network::test_rows_keep_what_is_above_their_threshold"),
         "offer": ("cell by cell", "test_m_h_flow_network::test_cells_are_added_where_one_unit_pays"),

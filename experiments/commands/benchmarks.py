@@ -15,6 +15,7 @@ from pgsr.experiments.benchmarks import (
     agreement,
     formulations,
     history,
+    interval_peers,
     nation,
     peers,
     reconcile_peers,
@@ -206,8 +207,9 @@ def bench_reconcile(
     memory: Annotated[float, typer.Option(help="GiB of addresses that a peer may take.", min=1)] = 8,
     out: Annotated[Path, typer.Option(help="Folder for the rows (JSON).")] = Path("results/bench"),
 ) -> None:
-    """Make noisy tables add up, beside quadratic programs and reconcilers of others: seconds, violations, distance."""
+    """Make noisy tables add up, beside programs and reconcilers of others: seconds, violations, distance, intervals."""
     writable(out)
+    interval_peers.main(console_for_tables())
     reconcile_peers.main(console_for_tables(), out, cells or [1_000, 100_000, 10_000_000], limit, memory)
 
 

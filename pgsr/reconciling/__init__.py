@@ -11,7 +11,9 @@
     stating         the problem
     forecasts       the same as a reconciler of hierarchicalforecast
     making          the function: it states the problem, solves it by a method and gives the table back
-    reconciled, diagnostics, variances   what it gives: table and proof, what was moved, intervals
+    units           multiples of a base
+    reconciled, diagnostics, variances, plausibility   what it gives: table and proof, what was moved, linear intervals
+    laws, posterior, messages_kernel, drawn   where the law of noise is known: exact intervals, and draws of tables
 
 There is no second engine here: `pgsr.Problem` states what is asked, methods of `pgsr.algorithms` or `pgsr.models` solve
 it, and `pgsr.certify` judges it. docs/model/reconcile.md is the page for users.

@@ -1,7 +1,9 @@
 """The function that makes a noisy table add up."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from pgsr.algorithms import ChoiceTree, CumulativeIntegers, CumulativeProjection, MeanConsistency, TreeProjection
 from pgsr.algorithms.m_h_regions import RegionTotalsProjection
@@ -13,12 +15,15 @@ from pgsr.methods.method import Method, Result, Status
 from pgsr.problems.conditions.choices import Either
 from pgsr.problems.conditions.expressions import Condition
 from pgsr.problems.problem import Problem
+from pgsr.reconciling.drawn import StatedNoise, law_named, require_drawable
 from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.further import Sums, joined_sums, other_table, totals_over_sizes
+from pgsr.reconciling.laws import NoiseLaw
 from pgsr.reconciling.measured import MeasuredCells, measured
 from pgsr.reconciling.reconciled import Reconciled
 from pgsr.reconciling.regions import ABOVE_ALL
 from pgsr.reconciling.stating import Asked, Stated, stated
+from pgsr.reconciling.units import in_multiples
 
 OWN: tuple[Method, ...] = (
     TreeProjection(),
@@ -50,6 +55,13 @@ def reconcile(
     method: Method | None = None,
     level: float = 0.9,
     time_limit: float | None = None,
+    noise: Literal["geometric", "gaussian", "laplace"] | None = None,
+    scale: Any = None,
+    draws: int = 1_000,
+    seed: int = 0,
+    estimate: Literal["nearest", "median"] = "nearest",
+    base: int | None = None,
+    zero_restricted: bool = False,
 ) -> Reconciled:
     """Make the numbers of a noisy table add up over its hierarchy, changing them as little as possible, with a proof.
 
@@ -83,9 +95,17 @@ def reconcile(
             counties by metropolitan areas; their other columns are called as in the first table. Lowest regions are the
             same where their last names are, and no two have the same.
         method: what solves the problem, such as a solver of `pgsr.models`; our own exact methods if None.
-        level: the chance that an interval holds the exact number, each by itself, with Gaussian noise of the given
-            variances.
+        level: the chance that an interval holds the exact number, each by itself.
         time_limit: seconds.
+        noise: the law of every row's noise, if it is known. Intervals are then those of the posterior of whole numbers
+            from 0 on that add up, with a learned prior; without it they are linear, for Gaussian noise.
+        scale: column or array of the law's scales, or one number, in place of variances: P(noise) falls by e per scale,
+            or the standard deviation of Gaussian noise.
+        draws, seed: of the tables that the result's `draws` has.
+        estimate: "nearest", or "median": the nearest numbers that add up to the posterior medians of all cells, in
+            units of their standard deviations. They are nearer to the truth, and the proof is about the medians.
+        base: round to multiples of this number, such as 5.
+        zero_restricted: whether every number is one of the two multiples next to its value, and multiples stay.
 
     Returns:
         The table with a column `reconciled`, and the proof.
@@ -112,17 +132,70 @@ def reconcile(
         raise ArgumentError(f"level={level!r}; give the chance of an interval, between 0 and 1")
     if isinstance(hierarchy, Mapping) and len(hierarchy) != 1:
         raise ArgumentError("hierarchy has several entries; give {id column: parent column}, or the levels' columns")
+    law = law_named(noise)
     frame = ColumnFrame.of(table)
-    found = measured(frame, hierarchy, value, size, weights, variance, fixed, nonnegative)
+    variances = _variances(frame, law, scale, weights, variance)
+    found = measured(frame, hierarchy, value, size, weights, variances, fixed, nonnegative)
     asked = Asked(integer, nonnegative, norm, monotone, totals, said)
+    stated_noise = None
+    if law is not None:
+        require_drawable(found, law, asked, bool(also))
+        stated_noise = StatedNoise(found, law, level, _whole(draws, "draws", 1), _whole(seed, "seed", 0))
     others = tuple(other_table(found, *further, value, size, weights, variance) for further in also)
     sums = joined_sums(totals_over_sizes(found), others)
-    problem, result = _solved(found, asked, sums, method, time_limit)
+    near_to = _near_to(found, stated_noise, estimate, base, zero_restricted)
+    if base is not None and (sums is not None or totals is not None or said or not integer):
+        raise ArgumentError(
+            "base= rounds whole numbers of one hierarchy; leave out totals, where=, also= and integer=False"
+        )
+    problem, result = _solved(near_to, asked, sums, method, time_limit)
     answer = problem.cells_of(result.estimate.values)
-    problem.held.require_proved(found, answer, sums, norm, nonnegative)
+    problem.held.require_proved(near_to, answer, sums, norm, nonnegative)
     names = _level_names(hierarchy, found.tree.n_levels, found.tree.paths[0] == (ABOVE_ALL,))
-    chance = None if variance is None else level
-    return Reconciled(result, answer, found, problem, frame, names, chance, nonnegative, sums, others)
+    chance = None if variances is None else level
+    return Reconciled(
+        result, answer * (base or 1), found, problem, frame, names, chance, nonnegative, sums, others, stated_noise
+    )
+
+
+def _variances(frame: ColumnFrame, law: NoiseLaw | None, scale: Any, weights: Any, variance: Any) -> Any:
+    """Find the variance of every row, of scales where these are given."""
+    if law is None:
+        if scale is not None:
+            raise ArgumentError(
+                "scale= belongs to a law; give noise='geometric', 'gaussian' or 'laplace', or variance="
+            )
+        return variance
+    if weights is not None or (scale is None) == (variance is None):
+        raise ArgumentError(
+            "noise= goes with scale= or variance=, one of them and no weights; the weight is 1 / variance"
+        )
+    if scale is None:
+        return variance
+    numbers = np.asarray(frame.numbers(scale) if isinstance(scale, str) else scale, float)
+    if (numbers <= 0).any():
+        raise ArgumentError(
+            f"scale= has {numbers[numbers <= 0].flat[0]:g}; give scales above 0, and exact numbers by fixed="
+        )
+    return law.variance(numbers)
+
+
+def _near_to(
+    found: MeasuredCells, noise: StatedNoise | None, estimate: str, base: int | None, zero_restricted: bool
+) -> MeasuredCells:
+    """Find what the answer is to be near to: the values, the medians of cells, or either in units of a base."""
+    if estimate not in ("nearest", "median") or (estimate == "median" and noise is None):
+        raise ArgumentError(f"estimate={estimate!r}; give 'nearest', or 'median' together with noise= and its scale=")
+    if zero_restricted and base is None:
+        raise ArgumentError("zero_restricted=True belongs to base=; give a base, such as 5")
+    near_to = found if noise is None or estimate == "nearest" else noise.medians
+    return near_to if base is None else in_multiples(near_to, base, zero_restricted)
+
+
+def _whole(number: int, name: str, least: int) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or number < least:
+        raise ArgumentError(f"{name}={number!r}; give a whole number from {least} on")
+    return number
 
 
 def _solved(

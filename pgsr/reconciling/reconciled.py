@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,11 @@ from pgsr.figures.html import facts_table
 from pgsr.machine.extras import extra
 from pgsr.methods.method import Result, Status
 from pgsr.reconciling.diagnostics import LevelDiagnostics, diagnostics, lowest_copies
+from pgsr.reconciling.drawn import DrawnTable, StatedNoise
 from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.further import Other, Sums
 from pgsr.reconciling.measured import MeasuredCells
+from pgsr.reconciling.plausibility import Plausibility, plausibility
 from pgsr.reconciling.stating import Stated
 from pgsr.reconciling.variances import estimates_and_variances, intervals
 
@@ -46,6 +48,7 @@ class Reconciled:
         nonnegative: whether numbers are from 0 on.
         sums: what was measured besides the cells of the hierarchy, or None.
         others: tables of further hierarchies.
+        noise: the law of noise and the draws that were asked for, or None.
     """
 
     result: Result
@@ -58,6 +61,7 @@ class Reconciled:
     nonnegative: bool
     sums: Sums | None = None
     others: tuple[Other, ...] = ()
+    noise: StatedNoise | None = None
 
     @property
     def status(self) -> Status:
@@ -87,6 +91,43 @@ class Reconciled:
         """The tables of further hierarchies, given by `also`, with the column `reconciled`."""
         return tuple(other.frame.taking({COLUMN: other.matrix @ self.answer.ravel()}) for other in self.others)
 
+    @property
+    def draws(self) -> np.ndarray:
+        """Whole tables drawn from the posterior, all as likely; shape (draws, regions, sizes), rows as in `found.tree`.
+
+        Raises:
+            ArgumentError: no law of noise was given.
+        """
+        return self._noise_stated.draws
+
+    @property
+    def drawn_tables(self) -> Iterator[Any]:
+        """The table that was given, of the same kind, with a column `drawn`: one for every draw."""
+        return (self.frame.taking({"drawn": self._of_rows(table)}) for table in self.draws)
+
+    def interval(self, statistic: Callable[[DrawnTable], float]) -> tuple[float, float]:
+        """Find between which numbers a statistic of the table lies, with the chance `level`: quantiles over draws.
+
+        Args:
+            statistic: a number of a table, such as `lambda table: table["US/GA"].sum() / table["US"].sum()`.
+
+        Raises:
+            ArgumentError: no law of noise was given.
+        """
+        values = self._noise_stated.statistics(statistic)
+        low, high = np.quantile(values, [(1 - self._noise_stated.level) / 2, (1 + self._noise_stated.level) / 2])
+        return float(low), float(high)
+
+    @cached_property
+    def plausibility(self) -> Plausibility | None:
+        """Whether the table is off by no more than its noise explains.
+
+        It is None where no variances were given, or where totals over sizes or further tables were measured.
+        """
+        if self.level is None or self.sums is not None:
+            return None
+        return plausibility(self.found, None if self.noise is None else self.noise.law)
+
     @cached_property
     def cells(self) -> "pd.DataFrame":
         """All cells as a data frame, those without a row among them: the region, its level, the size, the number.
@@ -107,6 +148,10 @@ class Reconciled:
         lowest = lowest_copies(self.found)[regions]
         columns["measured"] = (self.found.weight[lowest] > 0).ravel()
         columns[COLUMN] = self.answer[regions].ravel()
+        if self.noise is not None:
+            posterior = self.noise.posterior
+            columns |= {"median": posterior.median[regions].ravel(), "lower": posterior.low[regions].ravel()}
+            columns["upper"] = posterior.high[regions].ravel()
         return pd.DataFrame(columns)
 
     @cached_property
@@ -160,8 +205,9 @@ class Reconciled:
 
         Both are 0 where values are whole and weights in whole ratios. Cells that are held have no part in it.
         """
-        numbers, there = self.stated.numbers, (self.found.weight > 0) & ~self.stated.held.out
-        value = np.where(there, self.found.value, 0.0)
+        found, numbers = self.stated.found, self.stated.numbers
+        there = (found.weight > 0) & ~self.stated.held.out
+        value = np.where(there, found.value, 0.0)
         inside = type(numbers)(
             numbers.low,
             np.where(there, numbers.low_w, 0),
@@ -169,7 +215,7 @@ class Reconciled:
             numbers.unit,
             numbers.scale,
         )
-        return {"value": inside.moved(value), "weight": inside.reweighed(np.where(there, self.found.weight, 0.0))}
+        return {"value": inside.moved(value), "weight": inside.reweighed(np.where(there, found.weight, 0.0))}
 
     @property
     def _noise(self) -> float:
@@ -180,9 +226,17 @@ class Reconciled:
     def _intervals(self) -> tuple[np.ndarray, np.ndarray]:
         if self.level is None:
             raise ArgumentError("no variances were given; give variance= for intervals")
+        if self.noise is not None:
+            return self.noise.posterior.low, self.noise.posterior.high
         found = self.found
         estimate, variance = estimates_and_variances(found.tree, found.value, found.weight)
         return intervals(estimate, variance, self.answer, self.level, self.nonnegative)
+
+    @property
+    def _noise_stated(self) -> StatedNoise:
+        if self.noise is None:
+            raise ArgumentError("no law of noise was given; give noise= and scale= for draws")
+        return self.noise
 
     def _of_rows(self, cells: np.ndarray, totals: bool = False) -> np.ndarray:
         """Give the number of every row's cell."""

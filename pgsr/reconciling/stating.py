@@ -58,12 +58,14 @@ class Stated:
         layout: where the table's cells are in it.
         numbers: its integers.
         held: the cells whose weights are not in it.
+        found: the table.
     """
 
     problem: Problem
     layout: Layout
     numbers: WholeNumbers
     held: Held
+    found: MeasuredCells
 
     def cells_of(self, values: np.ndarray) -> np.ndarray:
         """Give the table's cells of an estimate's values; shape (regions, sizes), int64 or float64."""
@@ -140,7 +142,7 @@ def stated(found: MeasuredCells, asked: Asked, sums: Sums | None = None, near: b
         problem = replace(problem, sums=_placed_sums(sums, every.part(slice(value.size, None), (-1,)), layout))
     if conditions is not None:
         problem = replace(problem, conditions=_placed(conditions, layout, numbers.unit))
-    return Stated(problem, layout, numbers, held)
+    return Stated(problem, layout, numbers, held, found)
 
 
 def _require_norm(found: MeasuredCells, asked: Asked, fractions: bool) -> None:
