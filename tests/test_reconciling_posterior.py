@@ -218,6 +218,7 @@ def test_the_same_seed_draws_the_same_and_tables_add_up():
     shares = one.draws[:, 6].sum(axis=1) / one.draws[:, 0].sum(axis=1)
     assert (low, high) == pytest.approx(tuple(np.quantile(shares, [0.05, 0.95])))
     assert (one.cells.lower <= one.cells["median"]).all()
+    assert one.noise is not None
     assert (one.noise.posterior.low == one.table.lower.to_numpy().reshape(2, -1).T).all()
 
 
