@@ -13,7 +13,8 @@ from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr import CountOfCounts, View
-from pgsr.noise import Geometric, step
+from pgsr.data import Split
+from pgsr.noise import Geometric
 from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
@@ -145,9 +146,9 @@ def _lower(found: int | tuple[int, ...]) -> int | tuple[int, ...]:
 
 def ranks_without_noise(patch: MonkeyPatch) -> None:
     def columns_alone(parts: Callable) -> Callable:
-        return lambda row, view: [part for part in parts(row, view) if part[0] is not View.RANKED]
+        return lambda view, row: [part for part in parts(view, row) if part[0] is not View.RANKED]
 
-    around(patch, step, "parts", columns_alone)
+    around(patch, Split, "parts", columns_alone)
 
 
 def rows_in_the_readme(patch: MonkeyPatch) -> None:

@@ -132,4 +132,4 @@ def test_the_quoted_table_and_the_figure_show_every_arm_that_ran() -> None:
     rows = dict(quoted.OF_EXPERIMENTS["X3"](frame))["held"].splitlines()[2:]
     assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == arms
     axes = x3.plot(frame).axes[0]
-    assert [text.get_text() for text in axes.get_yticklabels()] == [f"{arm}, {frame.epsilon[0]:g}" for arm in arms]
+    assert [text.get_text() for text in axes.get_yticklabels()] == arms

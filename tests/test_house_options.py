@@ -22,7 +22,7 @@ ALLOWED = {
     "a reading or a setting that the paper prints, of which experiments take the default": (
         *("answers(pairs=)", "sensitivity(pairs=)", "sensitivities(pairs=)", "AIM(selection=)"),
         *("Descent(steps=)", "Descent(batch=)", "Descent(threshold=)", "HPDGen(embedding=)", "HPDGen(hidden=)"),
-        *("MWEM(iterations=)", "MWEM(max_types=)", "PersonsAlone(share=)", "TableMechanism(iterations=)"),
+        *("MWEM(max_types=)", "PersonsAlone(share=)", "TableMechanism(iterations=)"),
         "related_households(max_children=)",
     ),
     "tests compare with the other side of an enclosure, or with an iteration that goes on": (

@@ -77,7 +77,6 @@ def test_intervals_cover(name):
         ({"replicates": 19}, "whole number from 20 up"),
         ({"view": View.RANKED}, "give View.COUNTS or View.CUMULATIVE"),
         ({"level": 1}, "above 0 and below 1"),
-        ({"form": "narrow"}, "the form 'narrow' is unknown"),
         ({"released": None}, "give the counts of a result"),
         ({"mechanism": None}, "give the Mechanism"),
     ],

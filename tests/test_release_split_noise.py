@@ -14,7 +14,7 @@ from test_release_split_views import config
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data import Split
-from pgsr.noise import Geometric, Measurement, step
+from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import ReleaseError, Terms, check, publish
@@ -168,9 +168,9 @@ def test_boxes_in_two_sets_or_in_none_are_found(bug):
 def test_a_folder_without_noise_on_ranks_is_refused(tmp_path, monkeypatch):
     """The release fails its own check, and a folder that was made past it fails the check of whoever reads it."""
     wanted = config(tmp_path, Kind.BOTTOM_UP, times=10, threshold=4)
-    both = step.parts
+    both = Split.parts
     monkeypatch.setattr(
-        step, "parts", lambda row, view: [part for part in both(row, view) if part[0] is not View.RANKED]
+        Split, "parts", lambda view, row: [part for part in both(view, row) if part[0] is not View.RANKED]
     )
     with pytest.raises(ReleaseError, match="noise does not have the stated laws"):
         publish(wanted)

@@ -10,15 +10,11 @@ Source: balanced sampling after Deville and Tille 2004; best of several proposal
 
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pgsr.synthesis.data.population import Population
-from pgsr.synthesis.marginals.exchange import exchange
-
-if TYPE_CHECKING:
-    from pgsr.synthesis.marginals.filled_households import FilledHouseholds
+from pgsr.synthesis.marginals.exchange import Filled, exchange
 
 CANDIDATES = 4
 """How many values the model proposes for each draw; more hold tables nearer, and follow the model less."""
@@ -43,7 +39,7 @@ def spread(numbers: np.ndarray, n: int, seed: int) -> np.ndarray:
     return np.searchsorted(np.cumsum(numbers), at, side="right")
 
 
-def fill(model: "FilledHouseholds", kind_of: np.ndarray, seed: int) -> Population:
+def fill(model: Filled, kind_of: np.ndarray, seed: int) -> Population:
     """Fill groups of these kinds with members, in the order given.
 
     Args:
@@ -78,7 +74,7 @@ def fill(model: "FilledHouseholds", kind_of: np.ndarray, seed: int) -> Populatio
 
 
 def _members(
-    model: "FilledHouseholds",
+    model: Filled,
     kinds: np.ndarray,
     component: np.ndarray,
     numbers: np.ndarray,
@@ -117,7 +113,7 @@ def _members(
     return Population(domain, kinds[:, : len(domain.group)], persons[:, np.argsort(drawn_in)], group_of, role_of)
 
 
-def _prefix_tables(model: "FilledHouseholds") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _prefix_tables(model: Filled) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Stack, by attributes in the order of drawing, the chances of each with those before it in its block.
 
     Returns:
@@ -134,7 +130,7 @@ def _prefix_tables(model: "FilledHouseholds") -> tuple[np.ndarray, np.ndarray, n
     return starts, np.concatenate(tables), np.array(prefixes, np.int64)
 
 
-def _ways(model: "FilledHouseholds", kinds: np.ndarray, component: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _ways(model: Filled, kinds: np.ndarray, component: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """List the chances of ways by component, and by size where it is given; and the row of every group."""
     filling, table = model.filling, model.way_table.T
     if not filling.with_sizes:

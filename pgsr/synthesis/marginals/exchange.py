@@ -11,17 +11,15 @@ Source: local search after a rounding, as in controlled tabular adjustment; the 
 
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
 from pgsr.synthesis.data.domain import Domain
 from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.marginals.public_households import PublicHouseholds
 from pgsr.synthesis.queries.answers import counts
 from pgsr.synthesis.queries.workload import Level, Marginal, Workload
-
-if TYPE_CHECKING:
-    from pgsr.synthesis.marginals.filled_households import FilledHouseholds
 
 SWEEPS = 3
 """How often every attribute of every member gets a proposal."""
@@ -33,8 +31,28 @@ MEMBERS_AT_ONCE = 100_000
 """Members whose random numbers are in memory together."""
 
 
+class Filled(Protocol):
+    """The interface of a model that fills public groups: what draws read of `FilledHouseholds`; see there."""
+
+    @property
+    def households(self) -> PublicHouseholds: ...
+    @property
+    def domain(self) -> Domain: ...
+    @property
+    def n_components(self) -> int: ...
+    @property
+    def filling(self) -> Any: ...
+    @property
+    def components(self) -> Any: ...
+    @property
+    def slot_tables(self) -> Any: ...
+    @property
+    def way_table(self) -> Any: ...
+    def expected(self, workload: Workload, kind_of: np.ndarray) -> np.ndarray: ...
+
+
 def exchange(
-    model: "FilledHouseholds", kind_of: np.ndarray, component: np.ndarray, drawn: Population, rng: np.random.Generator
+    model: Filled, kind_of: np.ndarray, component: np.ndarray, drawn: Population, rng: np.random.Generator
 ) -> Population:
     """Move the tables of a drawn population nearer to what the model expects of groups of these kinds.
 
@@ -86,7 +104,7 @@ def _marginal(domain: Domain, level: Level, columns: tuple[int, ...]) -> Margina
 
 
 def _off(
-    model: "FilledHouseholds", kind_of: np.ndarray, drawn: Population, level: Level, sets: list[tuple[int, ...]]
+    model: Filled, kind_of: np.ndarray, drawn: Population, level: Level, sets: list[tuple[int, ...]]
 ) -> np.ndarray:
     """Compute by how much drawn counts are above expected ones, per cell of all sets."""
     workload = Workload(model.domain, tuple(_marginal(model.domain, level, columns) for columns in sets))
@@ -112,7 +130,7 @@ def _tables_of(domain: Domain, sets: list[tuple[int, ...]]) -> tuple[np.ndarray,
     return set_starts, np.array([row for part in rows for row in part], np.int64).reshape(-1, 6)
 
 
-def _blocks(model: "FilledHouseholds") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _blocks(model: Filled) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Stack the tables of blocks, and say where every attribute's begins and how far its values are apart."""
     n_own = len(model.domain.individual)
     starts, strides, start = np.zeros(n_own, np.int64), np.zeros((n_own, n_own), np.int64), 0
