@@ -91,7 +91,7 @@ MUTANTS = [
     Mutant("rows of larger groups alone", leaks.rows_of_groups_that_are_larger, checks.r6_losses_of_split_views),
     Mutant("no noise for empty regions", leaks.nothing_for_empty_regions, checks.r6_every_cell_is_noised),
     Mutant("K from the data", leaks.sizes_up_to_the_largest_that_occurs, checks.r6_losses),
-    Mutant("views chosen by true sizes", leaks.views_by_true_sizes, checks.r6_losses),
+    Mutant("views chosen by true sizes", leaks.views_by_true_sizes, checks.r6_views_hang_on_public_facts),
     Mutant("totals of regions carried along", leaks.totals_of_regions_for_the_root, checks.r6_public_facts_only),
     Mutant("exact totals for noisy ones", leaks.exact_totals_for_noisy_ones, checks.r7_likelihood_with_noisy_totals),
     Mutant("ranked sizes tell totals", leaks.ranked_without_public_totals, checks.ranked_needs_public_totals),

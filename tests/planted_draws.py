@@ -16,6 +16,7 @@ from pytest import MonkeyPatch  # noqa: PT013
 import pgsr.noise.group_totals as numbers
 import pgsr.noise.step
 from pgsr import CountOfCounts, View
+from pgsr.data import Split
 from pgsr.estimators import Matching
 from pgsr.experiments.kuo2018.choosing import ChosenByScore
 from pgsr.experiments.kuo2018.choosing import mechanisms as selection
@@ -286,7 +287,8 @@ def values_epsilon_not_reduced(patch: MonkeyPatch) -> None:
 
 def totals_ignored_by_vectors(patch: MonkeyPatch) -> None:
     """Ranked sizes as many as there truly are, and cumulative counts from below."""
-    around(patch, pgsr.noise.step, "vector", lambda f: lambda counts, view, total: f(counts, view, None))
+    for kind in (View, Split):
+        around(patch, kind, "vector", lambda f: lambda view, counts, total: f(view, counts, None))
 
 
 # What is measured

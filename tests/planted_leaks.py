@@ -70,7 +70,7 @@ def group_in_two_leaves(patch: MonkeyPatch) -> None:
 
 def vector_in(dtype: type) -> Callable[[MonkeyPatch], None]:
     return lambda patch: around(
-        patch, pgsr.noise.step, "vector", lambda f: lambda *arguments: f(*arguments).astype(dtype).astype(np.int64)
+        patch, View, "vector", lambda f: lambda *arguments: f(*arguments).astype(dtype).astype(np.int64)
     )
 
 

@@ -21,7 +21,7 @@ from pgsr.errors import BudgetError
 from pgsr.estimators import IsotonicTreeProjection, Matching
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
 from pgsr.methods import Mechanism
-from pgsr.noise import Geometric, Noise
+from pgsr.noise import Geometric, Noise, SplitByRoot
 from pgsr.privacy import Budget, Ledger, Rho, Secure, Seeded
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, inversion
@@ -138,6 +138,17 @@ def r6_split_views_are_boxes() -> None:
                     assert shifted.values[region].tolist() == exact_values, f"{sizes} split at {threshold}"
                     noise = measured.values[region] - np.array(exact_values, np.int64)
                     assert noise.all(), f"{table}: {(noise == 0).sum()} cells without noise"
+
+
+def r6_views_hang_on_public_facts() -> None:
+    """Regions of the same numbers of groups get the same views, whatever their sizes; noise hides the root here."""
+    rule, tables = (
+        Geometric(SplitByRoot(), "1/10000", ("1/2", "1/2")),
+        (((0,) * 6, (1,) * 2), ((0, 1, 2, 2, 3, 3), (0, 3))),
+    )
+    for seed in range(20):
+        views = [rule.measure(truth_of(PAIR, table, 3), Seeded("views", seed)).view for table in tables]
+        assert views[0] == views[1], f"{tables[0]} and {tables[1]} are measured by {views[0]} and {views[1]}"
 
 
 def r6_losses_of_quantities() -> None:
