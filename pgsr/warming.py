@@ -54,6 +54,7 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
         yield _timed("flows of many units", _send_many_units)
         yield _timed("cycles of cumulative counts", _close_cycles)
         yield _timed("CSV files", _read_a_table)
+        yield _timed("draws of noisy tables", _draw_tables)
         yield _timed("answers of synthesis", _answer_queries)
         yield _timed("samples of synthesis", _sample_members)
 
@@ -156,6 +157,14 @@ def _read_a_table() -> None:
         file = Path(folder) / "toy.csv"
         file.write_text("group,region\n1,GA\n")
         column_names(Csv(str(file)))
+
+
+def _draw_tables() -> None:
+    """Draw tables that add up, given noisy values."""
+    from pgsr import reconcile
+
+    noisy = {"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [5.0, 2.0, 2.0]}
+    _ = reconcile(noisy, ["nation", "state"], "n", noise="geometric", scale=1.0, draws=2).draws
 
 
 def _answer_queries() -> None:

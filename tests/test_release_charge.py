@@ -14,6 +14,7 @@ from pgsr import PgsrError
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.release import ReleaseConfig, Terms, check, publish
 from pgsr.release.ledger import LedgerFile
+from pgsr.release.stated.terms import FitOptions
 from pgsr.tables import Entities, Groups, Levels, Quantities
 
 KINDS = ("m_h", "m_c_dp", "kuo", "bottom_up", "posterior", "two_stage")
@@ -76,7 +77,8 @@ def configured(place: Path, keys: dict[str, Any]) -> tuple[ReleaseConfig, Ledger
         dict.fromkeys(where, str)
     )
     within = columns if private else None
-    terms = Terms(**{"data_set": "made", **keys})
+    options = FitOptions(**{name: keys.pop(name) for name in ("merge", "norm") if name in keys})
+    terms = Terms(**{"data_set": "made", **keys}, options=options)
     if quantities:
         rows = people.rename(columns={"entity": "user", "group": "unit"}).assign(quantity=1)
         entities = Quantities(rows, terms.max_quantity, region=within)
