@@ -95,7 +95,11 @@ def l2_blocks_within(y, lower, upper):
 
 @compiled
 def l2_min_max(y):
-    """By cell i the largest over a <= i of the least over b >= i of the means of y[a], ..., y[b]: sums and counts."""
+    """Find, for every cell i, the largest over a <= i of the least over b >= i of the means of y[a], ..., y[b].
+
+    Returns:
+        The sums and the counts of these means, whose quotient is the fit.
+    """
     n = len(y)
     total, count = np.zeros(n, np.int64), np.zeros(n, np.int64)
     whole = np.int64(y.sum())
