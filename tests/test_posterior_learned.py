@@ -301,6 +301,29 @@ def test_a_shift_of_the_shape_changes_nothing():
     assert seen.gradients.sum(axis=1) == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_an_only_child_has_the_shape_of_its_parent(seed):
+    """Whether its parent was measured or not; a parent that was not changes nothing of what is learned."""
+    leaves = np.random.default_rng(5).poisson([0, 30, 20, 9, 3, 1, 0, 1], (3, 8))
+    short, tall = (Hierarchy.from_paths([(*above, "US", leaf) for leaf in "ABC"]) for above in ((), ("world",)))
+    measure = Geometric(View.RANKED, epsilon=1, totals="regions").measure
+    noisy = measure(CountOfCounts(short, leaves), Seeded(f"{seed}"))
+    moved = replace(
+        noisy,
+        hierarchy=tall,
+        values=(np.zeros(0, np.int64), *noisy.values),
+        totals=np.concatenate([noisy.totals[:1], noisy.totals]),
+        noise=(None, *noisy.noise),
+    )
+    one, other = learn(noisy, NO_LIMIT).point, learn(moved, NO_LIMIT).point
+    assert np.array_equal(other.shape, one.shape)
+    assert np.array_equal(other.deviations[1:], one.deviations)
+    both = learn(measure(CountOfCounts(tall, leaves), Seeded(f"{seed}")), NO_LIMIT)
+    assert set(both.model.evidence) == set(range(5))
+    assert not both.point.deviations[1].any()
+    assert both.point.deviations[2:].any()
+
+
 @pytest.mark.parametrize("fails", [1, 2])
 def test_a_search_that_fails_is_done_again_and_then_said(fails, monkeypatch):
     """Once: again from no deviations, by steps of EM. Twice: the start is the prior, and the result says so."""

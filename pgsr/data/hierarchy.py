@@ -277,6 +277,14 @@ class Hierarchy:
         """The level of every region; shape (regions,)."""
         return np.repeat(np.arange(self.n_levels), np.diff(self.level_start))
 
+    @cached_property
+    def only_children(self) -> np.ndarray:
+        """Whether a region has no siblings, so that its counts are those of its parent; shape (regions,), the root False."""
+        alone = np.zeros(self.n_regions, bool)
+        alone[self.first_child[:-1][np.diff(self.first_child) == 1]] = True
+        alone.flags.writeable = False
+        return alone
+
     def sum_children(self, values: np.ndarray, level: int) -> np.ndarray:
         """Add up rows over the children of every region of `level`; rows are of all regions; shape (of level, ...)."""
         below = self.level(level + 1)

@@ -343,7 +343,8 @@ def family_eliminated(regions, known, below, knots, at, theta, out, messages):
     """Eliminate the deviations of some children of one region, and add their gradients and information on this region.
 
     Args:
-        regions: first child, the one after the last, and the first leaf's number.
+        regions: first child, the one after the last, the first leaf's number, and whether this is an only child, which
+            has no deviation.
         known: of measured regions: their places, or -1 (regions,), gradients, halves, shares, diagonals, besides.
         below: gradients and information that inner regions have from their children.
         knots: left, part of C.
@@ -352,7 +353,7 @@ def family_eliminated(regions, known, below, knots, at, theta, out, messages):
         out: gradient and information of the parent, added to.
         messages: the `Steps` of all regions.
     """
-    start, stop, n_inner = regions
+    start, stop, n_inner, alone = regions
     place, gradients, kept, shares, diagonal, beside = known
     n = len(out[0])
     for r in range(start, stop):
@@ -365,10 +366,13 @@ def family_eliminated(regions, known, below, knots, at, theta, out, messages):
         if i >= 0:
             gradient += gradients[i]
             add_information(kept[i], shares[i], diagonal[i], beside[i], theta, information)
-        eliminated(
-            gradient, information, knots[0], knots[1], at[0][r], at[1][r], messages[0][r], messages[1][r],
-            messages[2][r], messages[3][r],
-        )  # fmt: skip
+        if alone:
+            messages[3][r][:] = 0.0
+        else:
+            eliminated(
+                gradient, information, knots[0], knots[1], at[0][r], at[1][r], messages[0][r], messages[1][r],
+                messages[2][r], messages[3][r],
+            )  # fmt: skip
         out[0][:] += gradient
         out[1][:] += information
 

@@ -125,7 +125,7 @@ class Newton:
 
             def eliminate(i: int, here: Sequence = here, out: tuple = (slopes, sums)) -> None:
                 self.model.deadline.check("no posterior of all regions")
-                regions = (here[i][1], here[i][2], tree.n_inner)
+                regions = (here[i][1], here[i][2], tree.n_inner, bool(tree.only_children[here[i][1]]))
                 family_eliminated(
                     regions, known, below, (knots.own_left, knots.own_part), at, theta, (out[0][i], out[1][i]), messages
                 )

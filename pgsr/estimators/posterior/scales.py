@@ -98,15 +98,16 @@ class Scales:
         weights = (NU + 1) / (NU + (squares + variances) * precision)
         own, own_weights = self.own.copy(), self.own_weights.copy()
         for level in range(1, self.tree.n_levels):
-            rows = self.tree.level(level)
+            here = self.tree.level(level)
+            rows = here.start + np.flatnonzero(~self.tree.only_children[here])
             for block in range(self.knots.n_blocks):
                 columns = self.knots.block == block
                 of_block: Sequence[np.ndarray] = [
-                    table[rows][:, columns] for table in (self.own_weights, own_squares, own_variances)
+                    table[np.ix_(rows, columns)] for table in (self.own_weights, own_squares, own_variances)
                 ]
                 precise = _precision(float(own[level, block]), OWN_TYPICAL, OWN_LEAST, *of_block)
                 own[level, block] = precise
-                own_weights[rows, columns] = (OWN_NU + 1) / (OWN_NU + (of_block[1] + of_block[2]) * precise)
+                own_weights[np.ix_(rows, columns)] = (OWN_NU + 1) / (OWN_NU + (of_block[1] + of_block[2]) * precise)
         return Scales(self.knots, self.tree, precision, weights, own, own_weights)
 
 

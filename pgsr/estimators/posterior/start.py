@@ -180,7 +180,7 @@ def deviations_of(
     deviations, above = np.zeros((tree.n_regions, len(at))), np.zeros((max(tree.n_inner, 1), len(at)))
     for region in range(1, tree.n_regions):
         before = here = above[tree.parent[region]]
-        if region in evidence:
+        if region in evidence and not tree.only_children[region]:
             sums = np.concatenate([[0.0], pilots[region]])
             doubt = (2.0 * float(evidence[region].law.variance_bound)) ** 0.5 + 5.0
             ratio = (doubt + np.maximum(sums[high] - sums[low], 0.0)) / (doubt + groups[region] * expected)
