@@ -279,7 +279,7 @@ class Hierarchy:
 
     @cached_property
     def only_children(self) -> np.ndarray:
-        """Whether a region has no siblings, so that its counts are those of its parent; shape (regions,), the root False."""
+        """Whether a region has no siblings, so that it has its parent's counts; shape (regions,), the root False."""
         alone = np.zeros(self.n_regions, bool)
         alone[self.first_child[:-1][np.diff(self.first_child) == 1]] = True
         alone.flags.writeable = False

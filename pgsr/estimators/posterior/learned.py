@@ -4,9 +4,10 @@
 
     mu[r, s] = G[r] e^f[r](s) / sum over t of e^f[r](t),    f[root] = F,    f[r] = f[parent of r] + C d[r],
 
-f linear in the size between knots, d = 0 for an only child, whose counts are its parent's. The sizes 0 and K and spikes are classes of their own (`Knots`). Second differences
-of F, which vanish where a tail is geometric, and first differences of a deviation are Student t distributed: a bend, a
-jump or an end is an outlier, and leaves the rest smooth (`Scales`). What is maximised is the penalised evidence
+f linear in the size between knots, d = 0 for an only child, whose counts are its parent's. The sizes 0 and K and spikes
+are classes of their own (`Knots`). Second differences of F, which vanish where a tail is geometric, and first
+differences of a deviation are Student t distributed: a bend, a jump or an end is an outlier, and leaves the rest smooth
+(`Scales`). What is maximised is the penalised evidence
 
     L = sum over measured r of log P(y[r])
         - 1/2 sum over i of w[i] (D F)[i]^2 / t^2  -  1/2 sum over r, i of w[r, i] (E d[r])[i]^2 / t^2
