@@ -72,14 +72,13 @@ TWINS = {
         "of_softmax": ("by matrices", LEARNED + "test_derivatives_are_those_of_the_definition"),
         "add_information": ("by matrices", LEARNED + "test_derivatives_are_those_of_the_definition"),
         "family_eliminated": ("a dense system", LEARNED + "test_a_step_is_that_of_one_dense_system"),
+        "folded": ("the definition", LEARNED + "test_a_folded_shape_is_the_logarithm_of_sums"),
+        "pulled_back": ("a dense system", LEARNED + "test_a_step_is_that_of_one_dense_system"),
         "factorised": ("the definition of an inverse", LEARNED + "test_an_inverse_is_one"),
         "inverse_of": ("the definition of an inverse", LEARNED + "test_an_inverse_is_one"),
         "with_covariance": ("the definition of an inverse", LEARNED + "test_an_inverse_is_one"),
         "mean_errors": ("by matrices", "test_posterior_prior_error::test_errors_of_means_are_those_of_matrices"),
         "prior_means": ("numpy.interp", LEARNED + "test_derivatives_are_those_of_the_definition"),
-    },
-    "estimators.posterior.rows_kernel": {
-        "posterior_rows": ("Evidence.marginals", "test_posterior_levels::test_every_region_is_a_chain_of_its_own"),
     },
     "algorithms.tree_rounding.kernel": {
         "share": ("interpolation and sorting", "test_tree_rounding::test_equals_interpolation_and_sorting"),

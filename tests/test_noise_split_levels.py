@@ -14,8 +14,6 @@ from privacy_checks import check_losses, frozen
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.data import Split
 from pgsr.estimators import Matching, Posterior, TwoStage
-from pgsr.estimators.posterior.folded_prior import LevelFacts
-from pgsr.estimators.posterior.rows import marginal_tables
 from pgsr.intervals import band
 from pgsr.methods import Mechanism, metrics
 from pgsr.methods.method import Method, PostProcess
@@ -146,41 +144,10 @@ def test_without_noise_the_truth_comes_back(post: PostProcess) -> None:
 
 
 def test_the_posterior_of_a_whole_view_is_that_of_cumulative_counts() -> None:
-    """Where T is K or more; and regions one by one are as those of a level together."""
-    noisy = Geometric(View.CUMULATIVE, 2).measure(TRUTH, Seeded("same"))
-    together = marginal_tables(noisy, with_steps=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pgsr.estimators.posterior.rows._one_view", lambda measurement, level: None)
-        alone = marginal_tables(noisy, with_steps=False)
-    assert np.allclose(np.concatenate(together.means), np.concatenate(alone.means), atol=1e-6)
+    """Where T is K or more."""
     plain, whole = (Mechanism(Geometric(v, 1, max_sizes=SIZES), Posterior()) for v in (View.CUMULATIVE, Split(9)))
     ours, theirs = (one.release(TRUTH, Seeded("whole")).estimate.values for one in (plain, whole))
     assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
-
-
-def test_counts_known_by_ranks_do_not_stand_out() -> None:
-    """A region's own have infinite variance; in sums they add their squares, a last class as it is spread."""
-    levels = LevelFacts(
-        Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]),
-        [np.array([9]), np.array([5, 4])],
-        [1.0, 1.0],
-        [4.0, 4.0],
-        [np.array([8]), np.array([2, 4])],
-    )
-    nation, states = np.arange(1.0, 11.0), np.array([[1.0, 2, 3, 4], [5.0, 6, 7, 8]])
-    cumulative = [np.cumsum(nation)[None], np.cumsum(states, axis=1)]
-    [shape], [of_root] = levels.shapes(cumulative)
-    theirs = np.append(states.sum(axis=0)[:3], 12 * nation[3:] / nation[3:].sum()) / 3
-    np.testing.assert_allclose(shape[0], theirs + nation * 2 / 3)
-    noise = 4 * (4 / 9) + 2 * 4 / 9
-    by_own = np.where(np.arange(10) >= 8, nation * 2 / 3, 0.0)
-    by_theirs = np.where(np.arange(10) >= 3, theirs, np.where(np.arange(10) == 2, 3 / 3, 0.0))
-    np.testing.assert_allclose(of_root[0], noise + by_own**2 + by_theirs**2)
-    whole = replace(levels, up_to=[np.array([10]), np.array([4, 4])])
-    np.testing.assert_allclose(whole.shapes(cumulative)[1][0], noise)
-    ranked = replace(levels, up_to=[np.array([10]), np.array([4, 0])])
-    assert np.isinf(ranked.shapes(cumulative)[1][0]).all()
-    assert np.isfinite(levels.own_variances(1, slice(0, 2), 4)).tolist() == [[True] * 2 + [False] * 2, [True] * 4]
 
 
 def test_few_large_groups_are_measured_better() -> None:
@@ -226,8 +193,7 @@ def test_refusals() -> None:
     for state in (Problem.m_c, Problem.isotonic, Problem.m_h, band):
         with pytest.raises(PgsrError, match=r"max_sizes|measurement is of Split\(3\)"):
             state(noisy)
-    with pytest.raises(PgsrError, match="no medians and gives no draws"):
-        Posterior().marginals(noisy)
+    assert [table.shape for table in Posterior().marginals(noisy).median] == [(1, 10), (2, 8), (4, 5)]
     with pytest.raises(PgsrError, match="share of 0"):
         Geometric(Split(3), 1, (0, "1/2", "1/2"), max_sizes=SIZES).measure(TRUTH, Seeded(0))
     with pytest.raises(PgsrError, match="totals by level are public"):

@@ -4,15 +4,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+from instances import scale
 
 from pgsr import CountOfCounts, Hierarchy, View
-from pgsr.algorithms.m_c.joint import laws_of, precisions
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.estimators import Posterior, TwoStage
 from pgsr.estimators.posterior.folded_errors import FoldedErrors
-from pgsr.estimators.posterior.propagation import Propagation
-from pgsr.estimators.posterior.rows import marginal_tables
-from pgsr.noise import Geometric, Measurement
+from pgsr.estimators.posterior.propagation import FoldedPropagation, Propagation
+from pgsr.noise import Geometric, Measurement, SplitByRoot
 from pgsr.privacy import Seeded
 
 TREE = Hierarchy.from_paths([("r", a, b, c) for a, b, c in product("AB", "CD", "EFG")] + [("r", "A", "D", "H")])
@@ -70,7 +69,7 @@ def test_equals_dense_matrices(k):
     n = np.diff(TREE.level_start).tolist()
     variances = [np.append(rng.random((n[i], k[i])) + 0.5, np.zeros((n[i], 1)), axis=1) for i in range(4)]
     steps = [rng.random((n[i], k[i] + 1)) for i in range(4)]
-    found = FoldedErrors(TREE, weights, variances, steps)
+    found = FoldedErrors(FoldedPropagation(TREE, weights, k), variances, steps, _no_error(variances))
     cumulative, counts = slow_variances(k, weights, variances, steps)
     for level in range(4):
         assert np.allclose(found.deviations(View.CUMULATIVE)[level] ** 2, cumulative[level])
@@ -78,16 +77,42 @@ def test_equals_dense_matrices(k):
     assert np.sqrt(counts[0]).min() >= 0
 
 
-@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
-def test_equals_the_propagation_where_all_levels_have_the_same_sizes(view):
-    truth = CountOfCounts(TREE, TREE.sum_up(np.random.default_rng(5).integers(0, 30, (13, 25))), "data")
-    rows = Geometric(View.CUMULATIVE, 2).measure(truth, Seeded("s"))
-    found = marginal_tables(rows)
-    own = np.concatenate(found.steps if view is View.COUNTS else found.variances).astype(float)
-    expected = np.sqrt(Propagation.of(rows).variances(own))
-    errors = FoldedErrors(TREE, precisions(laws_of(rows)), found.variances, found.steps)
-    for level, table in enumerate(errors.deviations(view)):
-        assert np.allclose(table, expected[TREE.level(level)], atol=2e-3)
+def test_equals_the_propagation_where_all_levels_have_the_same_sizes():
+    """Variances of both views, and errors in draws."""
+    rng, weights = np.random.default_rng(5), [1.0, 0.3, 0.5, 0.2]
+    own = np.append(rng.random((TREE.n_regions, 9)), np.zeros((TREE.n_regions, 1)), axis=1)
+    tables = [own[TREE.level(level)] for level in range(4)]
+    folded, plain = FoldedPropagation(TREE, weights, (9,) * 4), np.asarray(weights)[TREE.level_of]
+    errors = FoldedErrors(folded, tables, tables, _no_error(tables))
+    expected = Propagation.weighted(TREE, plain).variances(own)
+    for view in (View.COUNTS, View.CUMULATIVE):
+        assert np.concatenate(errors.deviations(view)) ** 2 == pytest.approx(expected)
+    draws = rng.normal(size=(TREE.n_regions, 3, 10)) * (np.arange(10) < 9)
+    apart = folded.errors(tuple(draws[TREE.level(level)] for level in range(4)))
+    assert np.concatenate(apart) == pytest.approx(Propagation.weighted(TREE, plain).errors(draws))
+
+
+def test_errors_of_every_size_go_through_the_levels_that_share_it():
+    """One region at a time, against dense matrices; public totals have none."""
+    k, weights = (9, 7, 4, 2), [1.0, 0.3, 0.5, 0.2]
+    own = tuple(np.zeros((n, K + 1)) for n, K in zip(TREE.regions_per_level, k, strict=True))
+    folded = FoldedPropagation(TREE, weights, k)
+    for level, s in product(range(4), range(9)):
+        if s >= k[level]:
+            continue
+        m = dense_projection(max(deep for deep in range(4) if k[deep] > s), weights)
+        for table in own:
+            table[:] = 0.0
+        own[level][-1, s] = 1.0
+        found = folded.errors(own)
+        for deep, table in enumerate(found):
+            expected = m[TREE.level(deep), TREE.level(level).stop - 1] if s < k[deep] else 0.0
+            assert np.allclose(table[:, s] if s <= k[deep] else 0.0, expected)
+            assert not np.delete(table, s, axis=1).any() if s <= k[deep] else not table.any()
+
+
+def _no_error(tables) -> dict[View, list[np.ndarray]]:
+    return {view: [np.zeros(table.shape) for table in tables] for view in (View.COUNTS, View.CUMULATIVE)}
 
 
 SIZES = (60, 40, 40, 6)
@@ -118,18 +143,22 @@ def test_intervals_hold_the_release_of_that_view(view):
 
 @pytest.mark.drawn(1, pool="intervals hold the truth")
 @pytest.mark.slow
-def test_intervals_cover():
+@pytest.mark.parametrize("measured_view", [View.CUMULATIVE, View.COUNTS, SplitByRoot()], ids=repr)
+def test_intervals_cover(measured_view):
     """90 % intervals hold the truth in 85 % or more of the cells with a standard deviation above 1, at every level.
 
-    Cells where tails begin are counted, too: size 40 at the root, and 6 wherever it is told apart.
+    Cells where tails begin are counted, too: size 40 at the root, and 6 wherever it is told apart; and last classes.
     """
     inside: dict[tuple[View, int | str], list[np.ndarray]] = {}
-    for seed in range(30):
+    for seed in range(scale(12, 30)):
         truth = smooth(seed).folded(SIZES)
-        result = Posterior().apply(measured(seed, f"{seed}", epsilon="1/2"))
-        for view in (View.COUNTS, View.CUMULATIVE):
+        result = Posterior().apply(measured(seed, f"{seed}", measured_view, epsilon="1/2"))
+        for view in (View.COUNTS, View.CUMULATIVE)[: 1 if measured_view is View.COUNTS else 2]:
             deviations = result.estimate.sizes.tables(result.uncertainty.reach(view).sd)
             found = result.intervals(0.9, view)
+            if view is View.COUNTS:
+                last = (np.array([t[:, -1] for t in each], object) for each in (found.lower, truth.tables, found.upper))
+                inside.setdefault((view, "last"), []).extend((a <= b) & (b <= c) for a, b, c in zip(*last, strict=True))
             for level, table in enumerate(truth.tables):
                 wanted = table if view is View.COUNTS else np.cumsum(table, axis=1)
                 held = (found.lower[level] <= wanted) & (wanted <= found.upper[level])
@@ -138,8 +167,8 @@ def test_intervals_cover():
                     inside.setdefault((view, "tails"), []).append(held[:, size])
     for key, parts in inside.items():
         together = np.concatenate(parts)
-        assert len(together) >= 200
-        assert 0.85 <= together.mean() <= 0.99, (key, together.mean())
+        assert len(together) >= 90
+        assert 0.85 <= together.mean() <= 0.998, (key, together.mean())
 
 
 def test_what_cannot_be_told_is_said():
@@ -147,8 +176,8 @@ def test_what_cannot_be_told_is_said():
     for method in (TwoStage(), Posterior(intervals=False)):
         with pytest.raises(NoEstimateError, match=r"take Posterior\(\) with its intervals, on noisy cumulative counts"):
             method.apply(noisy).intervals()
-    with pytest.raises(NoEstimateError, match="where all levels have the same sizes, on noisy counts; or ask"):
-        Posterior().apply(measured(0, "s", View.COUNTS)).intervals()
+    with pytest.raises(NoEstimateError, match="none of sums of many of them"):
+        Posterior().apply(measured(0, "s", View.COUNTS)).intervals(0.9, View.CUMULATIVE)
     result = Posterior().apply(noisy)
     for level in (0, 1, "90"):
         with pytest.raises(ArgumentError, match="level"):

@@ -1,10 +1,12 @@
 """Errors of posterior means that come from their prior: their law, their way to the means, and what they repair."""
 
+from itertools import pairwise
+
 import naive
 import numpy as np
 import pytest
 from scipy.stats import nbinom
-from test_posterior_learned import _derivatives, _penalties, _somewhere
+from test_posterior_learned import EQUAL, _derivatives, _maps, _penalties, _somewhere, _starts
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.estimators import Posterior
@@ -23,42 +25,37 @@ from pgsr.privacy.laws import GeometricNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 
-def test_errors_of_the_prior_have_the_inverse_information_as_covariance() -> None:
+@pytest.mark.parametrize("max_sizes", [None, (13, 9, 4)])
+def test_errors_of_the_prior_have_the_inverse_information_as_covariance(max_sizes) -> None:
     """Of F and all deviations at once, against one dense system by numpy; every independent value is tried alone."""
-    model, point, scales, seen = _somewhere(View.CUMULATIVE, ("1/3", "1/3", "1/3"))
-    knots, n, m, regions = model.knots, len(point.shape), point.deviations.shape[1], model.tree.n_regions
-    size = n + regions * m
-    spread = np.array([knots.spread(unit) for unit in np.eye(m)]).T
-    into = {0: np.eye(n, size)}  # from all unknowns to f of every region
-    for region in range(1, regions):
-        into[region] = into[int(model.tree.parent[region])].copy()
-        into[region][:, n + region * m : n + (region + 1) * m] += spread
-    whole, values = np.zeros((size, size)), model.values(point)
+    model, point, scales, seen = _somewhere(View.CUMULATIVE, EQUAL, max_sizes)
+    starts, into, values = _starts(point), _maps(model, point), model.beginnings(point)
+    size, n = starts[-1], len(point.shape)
+    whole = _penalties(model, scales) + np.diag(np.repeat([1e-6, 1e-4], [n, size - n]))
+    for start, stop in pairwise(starts):
+        whole[start:stop, start:stop] += 1 / (stop - start)
     for region in model.evidence:
-        found = model.marginals(region, point, values, seen, 1e-9)
+        found, knots = model.marginals(region, point, values, seen, 1e-9), model.knots_of(region)
         weight = found.shape / (found.shape + found.prior_mean)
         louis = _derivatives(found, weight, naive.hat_functions(knots.at, len(knots.left)))[1]
         whole += into[region].T @ louis @ into[region]
-    penalties = _penalties(model, scales)
-    whole[:n, :n] += penalties[0] + 1e-6 * np.eye(n) + 1 / n
-    for region in range(regions):
-        own = slice(n + region * m, n + (region + 1) * m)
-        whole[own, own] += penalties[1][region] + 1e-4 * np.eye(m) + 1 / m
-    covariance = np.linalg.inv(whole)
-    units = np.eye(size)
-    errors = Newton(model, point, scales, seen).errors(units[:n].copy(), units[n:].reshape(regions, m, size).copy())
-    for region, error in errors:
+    covariance, units = np.linalg.inv(whole), np.eye(size)
+    own, start = [np.zeros((*point.deviations[0].shape, size))], n
+    for table in point.deviations[1:]:
+        own.append(units[start : start + table.size].reshape(*table.shape, size).copy())
+        start += table.size
+    for region, error in Newton(model, point, scales, seen).errors(units[:n].copy(), own):
         expected = into[region] @ covariance @ into[region].T
         assert error @ error.T == pytest.approx(expected, rel=2e-3, abs=2e-4 * expected.diagonal().max()), region
 
 
 def test_errors_of_means_are_those_of_matrices() -> None:
     """Cov(c) of a Markov chain as a dense matrix, and its differences."""
-    model, point, _, seen = _somewhere(View.CUMULATIVE, ("1/3", "1/3", "1/3"))
-    knots, rng = model.knots, np.random.default_rng(5)
+    model, point, _, seen = _somewhere(View.CUMULATIVE, EQUAL)
+    knots, rng = model.knots[0], np.random.default_rng(5)
     hats = naive.hat_functions(knots.at, len(knots.left))
     for region in model.evidence:
-        found = model.marginals(region, point, model.values(point), seen, 1e-9)
+        found = model.marginals(region, point, model.beginnings(point), seen, 1e-9)
         mu, draws = found.prior_mean, rng.normal(0, 1, (len(point.shape), 3))
         weight, out = found.shape / (found.shape + mu), np.empty((3, len(mu)))
         mean_errors(found.variance, found.step_variance, mu, weight, knots.left, knots.part, draws, out)

@@ -109,15 +109,19 @@ def test_they_follow_from_the_noisy_values_alone() -> None:
     assert_files_follow_from_noisy_values("posterior", **KEYS)
 
 
-@pytest.mark.parametrize(
-    ("kind", "more"),
-    [("m_h", {}), ("m_c_dp", {}), ("kuo", {}), ("two_stage", {}), ("posterior", {"view": '"counts"'})],
-)
-def test_no_other_mechanism_or_view_publishes_them(tmp_path: Path, kind: str, more: dict[str, str]) -> None:
+@pytest.mark.parametrize("kind", ["m_h", "m_c_dp", "kuo", "two_stage"])
+def test_no_other_mechanism_publishes_them(tmp_path: Path, kind: str) -> None:
     write_tables(tmp_path)
-    said = 'write mechanism = "posterior" with view = "cumulative", or leave the key out and use `pgsr intervals'
+    said = 'write mechanism = "posterior", or leave the key out and use `pgsr intervals'
     with pytest.raises(PgsrError, match=said):
-        config(tmp_path, kind, **KEYS, **more)
+        config(tmp_path, kind, **KEYS)
+
+
+def test_posteriors_of_counts_publish_them(tmp_path: Path) -> None:
+    write_tables(tmp_path)
+    folder = release(config(tmp_path, "posterior", **KEYS, view='"counts"'), rehearse=True)
+    assert check(folder).passed
+    assert "upper" in pq.read_schema(folder / artefact.COUNTS).names
 
 
 def test_a_row_for_every_cell_needs_memory() -> None:

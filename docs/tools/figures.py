@@ -347,7 +347,7 @@ def posterior() -> Figure:
         measured, sizes = noise.measure(truth, Seeded("learned")), np.arange(8, truth.max_size)
         learned = learn(measured, NO_LIMIT)
         for at, colour, words in ((learned.start, ORANGE, "the start"), (learned.point, BLUE, "the learned prior")):
-            values = learned.model.values(at)
+            values = learned.model.beginnings(at)
             expected = np.sum([learned.model.means(region, at, values) for region in range(1, 17)], axis=0)
             axes.plot(sizes, expected[sizes], color=colour, label=words)
         axes.plot(sizes, means.sum(axis=0)[sizes], "--", color=BLACK, label="truth, of which groups were drawn")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from pgsr.noise.measurement import Measurement, Totals
 class Drawing(Protocol):
     """The interface of a post-process that draws what the truth may be, such as `pgsr.estimators.Posterior`."""
 
-    def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[np.ndarray]:
-        """Yield cumulative counts of all regions, real, shape (regions, K + 1)."""
+    def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[Any]:
+        """Yield cumulative counts of all regions, real, shape (regions, K + 1), or a table per level."""
         ...
 
 
@@ -81,6 +81,11 @@ def posterior_draws(
         raise ProblemError(
             f"{mechanism.post!r} draws nothing; only a posterior release has such intervals, any other the bootstrap "
             "(pgsr.intervals.replicate)"
+        )
+    if not noisy.sizes.equal:
+        raise ProblemError(
+            "levels have sizes of their own here, and statistics of draws are of the same sizes everywhere; take the "
+            "intervals of the result, or Posterior().draws(measurement, number)"
         )
     if noisy.public is Totals.NOISY:
         raise ProblemError(

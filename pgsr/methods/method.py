@@ -208,8 +208,7 @@ class Result:
         if self.uncertainty is None:
             raise NoEstimateError(
                 "this method does not know how far it may be off; take Posterior() with its intervals, on noisy "
-                "cumulative counts or, where all levels have the same sizes, on noisy counts; or ask pgsr.intervals "
-                "for an interval by bootstrap or a band"
+                "cumulative counts or noisy counts; or ask pgsr.intervals for an interval by bootstrap or a band"
             )
         return self.uncertainty.intervals(self.estimate, level, view)
 

@@ -47,8 +47,7 @@ Files: `method` is `Posterior`; `evidence` one region's values and windows, `cha
 what loops are given; `learned` the prior, between `knots`, from a `start`, with `scales` and `dispersion`, by
 `learned_kernel`, `dispersion_kernel` and `elementary_kernel`; `propagation` how errors pass through the joint stage,
 and `uncertainty` the intervals of a release.
-Where levels have sizes of their own, `rows` and `rows_kernel` do a level at a time, with the prior means of
-`folded_prior` and `window_means` (`windows`, `misfit`), and the errors of `folded_errors`.
+Where levels have sizes of their own, `folded_errors` has the intervals.
 """
 
 from pgsr.estimators.posterior.evidence import Evidence, Marginals

@@ -74,35 +74,6 @@ class Moments(NamedTuple):
     step_variance: np.ndarray
 
 
-class RowMoments(NamedTuple):
-    """The `Moments` of several regions, without medians; shape (regions, K + 1).
-
-    Attributes:
-        mean, variance: of c[s].
-        step_variance: of x[s]; of no rows if it is not wanted.
-    """
-
-    mean: np.ndarray
-    variance: np.ndarray
-    step_variance: np.ndarray
-
-
-class PriorRound(NamedTuple):
-    """One of the rounds in which means and priors of several regions follow from each other.
-
-    Attributes:
-        half: the half-width of windows in the first round; later ones depend on the variances.
-        first: whether this is the first round.
-        border: the mass that may lie at the edge of a window.
-        deviation: the standard deviation of the noise, or a bound on it.
-    """
-
-    half: float
-    first: bool
-    border: float
-    deviation: float
-
-
 class Steps(NamedTuple):
     """The part of their elimination that regions keep, see `learned_kernel.eliminated`; a row per region.
 

@@ -1,16 +1,14 @@
 """How far a posterior release with sizes per level may be from the truth, cell by cell."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
-from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError
-from pgsr.estimators.posterior.propagation import Propagation
+from pgsr.estimators.posterior.propagation import FoldedPropagation
 
 Tables = Sequence[np.ndarray]
 """One per level, root first; shape (regions of the level, K + 1)."""
@@ -25,9 +23,9 @@ def cells_of(tables: Tables) -> np.ndarray:
 class FoldedErrors:
     """The errors of a release with sizes per level, by the posterior of every region alone and the joint projection.
 
-    As `pgsr.estimators.posterior.uncertainty` says, whose assumptions these are, but for two things. What regions have
-    in common and the noise alone have no part here. And sums are of different depth: the cumulative count c[s] is
-    shared by the levels with K > s, so its errors are carried through the projection on these levels. A count
+    As `pgsr.estimators.posterior.uncertainty` says, whose assumptions these are, but for two things. The noise alone
+    has no part here. And sums are of different depth: the cumulative count c[s] is shared by the levels with K > s, so
+    its errors are carried through the projection on these levels (`FoldedPropagation`). A count
     x[s] = c[s] - c[s - 1] whose two ends are shared by the same levels is carried as a whole. At s = k, the first size
     of a region's tail, where a child has only a last class, they are not: with M and M' the projections on the levels
     that share c[k] and c[k - 1],
@@ -37,20 +35,16 @@ class FoldedErrors:
     from the covariance of every region alone, (Var c[k] + Var c[k - 1] - Var x[k]) / 2. The last class is the public
     total less c[K - 1].
 
-    **The last class of regions above the leaves** is seen by nothing but the region's own noisy values, and its prior
-    mean is estimated from them alone. Where it holds a few groups, its intervals are too narrow.
-
     Attributes:
-        hierarchy: the regions.
-        weights: of the levels in the joint projection.
-        variances: of cumulative counts of regions alone.
-        steps: of counts of regions alone, where the prior means are known to be estimates.
+        propagation: of the joint projection.
+        variances, steps: of cumulative counts and of counts of regions alone, under the prior.
+        of_prior: variances of the answer's errors that come from the prior, by view (`prior_error`).
     """
 
-    hierarchy: Hierarchy
-    weights: Sequence[float]
+    propagation: FoldedPropagation
     variances: Tables
     steps: Tables
+    of_prior: Mapping[View, Tables]
 
     def deviations(self, view: View) -> list[np.ndarray]:
         """Give the standard deviation of every cell's error; shape (regions of the level, K + 1) per level.
@@ -61,7 +55,8 @@ class FoldedErrors:
         if view not in (View.COUNTS, View.CUMULATIVE):
             raise ArgumentError(f"intervals of {view!r}; give View.COUNTS or View.CUMULATIVE")
         found = self._counts(self._at_border) if view is View.COUNTS else self._cumulative
-        return [np.sqrt(np.maximum(table, 0.0)) for table in found]
+        both = zip(found, self.of_prior[view], strict=True)
+        return [np.sqrt(np.maximum(table, 0.0) + of_prior) for table, of_prior in both]
 
     def terms(self) -> list[np.ndarray]:
         """Give the sum of the terms, without their signs, that make up the variance of every count's error.
@@ -74,20 +69,21 @@ class FoldedErrors:
         Returns:
             shape (regions of the level, K + 1) per level; no less than the squares of `deviations`.
         """
-        return self._counts(self._terms_at_border)
+        both = zip(self._counts(self._terms_at_border), self.of_prior[View.COUNTS], strict=True)
+        return [table + of_prior for table, of_prior in both]
 
     @cached_property
     def _cumulative(self) -> list[np.ndarray]:
         """The variances of errors of cumulative counts; 0 of the totals."""
         out = [np.zeros(table.shape) for table in self.variances]
-        for depth, cells in self._ranges():
+        for depth, cells in self.propagation.ranges:
             self._fill(out, depth, cells, self._carried(depth, [table[:, cells] for table in self.variances]))
         return out
 
     def _counts(self, at_border: Callable[[int, int], np.ndarray]) -> list[np.ndarray]:
         """The variances of errors of counts, those of the first sizes of tails by `at_border`."""
         out: list[np.ndarray] = [np.zeros(table.shape) for table in self.steps]
-        for depth, cells in self._ranges():
+        for depth, cells in self.propagation.ranges:
             first, last = cells.start, cells.stop
             inner = slice(first + (first > 0), last)
             if inner.start < inner.stop:
@@ -98,7 +94,7 @@ class FoldedErrors:
                 steps[:, last:] if steps.shape[1] == last + 1 else variances[:, last - 1 : last]
                 for steps, variances in zip(self.steps[: depth + 1], self.variances, strict=False)
             ]
-            for level, part in enumerate(self._split(depth, self._carried(depth, own))):
+            for level, part in enumerate(self.propagation.split(depth, self._carried(depth, own))):
                 if out[level].shape[1] == last + 1:
                     out[level][:, last:] = part
         return out
@@ -106,16 +102,17 @@ class FoldedErrors:
     def _at_border(self, depth: int, size: int) -> np.ndarray:
         """The variances of counts of a size that fewer levels share than the size below it, as the class says."""
         at, below, steps = self._own_at_border(depth, size)
-        shared = self._projection(depth).covariances((at + below - steps) / 2, self._projection(self._deepest(size)))
+        deeper = self.propagation.projection(self._deepest(size))
+        shared = self.propagation.projection(depth).covariances((at + below - steps) / 2, deeper)
         return self._ends_of_border(depth, size) - 2 * shared
 
     def _terms_at_border(self, depth: int, size: int) -> np.ndarray:
         """The sum of the terms of `_at_border` without their signs, as `terms` says."""
         at, below, steps = self._own_at_border(depth, size)
         own = (at + below + steps) / 2
-        deeper = self._projection(self._deepest(size))
+        deeper = self.propagation.projection(self._deepest(size))
         padded = np.append(own, np.zeros((deeper.tree.n_regions - len(own), 1)), axis=0)
-        shared = self._projection(depth).variances(own) + deeper.variances(padded)[: len(own)]
+        shared = self.propagation.projection(depth).variances(own) + deeper.variances(padded)[: len(own)]
         return self._ends_of_border(depth, size) + shared
 
     def _own_at_border(self, depth: int, size: int) -> list[np.ndarray]:
@@ -132,34 +129,12 @@ class FoldedErrors:
 
     def _deepest(self, size: int) -> int:
         """The deepest level that has a tail from this size on."""
-        return max(level for level, k in enumerate(self._largest) if k == size)
-
-    @cached_property
-    def _largest(self) -> list[int]:
-        return [table.shape[1] - 1 for table in self.variances]
-
-    def _ranges(self) -> list[tuple[int, slice]]:
-        """The sizes that are shared down to a level and no further, with that level; every size once."""
-        found = [(level, slice(below, k)) for level, (k, below) in enumerate(pairwise([*self._largest, 0]))]
-        return [(level, cells) for level, cells in found if cells.start < cells.stop]
-
-    def _projection(self, depth: int) -> Propagation:
-        if depth not in self._projections:
-            tree = self.hierarchy.down_to(depth)
-            self._projections[depth] = Propagation.weighted(tree, np.asarray(self.weights, float)[tree.level_of])
-        return self._projections[depth]
-
-    @cached_property
-    def _projections(self) -> dict[int, Propagation]:
-        return {}
+        return max(level for level, k in enumerate(self.propagation.max_sizes) if k == size)
 
     def _carried(self, depth: int, own: Tables) -> np.ndarray:
         """Carry variances of the levels down to `depth` through the projection; shape (their regions, cells)."""
-        return self._projection(depth).variances(np.concatenate(own[: depth + 1]).astype(float))
-
-    def _split(self, depth: int, rows: np.ndarray) -> list[np.ndarray]:
-        return np.split(rows, self.hierarchy.level_start[1 : depth + 1])
+        return self.propagation.projection(depth).variances(np.concatenate(own[: depth + 1]).astype(float))
 
     def _fill(self, out: list[np.ndarray], depth: int, cells: slice, rows: np.ndarray) -> None:
-        for level, part in enumerate(self._split(depth, rows)):
+        for level, part in enumerate(self.propagation.split(depth, rows)):
             out[level][:, cells] = part

@@ -15,6 +15,14 @@ differences of a deviation are Student t distributed: a bend, a jump or an end i
 
 k the dispersions of the counts (`dispersion`).
 
+**Sizes per level.** Where children end at a size k with "k or more", they begin at their parent's f, folded:
+
+    f'(s) = f(s) for s < k,    f'(k) = log of the sum over s >= k of e^f(s),
+
+so that what a parent expects from k on is what its children expect in their last class. Its slopes P take the place of
+1 wherever something passes between f of a parent and f of its children: g and I go up as P' g and P' I P, and changes
+come down as P times the parent's. What P itself changes by is left out of I, as theta makes up for it.
+
 **Derivatives.** With a = k / (k + mu), u the share of mu / G at every knot, J = 1 - 1 u', b the hat functions, and
 all moments given y (of a region whose prior gives way, those that are then found: the slope is that of a bound),
 
@@ -42,11 +50,12 @@ Sources: Louis 1982 (information), Dempster, Laird and Rubin 1977 (EM), Schall 1
 (penalised differences). Shown by `tests/test_posterior_learned.py`.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import Sizes
 from pgsr.estimators.posterior import dispersion
 from pgsr.estimators.posterior.evidence import Evidence, Marginals
 from pgsr.estimators.posterior.knots import Knots
@@ -105,13 +114,13 @@ class Learned:
     gains: tuple[float, ...] = ()
     remark: str = ""
 
-    def marginals(self, region: int, values: np.ndarray, border: float) -> Marginals:
-        """Compute the posterior of a measured region; `values` are those of f of the inner regions."""
-        return self.model.marginals(region, self.point, values, self.seen, border)
+    def marginals(self, region: int, beginnings: Sequence[np.ndarray], border: float) -> Marginals:
+        """Compute the posterior of a measured region; `beginnings` are those of `PriorModel`."""
+        return self.model.marginals(region, self.point, beginnings, self.seen, border)
 
 
 def learn(measurement: Measurement, deadline: Deadline) -> Learned:
-    """Learn the prior of a measurement.
+    """Learn the prior of a measurement, of the levels that tell sizes apart.
 
     Raises:
         Stopped: the deadline has passed.
@@ -119,20 +128,23 @@ def learn(measurement: Measurement, deadline: Deadline) -> Learned:
 
     Complexity: some ten to thirty forward-backward passes, and O(regions x J j (J + j)) operations for each.
     """
-    tree = measurement.hierarchy
-    evidence = {r: Evidence.of(measurement, r) for r in np.flatnonzero(measurement.measured).tolist()}
-    pilots = np.zeros((tree.n_regions, measurement.max_size + 1))
-    pilots[list(evidence)] = Threads()(lambda region: evidence[region].pilot(), evidence)
-    groups = numbers_of_groups(measurement, pilots)
-    pooled = Pooled.of(tree, evidence, pilots)
+    sizes = _told_apart(measurement.sizes)
+    tree = sizes.hierarchy
+    evidence = {r: Evidence.of(measurement, r) for r in np.flatnonzero(measurement.measured[: tree.n_regions]).tolist()}
+    pilots = sizes.rows(np.zeros(sizes.n_cells))
+    for region, pilot in zip(evidence, Threads()(lambda region: evidence[region].pilot(), evidence), strict=True):
+        pilots[region][:] = pilot
+    groups = numbers_of_groups(measurement, evidence, pilots)
+    pooled = Pooled.of(sizes, evidence, pilots)
     spikes = pooled.spikes()
-    shares, knots = pooled.distribution(float(groups[0]), spikes), Knots.of(measurement.max_size + 1, spikes)
-    memory.require(_memory(tree, knots), f"the prior of {tree.n_regions:,} regions with {len(knots.at)} knots")
-    dispersions = np.full((tree.n_levels, int(knots.band[-1]) + 1), dispersion.MOST)
-    start = Point(shape_of(shares, knots), deviations_of(tree, evidence, pilots, groups, shares, knots), dispersions)
-    model = PriorModel(tree, evidence, groups, knots, deadline)
+    shares, knots = pooled.distribution(float(groups[0]), spikes), Knots.by_level(sizes.max_sizes, spikes)
+    memory.require(_memory(sizes, knots), f"the prior of {tree.n_regions:,} regions with {len(knots[0].at)} knots")
+    dispersions = np.full((tree.n_levels, int(knots[0].band[-1]) + 1), dispersion.MOST)
+    deviations = deviations_of(sizes, evidence, pilots, groups, shares, knots)
+    start = Point(shape_of(shares, knots[0]), deviations, dispersions)
+    model = PriorModel(sizes, evidence, groups, knots, deadline)
     if measurement.public is Totals.ROOT:  # numbers of groups are better known under a prior
-        groups = numbers_of_groups(measurement, model.see(start, None).mean)
+        groups = numbers_of_groups(measurement, evidence, model.see(start, None).mean)
         model = replace(model, groups=groups)
     begun = Learned(model, start, start, model.see(start, None), Scales.typical(knots, tree))
     return guarded(begun)
@@ -143,7 +155,7 @@ def guarded(begun: Learned) -> Learned:
     found = search(begun, FIRST_THETA)
     if not failure(begun, found):
         return found
-    bare = replace(begun.point, deviations=np.zeros(begun.point.deviations.shape))
+    bare = replace(begun.point, deviations=tuple(np.zeros(each.shape) for each in begun.point.deviations))
     again = search(replace(begun, point=bare, seen=begun.model.see(bare, begun.seen)), 1.0)
     if not (why := failure(begun, again)):
         return again
@@ -179,7 +191,8 @@ def search(begun: Learned, theta: float) -> Learned:
             while move.farthest > FARTHEST and theta < LARGEST_THETA:
                 theta = max(3 * theta, 0.03)
                 move = newton.move(theta)
-            point = Point(now.point.shape + move.shape, now.point.deviations + move.deviations, now.point.dispersions)
+            deviations = tuple(d + change for d, change in zip(now.point.deviations, move.deviations, strict=True))
+            point = Point(now.point.shape + move.shape, deviations, now.point.dispersions)
             if step >= WAIT and tried < 3:
                 point = replace(point, dispersions=model.stepped_dispersions(now.point, now.seen))
             seen = model.see(point, now.seen)
@@ -198,22 +211,33 @@ def search(begun: Learned, theta: float) -> Learned:
     return replace(now, remark=f"it had not ended after {MOST_STEPS} steps")
 
 
-def numbers_of_groups(measurement: Measurement, sums: np.ndarray) -> np.ndarray:
+def numbers_of_groups(
+    measurement: Measurement, evidence: Mapping[int, Evidence], sums: Sequence[np.ndarray]
+) -> np.ndarray:
     """Public numbers of groups, or the last cumulative counts where only the root's is public; shape (regions,)."""
     if measurement.public is not Totals.ROOT:
-        return measurement.region_totals.astype(float)
+        return measurement.region_totals[: len(sums)].astype(float)
     tree = measurement.hierarchy
-    own = np.maximum(sums[:, -1], 1.0)
+    own = np.maximum([row[-1] for row in sums], 1.0)
     own[0] = measurement.root_total
     for region in range(tree.n_inner - 1, 0, -1):
-        if not measurement.measured[region]:
+        if region not in evidence:
             own[region] = own[tree.first_child[region] : tree.first_child[region + 1]].sum()
     return own
 
 
-def _memory(tree: Hierarchy, knots: Knots) -> int:
+def _told_apart(sizes: Sizes) -> Sizes:
+    """Leave out the levels whose only class is "0 or more", where every number is public."""
+    levels = sum(k > 0 for k in sizes.max_sizes)
+    return Sizes(sizes.hierarchy.down_to(levels - 1), sizes.max_sizes[:levels])
+
+
+def _memory(sizes: Sizes, knots: Sequence[Knots]) -> int:
     """Estimate the memory of pilots, of three passes (the first, the last, one that is tried) and of messages."""
-    n_knots = len(knots.at)
-    of_pass = 12 * len(knots.left) + 2 * n_knots * (n_knots + 17)
-    per_region = 8 * len(knots.left) + 3 * of_pass + 4 * n_knots * len(knots.own)
-    return per_region * tree.n_regions + 8 * n_knots**2 * max(tree.n_inner, 64)
+    n_regions, needed = sizes.hierarchy.regions_per_level, 8 * len(knots[0].at) ** 2 * 64
+    for level, (n, of) in enumerate(zip(n_regions, knots, strict=True)):
+        n_knots = len(of.at)
+        of_pass = 12 * len(of.left) + 2 * n_knots * (n_knots + 17)
+        of_sums = 8 * n_knots**2 if level < len(knots) - 1 else 0
+        needed += n * (8 * len(of.left) + 3 * of_pass + 4 * n_knots * len(of.own) + of_sums)
+    return needed

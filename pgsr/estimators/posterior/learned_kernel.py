@@ -6,7 +6,7 @@ Only basic operations in a fixed order, so that the same bits come out on every 
 
 import numpy as np
 
-from pgsr.estimators.posterior.elementary_kernel import exp
+from pgsr.estimators.posterior.elementary_kernel import exp, log
 from pgsr.machine.compilation import compiled
 
 NOTHING = 1e-6
@@ -340,28 +340,31 @@ def eliminated(gradient, information, left, part, precisions, deviation, gain, o
 
 @compiled
 def family_eliminated(regions, known, below, knots, at, theta, out, messages):
-    """Eliminate the deviations of some children of one region, and add their gradients and information on this region.
+    """Eliminate the deviations of some children of one region, and add their gradients and information on its f.
+
+    Regions are numbered within their level.
 
     Args:
-        regions: first child, the one after the last, the first leaf's number, and whether this is an only child, which
-            has no deviation.
-        known: of measured regions: their places, or -1 (regions,), gradients, halves, shares, diagonals, besides.
-        below: gradients and information that inner regions have from their children.
+        regions: first child, the one after the last, whether children have children of their own, and whether this is
+            an only child, which has no deviation.
+        known: of measured regions of the level: their places, or -1 (regions,), gradients, halves, shares, diagonals,
+            besides.
+        below: gradients and information that the level's regions have from their children.
         knots: left, part of C.
-        at: precisions of differences and deviations of all regions.
+        at: precisions of differences and deviations of the level.
         theta: of I + theta (M - I).
-        out: gradient and information of the parent, added to.
-        messages: the `Steps` of all regions.
+        out: gradient and information on where the children's f begins, added to.
+        messages: the `Steps` of the level.
     """
-    start, stop, n_inner, alone = regions
+    start, stop, inner, alone = regions
     place, gradients, kept, shares, diagonal, beside = known
     n = len(out[0])
     for r in range(start, stop):
         gradient, information = np.zeros(n), np.zeros((n, n))
-        if r < n_inner:
+        if inner:
             gradient[:], information[:] = below[0][r], below[1][r]
         i = place[r]
-        if i < 0 and r >= n_inner:
+        if i < 0 and not inner:
             continue
         if i >= 0:
             gradient += gradients[i]
@@ -375,6 +378,56 @@ def family_eliminated(regions, known, below, knots, at, theta, out, messages):
             )  # fmt: skip
         out[0][:] += gradient
         out[1][:] += information
+
+
+@compiled
+def folded(f, left, part, at, out, slopes):
+    """Fold a region's f to the sizes of its children, of which the last class is "at[-1] or more".
+
+    Args:
+        f: at the region's knots.
+        left, part: of every size of the region the knot at or below it, and the part of the way to the next one.
+        at: the sizes of the children's knots.
+        out: filled in, f(s) for the knots s below the last, and log sum over s >= at[-1] of e^f(s).
+        slopes: filled in, the derivatives of `out` in f; shape (children's knots, knots).
+    """
+    slopes[:] = 0.0
+    last = len(at) - 1
+    for i in range(last):
+        j, up = left[at[i]], part[at[i]]
+        out[i] = (1.0 - up) * f[j] + up * f[j + 1]
+        slopes[i, j] += 1.0 - up
+        slopes[i, j + 1] += up
+    top = f[0]
+    for j in range(len(f)):
+        top = max(top, f[j])
+    total = 0.0
+    for s in range(at[last], len(left)):
+        j, up = left[s], part[s]
+        share = exp((1.0 - up) * (f[j] - top) + up * (f[j + 1] - top))
+        total += share
+        slopes[last, j] += (1.0 - up) * share
+        slopes[last, j + 1] += up * share
+    out[last] = top + log(total)
+    for j in range(len(f)):
+        slopes[last, j] /= total
+
+
+@compiled
+def pulled_back(slopes, gradient, information, out_gradient, out_information):
+    """Add P' g and P' I P to `out_gradient` and `out_information`, with P the slopes."""
+    n, m = slopes.shape
+    row = np.empty(m)
+    for i in range(n):
+        row[:] = 0.0
+        for k in range(n):
+            for j in range(m):
+                row[j] += information[i, k] * slopes[k, j]
+        for j in range(m):
+            if slopes[i, j] != 0.0:
+                out_gradient[j] += slopes[i, j] * gradient[i]
+                for k in range(m):
+                    out_information[j, k] += slopes[i, j] * row[k]
 
 
 @compiled

@@ -9,8 +9,6 @@ from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.algorithms.m_c.joint import (
     integers_of,
     joint_problem,
-    laws_of,
-    precisions,
     refused_precision,
     together_by_level,
 )
@@ -20,13 +18,11 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
 from pgsr.errors import MemoryNeededError, ProblemError
-from pgsr.estimators.posterior.evidence import BORDER, Evidence, Marginals
-from pgsr.estimators.posterior.folded_errors import FoldedErrors
+from pgsr.estimators.posterior.evidence import BORDER, Marginals
 from pgsr.estimators.posterior.learned import Learned, learn
 from pgsr.estimators.posterior.likelihood import refused_law
 from pgsr.estimators.posterior.prior_error import errors_of_means, errors_of_priors
-from pgsr.estimators.posterior.propagation import Propagation
-from pgsr.estimators.posterior.rows import MarginalTables, marginal_tables
+from pgsr.estimators.posterior.propagation import Values, blocks, propagation_of, rows_of
 from pgsr.estimators.posterior.uncertainty import Uncertainty
 from pgsr.estimators.sizes_per_level import refused_by_level
 from pgsr.machine import memory
@@ -51,9 +47,6 @@ LEAN_BYTES = 13
 of an inner region."""
 
 INNER_BYTES = 200
-
-BYTES_BY_LEVEL = 72
-"""Bytes per cell beyond the measurement with sizes per level: counted, nine arrays of 8 bytes or less."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +76,7 @@ class Posterior:
 
     Shapes: any number of levels and sizes, any view, any split of epsilon that leaves a share for the leaves. Public
     or noisy totals of regions, or the root's alone. Levels may have sizes of their own, with any view, a share for
-    every level, and every region's public total (`rows`); intervals are then known where all regions are measured in
-    cumulative counts, and draws are not offered.
+    every level, and every region's public total (`learned`).
 
     Complexity: O(steps of the search x regions x sizes x width of the windows x counts with prior mass), a few dozen
     operations per cell where epsilon of the level is 1; the search takes 8 to 25 steps, and the windows grow like
@@ -137,8 +129,7 @@ class Posterior:
             raise ProblemError(reason)
         deadline = Deadline(checked_limit(time_limit))
         try:
-            release = self._release if measurement.sizes.equal else self._release_by_level
-            result = release(measurement, deadline)
+            result = self._release(measurement, deadline)
         except Stopped as stopped:
             result = Result(stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent))
         except MemoryNeededError as error:
@@ -146,28 +137,15 @@ class Posterior:
         return replace(result, seconds=replace(result.seconds, compile=deadline.compiling))
 
     def _release(self, measurement: Measurement, deadline: Deadline) -> Result:
-        if not self.intervals:
+        if not (self.intervals and Uncertainty.is_known(measurement)):
             means, remark = self._means(measurement, deadline)
             values = self._together_in_place(measurement, means, deadline)
             return _remarked(self._judged(measurement, values, deadline), remark)
         found, learned = self._marginals(measurement, deadline)
         values = self.together(measurement, found.mean, deadline)
-        known = Uncertainty.is_known(measurement)
-        uncertainty = Uncertainty.of(measurement, found, learned, on_grid(values)) if known else None
+        uncertainty = Uncertainty.of(measurement, found, learned, _on_grid(values))
         result = _remarked(self._judged(measurement, values, deadline), learned.remark)
         return replace(result, uncertainty=uncertainty)
-
-    def _release_by_level(self, measurement: Measurement, deadline: Deadline) -> Result:
-        known = self.intervals and Uncertainty.is_known(measurement)
-        found = self._tables(measurement, with_steps=known, deadline=deadline)
-        values = self._together_by_level(measurement, found.means, deadline)
-        result = self._judged(measurement, values, deadline)
-        if not known:
-            return result
-        weights = precisions(laws_of(measurement))
-        errors = FoldedErrors(measurement.hierarchy, weights, found.variances, found.steps)
-        centre = [on_grid(table) for table in values]
-        return replace(result, uncertainty=Uncertainty.by_level(measurement, errors, centre))
 
     def alone(self, measurement: Measurement) -> list[np.ndarray]:
         """Compute the posterior means of every region's cumulative counts alone (step 1), where all totals are public.
@@ -180,24 +158,11 @@ class Posterior:
         reason = self.supports(measurement)
         if reason is not None:
             raise ProblemError(reason)
-        found = self._tables(measurement, with_steps=False, deadline=NO_LIMIT)
-        return [np.ascontiguousarray(mean[:, :-1]) for mean in found.means]
+        means = self._means(measurement, NO_LIMIT)[0]
+        tables = means if isinstance(means, tuple) else measurement.sizes.tables(means)
+        return [np.ascontiguousarray(mean[:, :-1]) for mean in tables]
 
-    def _tables(self, measurement: Measurement, *, with_steps: bool, deadline: Deadline) -> MarginalTables:
-        n_cells = measurement.sizes.n_cells
-        memory.require(BYTES_BY_LEVEL * n_cells, f"the posterior of {n_cells:,} cells")
-        return marginal_tables(measurement, with_steps=with_steps, deadline=deadline)
-
-    def _together_by_level(
-        self, measurement: Measurement, means: Sequence[np.ndarray], deadline: Deadline
-    ) -> tuple[np.ndarray, ...]:
-        """Do the joint projection (step 2) where levels have sizes of their own; shape (regions, K + 1) per level."""
-        alone = [np.ascontiguousarray(mean[:, :-1]) for mean in means]
-        return together_by_level(measurement, alone, deadline=deadline).values
-
-    def _judged(
-        self, measurement: Measurement, values: np.ndarray | tuple[np.ndarray, ...], deadline: Deadline
-    ) -> Result:
+    def _judged(self, measurement: Measurement, values: Values, deadline: Deadline) -> Result:
         """Round the real answer `values` in their own memory (step 3), and judge it."""
         solved = deadline.spent
         seconds = Seconds(solve=solved)
@@ -206,23 +171,28 @@ class Posterior:
             seconds = Seconds(solve=solved, round=deadline.spent - solved)
         return judged_release(measurement, Estimate(measurement.hierarchy, View.CUMULATIVE, values), seconds)
 
-    def together(self, measurement: Measurement, means: np.ndarray, deadline: Deadline = NO_LIMIT) -> np.ndarray:
-        """Compute the joint projection of posterior means (step 2), real; shape (regions, K + 1).
+    def together(self, measurement: Measurement, means: Values, deadline: Deadline = NO_LIMIT) -> Values:
+        """Compute the joint projection of posterior means (step 2), real; shaped as the means.
 
         Raises:
             Stopped: the projection gave no answer in time; its status and reason say why.
         """
-        return self._together_in_place(measurement, means.copy(), deadline)
+        return self._together_in_place(measurement, means if isinstance(means, tuple) else means.copy(), deadline)
 
-    def _together_in_place(self, measurement: Measurement, means: np.ndarray, deadline: Deadline) -> np.ndarray:
-        """Do the same in the memory of the means."""
+    def _together_in_place(self, measurement: Measurement, means: Values, deadline: Deadline) -> Values:
+        """Do the same in the memory of the means, where all levels have the same sizes."""
         deadline.check("the joint projection reached")
+        if isinstance(means, tuple):
+            alone = [np.ascontiguousarray(mean[:, :-1]) for mean in means]
+            return together_by_level(measurement, alone, deadline=deadline).values
         values = CumulativeProjection().in_place(_joint(measurement, means), deadline)
         values /= PARTS
         return values
 
-    def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[np.ndarray]:
-        """Yield draws of the true cumulative counts, given the noisy values; (regions, K + 1) each.
+    def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[Values]:
+        """Yield draws of the true cumulative counts, given the noisy values.
+
+        A draw has the shape (regions, K + 1), or is one table per level where levels have sizes of their own.
 
         Every measured region is drawn from its posterior alone, exactly. How far these draws are from the posterior
         means, and an error of these means that the prior may have (`prior_error`), is carried through the joint
@@ -244,33 +214,33 @@ class Posterior:
         self._check(measurement)
         found, learned = self._marginals(measurement, NO_LIMIT)
         centre = self.together(measurement, found.mean)
-        propagation = Propagation.of(measurement)
-        regions = np.flatnonzero(measurement.measured).tolist()
-        most = measurement.root_total if measurement.public is Totals.ROOT else measurement.region_totals[:, None]
-        batch = max(1, min(number, BATCH_CELLS // centre.size))
+        propagation = propagation_of(measurement)
+        evidence = learned.model.evidence
+        means = rows_of(found.mean)
+        batch = max(1, min(number, BATCH_CELLS // measurement.sizes.n_cells))
         for start in range(0, number, batch):
             here = min(batch, number - start)
             normal = np.random.default_rng([seed, start]).standard_normal
-            xi = normal((len(learned.point.shape), here)), normal((*learned.point.deviations.shape, here))
+            xi = normal((len(learned.point.shape), here)), [normal((*d.shape, here)) for d in learned.point.deviations]
             apart = errors_of_means(learned, found, errors_of_priors(learned, *xi), slice(0, here))
+            filled = rows_of(apart)
 
-            def drawn(region: int, start: int = start, apart: np.ndarray = apart) -> None:
-                uniforms = np.random.default_rng([seed, region, start]).random(apart.shape[1:])
-                alone = Marginals(*(part[region] for part in vars(found).values()))
-                vectors = Evidence.of(measurement, region).draws(alone, uniforms)
-                apart[region] += vectors - alone.mean
+            def drawn(region: int, start: int = start, filled: Sequence[np.ndarray] = filled) -> None:
+                uniforms = np.random.default_rng([seed, region, start]).random(filled[region].shape)
+                alone = Marginals(*(rows_of(part)[region] for part in vars(found).values()))
+                vectors = evidence[region].draws(alone, uniforms)
+                filled[region][:] += vectors - means[region]
 
-            Threads()(drawn, regions)
-            apart = propagation.errors(apart)
-            for place in range(apart.shape[1]):
-                truth = np.clip(_ordered(centre + apart[:, place]), 0, most)
-                truth[:, -1] = centre[:, -1] if measurement.public is not Totals.ROOT else truth[:, -1]
-                yield truth
+            Threads()(drawn, evidence)
+            errors = propagation.errors(apart)
+            for place in range(here):
+                yield _drawn(measurement, centre, errors, place)
 
     def marginals(self, measurement: Measurement, deadline: Deadline | None = None) -> Marginals:
-        """The posterior of every region's cumulative counts alone, before regions meet; shape (regions, K + 1) each.
+        """The posterior of every region's cumulative counts alone, before regions meet.
 
-        Rows of regions that were not measured are 0, and their shapes 1.
+        Tables of shape (regions, K + 1), or one per level where levels have sizes of their own. Rows of regions that
+        were not measured are 0, and their shapes 1.
 
         Raises:
             ProblemError: the measurement cannot be used.
@@ -282,54 +252,55 @@ class Posterior:
 
     def _check(self, measurement: Measurement) -> None:
         reason = self.supports(measurement)
-        if reason is None and not measurement.sizes.equal:
-            reason = "levels have sizes of their own here, where the posterior keeps no medians and gives no draws"
         if reason is not None:
             raise ProblemError(reason)
 
     def _marginals(self, measurement: Measurement, deadline: Deadline) -> tuple[Marginals, Learned]:
-        tree, n_sizes = measurement.hierarchy, measurement.max_size + 1
-        needed = BYTES * tree.n_regions * n_sizes
-        memory.require(needed, f"the posterior of {tree.n_regions * n_sizes:,} cells")
-        mean, variance, step_variance, prior_mean = np.zeros((4, tree.n_regions, n_sizes))
-        found = Marginals(
-            mean, variance, np.zeros(mean.shape, np.int64), step_variance, prior_mean, np.ones(mean.shape),
-            np.zeros(len(mean)),
-        )  # fmt: skip
+        sizes = measurement.sizes
+        memory.require(BYTES * sizes.n_cells, f"the posterior of {sizes.n_cells:,} cells")
+        mean, variance, step_variance, prior_mean = (np.zeros(sizes.n_cells) for _ in range(4))
+        median, shape = np.zeros(sizes.n_cells, np.int64), np.ones(sizes.n_cells)
+        cells = mean, variance, median, step_variance, prior_mean, shape
+        rows, log_evidence = [sizes.rows(part) for part in cells], np.zeros(measurement.hierarchy.n_regions)
 
         def keep(region: int, alone: Marginals) -> None:
-            for table, row in zip(vars(found).values(), vars(alone).values(), strict=True):
-                table[region] = row
+            for table, row in zip((*rows, log_evidence[:, None]), vars(alone).values(), strict=True):
+                table[region][:] = row
 
-        return found, self._learned(measurement, keep, deadline)
+        learned = self._learned(measurement, keep, deadline)
+        return Marginals(*map(sizes.shaped, cells), log_evidence), learned
 
-    def _means(self, measurement: Measurement, deadline: Deadline) -> tuple[np.ndarray, str]:
-        """The posterior means alone, shape (regions, K + 1), and what is to be said of the prior.
+    def _means(self, measurement: Measurement, deadline: Deadline) -> tuple[Values, str]:
+        """The posterior means alone, and what is to be said of the prior.
 
         Raises:
             MemoryNeededError: they do not fit.
             Stopped: the deadline has passed.
         """
-        tree, n_sizes = measurement.hierarchy, measurement.max_size + 1
-        needed = (LEAN_BYTES * tree.n_regions + INNER_BYTES * tree.n_inner) * n_sizes
-        memory.require(needed, f"the posterior of {tree.n_regions * n_sizes:,} cells")
-        mean = np.zeros((tree.n_regions, n_sizes))
+        sizes, n_inner = measurement.sizes, measurement.hierarchy.n_inner
+        needed = LEAN_BYTES * sizes.n_cells + INNER_BYTES * int(sizes.first_cell[n_inner])
+        memory.require(needed, f"the posterior of {sizes.n_cells:,} cells")
+        cells = np.zeros(sizes.n_cells)
+        rows = sizes.rows(cells)
 
         def keep(region: int, alone: Marginals) -> None:
-            mean[region] = alone.mean
+            rows[region][:] = alone.mean
 
-        return mean, self._learned(measurement, keep, deadline).remark
+        remark = self._learned(measurement, keep, deadline).remark
+        return sizes.shaped(cells), remark
 
     def _learned(self, measurement: Measurement, keep: Callable[[int, Marginals], None], deadline: Deadline) -> Learned:
         """Learn the prior, and `keep` the posterior of every measured region under it (step 1)."""
         learned = learn(measurement, deadline)
-        values = learned.model.values(learned.point)
+        beginnings = learned.model.beginnings(learned.point)
 
         def improve(region: int) -> None:
             deadline.check("no posterior of all regions")
-            keep(region, learned.marginals(region, values, BORDER))
+            keep(region, learned.marginals(region, beginnings, BORDER))
 
         Threads()(improve, learned.model.evidence)  # the compiled loops release Python's lock
+        for region in range(learned.model.tree.n_regions, measurement.hierarchy.n_regions):
+            keep(region, _public(int(measurement.region_totals[region])))
         return learned
 
     def __repr__(self) -> str:
@@ -349,6 +320,30 @@ def _joint(measurement: Measurement, means: np.ndarray) -> Problem:
     for region, measured in enumerate(measurement.measured):
         values[region] = nearest(PARTS * means[region]) if measured else 0
     return joint_problem(measurement, values, PARTS, LABEL)
+
+
+def _public(groups: int) -> Marginals:
+    """Give the posterior of a region whose only class is "0 or more"."""
+    known, none = np.array([float(groups)]), np.zeros(1)
+    return Marginals(known, none, known.astype(np.int64), none, known, np.ones(1), np.array(0.0))
+
+
+def _on_grid(values: Values) -> Values:
+    return tuple(map(on_grid, values)) if isinstance(values, tuple) else on_grid(values)
+
+
+def _drawn(measurement: Measurement, centre: Values, errors: Values, place: int) -> Values:
+    """Put one draw of the errors around the centre, and make it non-decreasing, with the public totals."""
+    root_alone, start, out = measurement.public is Totals.ROOT, 0, []
+    for middle, apart in zip(blocks(centre), blocks(errors), strict=True):
+        stop = start + len(middle)
+        most = measurement.root_total if root_alone else measurement.region_totals[start:stop, None]
+        truth = np.clip(_ordered(middle + apart[:, place]), 0, most)
+        if not root_alone:
+            truth[:, -1] = middle[:, -1]
+        out.append(truth)
+        start = stop
+    return tuple(out) if isinstance(centre, tuple) else out[0]
 
 
 def _ordered(values: np.ndarray) -> np.ndarray:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from pgsr.data.hierarchy import Hierarchy
 from pgsr.estimators.posterior.arrays import Steps
 from pgsr.estimators.posterior.prior_model import FREE, Point, PriorModel, Seen
 from pgsr.estimators.posterior.scales import Scales
@@ -17,18 +17,21 @@ LEAST = 1e-6
 CHILDREN_AT_ONCE = 32
 """Siblings that are eliminated by one thread; sums are formed over such parts, so that they have the same bits."""
 
+Below = list[tuple[np.ndarray, np.ndarray]]
+"""Of every level but the last: gradients and information of its regions, shape (regions, J) and (regions, J, J)."""
+
 
 @dataclass(frozen=True, eq=False)
 class Move:
     """A step of F and d."""
 
     shape: np.ndarray
-    deviations: np.ndarray
+    deviations: tuple[np.ndarray, ...]
 
     @property
     def farthest(self) -> float:
         """The largest change of a logarithm."""
-        return max(float(np.abs(self.shape).max()), float(np.abs(self.deviations).max()))
+        return max(float(np.abs(each).max()) for each in (self.shape, *self.deviations))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,99 +52,130 @@ class Newton:
         messages, below = self._upwards(theta, None)
         information, slope = self._root(theta, below)
         shape = (_inverse(information) * slope).sum(axis=1)
-        changes, moves = np.zeros((model.n_inner, len(shape))), np.zeros(self.point.deviations.shape)
-        changes[0] = shape
-        for region in range(1, tree.n_regions):
-            above = changes[tree.parent[region]]
-            moves[region] = messages.own[region] - (messages.gain[region] * above).sum(axis=1)
-            if region < tree.n_inner:
-                changes[region] = above + model.knots.spread(moves[region])
+        moves, beginnings = tuple(np.zeros(table.shape) for table in self.point.deviations), [self._handed(0, shape)]
+        for level in range(1, tree.n_levels):
+            here, steps = tree.level(level), messages[level]
+            for row, region in enumerate(range(here.start, here.stop)):
+                above = beginnings[tree.parent[region]]
+                moves[level][row] = steps.own[row] - (steps.gain[row] * above).sum(axis=1)
+                if region < tree.n_inner:
+                    beginnings.append(self._handed(region, above + model.knots[level].spread(moves[level][row])))
         return Move(shape, moves)
 
-    def variances(self) -> tuple[np.ndarray, np.ndarray]:
+    def variances(self) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         """Give the variances that the inverse information at theta = 0 leaves the differences of F, and of all d."""
         messages, below = self._upwards(0.0, None, with_variances=True)
-        inverse, second = _inverse(self._root(0.0, below)[0]), self.model.knots.second
-        return ((second[:, :, None] * inverse).sum(axis=1) * second).sum(axis=1), messages.variances
+        inverse, second = _inverse(self._root(0.0, below)[0]), self.model.knots[0].second
+        of_shape = ((second[:, :, None] * inverse).sum(axis=1) * second).sum(axis=1)
+        return of_shape, tuple(steps.variances for steps in messages)
 
-    def errors(self, shape: np.ndarray, deviations: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    def errors(self, shape: np.ndarray, deviations: Sequence[np.ndarray]) -> Iterator[tuple[int, np.ndarray]]:
         """Yield errors of the f of every measured region, with the covariance of the inverse information at theta = 0.
 
         Args:
-            shape, deviations: independent values of variance 1, shape (J, draws) and (regions, j, draws); replaced.
+            shape, deviations: independent values of variance 1, shape (J, draws) and, by level, (regions, j, draws);
+                replaced.
 
         Yields:
             the region and its errors, shape (J, draws).
         """
         model, tree = self.model, self.model.tree
         messages, below = self._upwards(0.0, deviations)
-        values = {0: _with_covariance(self._root(0.0, below)[0], shape)}
-        for region in range(tree.n_regions):
-            if region:
-                above = values[int(tree.parent[region])]
-                own = messages.noise[region] - messages.gain[region].astype(float) @ above
-                value = above + model.knots.spread(own)
-            else:
-                value = values[0]
-            if region < model.n_inner:
-                values[region] = value
-            if region in model.evidence:
-                yield region, value
+        beginnings: dict[int, np.ndarray] = {}
+        for level in range(tree.n_levels):
+            here, steps = tree.level(level), messages[level]
+            for row, region in enumerate(range(here.start, here.stop)):
+                if region:
+                    above = beginnings[int(tree.parent[region])]
+                    own = steps.noise[row] - steps.gain[row].astype(float) @ above
+                    value = above + model.knots[level].spread(own)
+                else:
+                    value = _with_covariance(self._root(0.0, below)[0], shape)
+                if region < tree.n_inner:
+                    beginnings[region] = self._handed(region, value)
+                if region in model.evidence:
+                    yield region, value
+
+    @cached_property
+    def _slopes(self) -> dict[int, np.ndarray]:
+        return self.model.slopes(self.point)
+
+    def _handed(self, region: int, change: np.ndarray) -> np.ndarray:
+        """Give the change of where the children's f begins from that of a region's f; shape (J,) or (J, draws)."""
+        slopes = self._slopes.get(region)
+        if slopes is None:
+            return change
+        return (slopes.reshape(*slopes.shape, *[1] * (change.ndim - 1)) * change).sum(axis=1)
 
     def _upwards(
-        self, theta: float, noise: np.ndarray | None, *, with_variances: bool = False
-    ) -> tuple[Steps, tuple[np.ndarray, np.ndarray]]:
-        """Eliminate all deviations from the leaves up: what regions keep, and the sums of inner ones."""
-        model, tree = self.model, self.model.tree
-        n_knots, n_own = len(self.point.shape), self.point.deviations.shape[1]
-        messages = Steps(
-            np.zeros((tree.n_regions, n_own, 0 if with_variances else n_knots), np.float32),
-            np.zeros((tree.n_regions, n_own)),
-            np.zeros((tree.n_regions, n_own - 1 if with_variances else 0)),
-            np.zeros((tree.n_regions, n_own, 0)) if noise is None else noise,
-        )
-        below = np.zeros((model.n_inner, n_knots)), np.zeros((model.n_inner, n_knots, n_knots))
+        self, theta: float, noise: Sequence[np.ndarray] | None, *, with_variances: bool = False
+    ) -> tuple[list[Steps], Below]:
+        """Eliminate all deviations from the leaves up: what regions keep, and the sums of inner ones, by level."""
+        tree, messages = self.model.tree, []
+        for level, knots in enumerate(self.model.knots):
+            n, n_own = len(self.point.deviations[level]), len(knots.own)
+            messages.append(
+                Steps(
+                    np.zeros((n, n_own, 0 if with_variances else len(knots.at)), np.float32),
+                    np.zeros((n, n_own)),
+                    np.zeros((n, n_own - 1 if with_variances else 0)),
+                    np.zeros((n, n_own, 0)) if noise is None else noise[level],
+                )
+            )
+        below: Below = []
+        for level, knots in enumerate(self.model.knots[: max(tree.n_levels - 1, 1)]):
+            n, n_knots = len(self.point.deviations[level]), len(knots.at)
+            below.append((np.zeros((n, n_knots)), np.zeros((n, n_knots, n_knots))))
         for level in range(tree.n_levels - 1, 0, -1):
-            self._eliminate(level, theta, below, messages)
+            self._eliminate(level, theta, below, messages[level])
         return messages, below
 
-    def _eliminate(self, level: int, theta: float, below: tuple[np.ndarray, np.ndarray], messages: Steps) -> None:
+    def _eliminate(self, level: int, theta: float, below: Below, messages: Steps) -> None:
         """Eliminate the deviations of a level, and add up what its regions say about their parents."""
-        from pgsr.estimators.posterior.learned_kernel import family_eliminated
+        from pgsr.estimators.posterior.learned_kernel import family_eliminated, pulled_back
 
-        tree, seen, knots = self.model.tree, self.seen, self.model.knots
-        place = np.full(tree.n_regions, -1)
-        place[list(self.model.evidence)] = np.arange(len(self.model.evidence))
+        tree, seen, knots = self.model.tree, self.seen.levels[level], self.model.knots[level]
+        above, here, n_knots = tree.level(level - 1), tree.level(level), len(knots.at)
+        place = np.full(here.stop - here.start, -1)
+        place[self.model.measured[level] - here.start] = np.arange(len(seen.gradients))
         known = place, seen.gradients, seen.information, seen.shares, seen.diagonal, seen.beside
-        at = self.scales.own_precisions(), self.point.deviations
+        at = self.scales.own_precisions(level), self.point.deviations[level]
+        inner = level < tree.n_levels - 1
+        theirs = below[level] if inner else (np.zeros((0, n_knots)), np.zeros((0, n_knots, n_knots)))
         parts: list[tuple[int, int, int]] = []
-        for parent in range(*_inner(tree, level - 1)):
-            first, last = int(tree.first_child[parent]), int(tree.first_child[parent + 1])
+        for parent in range(above.start, above.stop):
+            first, last = (int(tree.first_child[parent + i]) - here.start for i in range(2))
             parts += [(parent, i, min(i + CHILDREN_AT_ONCE, last)) for i in range(first, last, CHILDREN_AT_ONCE)]
         group = 64
         for start in range(0, len(parts), group):
-            here = parts[start : start + group]
-            slopes, sums = np.zeros((len(here), below[0].shape[1])), np.zeros((len(here), *below[1].shape[1:]))
+            some = parts[start : start + group]
+            slopes, sums = np.zeros((len(some), n_knots)), np.zeros((len(some), n_knots, n_knots))
 
-            def eliminate(i: int, here: Sequence = here, out: tuple = (slopes, sums)) -> None:
+            def eliminate(i: int, some: Sequence = some, out: tuple = (slopes, sums)) -> None:
                 self.model.deadline.check("no posterior of all regions")
-                regions = (here[i][1], here[i][2], tree.n_inner, bool(tree.only_children[here[i][1]]))
+                _, first, last = some[i]
+                regions = (first, last, inner, bool(tree.only_children[here.start + first]))
                 family_eliminated(
-                    regions, known, below, (knots.own_left, knots.own_part), at, theta, (out[0][i], out[1][i]), messages
-                )
+                    regions, known, theirs, (knots.own_left, knots.own_part), at, theta, (out[0][i], out[1][i]),
+                    messages,
+                )  # fmt: skip
 
-            Threads()(eliminate, range(len(here)))
-            for (parent, _, _), slope, curvature in zip(here, slopes, sums, strict=True):  # in order, for equal bits
-                below[0][parent] += slope
-                below[1][parent] += curvature
+            Threads()(eliminate, range(len(some)))
+            for (parent, _, _), slope, curvature in zip(some, slopes, sums, strict=True):  # in order, for equal bits
+                gradient, information = (table[parent - above.start] for table in below[level - 1])
+                if parent in self._slopes:
+                    pulled_back(self._slopes[parent], slope, curvature, gradient, information)
+                else:
+                    gradient += slope
+                    information += curvature
 
-    def _root(self, theta: float, below: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def _root(self, theta: float, below: Below) -> tuple[np.ndarray, np.ndarray]:
         """Give the information on F, penalties included, and the slope of L in F."""
         from pgsr.estimators.posterior.learned_kernel import LEVEL, add_information
 
-        knots, seen, shape = self.model.knots, self.seen, self.point.shape
-        slope, curvature = below[0][0].copy(), below[1][0].copy()
-        if 0 in self.model.evidence:  # the first of all regions
+        knots, seen, shape = self.model.knots[0], self.seen.levels[0], self.point.shape
+        slope, curvature = below[0][0][0].copy(), below[0][1][0].copy()
+        if 0 in self.model.evidence:
             slope += seen.gradients[0]
             add_information(seen.information[0], seen.shares[0], seen.diagonal[0], seen.beside[0], theta, curvature)
         precisions, second = self.scales.precisions(), knots.second
@@ -184,9 +218,3 @@ def _factors(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         ridge = 5 * ridge if ridge else 1e-6 * float(np.abs(np.diag(information)).sum()) / n + 1e-6
         low[:] = 0.0
     return low, pivot
-
-
-def _inner(tree: Hierarchy, level: int) -> tuple[int, int]:
-    """Give the inner regions of a level."""
-    here = tree.level(level)
-    return here.start, min(here.stop, tree.n_inner)

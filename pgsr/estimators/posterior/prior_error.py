@@ -20,7 +20,7 @@ standard error of a variance is no more than (2 / DRAWS)^(1/2), 18 %, or 9 % of 
 Source: Hutchinson 1990 (the estimate of a diagonal by signs).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from pgsr.data.views import View
 from pgsr.estimators.posterior.evidence import Marginals
 from pgsr.estimators.posterior.learned import Learned
 from pgsr.estimators.posterior.newton import Newton
-from pgsr.estimators.posterior.propagation import Propagation
+from pgsr.estimators.posterior.propagation import FoldedPropagation, Propagation, Values, blocks, rows_of
 from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
 
@@ -44,7 +44,7 @@ DRAWS, BATCH = 64, 2
 """How many errors of the prior are looked at, and how many at a time."""
 
 
-def prior_error(learned: Learned, found: Marginals, propagation: Propagation) -> dict[View, np.ndarray]:
+def prior_error(learned: Learned, found: Marginals, propagation: Propagation | FoldedPropagation) -> dict[View, Values]:
     """Compute the variances of the errors of counts and of cumulative counts from those of the prior.
 
     Args:
@@ -53,30 +53,39 @@ def prior_error(learned: Learned, found: Marginals, propagation: Propagation) ->
         propagation: of the joint projection.
 
     Returns:
-        Tables of shape (regions, K + 1), float32.
+        Variances of every view, float32, shaped as `found.mean`.
 
     Raises:
         MemoryNeededError: the errors of all regions do not fit.
 
     Complexity: O(DRAWS x levels x regions x sizes).
     """
-    n_knots, n_own = len(learned.point.shape), learned.point.deviations.shape[1]
-    needed = 8 * DRAWS * len(found.mean) * (n_knots + 2 * n_own) + 32 * BATCH * found.mean.size
-    memory.require(needed, f"the errors of the prior of {len(found.mean):,} regions")
-    errors = errors_of_priors(learned, _signs(n_knots), _signs(len(found.mean), n_own))
-    counts, cumulative = np.zeros(found.mean.shape, np.float32), np.zeros(found.mean.shape, np.float32)
+    knots, means = learned.model.knots, blocks(found.mean)
+    numbers = [(len(table), len(of.at), len(of.own)) for table, of in zip(learned.point.deviations, knots, strict=True)]
+    n_cells, n_regions = sum(table.size for table in means), sum(len(table) for table in means)
+    needed = 8 * DRAWS * sum(n * (n_knots + 2 * n_own) for n, n_knots, n_own in numbers) + 32 * BATCH * n_cells
+    memory.require(needed, f"the errors of the prior of {n_regions:,} regions")
+    ends = np.cumsum([n * n_own for n, _, n_own in numbers])
+    parts = zip(np.split(_signs(int(ends[-1]), 2), ends[:-1]), numbers, strict=True)
+    of_deviations = [part.reshape(n, n_own, DRAWS) for part, (n, _, n_own) in parts]
+    errors = errors_of_priors(learned, _signs(len(knots[0].at), 1), of_deviations)
+    counts, cumulative = ([np.zeros(table.shape, np.float32) for table in means] for _ in range(2))
     for start in range(0, DRAWS, BATCH):
         apart = propagation.errors(errors_of_means(learned, found, errors, slice(start, start + BATCH)))
-        np.add(cumulative, (apart**2).sum(axis=1) / DRAWS, out=cumulative, casting="same_kind")
-        np.add(counts, (np.diff(apart, prepend=0.0, axis=2) ** 2).sum(axis=1) / DRAWS, out=counts, casting="same_kind")
-    return {View.COUNTS: counts, View.CUMULATIVE: cumulative}
+        for place, table in enumerate(blocks(apart)):
+            own = (table**2).sum(axis=1) / DRAWS, (np.diff(table, prepend=0.0, axis=2) ** 2).sum(axis=1) / DRAWS
+            np.add(cumulative[place], own[0], out=cumulative[place], casting="same_kind")
+            np.add(counts[place], own[1], out=counts[place], casting="same_kind")
+    if not isinstance(found.mean, tuple):
+        return {View.COUNTS: counts[0], View.CUMULATIVE: cumulative[0]}
+    return {View.COUNTS: tuple(counts), View.CUMULATIVE: tuple(cumulative)}
 
 
-def errors_of_priors(learned: Learned, shape: np.ndarray, deviations: np.ndarray) -> dict[int, np.ndarray]:
+def errors_of_priors(learned: Learned, shape: np.ndarray, deviations: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
     """Compute errors of the f of every measured region from xi, `WIDER` times as large as H says.
 
     Args:
-        shape, deviations: xi of F and of all d, shape (J, draws) and (regions, j, draws); replaced.
+        shape, deviations: xi of F and of all d, shape (J, draws) and, by level, (regions, j, draws); replaced.
 
     Returns:
         The errors by region, shape (J, draws) each.
@@ -85,24 +94,30 @@ def errors_of_priors(learned: Learned, shape: np.ndarray, deviations: np.ndarray
     return {region: WIDER * errors for region, errors in newton.errors(shape, deviations)}
 
 
-def errors_of_means(learned: Learned, found: Marginals, errors: Mapping[int, np.ndarray], draws: slice) -> np.ndarray:
-    """Compute the errors of posterior means of cumulative counts from those of f; shape (regions, draws, K + 1)."""
+def errors_of_means(learned: Learned, found: Marginals, errors: Mapping[int, np.ndarray], draws: slice) -> Values:
+    """Compute the errors of posterior means of cumulative counts from those of f.
+
+    Returns:
+        Errors of shape (regions, draws, K + 1), or one such table per level where sizes differ.
+    """
     from pgsr.estimators.posterior.learned_kernel import mean_errors
 
-    knots = learned.model.knots
-    out = np.zeros((len(found.mean), draws.stop - draws.start, found.mean.shape[1]))
+    n = draws.stop - draws.start
+    out = tuple(np.zeros((len(table), n, table.shape[1])) for table in blocks(found.mean))
+    means, shapes, variances, steps, filled = map(
+        rows_of, (found.prior_mean, found.shape, found.variance, found.step_variance, out)
+    )
 
     def of_region(region: int) -> None:
-        mu = found.prior_mean[region]
-        about = mu, found.shape[region] / (found.shape[region] + mu), knots.left, knots.part
+        mu, knots = means[region], learned.model.knots_of(region)
+        about = mu, shapes[region] / (shapes[region] + mu), knots.left, knots.part
         of_f = np.ascontiguousarray(errors[region][:, draws])
-        mean_errors(found.variance[region], found.step_variance[region], *about, of_f, out[region])
+        mean_errors(variances[region], steps[region], *about, of_f, filled[region])
 
     Threads()(of_region, errors)
-    return out
+    return out if isinstance(found.mean, tuple) else out[0]
 
 
-def _signs(*shape: int) -> np.ndarray:
-    """Draw signs, always the same ones; shape (*shape, draws)."""
-    bits = np.random.Generator(np.random.PCG64(len(shape))).integers(0, 2, (*shape, DRAWS), dtype=np.int8)
-    return 2.0 * bits - 1.0
+def _signs(n: int, seed: int) -> np.ndarray:
+    """Draw signs, always the same ones; shape (n, draws)."""
+    return 2.0 * np.random.Generator(np.random.PCG64(seed)).integers(0, 2, (n, DRAWS), dtype=np.int8) - 1.0

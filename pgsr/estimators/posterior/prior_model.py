@@ -1,11 +1,13 @@
 """The priors that can be learned, and one pass over all regions under one of them; see `learned` for the symbols."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import Sizes
 from pgsr.estimators.posterior import dispersion
 from pgsr.estimators.posterior.evidence import ROUGH_BORDER, WIDENING, Evidence, Marginals
 from pgsr.estimators.posterior.knots import Knots
@@ -23,31 +25,26 @@ class Point:
 
     Attributes:
         shape: F, shape (J,).
-        deviations: d, shape (regions, j); of the root 0.
+        deviations: d, one table per level, shape (regions of the level, j); of the root 0.
         dispersions: k by level and band.
     """
 
     shape: np.ndarray
-    deviations: np.ndarray
+    deviations: tuple[np.ndarray, ...]
     dispersions: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """The findings of one pass over all measured regions, in the order of the regions.
+class LevelSeen:
+    """The findings about the measured regions of one level, in their order.
 
     Attributes:
-        mean, variance: of cumulative counts, of all regions; shape (regions, K + 1).
-        log_evidence: shape (measured,).
         gradients: J' g, shape (measured, J).
         information: lower halves of J' I J, float32.
-        shares, diagonal, beside: u and the diagonals of M.
+        shares, diagonal, beside: u and the diagonals of M; shape (measured, J).
         slopes, curvatures: of the evidence in log k; shape (measured, bands).
     """
 
-    mean: np.ndarray
-    variance: np.ndarray
-    log_evidence: np.ndarray
     gradients: np.ndarray
     information: np.ndarray
     shares: np.ndarray
@@ -56,55 +53,116 @@ class Seen:
     slopes: np.ndarray
     curvatures: np.ndarray
 
+    @classmethod
+    def empty(cls, n: int, n_knots: int, n_bands: int) -> "LevelSeen":
+        """Make room for n regions."""
+        half = np.zeros((n, n_knots * (n_knots + 1) // 2), np.float32)
+        return cls(np.zeros((n, n_knots)), half, *np.zeros((3, n, n_knots)), *np.zeros((2, n, n_bands)))
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """The findings of one pass over all measured regions.
+
+    Attributes:
+        mean, variance: of cumulative counts, of all regions; region by region, shape (K + 1,) each.
+        log_evidence: in the order of the measured regions, shape (measured,).
+        levels: of every level.
+    """
+
+    mean: Sequence[np.ndarray]
+    variance: Sequence[np.ndarray]
+    log_evidence: np.ndarray
+    levels: tuple[LevelSeen, ...]
+
 
 @dataclass(frozen=True, eq=False)
 class PriorModel:
     """The facts that priors are learned from.
 
     Attributes:
-        tree: the regions.
+        sizes: of every level.
         evidence: of every measured region.
         groups: G, numbers of groups, possibly estimated; shape (regions,).
-        knots: of f.
+        knots: of f, one per level.
         deadline: asked at every region.
     """
 
-    tree: Hierarchy
+    sizes: Sizes
     evidence: Mapping[int, Evidence]
     groups: np.ndarray
-    knots: Knots
+    knots: tuple[Knots, ...]
     deadline: Deadline
+
+    @property
+    def tree(self) -> Hierarchy:
+        return self.sizes.hierarchy
 
     @property
     def n_inner(self) -> int:
         """The number of inner regions; the root counts, even alone."""
         return max(self.tree.n_inner, 1)
 
-    def values(self, point: Point) -> np.ndarray:
-        """Give f of the inner regions at the knots."""
-        values = np.zeros((self.n_inner, len(point.shape)))
-        values[0] = point.shape
-        for region in range(1, self.n_inner):
-            values[region] = self._of(region, point, values)
+    @cached_property
+    def measured(self) -> tuple[np.ndarray, ...]:
+        """The measured regions of every level, in their order."""
+        regions = np.fromiter(self.evidence, np.int64, len(self.evidence))
+        return tuple(np.split(regions, np.searchsorted(regions, self.tree.level_start[1:-1])))
+
+    def beginnings(self, point: Point) -> list[np.ndarray]:
+        """Give where f of the children of every inner region begins: f of the region, folded to their sizes."""
+        values: list[np.ndarray] = []
+        for region in range(self.n_inner):
+            values.append(self.folded(region, self._of(region, point, values))[0])
         return values
 
-    def _of(self, region: int, point: Point, values: np.ndarray) -> np.ndarray:
+    def folded(self, region: int, f: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Fold f of a region to the sizes of its children; also give the slopes, None where sizes are the same."""
+        from pgsr.estimators.posterior.learned_kernel import folded
+
+        level = int(self.tree.level_of[region])
+        own, below = self.knots[level], self.knots[min(level + 1, len(self.knots) - 1)]
+        if own is below:
+            return f, None
+        out, slopes = np.empty(len(below.at)), np.empty((len(below.at), len(own.at)))
+        folded(f, own.left, own.part, below.at, out, slopes)
+        return out, slopes
+
+    def slopes(self, point: Point) -> dict[int, np.ndarray]:
+        """Give the slopes of `folded` at a point, of all inner regions whose children have other sizes."""
+        beginnings, found = self.beginnings(point), {}
+        for region in range(self.n_inner):
+            slopes = self.folded(region, self._of(region, point, beginnings))[1]
+            if slopes is not None:
+                found[region] = slopes
+        return found
+
+    def _of(self, region: int, point: Point, beginnings: Sequence[np.ndarray]) -> np.ndarray:
         if not region:
             return point.shape
-        return values[self.tree.parent[region]] + self.knots.spread(point.deviations[region])
+        level = int(self.tree.level_of[region])
+        deviation = point.deviations[level][region - int(self.tree.level_start[level])]
+        return beginnings[self.tree.parent[region]] + self.knots[level].spread(deviation)
 
-    def means(self, region: int, point: Point, values: np.ndarray) -> np.ndarray:
+    def knots_of(self, region: int) -> Knots:
+        """Give the knots of a region's f."""
+        return self.knots[self.tree.level_of[region]]
+
+    def means(self, region: int, point: Point, beginnings: Sequence[np.ndarray]) -> np.ndarray:
         """Compute the prior means of a region's counts; shape (K + 1,)."""
         from pgsr.estimators.posterior.learned_kernel import prior_means
 
-        means = np.empty(len(self.knots.left))
-        f = self._of(region, point, values)
-        prior_means(f, self.knots.left, self.knots.part, float(self.groups[region]), means)
+        knots = self.knots_of(region)
+        means = np.empty(len(knots.left))
+        f = self._of(region, point, beginnings)
+        prior_means(f, knots.left, knots.part, float(self.groups[region]), means)
         return means
 
-    def marginals(self, region: int, point: Point, values: np.ndarray, near: Seen | None, border: float) -> Marginals:
+    def marginals(
+        self, region: int, point: Point, beginnings: Sequence[np.ndarray], near: Seen | None, border: float
+    ) -> Marginals:
         """Compute the posterior of a measured region, in windows around its cumulative counts of an earlier pass."""
-        return self._under(region, self.means(region, point, values), point, near, border)
+        return self._under(region, self.means(region, point, beginnings), point, near, border)
 
     def _under(self, region: int, means: np.ndarray, point: Point, near: Seen | None, border: float) -> Marginals:
         """Compute the posterior of a measured region under a prior of these means."""
@@ -118,7 +176,7 @@ class PriorModel:
         return about.marginals(centre, half, means, shapes, border)
 
     def _shapes(self, region: int, point: Point) -> np.ndarray:
-        return point.dispersions[self.tree.level_of[region]][self.knots.band]
+        return point.dispersions[self.tree.level_of[region]][self.knots_of(region).band]
 
     def see(self, point: Point, near: Seen | None) -> Seen:
         """Go through all measured regions once.
@@ -129,46 +187,50 @@ class PriorModel:
         from pgsr.estimators.posterior import dispersion_kernel
         from pgsr.estimators.posterior.learned_kernel import complete_information, derivatives, of_softmax
 
-        n, n_knots, knots, values = len(self.evidence), len(point.shape), self.knots, self.values(point)
+        beginnings, n_bands = self.beginnings(point), point.dispersions.shape[1]
         seen = Seen(
-            np.zeros((self.tree.n_regions, len(knots.left))),
-            np.zeros((self.tree.n_regions, len(knots.left)), np.float32),
-            np.zeros(n),
-            np.zeros((n, n_knots)),
-            np.zeros((n, n_knots * (n_knots + 1) // 2), np.float32),
-            *np.zeros((3, n, n_knots)),
-            *np.zeros((2, n, point.dispersions.shape[1])),
+            self.sizes.rows(np.zeros(self.sizes.n_cells)),
+            self.sizes.rows(np.zeros(self.sizes.n_cells, np.float32)),
+            np.zeros(len(self.evidence)),
+            tuple(
+                LevelSeen.empty(len(regions), len(knots.at), n_bands)
+                for regions, knots in zip(self.measured, self.knots, strict=True)
+            ),
         )
 
-        def look(place: int, region: int) -> None:
+        def look(place: int, level: int, row: int, region: int) -> None:
             self.deadline.check("no posterior of all regions")
-            means = self.means(region, point, values)
+            means, knots, here = self.means(region, point, beginnings), self.knots[level], seen.levels[level]
             found = self._under(region, means, point, near, ROUGH_BORDER)
-            seen.mean[region], seen.variance[region] = found.mean, found.variance
+            seen.mean[region][:], seen.variance[region][:] = found.mean, found.variance
             seen.log_evidence[place] = found.log_evidence
-            information = np.empty((n_knots, n_knots))
+            information = np.empty((len(knots.at), len(knots.at)))
             about = means, found.shape / (found.shape + means), knots.left, knots.part
-            derivatives((found.mean, found.variance, found.step_variance), *about, seen.gradients[place], information)
-            complete_information(found.mean, *about, seen.shares[place], seen.diagonal[place], seen.beside[place])
-            of_softmax(seen.gradients[place], information, seen.shares[place], seen.information[place])
+            derivatives((found.mean, found.variance, found.step_variance), *about, here.gradients[row], information)
+            complete_information(found.mean, *about, here.shares[row], here.diagonal[row], here.beside[row])
+            of_softmax(here.gradients[row], information, here.shares[row], here.information[row])
             dispersion_kernel.derivatives(
                 found.mean, found.step_variance, means, found.shape, knots.band,
-                seen.slopes[place], seen.curvatures[place],
+                here.slopes[row], here.curvatures[row],
             )  # fmt: skip
 
-        Threads()(lambda pair: look(*pair), enumerate(self.evidence))
+        places = (
+            (level, row, region)
+            for level, regions in enumerate(self.measured)
+            for row, region in enumerate(regions.tolist())
+        )
+        Threads()(lambda each: look(each[0], *each[1]), enumerate(places))
         return seen
 
     def penalised(self, point: Point, scales: Scales, seen: Seen) -> float:
         """Compute L."""
-        pulled = point.shape[self.knots.free] - point.shape[self.knots.beside]
+        knots = self.knots[0]
+        pulled = point.shape[knots.free] - point.shape[knots.beside]
         penalty = scales.penalty(point.shape, point.deviations) + 0.5 * FREE**-2 * float((pulled**2).sum())
         return float(seen.log_evidence.sum()) - penalty - dispersion.penalty(point.dispersions)
 
     def stepped_dispersions(self, point: Point, seen: Seen) -> np.ndarray:
         """Move the dispersions by a step of their own."""
-        slopes, curvatures = np.zeros(point.dispersions.shape), np.zeros(point.dispersions.shape)
-        level = self.tree.level_of[list(self.evidence)]
-        for here in range(self.tree.n_levels):
-            slopes[here], curvatures[here] = seen.slopes[level == here].sum(0), seen.curvatures[level == here].sum(0)
+        slopes = np.array([each.slopes.sum(0) for each in seen.levels])
+        curvatures = np.array([each.curvatures.sum(0) for each in seen.levels])
         return dispersion.stepped(point.dispersions, slopes, curvatures)

@@ -22,15 +22,35 @@ Covariances of two answers x and x', each with weights of its own, follow in the
 coefficient becomes a product of both answers' coefficients, every variance a covariance.
 
 The inequalities only bring the answer nearer to the truth, for the truth satisfies them.
+
+**Sizes per level.** The cumulative count of size s is shared by the levels with K > s, so its errors go through the
+projection on these levels alone (`FoldedPropagation`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
+from pgsr.algorithms.m_c.joint import laws_of, precisions
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.noise.measurement import Measurement
 from pgsr.problems.precisions import precision_weights
+
+Values = np.ndarray | tuple[np.ndarray, ...]
+"""Of all regions: one array whose rows are regions, or one per level where levels have sizes of their own."""
+
+
+def blocks(values: Values) -> tuple[np.ndarray, ...]:
+    """Give the arrays that values consist of, one or one per level."""
+    return values if isinstance(values, tuple) else (values,)
+
+
+def rows_of(values: Values) -> Sequence[np.ndarray]:
+    """Give the values of every region."""
+    return [row for table in values for row in table] if isinstance(values, tuple) else values
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,3 +131,61 @@ class Propagation:
                 else:
                     z[child] = slope[child] * slope_other[child] * z[child] + varies
         return z
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedPropagation:
+    """The projections of a measurement whose levels have sizes of their own, and whose totals are public.
+
+    Attributes:
+        tree: the regions.
+        weights: of the levels in the joint projection.
+        max_sizes: K of every level.
+    """
+
+    tree: Hierarchy
+    weights: Sequence[float]
+    max_sizes: Sequence[int]
+
+    @classmethod
+    def of(cls, measurement: Measurement) -> "FoldedPropagation":
+        """Take the weights that `Posterior` gives to the levels of a measurement."""
+        return cls(measurement.hierarchy, precisions(laws_of(measurement)), measurement.sizes.max_sizes)
+
+    @cached_property
+    def ranges(self) -> list[tuple[int, slice]]:
+        """The sizes that are shared down to a level and no further, with that level; every size but K once."""
+        found = [(level, slice(below, k)) for level, (k, below) in enumerate(pairwise([*self.max_sizes, 0]))]
+        return [(level, cells) for level, cells in found if cells.start < cells.stop]
+
+    def projection(self, depth: int) -> Propagation:
+        """Give the projection of the levels down to `depth`."""
+        if depth not in self._projections:
+            tree = self.tree.down_to(depth)
+            self._projections[depth] = Propagation.weighted(tree, np.asarray(self.weights, float)[tree.level_of])
+        return self._projections[depth]
+
+    @cached_property
+    def _projections(self) -> dict[int, Propagation]:
+        return {}
+
+    def errors(self, own: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        """Compute the errors of the answer from errors of m, one table per level, shape (regions, ..., K + 1).
+
+        Those of public totals are 0.
+        """
+        out = tuple(np.zeros(table.shape) for table in own)
+        for depth, cells in self.ranges:
+            together = self.projection(depth).errors(np.concatenate([table[..., cells] for table in own[: depth + 1]]))
+            for table, part in zip(out, self.split(depth, together), strict=False):
+                table[..., cells] = part
+        return out
+
+    def split(self, depth: int, rows: np.ndarray) -> list[np.ndarray]:
+        """Split rows of all regions down to `depth` by level."""
+        return np.split(rows, self.tree.level_start[1 : depth + 1])
+
+
+def propagation_of(measurement: Measurement) -> Propagation | FoldedPropagation:
+    """Give the way of errors through the joint projection of a measurement."""
+    return Propagation.of(measurement) if measurement.sizes.equal else FoldedPropagation.of(measurement)

@@ -45,70 +45,73 @@ class Scales:
     """The precisions of all differences, weights included.
 
     Attributes:
-        knots: of the shape and of deviations.
+        knots: of the shape and of deviations, by level.
         tree: the regions.
         shape, weights: 1 / t^2 and w of the shape's second differences; shape (differences,) each.
-        own: 1 / t^2 by level and block of differences of deviations; shape (levels, blocks).
-        own_weights: w of the differences of deviations; shape (regions, differences).
+        own: 1 / t^2 of differences of deviations, by level; shape (blocks,) each.
+        own_weights: w of the differences of deviations, by level; shape (regions of the level, differences) each.
     """
 
-    knots: Knots
+    knots: tuple[Knots, ...]
     tree: Hierarchy
     shape: np.ndarray
     weights: np.ndarray
-    own: np.ndarray
-    own_weights: np.ndarray
+    own: tuple[np.ndarray, ...]
+    own_weights: tuple[np.ndarray, ...]
 
     @classmethod
-    def typical(cls, knots: Knots, tree: Hierarchy) -> "Scales":
+    def typical(cls, knots: tuple[Knots, ...], tree: Hierarchy) -> "Scales":
         """Begin with typical differences, none of which is an outlier."""
-        n, shape = len(knots.second), (tree.n_regions, len(knots.block))
-        own = np.full((tree.n_levels, knots.n_blocks), OWN_TYPICAL**-2)
-        return cls(knots, tree, np.full(n, TYPICAL**-2), np.ones(n), own, np.ones(shape))
+        n, levels = len(knots[0].second), list(zip(tree.regions_per_level, knots, strict=True))
+        own = tuple(np.full(of.n_blocks, OWN_TYPICAL**-2) for _, of in levels)
+        weights = tuple(np.ones((regions, len(of.block))) for regions, of in levels)
+        return cls(knots, tree, np.full(n, TYPICAL**-2), np.ones(n), own, weights)
 
     def precisions(self) -> np.ndarray:
         """Give the precisions of the shape's second differences."""
         return self.shape * self.weights
 
-    def own_precisions(self) -> np.ndarray:
-        """Give the precisions of the differences of all regions' deviations; shape (regions, differences)."""
-        return self.own[self.tree.level_of][:, self.knots.block] * self.own_weights
+    def own_precisions(self, level: int) -> np.ndarray:
+        """Give the precisions of the differences of a level's deviations; shape (regions of the level, differences)."""
+        return self.own[level][self.knots[level].block] * self.own_weights[level]
 
-    def penalty(self, shape: np.ndarray, deviations: np.ndarray) -> float:
+    def penalty(self, shape: np.ndarray, deviations: Sequence[np.ndarray]) -> float:
         """Compute half the sum of squared differences, each times its precision."""
-        second = (self.knots.second * shape).sum(axis=1)
-        own = self.own_precisions()[1:] * np.diff(deviations[1:], axis=1) ** 2
-        return 0.5 * float((self.precisions() * second**2).sum()) + 0.5 * float(own.sum())
+        second = (self.knots[0].second * shape).sum(axis=1)
+        total = float((self.precisions() * second**2).sum())
+        for level in range(1, self.tree.n_levels):
+            total += float((self.own_precisions(level) * np.diff(deviations[level], axis=1) ** 2).sum())
+        return 0.5 * total
 
     def follow(
-        self, shape: np.ndarray, deviations: np.ndarray, variances: np.ndarray, own_variances: np.ndarray
-    ) -> "Scales":
+        self, shape: np.ndarray, deviations: Sequence[np.ndarray], variances: np.ndarray,
+        own_variances: Sequence[np.ndarray],
+    ) -> "Scales":  # fmt: skip
         """Estimate scales and weights anew.
 
         Args:
             shape, deviations: F and d.
             variances, own_variances: what the inverse information leaves of their differences.
         """
-        squares, own_squares = (self.knots.second * shape).sum(axis=1) ** 2, np.diff(deviations, axis=1) ** 2
+        squares = (self.knots[0].second * shape).sum(axis=1) ** 2
         precision = self.shape.copy()
-        for zone in (self.knots.steep, ~self.knots.steep):
+        for zone in (self.knots[0].steep, ~self.knots[0].steep):
             if zone.any():
                 about = self.weights[zone], squares[zone], variances[zone]
                 precision[zone] = _precision(float(self.shape[zone][0]), TYPICAL, LEAST, *about)
         weights = (NU + 1) / (NU + (squares + variances) * precision)
-        own, own_weights = self.own.copy(), self.own_weights.copy()
+        own = [each.copy() for each in self.own]
+        own_weights = [each.copy() for each in self.own_weights]
         for level in range(1, self.tree.n_levels):
-            here = self.tree.level(level)
-            rows = here.start + np.flatnonzero(~self.tree.only_children[here])
-            for block in range(self.knots.n_blocks):
-                columns = self.knots.block == block
-                of_block: Sequence[np.ndarray] = [
-                    table[np.ix_(rows, columns)] for table in (self.own_weights, own_squares, own_variances)
-                ]
-                precise = _precision(float(own[level, block]), OWN_TYPICAL, OWN_LEAST, *of_block)
-                own[level, block] = precise
-                own_weights[np.ix_(rows, columns)] = (OWN_NU + 1) / (OWN_NU + (of_block[1] + of_block[2]) * precise)
-        return Scales(self.knots, self.tree, precision, weights, own, own_weights)
+            rows = np.flatnonzero(~self.tree.only_children[self.tree.level(level)])
+            own_squares = np.diff(deviations[level], axis=1) ** 2
+            for block in range(self.knots[level].n_blocks):
+                cells = np.ix_(rows, self.knots[level].block == block)
+                of_block = self.own_weights[level][cells], own_squares[cells], own_variances[level][cells]
+                precise = _precision(float(self.own[level][block]), OWN_TYPICAL, OWN_LEAST, *of_block)
+                own[level][block] = precise
+                own_weights[level][cells] = (OWN_NU + 1) / (OWN_NU + (of_block[1] + of_block[2]) * precise)
+        return Scales(self.knots, self.tree, precision, weights, tuple(own), tuple(own_weights))
 
 
 def _precision(

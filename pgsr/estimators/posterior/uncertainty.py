@@ -35,7 +35,7 @@ from pgsr.estimators.posterior.evidence import Marginals
 from pgsr.estimators.posterior.folded_errors import FoldedErrors, cells_of
 from pgsr.estimators.posterior.learned import Learned
 from pgsr.estimators.posterior.prior_error import prior_error
-from pgsr.estimators.posterior.propagation import Propagation
+from pgsr.estimators.posterior.propagation import FoldedPropagation, Propagation, Values
 from pgsr.noise.measurement import Measurement, Totals
 
 GAIN = (0.7, 0.9)
@@ -95,26 +95,23 @@ class Uncertainty:
 
     @staticmethod
     def is_known(measurement: Measurement) -> bool:
-        """Tell whether intervals may be made: of cumulative counts, also beside ranks, or of counts alone.
-
-        With sizes per level they are known of cumulative counts only: what a posterior of counts says of sums rests on
-        the estimated prior, whose errors no variance of a region alone tells. Beside ranks nobody has checked them.
-        """
+        """Tell whether intervals may be made: of cumulative counts, also beside ranks, or of counts alone."""
         views = _views(measurement)
-        if not measurement.sizes.equal:
-            return views == {View.CUMULATIVE}
         return _with_columns(views) or views == {View.COUNTS}
 
     @classmethod
-    def of(cls, measurement: Measurement, found: Marginals, learned: Learned, centre: np.ndarray) -> "Uncertainty":
+    def of(cls, measurement: Measurement, found: Marginals, learned: Learned, centre: Values) -> "Uncertainty":
         """Carry the errors of all regions through the joint projection, whose answer is `centre`.
 
         Args:
             found: the posteriors of regions alone.
             learned: their prior.
+            centre: cumulative counts before they were rounded, in multiples of 1/1024.
 
         Complexity: O(levels x regions x sizes), in blocks of sizes.
         """
+        if isinstance(centre, tuple):
+            return cls._by_level(measurement, found, learned, centre)
         tree, shape = measurement.hierarchy, centre.shape
         made = Reach.empty(shape), Reach.empty(shape)  # of counts, of cumulative counts
         step = max(1, BLOCK_CELLS // len(centre))
@@ -131,21 +128,21 @@ class Uncertainty:
         return cls(made[0], of_cumulative, most, not root_alone, measurement.sizes)
 
     @classmethod
-    def by_level(cls, measurement: Measurement, errors: FoldedErrors, centre: Sequence[np.ndarray]) -> "Uncertainty":
-        """Make the intervals that lie around the joint answer where levels have sizes of their own.
-
-        Args:
-            measurement: of cumulative counts, with every region's public total.
-            errors: of the regions.
-            centre: the answer of the joint projection before it was rounded, in multiples of 1/1024; cumulative counts,
-                one table per level, shape (regions of the level, K + 1).
-        """
+    def _by_level(
+        cls, measurement: Measurement, found: Marginals, learned: Learned, centre: Sequence[np.ndarray]
+    ) -> "Uncertainty":
+        """Make the intervals that lie around the joint answer where levels have sizes of their own."""
+        propagation = FoldedPropagation.of(measurement)
+        errors = FoldedErrors(
+            propagation, found.variance, found.step_variance, prior_error(learned, found, propagation)
+        )
         made = []
         for view in (View.COUNTS, View.CUMULATIVE):
             tables = [np.diff(table, prepend=0.0, axis=1) if view is View.COUNTS else table for table in centre]
             around, sd = cells_of(tables), cells_of(errors.deviations(view))
             made.append(Reach(around, around, sd, np.zeros(len(sd), np.float32)))
-        return cls(made[0], made[1], measurement.region_totals, True, measurement.sizes, errors)
+        of_cumulative = made[1] if _with_columns(_views(measurement)) else None
+        return cls(made[0], of_cumulative, measurement.region_totals, True, measurement.sizes, errors)
 
     def reach(self, view: View) -> Reach:
         """Give where the intervals of `View.COUNTS` or `View.CUMULATIVE` lie.

@@ -23,13 +23,9 @@ counties, states and nation, sizes 0..300, epsilon 1) no digit of any standard d
 one, between loops compiled for this processor and for a generic one, and between NumPy with and without AVX2 and
 AVX-512.
 
-**Sizes per level.** The centre is rounded to multiples of 1/1024, too, so its error is the same. Standard deviations
-are computed from variances of regions alone, which are kept in 32 bits: another machine may give the next number, off
-by 2^-23 of it. Of counts these are V (1 + min(1, odds / n)), where n cells were averaged, odds = p / (1 - p) with
-p = V / P, and V comes in 32 bits, too: its relative error is multiplied by 1 + (n + 1) / 2 at most, and n is at most K.
-With the root's K, and the errors of all else as above, a replay allows 2 SD_ERROR + 2^-23 (K + 2) of every such
-variance. At the first size of a tail a variance is a difference of terms of which most may cancel (`FoldedErrors`),
-so there the error is relative to the sum of these terms (`FoldedErrors.terms`).
+**Sizes per level.** The centre is rounded to multiples of 1/1024, too, so its error is the same, and a replay allows
+variances to be off by 2 SD_ERROR of themselves. At the first size of a tail a variance is a difference of terms of
+which most may cancel (`FoldedErrors`), so there the error is relative to the sum of these terms (`FoldedErrors.terms`).
 """
 
 from dataclasses import dataclass, replace
@@ -102,7 +98,7 @@ class CountIntervals:
         assert isinstance(about, Uncertainty), "a posterior release knows its uncertainty"
         exact, values = about.counts.sd.astype(float), released.values
         if about.errors is not None:
-            relative, absolute = 2 * SD_ERROR + 2.0**-23 * (terms.max_excess + 2), SD_ERROR
+            relative, absolute = 2 * SD_ERROR, SD_ERROR
             error, absolute = relative * cells_of(about.errors.terms()), absolute + _error_of_centre(probability)
             wide = np.sqrt(exact**2 + error) + absolute
             narrow = np.sqrt(np.maximum(exact**2 - error, 0)) - absolute

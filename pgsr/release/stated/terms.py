@@ -111,8 +111,7 @@ class Terms:
         kept: the regions whose public number of groups the released counts have: the root, or every region.
         sensitivity: how far the values of one level differ between neighbouring data sets.
         totals_sensitivity: how far the numbers of groups of one level differ between them.
-        construction: the way in which published intervals are made; None without intervals. With sizes per level a
-            posterior of noisy counts knows none of its own, see `pgsr.estimators.posterior.uncertainty`.
+        construction: the way in which published intervals are made; None without intervals.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
@@ -409,9 +408,8 @@ class Terms:
             )
         if self.construction is Construction.BAND:
             raise ConfigError(
-                "with sizes per level only mechanism posterior of cumulative counts publishes intervals, and this is "
-                f'{self.kind} with view = "{self.view}"; write mechanism = "posterior" with view = "cumulative", '
-                "or leave the key out and use `pgsr intervals FOLDER` on the release"
+                f"with sizes per level only mechanism posterior publishes intervals, and this is {self.kind}; write "
+                'mechanism = "posterior", or leave the key out and use `pgsr intervals FOLDER` on the release'
             )
 
     def _check_intervals(self, probability: Fraction) -> None:
@@ -452,8 +450,7 @@ class Terms:
         about = {"max_quantity": self.max_quantity, "max_size": most, "relation": self.relation}
         keep(self, "sensitivity", sensitivity_of(self.view.sensitive, self.unit, **about))
         keep(self, "totals_sensitivity", sensitivity_of_totals(self.unit, self.relation))
-        own = self.kind is Kind.POSTERIOR and (self.view is not MeasuredView.COUNTS or self.max_sizes is None)
-        made = Construction.POSTERIOR if own else Construction.BAND
+        made = Construction.POSTERIOR if self.kind is Kind.POSTERIOR else Construction.BAND
         keep(self, "construction", None if self.intervals is None else made)
 
     def _parts_in_order(self) -> tuple[tuple[str, Loss], ...]:
