@@ -130,9 +130,15 @@ def test_an_inverse_is_one():
 
 
 EQUAL = ("1/3", "1/3", "1/3")
-VIEWS = [(View.CUMULATIVE, EQUAL, None), (View.CUMULATIVE, EQUAL, (13, 9, 4)),
-         (View.CUMULATIVE, ("1/3", 0, "2/3"), None), (View.COUNTS, (0, 0, 1), None), (View.RANKED, EQUAL, (13, 5, 5)), (View.COUNTS, EQUAL, (13, 1, 1)),
-         (SplitByRoot(), ("1/5", "1/5", "3/5"), None)]  # fmt: skip
+VIEWS = [
+    (View.CUMULATIVE, EQUAL, None),
+    (View.CUMULATIVE, EQUAL, (13, 9, 4)),
+    (View.CUMULATIVE, ("1/3", 0, "2/3"), None),
+    (View.COUNTS, (0, 0, 1), None),
+    (View.RANKED, EQUAL, (13, 5, 5)),
+    (View.COUNTS, EQUAL, (13, 1, 1)),
+    (SplitByRoot(), ("1/5", "1/5", "3/5"), None),
+]
 """Views, shares, and sizes per level where they differ."""
 
 

@@ -123,12 +123,9 @@ class Sizes:
         """View cells as the values of problems and estimates: a matrix where sizes are equal, else tables."""
         return cells.reshape(-1, self.max_sizes[0] + 1) if self.equal else self.tables(cells)
 
-    def rows(self, values: np.ndarray | tuple[np.ndarray, ...]) -> Sequence[np.ndarray]:
-        """View cells, or values that are `shaped`, region by region: the rows of a matrix, or a list of vectors."""
-        if self.equal:
-            return np.asarray(values).reshape(-1, self.max_sizes[0] + 1)
-        tables = values if isinstance(values, tuple) else self.tables(values)
-        return [row for table in tables for row in table]
+    def rows(self, cells: np.ndarray) -> list[np.ndarray]:
+        """View cells region by region."""
+        return [row for table in self.tables(cells) for row in table]
 
     def folded(self, table: np.ndarray, level: int, view: View) -> np.ndarray:
         """Give a level's values in the sizes of the level below: classes beyond its largest size become one.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -268,7 +269,8 @@ class Posterior:
                 table[region][:] = row
 
         learned = self._learned(measurement, keep, deadline)
-        return Marginals(*map(sizes.shaped, cells), log_evidence), learned
+        tables: list[Any] = [*map(sizes.shaped, cells), log_evidence]
+        return Marginals(*tables), learned
 
     def _means(self, measurement: Measurement, deadline: Deadline) -> tuple[Values, str]:
         """The posterior means alone, and what is to be said of the prior.

@@ -28,7 +28,7 @@ from pgsr.data.views import View
 from pgsr.estimators.posterior.evidence import Marginals
 from pgsr.estimators.posterior.learned import Learned
 from pgsr.estimators.posterior.newton import Newton
-from pgsr.estimators.posterior.propagation import FoldedPropagation, Propagation, Values, blocks, rows_of
+from pgsr.estimators.posterior.propagation import Carrying, Values, blocks, rows_of
 from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
 
@@ -44,7 +44,7 @@ DRAWS, BATCH = 64, 2
 """How many errors of the prior are looked at, and how many at a time."""
 
 
-def prior_error(learned: Learned, found: Marginals, propagation: Propagation | FoldedPropagation) -> dict[View, Values]:
+def prior_error(learned: Learned, found: Marginals, propagation: Carrying) -> dict[View, Values]:
     """Compute the variances of the errors of counts and of cumulative counts from those of the prior.
 
     Args:

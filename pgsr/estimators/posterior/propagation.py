@@ -31,6 +31,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -48,9 +49,17 @@ def blocks(values: Values) -> tuple[np.ndarray, ...]:
     return values if isinstance(values, tuple) else (values,)
 
 
-def rows_of(values: Values) -> Sequence[np.ndarray]:
+def rows_of(values: Values) -> list[np.ndarray]:
     """Give the values of every region."""
-    return [row for table in values for row in table] if isinstance(values, tuple) else values
+    return [row for table in blocks(values) for row in table]
+
+
+class Carrying(Protocol):
+    """The interface of what carries errors of posterior means to the answer of the joint projection."""
+
+    def errors(self, own: Any) -> Any:
+        """Compute errors of the answer, shaped as those of the means."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +195,6 @@ class FoldedPropagation:
         return np.split(rows, self.tree.level_start[1 : depth + 1])
 
 
-def propagation_of(measurement: Measurement) -> Propagation | FoldedPropagation:
+def propagation_of(measurement: Measurement) -> Carrying:
     """Give the way of errors through the joint projection of a measurement."""
     return Propagation.of(measurement) if measurement.sizes.equal else FoldedPropagation.of(measurement)

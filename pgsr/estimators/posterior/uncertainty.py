@@ -21,6 +21,7 @@ are widened to hold the integer.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -35,7 +36,7 @@ from pgsr.estimators.posterior.evidence import Marginals
 from pgsr.estimators.posterior.folded_errors import FoldedErrors, cells_of
 from pgsr.estimators.posterior.learned import Learned
 from pgsr.estimators.posterior.prior_error import prior_error
-from pgsr.estimators.posterior.propagation import FoldedPropagation, Propagation, Values
+from pgsr.estimators.posterior.propagation import FoldedPropagation, Propagation, Values, blocks
 from pgsr.noise.measurement import Measurement, Totals
 
 GAIN = (0.7, 0.9)
@@ -115,10 +116,10 @@ class Uncertainty:
         tree, shape = measurement.hierarchy, centre.shape
         made = Reach.empty(shape), Reach.empty(shape)  # of counts, of cumulative counts
         step = max(1, BLOCK_CELLS // len(centre))
-        blocks = [slice(start, min(start + step, shape[1])) for start in range(0, shape[1], step)]
+        parts = [slice(start, min(start + step, shape[1])) for start in range(0, shape[1], step)]
         propagation = Propagation.of(measurement)
         errors = _Errors(measurement, found, centre, propagation, prior_error(learned, found, propagation))
-        for sizes in blocks:
+        for sizes in parts:
             for reach, part in zip(made, errors.reaches(sizes), strict=True):
                 for name, values in vars(part).items():
                     getattr(reach, name)[:, sizes] = values
@@ -133,9 +134,8 @@ class Uncertainty:
     ) -> "Uncertainty":
         """Make the intervals that lie around the joint answer where levels have sizes of their own."""
         propagation = FoldedPropagation.of(measurement)
-        errors = FoldedErrors(
-            propagation, found.variance, found.step_variance, prior_error(learned, found, propagation)
-        )
+        of_prior = {view: blocks(table) for view, table in prior_error(learned, found, propagation).items()}
+        errors = FoldedErrors(propagation, blocks(found.variance), blocks(found.step_variance), of_prior)
         made = []
         for view in (View.COUNTS, View.CUMULATIVE):
             tables = [np.diff(table, prepend=0.0, axis=1) if view is View.COUNTS else table for table in centre]
@@ -233,7 +233,7 @@ class _Errors:
     found: Marginals
     centre: np.ndarray
     propagation: Propagation
-    of_prior: Mapping[View, np.ndarray]
+    of_prior: Mapping[View, Any]
 
     def reaches(self, sizes: slice) -> tuple[Reach, Reach]:
         """Compute where the intervals of counts and of cumulative counts of these sizes lie."""
