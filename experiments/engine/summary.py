@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from operator import attrgetter
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
@@ -96,7 +97,7 @@ def level_errors(frame: "pd.DataFrame", metric: str, parameters: Sequence[str] =
     for row, (data, real, epsilon, arm, replicate, *free) in zip(values[there].tolist(), read, strict=True):
         parts = tuple(zip(parameters, free, strict=True))
         for level, value in zip(levels, row, strict=True):
-            if value == value:
+            if not isnan(value):
                 of = (data, real, epsilon, arm, parts, level)
                 found.setdefault(of, LevelError(*of)).values[int(replicate)] = value
     return LevelErrors(list(found.values()))
