@@ -32,7 +32,7 @@ class NotebookFile(pytest.File):
     def collect(self) -> "Iterator[Notebook]":
         notebook = Notebook.from_parent(self, name="runs_and_shows_its_figures")
         notebook.add_marker(pytest.mark.slow)
-        notebook.add_marker(pytest.mark.drawn(2, pool="notebooks"))  # what they call has tests of its own
+        notebook.add_marker(pytest.mark.drawn(1, pool="notebooks"))  # what they call has tests of its own
         yield notebook
 
 

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import accounting_checks as checks
 import pytest
 
 from pgsr.errors import ArgumentError, BudgetError
@@ -15,10 +14,6 @@ from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 ONE, TWO, WIDE = Sensitivity(((1,),)), Sensitivity(((1, 1),)), Sensitivity(((3, 3),))
-
-
-def test_chosen_noise_keeps_the_budget() -> None:
-    checks.chosen_noise_keeps_the_budget()
 
 
 def test_pure_budgets_buy_geometric_noise() -> None:

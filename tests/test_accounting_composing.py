@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import accounting_checks as checks
 import pytest
 
 from pgsr.errors import BudgetError
@@ -14,10 +13,6 @@ from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 ONE, TWO, WIDE = Sensitivity(((1,),)), Sensitivity(((1, 1),)), Sensitivity(((2, 2),))
-
-
-def test_deltas_are_exact_and_rounded_up() -> None:
-    checks.deltas_are_exact_and_rounded_up()
 
 
 def test_pure_noise_has_the_sum_of_epsilons() -> None:

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import accounting_checks as checks
 import enumerated_losses as slow
 import pytest
 from mpmath import mp, mpf
@@ -14,10 +13,6 @@ from pgsr.privacy.accounting.loss_of_noise import loss_of_cell, loss_of_cells
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import Sensitivity
-
-
-def test_bounds_of_delta_enclose_it() -> None:
-    checks.bounds_of_delta_enclose_it()
 
 
 @pytest.mark.parametrize("change", [1, 2, 3, 5])

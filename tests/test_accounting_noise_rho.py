@@ -19,15 +19,6 @@ ONE = Sensitivity(((1,),))
 
 
 @pytest.mark.drawn(2, pool="likelihoods keep the budget")
-def test_rho_is_exact_and_rounded_up() -> None:
-    checks.rho_is_exact_and_rounded_up()
-
-
-def test_the_largest_epsilon_of_a_rho_fits() -> None:
-    checks.the_largest_epsilon_of_a_rho_fits()
-
-
-@pytest.mark.drawn(2, pool="likelihoods keep the budget")
 @pytest.mark.assure("R6")
 def test_likelihoods_keep_every_budget(counted: Callable[[int, str], None]) -> None:
     """Neighbours of every unit, and both laws."""

@@ -23,7 +23,7 @@ def _nothing_is_remembered() -> Iterator[None]:
 
 def _forget() -> None:
     for name, module in list(sys.modules.items()):
-        if name.startswith(("pgsr.privacy.accounting", "pgsr.privacy.laws", "pgsr.noise")):
+        if name.startswith(("pgsr.privacy.accounting", "pgsr.privacy.laws", "pgsr.noise", "pgsr.release.checks")):
             for value in list(vars(module).values()):
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()

@@ -137,6 +137,7 @@ def far_apart(far, norm):
     )
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("method", TAKING, ids=repr)
 @pytest.mark.parametrize("norm", [1, 2])
 def test_implications_hold_however_far_counts_are_apart(method, norm):

@@ -193,7 +193,7 @@ def test_the_figures_in_docs_are_of_today(identity, tmp_path):
 
 
 @pytest.mark.skipif(not FULL, reason="takes minutes")
-@pytest.mark.parametrize("identity", [e.id for e, _, _ in published(EXPERIMENTS, DOCS / "results") if e.owner is e])
+@pytest.mark.parametrize("identity", [identity for identity in PUBLISHED if find(identity).owner.id == identity])
 def test_a_published_cell_is_what_this_version_computes(identity):
     """One of the quicker half of the cells, another one at every commit, to nine digits; seconds apart."""
     ((experiment, about, frame),) = published([find(identity)], DOCS / "results")

@@ -28,11 +28,11 @@ ROOT = Path(__file__).parent.parent
 SOLVE = """
 import json, sys
 from pgsr.methods import toys
-from pgsr.algorithms import CumulativeIntegers
+from pgsr.algorithms import Isotonic
 from pgsr.estimators import Matching
 if sys.argv[1] == "problem":
-    problem = next(p for p in toys.problems() if CumulativeIntegers().supports(p) is None)
-    answer = lambda: CumulativeIntegers().solve(problem, time_limit=0.5)
+    problem = next(p for p in toys.problems() if Isotonic().supports(p) is None)
+    answer = lambda: Isotonic().solve(problem, time_limit=0.5)
 else:
     measurement = next(m for m in toys.measurements() if Matching().supports(m) is None)
     answer = lambda: Matching().apply(measurement, 0.5)

@@ -102,6 +102,7 @@ def test_most_rows_have_one_price():
 
 
 @pytest.mark.slow
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("method", OURS, ids=repr)
 def test_our_prices_are_derivatives_on_random_problems(method):
     """Levels, weights, bounds and regions without groups among them; some multipliers do not tell the prices."""

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -31,7 +32,7 @@ from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 HERE = Engine(map, attempts=1)
-BY_DASK = pytest.mark.drawn(1, pool="a nation in parts, by Dask")
+BY_DASK = pytest.mark.drawn(1, pool="a nation in parts, by Dask and by threads")
 SIZES = {"one drop": (40,) * 7 + (7,), "drops above and below": (60, 60, 40, 40, 20, 9, 9, 3)}
 
 
@@ -153,7 +154,7 @@ class Failing:
         return self.data.part(key)
 
 
-@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
+@pytest.mark.drawn(1, pool="a nation in parts, resumed")
 def test_a_part_that_is_tried_again_has_the_same_noise(tmp_path):
     data, calm = measured(tmp_path / "calm", SIZES["one drop"])
     failing, folder = Failing(data, {"Georgia": 2, "Ohio": 1}), ParquetFolder(str(tmp_path / "failing"))
@@ -288,7 +289,7 @@ class Broken:
             raise OSError("the disk is gone")
 
 
-@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
+@pytest.mark.drawn(1, pool="a nation in parts, resumed")
 @pytest.mark.parametrize("view", KINDS)
 @pytest.mark.parametrize("failing", ["noise of level 5", "counts-6"])
 def test_an_interrupted_solve_goes_on_to_the_same_integers(tmp_path, view, failing):
@@ -310,21 +311,27 @@ def test_an_interrupted_solve_goes_on_to_the_same_integers(tmp_path, view, faili
         assert np.array_equal(ours, expected)
 
 
+@contextmanager
+def by_dask():
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+        yield Engine(DaskMap(client))
+
+
 @BY_DASK
 @pytest.mark.slow
+@pytest.mark.parametrize("by", [by_dask, lambda: nullcontext(Engine())], ids=["dask", "threads"])
 @pytest.mark.parametrize(("view", "totals_of"), [(View.COUNTS, None), (View.CUMULATIVE, None), (View.CUMULATIVE, 7)])
-def test_threads_and_dask_give_the_same_integers(tmp_path, view, totals_of):
-    distributed = pytest.importorskip("distributed")
+def test_threads_and_dask_give_the_same_integers(tmp_path, view, totals_of, by):
     data, folder = measured(tmp_path, SIZES["one drop"], HERE, view, totals_of)
     expected = StreamedLevelTreeProjection(HERE, view).solve(data, folder)
     before = joined(data, folder, "counts")
-    with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
-        for name, engine in (("threads", Engine()), ("dask", Engine(DaskMap(client)))):
-            other = measured(tmp_path / name, SIZES["one drop"], engine, view, totals_of)[1]
-            found = StreamedLevelTreeProjection(engine, view).solve(data, other)
-            assert (found.optimal, found.objective) == (True, expected.objective)
-            for ours, same in zip(joined(data, other, "counts").tables, before.tables, strict=True):
-                assert np.array_equal(ours, same)
+    with by() as engine:
+        other = measured(tmp_path / "other", SIZES["one drop"], engine, view, totals_of)[1]
+        found = StreamedLevelTreeProjection(engine, view).solve(data, other)
+    assert (found.optimal, found.objective) == (True, expected.objective)
+    for ours, same in zip(joined(data, other, "counts").tables, before.tables, strict=True):
+        assert np.array_equal(ours, same)
 
 
 @dataclass

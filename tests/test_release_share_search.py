@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from instances import scale
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.datasets import census_like
@@ -48,9 +49,10 @@ def test_no_usual_split_is_better_on_the_stand_in(method) -> None:
 def test_a_whole_grid_of_sixteenths_has_nothing_much_better(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same noise; the search ends at 1/16, too, having tried less than half of the grid."""
     monkeypatch.setattr(share_search, "FINEST", Fraction(1, 16))
-    found = choose_shares(TINY, matching, replicates=6, progress=False)
+    replicates = scale(3, 6)
+    found = choose_shares(TINY, matching, replicates=replicates, progress=False)
     grid = level_shares(3, [Fraction(i, 16) for i in range(17)])
-    plan = expected_errors(TINY, {str(p): matching(p) for p in grid}, 6, "shares", progress=False)
+    plan = expected_errors(TINY, {str(p): matching(p) for p in grid}, replicates, "shares", progress=False)
     least = np.minimum(found.least, plan.mean.min(axis=0))
     assert (found.expected / least).max() <= 1.05 * (plan.mean / least).max(axis=1).min()
     assert len(found.splits) < len(grid) / 2

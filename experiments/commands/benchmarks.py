@@ -11,17 +11,7 @@ from rich.console import Console
 from pgsr import View
 from pgsr.datasets.parameters import CensusRegions
 from pgsr.errors import ArgumentError
-from pgsr.experiments.benchmarks import (
-    agreement,
-    formulations,
-    history,
-    interval_peers,
-    nation,
-    peers,
-    reconcile_peers,
-    release_run,
-    speed,
-)
+from pgsr.experiments.benchmarks import agreement, formulations, history, nation, peers
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, writable, write
 from pgsr.experiments.benchmarks.variants import KEYS, Size, chosen
 from pgsr.experiments.commands.app import app, console_for_tables
@@ -124,6 +114,8 @@ def bench(
     ] = Path("docs/results") / history.FILE,
 ) -> None:
     """Measure speed and memory at full size, each beside its peer in the same run."""
+    from pgsr.experiments.benchmarks import speed
+
     writable(out)
     version = commit().removeprefix("commit ")
     speed.main(Console(width=None if Console().is_terminal else 150), out, past, version, quick)
@@ -171,6 +163,8 @@ def bench_release(
     out: Annotated[Path, typer.Option(help="Folder for the steps (JSON).")] = Path("results/bench"),
 ) -> None:
     """Release and check made entity tables, end to end: seconds and memory of every step."""
+    from pgsr.experiments.benchmarks import release_run
+
     if blocks and regions is not None:
         raise ArgumentError("--blocks has regions of its own, so --regions has no meaning; leave one of them out")
     writable(out)
@@ -208,6 +202,8 @@ def bench_reconcile(
     out: Annotated[Path, typer.Option(help="Folder for the rows (JSON).")] = Path("results/bench"),
 ) -> None:
     """Make noisy tables add up, beside programs and reconcilers of others: seconds, violations, distance, intervals."""
+    from pgsr.experiments.benchmarks import interval_peers, reconcile_peers
+
     writable(out)
     interval_peers.main(console_for_tables())
     reconcile_peers.main(console_for_tables(), out, cells or [1_000, 100_000, 10_000_000], limit, memory)

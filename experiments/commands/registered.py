@@ -21,7 +21,6 @@ from pgsr.experiments.engine.store import Store, to_frame
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.engine.verdicts import TestOutcome, verdict_frame
 from pgsr.experiments.ours.benchmark.tables import write_errors
-from pgsr.experiments.quoted import quote
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
 from pgsr.experiments.report import benchmark_record, write_report
@@ -183,6 +182,8 @@ def publish_(
     Without names nothing is stored and all is made again: figures and verdicts are of today's code, on the cells that
     docs/results keeps.
     """
+    from pgsr.experiments.quoted import quote
+
     console, folder = console_for_tables(), writable(docs / "results")
     for experiment in [find(name) for name in names or ()]:
         found = publish(experiment, profile, Store(out), folder)
@@ -204,6 +205,8 @@ def publish_(
 @app.command(name="quote", epilog="Example:  python -m pgsr.experiments quote")
 def quote_(docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs")) -> None:
     """Write anew what pages quote: numbers of docs/results, and the tables of the catalogue of methods."""
+    from pgsr.experiments.quoted import quote
+
     changed = quote(docs)
     said = ", ".join(str(page) for page in changed) if changed else "nothing"
     console_for_tables().print(f"written anew: {said}", highlight=False, soft_wrap=True)

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from operator import attrgetter
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,14 +88,16 @@ class LevelErrors:
 def level_errors(frame: "pd.DataFrame", metric: str, parameters: Sequence[str] = ()) -> LevelErrors:
     """Collect errors by data set, epsilon, arm, parameters and level, in the order of the frame."""
     columns = [str(name) for name in frame.columns if str(name).startswith(f"{metric}_level")]
+    levels = [int(column.rpartition("_level")[2]) for column in columns]
+    values = frame[columns].to_numpy(float)
+    there = np.flatnonzero(~np.isnan(values).all(axis=1))  # NaN: no accepted answer, or fewer levels
+    names = ("data", "real", "epsilon", "arm", "replicate", *parameters) if len(there) else ()
+    read = zip(*(frame[name].iloc[there].tolist() for name in names), strict=True)
     found: dict[tuple, LevelError] = {}
-    read = dict.fromkeys(("data", "real", "epsilon", "arm", "replicate", *parameters, *columns))
-    rows: list[dict[Any, Any]] = frame.loc[:, [*read]].to_dict("records") if columns else []  # a few of hundreds
-    for row in rows:
-        free = tuple((name, row[name]) for name in parameters)
-        for column in columns:
-            if row[column] != row[column]:  # NaN: no accepted answer, or fewer levels
-                continue
-            of = (row["data"], row["real"], row["epsilon"], row["arm"], free, int(column.rpartition("_level")[2]))
-            found.setdefault(of, LevelError(*of)).values[int(row["replicate"])] = float(row[column])
+    for row, (data, real, epsilon, arm, replicate, *free) in zip(values[there].tolist(), read, strict=True):
+        parts = tuple(zip(parameters, free, strict=True))
+        for level, value in zip(levels, row, strict=True):
+            if not isnan(value):
+                of = (data, real, epsilon, arm, parts, level)
+                found.setdefault(of, LevelError(*of)).values[int(replicate)] = value
     return LevelErrors(list(found.values()))

@@ -195,7 +195,7 @@ OF_THE_PAPER = (Cause.CLAIM, Cause.STAND_IN, Cause.SOLVER, Cause.PROFILE)
 """Causes of verdicts on claims as a paper states them, on whatever data and with whatever solver."""
 
 
-def claims_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
+def claims_table(experiment: Experiment, frame: "pd.DataFrame", found: Sequence[Verdict]) -> str:
     """Write on which data sets each claim of the paper holds and fails, and the ratios that decided.
 
     Of a data set on which it does so at some places alone, the number of them. A claim about another figure is told
@@ -205,7 +205,7 @@ def claims_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
     places: dict[str, list[Verdict]] = {}
     claims = experiment.paper.claims if experiment.paper is not None else ()
     elsewhere = {claim.words for claim in claims if claim.experiment != experiment.id}
-    for verdict in experiment.verdicts(frame):
+    for verdict in found:
         if verdict.cause in OF_THE_PAPER and not _of_numbers(verdict) and verdict.claim not in elsewhere:
             places.setdefault(verdict.claim, []).append(verdict)
     rows = []
@@ -215,10 +215,10 @@ def claims_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
             name = next((name for name in names if name in verdict.data), verdict.data)
             by_name.setdefault(name, Counter())[verdict.finding] += 1
         cells: dict[str, list[str]] = {"holds": [], "fails": [], "neither": []}
-        for name, found in by_name.items():
+        for name, counted in by_name.items():
             for head, outcomes in _HEADS.items():
-                if n := sum(found[outcome] for outcome in outcomes):
-                    cells[head].append(name if n == found.total() else f"{name} {n} of {found.total()}")
+                if n := sum(counted[outcome] for outcome in outcomes):
+                    cells[head].append(name if n == counted.total() else f"{name} {n} of {counted.total()}")
         effects = [verdict.judgement.effect for verdict in verdicts if verdict.judgement.effect is not None]
         rows.append([_escaped(claim), *("; ".join(cell) for cell in cells.values()), _ratios(effects)])
     return markdown_table(("claim", "holds on", "fails on", "neither", "ratio"), rows, range(5)) if rows else ""
@@ -230,14 +230,14 @@ _HEADS = {
 }  # fmt: skip
 
 
-def verdicts_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
+def verdicts_table(experiment: Experiment, found: Sequence[Verdict]) -> str:
     """Write, folded, what was found of other readings and of claims of ours: how often, and the ratios that decided.
 
     For experiments of no paper that is all there is. Printed numbers are told by `numbers_table`.
     """
     shown = [
         verdict
-        for verdict in experiment.verdicts(frame)
+        for verdict in found
         if not _of_numbers(verdict) and (experiment.paper is None or verdict.cause not in OF_THE_PAPER)
     ]
     if not shown:
@@ -382,9 +382,10 @@ def quoted(
         pages: by the name of a page, the paper that it is about; None for experiments of no paper.
     """
     for experiment, _, frame in found:
-        if experiment.paper is not None and (table := claims_table(experiment, frame)):
+        verdicts = experiment.verdicts(frame)
+        if experiment.paper is not None and (table := claims_table(experiment, frame, verdicts)):
             yield f"{experiment.id}.claims", table
-        if table := verdicts_table(experiment, frame):
+        if table := verdicts_table(experiment, verdicts):
             yield f"{experiment.id}.verdicts", table
         if experiment.id in ("K1", "K2", "K3", "K8"):
             yield f"{experiment.id}.numbers", numbers_table(experiment, frame)

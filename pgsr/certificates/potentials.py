@@ -13,6 +13,7 @@ from pgsr.data.views import View
 from pgsr.engines.nearest_tree.exchange import require_small_slopes
 from pgsr.errors import TooLargeError
 from pgsr.machine.blocks import row_blocks
+from pgsr.machine.compilation import read_only
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
 
@@ -115,7 +116,7 @@ class Potentials:
 
         # Copies, because compiled loops tell read-only arrays from others and would be compiled twice.
         w, parent = problem.w.copy(), problem.hierarchy.parent.copy()
-        arrays = np.ascontiguousarray(x), np.ascontiguousarray(problem.target), w, parent
+        arrays = read_only(np.ascontiguousarray(x)), np.ascontiguousarray(problem.target), w, parent
         state, sweeps = kernels.settle(*arrays, problem.hierarchy.n_inner, self.set_of, self.inner, self.ends)
         if state == kernels.TOO_LARGE:
             raise TooLargeError("weights times differences exceed 64-bit arithmetic; scale the weights down")

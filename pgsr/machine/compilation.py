@@ -12,7 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def compiled(function: Callable | None = None, **options: Any) -> Any:
@@ -35,6 +38,19 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
 def inlined(function: Callable) -> Any:
     """Make a function part of every compiled one that calls it, instead of one of its own."""
     return _numba().njit(function, inline="always")
+
+
+def read_only(array: "np.ndarray") -> "np.ndarray":
+    """View an array so that it cannot be written to. Loops that read arrays of either kind would be compiled twice.
+
+    Example:
+        >>> import numpy as np
+        >>> read_only(np.zeros(2)).flags.writeable
+        False
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def seconds() -> float:

@@ -1,5 +1,6 @@
 """The version of pgsr, which is written in pyproject.toml and nowhere else."""
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 DISTRIBUTION = "group-size-release"
@@ -19,6 +20,7 @@ def installed_version() -> str:
         return NOT_INSTALLED
 
 
+@cache
 def version_of(package: str) -> str:
     """Look up which version of a package is installed: of pgsr, or of what pip calls so.
 

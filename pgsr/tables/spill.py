@@ -29,8 +29,9 @@ def private_folder(parent: Path) -> Iterator[str]:
 
     Shown by `tests/test_tables_hostile.py::test_folders_that_killed_processes_left_are_deleted`.
     """
-    for left in parent.glob(f"{PREFIX}[0-9]*-*"):
-        _remove_if_stale(left)
+    for name in os.listdir(parent):
+        if name.startswith(PREFIX):
+            _remove_if_stale(parent / name)
     folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent)
     held = os.open(folder, os.O_RDONLY)
     try:

@@ -7,6 +7,7 @@ import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.engines.newton import conjugate_gradients, line_search
+from pgsr.machine.compilation import read_only
 from pgsr.machine.parallel import inner_product, share
 from pgsr.methods.gate import NO_LIMIT, Deadline
 
@@ -129,7 +130,7 @@ class FoldedDual:
             np.empty((0, 0) if free else table.shape, np.int32)
             for table, free in zip(targets.y, self.free, strict=True)
         ]
-        self.w = targets.w
+        self.w = [read_only(w) for w in targets.w]
         y = targets.y
         self.residual = [y[level][:, :k] - targets.sums(level, y[level + 1]) for level, k in enumerate(self.k[:-1])]
         rate = max((0.5 / float(w.min()) for w in targets.w if w.size), default=1.0)

@@ -57,7 +57,7 @@ def integers_near(
     out = values.view(np.int64) if in_place else np.empty(values.shape, np.int64)
     out[0] = np.clip(np.maximum.accumulate(nearest(on_grid(values[0]))), 0, root_total)
     out[0, -1] = root_total
-    unknown = np.empty(0, np.int64)
+    given = np.empty(0, np.int64) if totals is None else np.ascontiguousarray(totals)
     for region in range(tree.n_inner):
         deadline.check("no integers of all regions")
         children = slice(tree.first_child[region], tree.first_child[region + 1])
@@ -70,7 +70,7 @@ def integers_near(
             )  # fmt: skip
         if totals is not None:
             rising[:, -1] = totals[children]
-        share(out[region], rising, totals is not None, unknown if totals is None else totals[children], out[children])
+        share(out[region], rising, totals is not None, given[children], out[children])
     return out
 
 

@@ -32,7 +32,7 @@ Source: the likelihood ratio as evidence, Wald 1945 (sequential tests); its mean
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -94,7 +94,7 @@ def judge(measurement: Measurement, stated: Sequence[Law | None], by_root: bool 
 
     `by_root` says that thresholds of split views follow from the noisy root.
 
-    Complexity: O(regions x sizes), and some 0.1 s per level for the laws.
+    Complexity: O(regions x sizes), and some 0.1 s per level for the laws, the first time that a process needs them.
 
     Example:
         >>> from fractions import Fraction
@@ -117,7 +117,7 @@ def judge(measurement: Measurement, stated: Sequence[Law | None], by_root: bool 
     laws: dict[Sum, SumLaw] = {}
     for family in found:
         for kind in family.residuals:
-            laws.setdefault(kind, SumLaw(kind, stated))
+            laws.setdefault(kind, _sum_law(kind, tuple(stated)))
     alternatives = list(_alternatives(len(stated)))
     prior = np.log(len(found) * len(alternatives))
     evidence = np.array([_log_ratios(family, laws, alternatives) - np.log(family.choices) for family in found])
@@ -150,6 +150,7 @@ class SumLaw:
         wanted = np.unique(wanted[self.beyond[wanted] > (0 if exact else 1e-10)])
         self.edges = self.points[wanted]
         self.null = -np.diff(self.beyond[wanted], prepend=1, append=0)
+        self._found: dict[tuple[float, ...], np.ndarray] = {}
 
     def deviation(self, factors: np.ndarray) -> float:
         """Compute the standard deviation of R if every level's scale were `factors` times the stated one."""
@@ -178,8 +179,15 @@ class SumLaw:
     def law(self, factors: np.ndarray) -> np.ndarray:
         """Compute these chances without the mixture: exactly where the noise is small and whole numbers matter.
 
-        Elsewhere the stated law is stretched to the other standard deviation, which is quicker.
+        Elsewhere the stated law is stretched to the other standard deviation, which is quicker. Factors of levels that
+        have no draw in R make no difference, so what was found for others is found again.
         """
+        own = tuple(float(factors[level]) for _, _, level in self._stated)
+        if own not in self._found:
+            self._found[own] = self._law(factors)
+        return self._found[own]
+
+    def _law(self, factors: np.ndarray) -> np.ndarray:
         if self._nominal < EXACT_BELOW:
             beyond = np.clip(probability_beyond(self.edges, self.parts(factors)), 0, 1)
         else:
@@ -187,6 +195,9 @@ class SumLaw:
             beyond = np.interp((self.edges + 0.5) / stretch, self.points + 0.5, self.beyond, right=0.0)
         found = np.maximum(-np.diff(np.minimum.accumulate(beyond), prepend=1, append=0), 0)
         return found / found.sum()
+
+
+_sum_law = lru_cache(maxsize=64)(SumLaw)
 
 
 def probability_beyond(sizes: np.ndarray, parts: list[tuple[Shape, int]]) -> np.ndarray:

@@ -72,7 +72,7 @@ def exchange(
     own = np.array([len(a) for a in domain.individual], np.int64)
     proposing = Proposing(own, *_blocks(model))
     codes = np.column_stack([drawn.groups, drawn.sizes - domain.min_size]).astype(np.int64)
-    persons, weight = drawn.persons.astype(np.int64), (drawn.n_persons / drawn.n_groups) ** 4
+    persons, weight = np.array(drawn.persons, np.int64, order="C"), (drawn.n_persons / drawn.n_groups) ** 4
     first, group_of = drawn.first.astype(np.int64), np.asarray(drawn.group_of, np.int64)
     members = Drawn(first, codes, persons, group_of, _slots(drawn), component)
     tables = TripleTables(*_tables_of(domain, sets), weight, off_persons, off_groups)

@@ -68,7 +68,9 @@ def counts(
     numbers = np.arange(len(workload.marginals))
     n_threads = _threads(len(numbers) * (population.n_groups + population.n_persons))
     with ThreadPoolExecutor(n_threads) as pool:  # dealt out in turn, because neighbouring marginals cost about the same
-        for done in [pool.submit(count, *tables, numbers[thread::n_threads], out) for thread in range(n_threads)]:
+        # Copies, because compiled loops tell strided arrays from others and would be compiled twice.
+        parts = [numbers[thread::n_threads].copy() for thread in range(n_threads)]
+        for done in [pool.submit(count, *tables, part, out) for part in parts]:
             done.result()
     return out
 

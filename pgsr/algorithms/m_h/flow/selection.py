@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from pgsr.algorithms.m_h.flow.part import UNKNOWN, FlowPart, PartPrices
+from pgsr.machine.compilation import read_only
 from pgsr.machine.parallel import share
 
 GROUND = -1
@@ -65,7 +66,8 @@ class Selection:
                 starts = tree.first_child[tree.level(level)] - tree.level(level).stop
                 totals = np.add.reduceat(tables[level + 1][:, -1], starts, dtype=np.int64)
             if parts.size:
-                share(kernels.keep_large, range(len(parts)), parts.shape[1], parts, totals.astype(np.int64), kept)
+                given = read_only(parts), totals.astype(np.int64), kept
+                share(kernels.keep_large, range(len(parts)), parts.shape[1], *given)
                 if is_last:  # a leaf without a total has what is positive, and a way to the root
                     kept[(totals == UNKNOWN)[:, None] & (parts > 0)] = True
                     if parts.shape[1] <= _FEW_SIZES:
@@ -243,7 +245,7 @@ class Piece:
             else:
                 own, known = leaves[:, None], np.ones((len(table), 1), bool)
             added = np.zeros(len(table), np.int64)
-            fixed = parent, above, table, part.w[here].copy(), own, known, part.first_tail(level)
+            fixed = parent, above, read_only(table), part.w[here].copy(), own, known, part.first_tail(level)
             share(kernels.offer, range(len(table)), table.shape[1], *fixed, kept[level], added)
             n_added += int(added.sum())
             above = own
