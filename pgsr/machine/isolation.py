@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from pgsr.machine import compilation
 from pgsr.machine.extras import extra
 
 START_LIMIT = 60.0
@@ -54,6 +55,7 @@ def run_isolated(
     warm_up: Callable[[], Any] | None = None,
     time_limit: float | None = None,
     template: "Template | None" = None,
+    once: bool = False,
 ) -> TaskEnd:
     """Call `task` in a Python process of its own and kill it `time_limit` seconds after it started the task.
 
@@ -64,11 +66,13 @@ def run_isolated(
         task, warm_up: without arguments.
         time_limit: seconds, or None.
         template: where the process comes from; a new interpreter if None.
+        once: whether the template itself may warm up, once for all tasks whose warm-up is the same to the byte. For
+            code of our own alone: it may start no thread, and must not crash.
     """
     if template is None:
         with Template() as alone:
-            return run_isolated(task, warm_up, time_limit, alone)
-    messages = template.start(warm_up, task)
+            return run_isolated(task, warm_up, time_limit, alone, once)
+    messages = template.start(warm_up, task, once)
     started, baseline, pid = False, 0, None
     try:
         soon = time.monotonic() + START_LIMIT
@@ -119,7 +123,9 @@ class Template:
         self._said = 0
         self._imports: dict[str, None] = {}
 
-    def start(self, warm_up: Callable[[], Any] | None, task: Callable[[], Any]) -> "queue.Queue[Any]":
+    def start(
+        self, warm_up: Callable[[], Any] | None, task: Callable[[], Any], once: bool = False
+    ) -> "queue.Queue[Any]":
         """Start a process; the queue gets a `_Born`, a `_Ready`, an `TaskEnd`; an `_Ended` or None if it dies."""
         if self._process is None or self._process.poll() is not None or not _FORKS:
             self.close()
@@ -131,7 +137,8 @@ class Template:
         self._said = log.seek(0, os.SEEK_END)
         import cloudpickle
 
-        data = cloudpickle.dumps((list(self._imports), cloudpickle.dumps((warm_up, task))))
+        shared, own = (warm_up, None) if once and _FORKS else (None, warm_up)
+        data = cloudpickle.dumps((list(self._imports), cloudpickle.dumps(shared), cloudpickle.dumps((own, task))))
         with contextlib.suppress(BrokenPipeError):  # a process that dies while it is fed is reported by its exit
             _pass_on(process.stdin, data)
         return self._messages
@@ -291,11 +298,12 @@ def _serve() -> None:
         prepare = cloudpickle.loads(_read(sys.stdin.buffer) or b"")
         if prepare is not None:
             prepare()
+    warmed = {cloudpickle.dumps(None)}
     while True:
         data = _read(sys.stdin.buffer)
         if data is None:
             return
-        imports, payload = pickle.loads(data)
+        imports, shared, payload = pickle.loads(data)
         if not _FORKS:
             gc.enable()
             _work(pipe, payload)
@@ -303,6 +311,11 @@ def _serve() -> None:
         for name in imports:
             with contextlib.suppress(Exception):  # the task meets it again, and reports it
                 importlib.import_module(name)
+        compilation.forget()
+        if shared not in warmed:
+            warmed.add(shared)
+            with contextlib.suppress(Exception):  # the task meets it again, and reports it
+                pickle.loads(shared)()
         said, says = os.pipe()
         gc.freeze()
         pid = os.fork()
