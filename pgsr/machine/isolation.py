@@ -67,7 +67,7 @@ def run_isolated(
         time_limit: seconds, or None.
         template: where the process comes from; a new interpreter if None.
         once: whether the template itself may warm up, once for all tasks whose warm-up is the same to the byte. For
-            code of our own alone: it may start no thread, and must not crash.
+            code of our own alone: it may leave no thread behind, and must not crash.
     """
     if template is None:
         with Template() as alone:
