@@ -59,6 +59,8 @@ def compare(
     writable(out)
     chosen(experiment.problems)
     with template_of_arms(*IMPORTS) as template:
+        from pgsr.figures import notebook_figure  # noqa: F401 - a second that the template's imports take longer than
+
         table = _compared(experiment, console, template)
     parquet, png, page = write(table, out, experiment.name)
     console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}", highlight=False)

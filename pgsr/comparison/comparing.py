@@ -196,7 +196,7 @@ def _run(
 
 
 def _is_own(solver: Method | PostProcess) -> bool:
-    """Say whether it is a method of our own catalogue, whose toys leave no thread and load compiled loops for all."""
+    """Say whether it is a method of our own catalogue, whose toys leave no thread, so a template may run them."""
     return any(type(entry.method) is type(solver) and entry.method == solver for entry in own_methods.METHODS)
 
 
