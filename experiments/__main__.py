@@ -13,9 +13,12 @@ with extra_of_command("experiments"):
 
 
 def main() -> None:
-    """Run the command line; its help alone imports no experiment."""
+    """Run the command line; its help alone imports no experiment, a comparison no other one."""
     if sys.argv[1:] in ([], ["--help"]):
         list_commands(app)
+    elif sys.argv[1:2] == ["compare"]:
+        with extra_of_command("experiments"):
+            from pgsr.experiments.commands import comparing  # noqa: F401
     else:
         with extra_of_command("experiments"):
             from pgsr.experiments.commands import complete  # noqa: F401

@@ -33,6 +33,7 @@ from pgsr.models.program import ProgramKind
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import entities
+from pgsr.warming import warm_up, warmed
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +41,7 @@ TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 200, 30, 1], [0, 100, 1, 100]], name="real")
 NOISY = Geometric(View.COUNTS, "1").measure(TRUTH, Seeded("demo"))
 PROBLEM = Problem.m_h(NOISY)
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not fork")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -59,6 +61,33 @@ def test_comparisons_that_share_a_template_import_once():
         )
         assert "cvxpy" in template._imports
     assert [row.status.name for row in first.rows] == [row.status.name for row in second.rows] == ["OPTIMAL", "RELAXED"]
+
+
+@LINUX
+def test_a_warm_up_of_our_own_runs_once_in_the_template_and_in_every_process(tmp_path):
+    def note():
+        with (tmp_path / "said").open("a") as file:
+            file.write(f"{os.getpid()}\n")
+
+    with template_of_arms() as template:
+        first, second = (run_isolated(os.getpid, note, template=template, shared=True).value for _ in range(2))
+        own = run_isolated(os.getpid, note, template=template).value
+        assert (tmp_path / "said").read_text().split() == [str(i) for i in (template._process.pid, first, second, own)]
+        assert len({template._process.pid, first, second, own}) == 4
+
+
+@LINUX
+def test_toys_of_our_own_methods_leave_no_thread_that_a_fork_would_lose():
+    def threads_more():
+        before = len(os.listdir("/proc/self/task"))
+        for method in warmed():
+            list(warm_up([method]))
+        end = time.monotonic() + MINUTES  # a thread that was joined is listed for another moment
+        while (more := len(os.listdir("/proc/self/task")) - before) > 0 and time.monotonic() < end:
+            time.sleep(0.01)
+        return more
+
+    assert run_isolated(threads_more).value == 0
 
 
 @dataclass(frozen=True)

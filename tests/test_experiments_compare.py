@@ -21,7 +21,7 @@ from pgsr.experiments.benchmarks import compare as comparing
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data
 from pgsr.experiments.benchmarks.variant_figure import FAMILIES, family, figure
 from pgsr.experiments.benchmarks.variant_table import VariantTable
-from pgsr.experiments.benchmarks.variants import KEYS, VARIANTS, NoisyVariants, Size, chosen
+from pgsr.experiments.benchmarks.variants import INTERFACES, KEYS, VARIANTS, NoisyVariants, Size, chosen
 from pgsr.experiments.commands.complete import app
 from pgsr.methods.catalogue import Use
 from pgsr.methods.method import PostProcess, Seconds
@@ -68,6 +68,24 @@ def test_every_variant_has_a_method_of_pgsr_first(variant, size: Size) -> None:
     few = ("releases", *(() if size is Size.SMALL else ("isotonic", "by_level")))
     if size is not Size.FULL and variant.key not in few and "cost tables" not in variant.words:
         assert {"CVXPY", "Gurobi", "OR-tools"} <= {family(label) for label, *_ in arms}
+
+
+def test_m_h_and_m_c_show_every_interface_to_a_solver_and_other_parts_one() -> None:
+    noisy = NoisyVariants(TRUTH, Fraction(1), "interfaces")
+    for variant in VARIANTS[:-1]:
+        for size in (Size.SMALL, Size.STATES):
+            asked = {label for label, *_ in variant.arms(noisy, size)}
+            shown = [len(asked & set(interfaces)) for interfaces in INTERFACES]
+            if variant.interfaces and size is Size.SMALL:
+                assert shown == [3, 3]
+            else:
+                assert max(shown) <= 1, (variant.words, size, asked)
+    assert [variant.words[:4] for variant in VARIANTS if variant.interfaces] == ["M_H:", "M_c:"]
+    relaxed = next(variant for variant in VARIANTS if variant.words.startswith("M_H^r:"))
+    squares = {label for label, *_ in relaxed.arms(noisy, Size.SMALL)}
+    assert "Cvxpy('HIGHS')" in squares, "the interface that takes the problem stands for its solver"
+    known = {repr(entry.method) for entry in ALL_SOLVERS if Use.COMPARE in entry.uses}
+    assert {label for interfaces in INTERFACES for label in interfaces} <= known
 
 
 SOLVERS = ("Cvxpy('HIGHS')", "Cvxpy('SCIP')", "Gurobi()", "MathOpt('GLOP')", "MathOpt('GSCIP')", "CpSat()", "Scipy()")

@@ -4,6 +4,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -20,6 +21,7 @@ from pgsr.experiments.benchmarks.variants import IMPORTS, Labelled, NoisyVariant
 from pgsr.experiments.data.census2000 import census2000
 from pgsr.experiments.data.kuo_taxi import kuo_taxi
 from pgsr.experiments.engine.progress import Progress
+from pgsr.machine.isolation import Template
 from pgsr.models import Cvxpy
 
 
@@ -108,17 +110,23 @@ class CompareExperiment:
         largest = " / ".join(f"{k:,}" for k in self.max_sizes or (truth.max_size,))
         return f"{groups} in {regions}, sizes 0 to {largest}, epsilon {self.epsilon}"
 
-    def run(self, truth: CountOfCounts, say: Callable[[str], None] = lambda line: None) -> VariantTable:
+    def run(
+        self,
+        truth: CountOfCounts,
+        say: Callable[[str], None] = lambda line: None,
+        template: Template | None = None,
+    ) -> VariantTable:
         """Compare all arms of all variants on the same noise.
 
         Args:
             truth: the counts to compare on.
             say: is told a line when a problem is done, where there is no terminal to show a bar on.
+            template: where the arms' processes come from; one of its own if None.
 
         Raises:
             ArgumentError: a problem is unknown.
         """
-        with template_of_arms(*IMPORTS) as template:
+        with template_of_arms(*IMPORTS) if template is None else nullcontext(template) as started:
             noisy, parts = NoisyVariants(truth, self.epsilon, self.seed, self.max_sizes or None), []
             for variant in chosen(self.problems):
                 arms = variant.arms(noisy, self.size)
@@ -130,7 +138,7 @@ class CompareExperiment:
             progress = Progress("compare", sum(len(arms) for _, arms in parts), say, "method")
             for place, (variant, arms) in enumerate(parts, start=1):
                 start, tell = time.monotonic(), partial(_tell, progress, variant, arms)
-                table = compare(Problem.m_h(noisy.of(View.COUNTS)), arms, self._limit(arms), truth, tell, template)
+                table = compare(Problem.m_h(noisy.of(View.COUNTS)), arms, self._limit(arms), truth, tell, started)
                 rows = Comparison(table.rows, variant.words)
                 sections.append(VariantSection(variant.key, variant.words, rows, self.title(truth)))
                 methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"

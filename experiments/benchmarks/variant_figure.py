@@ -30,7 +30,7 @@ FAMILIES: dict[str, tuple[tuple[str, ...], Look]] = {
     "pgsr, no solver": ((), Look(BLACK, "o")),
     "CVXPY": (("Cvxpy",), Look(BLUE, "s")),
     "Gurobi": (("Gurobi",), Look(VERMILION, "^")),
-    "OR-tools": (("MathOpt", "CpSat", "Flow", "CostTables(window=3"), Look(ORANGE, "D")),
+    "OR-tools": (("MathOpt", "CpSat", "Flow"), Look(ORANGE, "D")),
     "SciPy, SCIP": (("Scip",), Look(GREEN, "v")),
     "matching by a solver": (("Matching(T", "Matching(A"), Look(PINK, "P")),
 }

@@ -31,7 +31,21 @@ THRESHOLDS = Fraction(1, 20)
 RANKS = (View.RANKED, SplitByRoot())
 """The views that measure a cell for a group."""
 
-IMPORTS = ("cvxpy", "gurobipy", "ortools.math_opt.python.mathopt", "ortools.sat.python.cp_model", "scipy.optimize")
+INTERFACES = (
+    ("Scipy()", "MathOpt('HIGHS')", "Cvxpy('HIGHS')"),
+    ("MathOpt('GSCIP')", "Scip()", "Cvxpy('SCIP')"),
+)
+"""The interfaces to one solver, HiGHS and SCIP, fastest first."""
+
+IMPORTS = (
+    "cvxpy",
+    "gurobipy",
+    "ortools.graph.python.min_cost_flow",
+    "ortools.math_opt.python.mathopt",
+    "ortools.sat.python.cp_model",
+    "pyscipopt",
+    "scipy.optimize",
+)
 """The modules of the solvers, which take seconds to import."""
 
 
@@ -87,6 +101,8 @@ class Variant:
         solvers: the general solvers that are asked besides, by name, beyond the small size; all of a comparison if
             None.
         small: whether its arms are the methods that take seconds on a hundred unknowns, in place of all others.
+        interfaces: whether the small size shows every interface to a solver; elsewhere the first of `INTERFACES` that
+            takes the problem stands for all of them.
         one_size: whether it is about one largest size for all levels, or chooses sizes per level itself, so that it is
             left out where those of the whole comparison are given.
     """
@@ -97,6 +113,7 @@ class Variant:
     largest: Size = Size.FULL
     solvers: tuple[str, ...] | None = None
     small: bool = False
+    interfaces: bool = False
     one_size: bool = False
 
     def arms(self, noisy: NoisyVariants, size: Size) -> list[Labelled]:
@@ -110,7 +127,12 @@ class Variant:
             return []
         problem = self.state(noisy)
         methods = [entry.method for entry in entries if entry.small is self.small and isinstance(entry.method, Method)]
-        return [(repr(m), problem, m) for m in methods if self._asks(m, size) and m.supports(problem) is None]
+        asked = {repr(m): m for m in methods if self._asks(m, size) and m.supports(problem) is None}
+        if not (self.interfaces and size is Size.SMALL):
+            for interfaces in INTERFACES:
+                for label in [each for each in interfaces if each in asked][1:]:
+                    del asked[label]
+        return [(label, problem, m) for label, m in asked.items()]
 
     def _asks(self, method: Method, size: Size) -> bool:
         if not isinstance(method, SolverModel) or size is Size.SMALL:
@@ -240,17 +262,16 @@ VARIANTS: tuple[Variant, ...] = (
             largest=Size.STATES, solvers=(), one_size=True),
     Variant("isotonic", "H_g L2: the same, squares", _h_g(2), largest=Size.STATES, solvers=(), one_size=True),
     Variant("mean_consistency", "mean consistency: least squares under consistency alone, any sign, real", _mean),
-    Variant("m_h", "M_H: counts, consistent, non-negative integers, the root's total", _m_h),
+    Variant("m_h", "M_H: counts, consistent, non-negative integers, the root's total", _m_h, interfaces=True),
     Variant("m_h", "M_H^r: the same in real numbers", _relaxed(_m_h)),
-    Variant("m_h", "M_H by cost tables: M_dp (slopes merged or greedy) and M_dp^OP (a constraint program per value)",
-            _m_h, Size.SMALL, small=True, one_size=True),
+    Variant("m_h", "M_H by cost tables, M_dp: slopes merged or greedy", _m_h, Size.SMALL, small=True, one_size=True),
     Variant("m_h_regions", "M_H with every region's total", _m_h_regions),
     Variant("m_h_regions", "M_H^r with every region's total", _relaxed(_m_h_regions)),
     Variant("m_h_entities", "M_H with every region's total and number of entities", _m_h_entities, Size.SMALL,
             one_size=True),
     Variant("m_h_entities", "M_H^r with every region's total and number of entities", _relaxed(_m_h_entities),
             one_size=True),
-    Variant("m_c", "M_c: cumulative counts, consistent, non-decreasing integers", _m_c),
+    Variant("m_c", "M_c: cumulative counts, consistent, non-decreasing integers", _m_c, interfaces=True),
     Variant("m_c", "M_c^r: the same in real numbers", _relaxed(_m_c)),
     Variant("m_c_l1", "M_c L1: cumulative counts, consistent, non-decreasing integers, absolute values", _m_c_l1),
     Variant("m_c_l1", "M_c L1^r: the same in real numbers", _relaxed(_m_c_l1)),

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from pgsr.machine import compilation
 from pgsr.machine.extras import extra
 
 START_LIMIT = 60.0
@@ -54,6 +55,7 @@ def run_isolated(
     warm_up: Callable[[], Any] | None = None,
     time_limit: float | None = None,
     template: "Template | None" = None,
+    shared: bool = False,
 ) -> TaskEnd:
     """Call `task` in a Python process of its own and kill it `time_limit` seconds after it started the task.
 
@@ -64,11 +66,14 @@ def run_isolated(
         task, warm_up: without arguments.
         time_limit: seconds, or None.
         template: where the process comes from; a new interpreter if None.
+        shared: whether the template warms up first, once for all tasks whose warm-up is the same to the byte, so that
+            what is compiled is loaded once. The task's process still warms up, which copies the memory that the task
+            will write to. For code of our own alone: it may leave no thread behind, and must not crash.
     """
     if template is None:
         with Template() as alone:
-            return run_isolated(task, warm_up, time_limit, alone)
-    messages = template.start(warm_up, task)
+            return run_isolated(task, warm_up, time_limit, alone, shared)
+    messages = template.start(warm_up, task, shared)
     started, baseline, pid = False, 0, None
     try:
         soon = time.monotonic() + START_LIMIT
@@ -84,8 +89,7 @@ def run_isolated(
         template.kill(pid)
         return TaskEnd(timed_out=True, started=started, peak_bytes=peak, baseline_bytes=baseline)
     if isinstance(outcome, TaskEnd):
-        template.wait()
-        return outcome
+        return outcome  # the template's next task waits until this one's process is gone
     error = f"the process died with exit code {template.exit_code(outcome)}{template.last_words()}"
     if outcome is None:
         template.close()
@@ -118,9 +122,14 @@ class Template:
         self._log: IO[bytes] | None = None
         self._said = 0
         self._imports: dict[str, None] = {}
+        self._busy = False
 
-    def start(self, warm_up: Callable[[], Any] | None, task: Callable[[], Any]) -> "queue.Queue[Any]":
+    def start(
+        self, warm_up: Callable[[], Any] | None, task: Callable[[], Any], shared: bool = False
+    ) -> "queue.Queue[Any]":
         """Start a process; the queue gets a `_Born`, a `_Ready`, an `TaskEnd`; an `_Ended` or None if it dies."""
+        if self._busy:
+            self.wait()
         if self._process is None or self._process.poll() is not None or not _FORKS:
             self.close()
             self._spawn()
@@ -131,9 +140,11 @@ class Template:
         self._said = log.seek(0, os.SEEK_END)
         import cloudpickle
 
-        data = cloudpickle.dumps((list(self._imports), cloudpickle.dumps((warm_up, task))))
+        first = cloudpickle.dumps(warm_up) if shared else b""
+        data = cloudpickle.dumps((list(self._imports), first, cloudpickle.dumps((warm_up, task))))
         with contextlib.suppress(BrokenPipeError):  # a process that dies while it is fed is reported by its exit
             _pass_on(process.stdin, data)
+        self._busy = True
         return self._messages
 
     def last_words(self) -> str:
@@ -147,6 +158,7 @@ class Template:
     def exit_code(self, ended: object) -> int | None:
         """Give the exit code of a task's process from its last message."""
         if isinstance(ended, _Ended):
+            self._busy = False
             return ended.code
         return None if self._process is None else self._process.wait()
 
@@ -157,6 +169,7 @@ class Template:
                 if message is None:
                     self.close()
                     return
+            self._busy = False
         except queue.Empty:
             self.close()
 
@@ -171,6 +184,7 @@ class Template:
 
     def close(self) -> None:
         """End the template."""
+        self._busy = False
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
@@ -212,7 +226,9 @@ class Template:
             self._spawn()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._busy and kind is None:
+            self.wait()
         self.close()
 
 
@@ -291,11 +307,12 @@ def _serve() -> None:
         prepare = cloudpickle.loads(_read(sys.stdin.buffer) or b"")
         if prepare is not None:
             prepare()
+    warmed = {b""}
     while True:
         data = _read(sys.stdin.buffer)
         if data is None:
             return
-        imports, payload = pickle.loads(data)
+        imports, warm_up, payload = pickle.loads(data)
         if not _FORKS:
             gc.enable()
             _work(pipe, payload)
@@ -303,6 +320,11 @@ def _serve() -> None:
         for name in imports:
             with contextlib.suppress(Exception):  # the task meets it again, and reports it
                 importlib.import_module(name)
+        compilation.forget()
+        if warm_up not in warmed:
+            warmed.add(warm_up)
+            with contextlib.suppress(Exception):  # the task meets it again, and reports it
+                pickle.loads(warm_up)()
         said, says = os.pipe()
         gc.freeze()
         pid = os.fork()

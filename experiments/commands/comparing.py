@@ -1,0 +1,110 @@
+"""The command that compares every variant; it imports no other experiment, which would take as long as its own work."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from pgsr import View
+from pgsr.comparison.comparing import template_of_arms
+from pgsr.errors import ArgumentError
+from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, writable, write
+from pgsr.experiments.benchmarks.variant_table import VariantTable
+from pgsr.experiments.benchmarks.variants import IMPORTS, KEYS, Size, chosen
+from pgsr.experiments.commands.app import app
+from pgsr.machine.isolation import Template
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
+from pgsr.privacy.budget import exact
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments compare  |  "
+    "python -m pgsr.experiments compare --problem m_h --problem m_c  |  "
+    "python -m pgsr.experiments compare --sizes-per-level 20,10,5  |  "
+    "python -m pgsr.experiments compare --size full --time-limit 120"
+)
+def compare(
+    data: Annotated[
+        Data,
+        typer.Option(help="Hierarchy; taxi and census2000 need the folder PGSR_DATA; docs/study/data.md."),
+    ] = Data.CENSUS,
+    size: Annotated[
+        Size,
+        typer.Option(help="census: small, 61 regions x 21 sizes, or full; census2000: counties or tracts."),
+    ] = Size.STATES,
+    epsilon: Annotated[str, typer.Option(help="Total privacy budget, as '1', '0.1' or '1/3'.")] = "1",
+    seed: Annotated[str, typer.Option(help="Any text; the same text gives the same noise.")] = "compare",
+    problem: Annotated[
+        list[str] | None, typer.Option(help=f"Only this problem (repeat it): {', '.join(KEYS)}.")
+    ] = None,
+    sizes_per_level: Annotated[
+        str, typer.Option(help="Largest sizes of the levels, root first, as 20,10,5; all alike if left out.")
+    ] = "",
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds per method, a tenth of a release's; 2, or 600 at full size.", min=1),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for table (Parquet), page (HTML) and figure (PNG).")] = Path(
+        "results/compare"
+    ),
+) -> None:
+    """Put every variant of post-processing side by side, exact, relaxed and specialised, on one noisy hierarchy."""
+    experiment = CompareExperiment(
+        data, size, exact(epsilon), seed, time_limit, tuple(problem or ()), _sizes(sizes_per_level)
+    )
+    console = Console(width=None if Console().is_terminal else 150)
+    writable(out)
+    chosen(experiment.problems)
+    with template_of_arms(*IMPORTS) as template:
+        from pgsr.figures import notebook_figure  # noqa: F401 - a second that the template's imports take longer than
+
+        table = _compared(experiment, console, template)
+    parquet, png, page = write(table, out, experiment.name)
+    console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}", highlight=False)
+
+
+def _compared(experiment: CompareExperiment, console: Console, template: Template) -> VariantTable:
+    """Compare, and print the table."""
+    sizes = experiment.max_sizes
+    truth = experiment.truth()
+    if sizes:
+        Geometric(View.COUNTS, 1, max_sizes=sizes).check(truth, Seeded(experiment.seed))
+    levels = truth.hierarchy.n_levels
+    console.print(f"[bold]{experiment.title(truth)}[/bold]", highlight=False)
+    scales = [view.sensitivity * levels / experiment.epsilon for view in (View.COUNTS, View.CUMULATIVE)]
+    console.print(
+        f"An equal share of epsilon per level: noise scale {scales[0]} on counts, {scales[1]} on "
+        f"cumulative counts and ranked sizes. Research noise (seed {experiment.seed!r}): no privacy claim.\n"
+        f"Every method has a process of its own and at most {experiment.limit:g} s, "
+        f"releases {10 * experiment.limit:g} s.\n",
+        highlight=False,
+    )
+    say = partial(console.print, highlight=False, markup=False, soft_wrap=True)
+    table, before = None, experiment.before
+    if before is not None:
+        small = before.truth()
+        say(f"First {before.title(small)}, on which every solver answers what it is made for.")
+        table = before.run(small, say, template)
+        say("")
+    large = experiment.run(truth, say, template)
+    table = large if table is None else table.followed_by(large)
+    console.print()
+    table.print(console)
+    return table
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    """Read largest sizes such as 20,10,5.
+
+    Raises:
+        ArgumentError: something else than whole numbers with commas between them.
+    """
+    try:
+        return tuple(map(int, text.split(","))) if text else ()
+    except ValueError:
+        raise ArgumentError(
+            f"--sizes-per-level {text!r} is no list of whole numbers; write one per level, root first, as 20,10,5"
+        ) from None
