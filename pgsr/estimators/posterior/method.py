@@ -125,9 +125,7 @@ class Posterior:
         Raises:
             ProblemError: the measurement cannot be used.
         """
-        reason = self.supports(measurement)
-        if reason is not None:
-            raise ProblemError(reason)
+        self._check(measurement)
         deadline = Deadline(checked_limit(time_limit))
         try:
             result = self._release(measurement, deadline)
@@ -156,9 +154,7 @@ class Posterior:
         Raises:
             ProblemError: the measurement cannot be used.
         """
-        reason = self.supports(measurement)
-        if reason is not None:
-            raise ProblemError(reason)
+        self._check(measurement)
         means = self._means(measurement, NO_LIMIT)[0]
         tables = means if isinstance(means, tuple) else measurement.sizes.tables(means)
         return [np.ascontiguousarray(mean[:, :-1]) for mean in tables]
@@ -198,10 +194,9 @@ class Posterior:
         Every measured region is drawn from its posterior alone, exactly. How far these draws are from the posterior
         means, and an error of these means that the prior may have (`prior_error`), is carried through the joint
         projection (`propagation`) and added to its answer, so that draws scatter around it as the truth does. They are
-        real, non-negative and
-        non-decreasing, keep public totals, and add up but for what these conditions take. Where a draw falls with the
-        size, it becomes the middle between its running maximum and its running minimum from the end, which favours
-        neither side. Any statistic of them gives an interval: the quantiles of its values
+        real, non-negative and non-decreasing, keep public totals, and add up but for what these conditions take. Where a
+        draw falls with the size, it becomes the middle between its running maximum and its running minimum from the
+        end, which favours neither side. Any statistic of them gives an interval: the quantiles of its values
         (`pgsr.intervals.posterior_draws`).
 
         Args:
@@ -216,7 +211,7 @@ class Posterior:
         found, learned = self._marginals(measurement, NO_LIMIT)
         centre = self.together(measurement, found.mean)
         propagation = propagation_of(measurement)
-        evidence = learned.model.evidence
+        evidence, known = learned.model.evidence, [rows_of(part) for part in vars(found).values()]
         means = rows_of(found.mean)
         batch = max(1, min(number, BATCH_CELLS // measurement.sizes.n_cells))
         for start in range(0, number, batch):
@@ -228,8 +223,7 @@ class Posterior:
 
             def drawn(region: int, start: int = start, filled: Sequence[np.ndarray] = filled) -> None:
                 uniforms = np.random.default_rng([seed, region, start]).random(filled[region].shape)
-                alone = Marginals(*(rows_of(part)[region] for part in vars(found).values()))
-                vectors = evidence[region].draws(alone, uniforms)
+                vectors = evidence[region].draws(Marginals(*(part[region] for part in known)), uniforms)
                 filled[region][:] += vectors - means[region]
 
             Threads()(drawn, evidence)
