@@ -193,11 +193,12 @@ class Posterior:
 
         Every measured region is drawn from its posterior alone, exactly. How far these draws are from the posterior
         means, and an error of these means that the prior may have (`prior_error`), is carried through the joint
-        projection (`propagation`) and added to its answer, so that draws scatter around it as the truth does. They are
-        real, non-negative and non-decreasing, keep public totals, and add up but for what these conditions take. Where a
-        draw falls with the size, it becomes the middle between its running maximum and its running minimum from the
-        end, which favours neither side. Any statistic of them gives an interval: the quantiles of its values
-        (`pgsr.intervals.posterior_draws`).
+        projection (`propagation`) and added to its answer, so that draws scatter around it as the truth does.
+
+        Draws are real, non-negative and non-decreasing, keep public totals, and add up but for what these conditions
+        take. Where a draw falls with the size, it becomes the middle between its running maximum and its running
+        minimum from the end, which favours neither side. Any statistic of them gives an interval: the quantiles of its
+        values (`pgsr.intervals.posterior_draws`).
 
         Args:
             number: of draws.
