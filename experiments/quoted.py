@@ -217,13 +217,7 @@ def _costs(errors: LevelErrors) -> str:
             least = [min(row.mean for row in here.where(level=level)) for level in range(here.n_levels)]
             cells.append(" / ".join(f"{row.mean / of:.2f}" if row else "" for row, of in zip(ours, least, strict=True)))
         lines.append(f"| {_named(data)} | {' | '.join(cells)} |")
-    return "\n".join(lines) + ("" if DEFAULT in arms else f"\n\n({LACKS_THE_DEFAULT})")
-
-
-LACKS_THE_DEFAULT = (
-    "The published run has no release with the shares of the default. Those of the first two columns are on either "
-    "side of them."
-)
+    return "\n".join(lines)
 
 
 def _named(data: str) -> str:
