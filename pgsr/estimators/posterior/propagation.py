@@ -55,7 +55,7 @@ def rows_of(values: Values) -> list[np.ndarray]:
 
 
 class Carrying(Protocol):
-    """The interface of what carries errors of posterior means to the answer of the joint projection."""
+    """The interface of a way from errors of posterior means to errors of the joint projection."""
 
     def errors(self, own: Any) -> Any:
         """Compute errors of the answer, shaped as those of the means."""
