@@ -154,12 +154,13 @@ def test_help_has_examples_that_are_commands():
 
 
 def test_the_help_that_is_read_from_sources_lists_what_there_is():
-    """`--help` imports no experiment; its commands, their order and their words are those of the whole application."""
+    """`--help` imports no experiment; its commands and their words are those of the whole application."""
     listing = typer.Typer(rich_markup_mode="rich")
     list_commands(listing)
     wanted = {each.name or each.callback.__name__.replace("_", "-"): each for each in app.registered_commands}
     shown = {each.name: each.help for each in listing.registered_commands}
-    assert list(shown) == [*wanted, "data", "lib"]
+    assert sorted(shown) == sorted([*wanted, "data", "lib"])
+    assert list(shown)[0] == "compare"
     for name, command in wanted.items():
         assert shown[name] == inspect.getdoc(command.callback)
     groups = {group.name: group.typer_instance.info.help for group in app.registered_groups}
