@@ -160,7 +160,7 @@ def test_the_help_that_is_read_from_sources_lists_what_there_is():
     wanted = {each.name or each.callback.__name__.replace("_", "-"): each for each in app.registered_commands}
     shown = {each.name: each.help for each in listing.registered_commands}
     assert sorted(shown) == sorted([*wanted, "data", "lib"])
-    assert list(shown)[0] == "compare"
+    assert next(iter(shown)) == "compare"
     for name, command in wanted.items():
         assert shown[name] == inspect.getdoc(command.callback)
     groups = {group.name: group.typer_instance.info.help for group in app.registered_groups}
