@@ -409,7 +409,7 @@ def _in_order(problem: Problem, program: Program, z: np.ndarray) -> np.ndarray:
     if problem.view is not View.RANKED:
         rising = [np.maximum.accumulate(table, axis=1).ravel() for table in problem.sizes.tables(x)]
         return np.append(np.concatenate(rising) - program.origin[: program.n_cells], z[program.n_cells :])
-    vectors = np.split(x, np.cumsum([len(v) for v in problem.values])[:-1])
+    vectors = np.split(x, problem.first_cell[1:-1])
     return np.concatenate([np.maximum.accumulate(v) for v in vectors]) - program.origin
 
 
@@ -428,8 +428,7 @@ def _estimate(problem: Problem, program: Program, z: np.ndarray) -> Estimate:
     if problem.view is not View.RANKED:
         return Estimate(problem.hierarchy, problem.view, problem.sizes.shaped(x))
     largest = problem.max_size
-    ends = np.cumsum([len(vector) for vector in problem.values])
-    sizes = np.split(nearest(x), ends[:-1])
+    sizes = np.split(nearest(x), problem.first_cell[1:-1])
     rows = [counts_of_ranked(part[(part >= 0) & (part <= largest)], largest) for part in sizes]
     return Estimate(problem.hierarchy, View.COUNTS, np.stack(rows))
 

@@ -78,7 +78,7 @@ def _cells(problem: Problem, start: Result) -> np.ndarray:
     if problem.view is View.RANKED:
         counts = np.maximum(nearest(np.asarray(estimate.as_counts)), 0)
         sizes = [ranked(row) for row in counts]
-        if [len(row) for row in sizes] != [len(row) for row in problem.values]:
+        if [len(row) for row in sizes] != np.diff(problem.first_cell).tolist():
             raise MethodError("warm_start has other numbers of groups, so other ranks; give a result with the same")
         return np.concatenate([*sizes, np.zeros(0, np.int64)])
     tables = [table.toarray() if is_sparse(table) else table for table in estimate.tables]

@@ -114,6 +114,7 @@ def solve_levels() -> None:
     from pgsr.algorithms.m_h.flow.part import FlowPart
     from pgsr.algorithms.m_h.flow.solving import solve
     from pgsr.data.hierarchy import Hierarchy
+    from pgsr.data.sizes import Sizes
     from pgsr.noise.measurement import Measurement, Totals
     from pgsr.privacy.laws.per_level import GeometricNoise
 
@@ -126,7 +127,8 @@ def solve_levels() -> None:
         n = regions.n_levels
         totals = regions.sum_up(np.array([2, 7]))
         noise = (GeometricNoise(Fraction(1)),) * n
-        noisy = Measurement(regions, View.CUMULATIVE, tables[:n], 3, noise, Totals.REGIONS, totals, False)
+        sizes, cells = Sizes(regions, (3, 1, 1)[:n]), np.concatenate([table.ravel() for table in tables[:n]])
+        noisy = Measurement(sizes, (View.CUMULATIVE,), cells, noise, Totals.REGIONS, totals, False)
         for method in (estimators.TwoStage(), estimators.Posterior(), estimators.Matching()):
             method.apply(noisy)
 
@@ -147,13 +149,15 @@ def _close_cycles() -> None:
     from pgsr.algorithms.m_c import cycles
     from pgsr.algorithms.m_c.dual import SquaresDual
     from pgsr.data.hierarchy import Hierarchy
+    from pgsr.data.sizes import Sizes
     from pgsr.noise.measurement import Measurement, Totals
     from pgsr.privacy.laws.per_level import GeometricNoise
     from pgsr.problems.problem import Problem
 
     tree, values = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), np.array([[4, 9], [1, 2], [5, 7]])
     noise = (GeometricNoise(Fraction(1)),) * 2
-    noisy = Measurement(tree, View.CUMULATIVE, values, 1, noise, Totals.REGIONS, values[:, -1], False)
+    about = Sizes.alike(tree, 1), (View.CUMULATIVE,), values.ravel()
+    noisy = Measurement(*about, noise, Totals.REGIONS, values[:, -1], False)
     dual = SquaresDual(Problem.m_c(noisy).relaxed())
     cycles.cheapest(dual, values[1:], np.zeros((1, dual.n)), Deadline())
 

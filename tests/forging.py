@@ -41,7 +41,11 @@ class Target:
         columns, facts = Columns.of(plan), manifest.facts(plan.terms, secure, "measurement")
         tree, totals = released_tables.read_regions(self / artefact.REGIONS, plan, columns)
         about = tree, totals, plan, columns, facts
-        return plan.terms, tree, totals, released_tables.read_measurement(self / artefact.MEASUREMENT, *about)
+        cells = released_tables.read_measurement(self / artefact.MEASUREMENT, *about)
+        found = plan.measured(tree, cells, totals, secure)
+        if found.has_ranks:
+            return plan.terms, tree, totals, found.rows
+        return plan.terms, tree, totals, found.matrix if found.sizes.equal else found.tables
 
     def fix_digests(self) -> None:
         fields = self.fields

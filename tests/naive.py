@@ -15,6 +15,7 @@ from pgsr import Hierarchy, Problem, View
 from pgsr.data import Split
 from pgsr.data.sizes import Sizes
 from pgsr.noise import Measurement, Totals
+from pgsr.noise.measurement import joined
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 
@@ -26,9 +27,8 @@ def problem_of(tree: Hierarchy, noisy: np.ndarray, total: int, weights: np.ndarr
 def measurement_of(tree: Hierarchy, noisy: np.ndarray, total: int, view: View = View.COUNTS) -> Measurement:
     """A measurement with these values, whatever they are; only the root's total is public."""
     noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
-    return Measurement(
-        tree, view, np.asarray(noisy, np.int64), noisy.shape[1] - 1, noise, Totals.ROOT, np.array([total]), False
-    )
+    sizes, cells = joined(tree, np.asarray(noisy, np.int64))
+    return Measurement(sizes, (view,), cells, noise, Totals.ROOT, np.array([total]), False)
 
 
 def feasible_points(tree: Hierarchy, n_sizes: int, total: int) -> np.ndarray:

@@ -97,7 +97,7 @@ def measured_until_plausible(patch: MonkeyPatch) -> None:
         def measured(noise: Geometric, truth: CountOfCounts, source: Any, ledger: Any = None) -> Measurement:
             found = measure(noise, truth, source, ledger)
             for _ in range(4):
-                if min((int(np.min(row, initial=0)) for row in found.values), default=0) >= -5:
+                if min((int(np.min(row, initial=0)) for row in found.rows), default=0) >= -5:
                     break
                 found = measure(noise, truth, source)
             return found
@@ -353,7 +353,7 @@ def unmeasured_levels_exact(patch: MonkeyPatch) -> None:
             found = measure(noise, truth, *rest)
             if found.view is not View.COUNTS:
                 return found
-            return replace(found, values=np.where(found.measured[:, None], found.matrix, truth.counts))
+            return replace(found, cells=np.where(found.measured[:, None], found.matrix, truth.counts).ravel())
 
         return measured
 

@@ -243,12 +243,12 @@ def released_with_the_rehearsal_s_noise(patch: MonkeyPatch) -> None:
 
 def clipped_at_zero(patch: MonkeyPatch) -> None:
     """Noisy values are made presentable before they are published."""
-    _measured(patch, lambda measurement, again: replace(measurement, values=np.maximum(measurement.matrix, 0)))
+    _measured(patch, lambda measurement, again: replace(measurement, cells=np.maximum(measurement.cells, 0)))
 
 
 def mean_of_two_draws(patch: MonkeyPatch) -> None:
     """Better by a factor of 1.4, at twice the epsilon."""
-    _measured(patch, lambda measurement, again: replace(measurement, values=(measurement.matrix + again().matrix) // 2))
+    _measured(patch, lambda measurement, again: replace(measurement, cells=(measurement.cells + again().cells) // 2))
 
 
 def best_of_two_draws(patch: MonkeyPatch) -> None:

@@ -69,7 +69,7 @@ def check_likelihood(
     post = release or (lambda measurement: published(answer(mechanism, measurement)))
 
     def released(measured: Any) -> object:
-        key = public_facts(measured), frozen(measured.values), frozen(measured.totals)
+        key = public_facts(measured), frozen(measured.cells), frozen(measured.totals)
         if key not in known:
             known[key] = post(measured)
         return known[key]
@@ -156,7 +156,7 @@ def published(result: Result) -> object:
 
 def public_facts(measurement: Measurement) -> tuple:
     """All that a measurement publishes besides noisy values (and noisy totals)."""
-    noisy = {"values"} | ({"totals"} if measurement.public is Totals.NOISY else set())
+    noisy = {"cells"} | ({"totals"} if measurement.public is Totals.NOISY else set())
     return tuple((f.name, frozen(getattr(measurement, f.name))) for f in fields(measurement) if f.name not in noisy)
 
 

@@ -135,8 +135,8 @@ def r6_split_views_are_boxes() -> None:
                 shifted = Geometric(split, 10**9).measure(truth, Seeded("boxes"))
                 for region, sizes in enumerate((sum(table, ()), *table)):
                     exact_values = naive.split_view(sizes, threshold, ranks)
-                    assert shifted.values[region].tolist() == exact_values, f"{sizes} split at {threshold}"
-                    noise = measured.values[region] - np.array(exact_values, np.int64)
+                    assert shifted.row(region).tolist() == exact_values, f"{sizes} split at {threshold}"
+                    noise = measured.row(region) - np.array(exact_values, np.int64)
                     assert noise.all(), f"{table}: {(noise == 0).sum()} cells without noise"
 
 
@@ -301,7 +301,7 @@ def r7_likelihood_with_noisy_totals() -> None:
     noise = Geometric(View.RANKED, "1", totals="noisy", totals_share="1/3")
     mechanism = Mechanism(noise, Matching())
     for groups in (0, 1):
-        for published in (None, lambda m: (m.view, frozen(m.values))):  # noisy values are published with their view
+        for published in (None, lambda m: (m.view, frozen(m.rows))):  # noisy values are published with their view
             check_likelihood(mechanism, ALONE, (groups,), 1, -1, 3, [Fraction(1, 2)], published)
 
 

@@ -59,7 +59,7 @@ def noise_is_the_draws_of_its_stream() -> None:
                     continue
                 noise = Geometric(view, epsilon)
                 scale = view.sensitivity * 2 / Fraction(epsilon)
-                found = noise.measure(truth, source).values
+                found = noise.measure(truth, source).rows
                 for region, path in enumerate(PAIR.paths):
                     values = exact(truth.counts[region])
                     stream = source.stream(StreamId("words", view.value, len(path) - 1, path))
@@ -87,7 +87,7 @@ def many_regions_draw_their_own_noise() -> None:
         truth = CountOfCounts(tree, leaves, "many")
         for view, exact in ((View.COUNTS, np.array), (View.CUMULATIVE, cumulative), (View.RANKED, ranked)):
             law = DoubleGeometric(Fraction(view.sensitivity * n_levels))
-            found = Geometric(view, 1).measure(truth, source).values
+            found = Geometric(view, 1).measure(truth, source).rows
             for region, path in enumerate(tree.paths):
                 expected = exact(truth.row(region)).astype(np.int64)
                 law.add_to(expected, source.stream(StreamId("many", view.value, int(tree.level_of[region]), path)))
@@ -173,7 +173,7 @@ def candidates_are_told_apart() -> None:
 
     class Spy(SimplexProjection):
         def solve(self, problem: Problem, time_limit: float | None = None) -> object:
-            seen.append(frozen(problem.values))
+            seen.append(frozen(problem.rows))
             return super().solve(problem, time_limit)
 
     candidate = Mechanism(Geometric(View.COUNTS, "1/20"), Spy(), Problem.naive)

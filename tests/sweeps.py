@@ -71,7 +71,7 @@ def releases() -> tuple[Arm, Arm]:
 
 def noisy_counts(trial: Trial) -> dict:
     """Cheap: the noise itself."""
-    return {"noisy": trial.noise.measure(trial.truth, trial.source).values, "solve_seconds": time.time()}
+    return {"noisy": trial.noise.measure(trial.truth, trial.source).matrix, "solve_seconds": time.time()}
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import naive
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
+from made_measurements import cells_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import CumulativeProjection, isotonic_l1
@@ -103,12 +104,12 @@ def test_weights_are_squares_of_epsilon():
     tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
     truth = CountOfCounts(tree, [[0, 9, 0, 1, 5], [0, 8, 5, 1, 5]])
     noisy = Geometric(View.CUMULATIVE, 1, shares=("1/4", "3/4"), totals="root").measure(truth, Seeded("weights"))
-    monotone = replace(noisy, values=np.sort(np.clip(noisy.matrix, 0, None), axis=1))
+    monotone = replace(noisy, cells=np.sort(np.clip(noisy.matrix, 0, None), axis=1).ravel())
     monotone.matrix[0, -1] = monotone.root_total
     monotone.matrix[0] = np.minimum(monotone.matrix[0], monotone.root_total)
     x = TwoStage(integer=False).apply(monotone).estimate.values
     fitted = np.minimum(monotone.matrix, monotone.root_total)
-    problem = Problem.m_c(replace(monotone, values=fitted))
+    problem = Problem.m_c(replace(monotone, cells=cells_of(fitted)))
     weighted = replace(problem, weights=np.array([1, 9, 9])).relaxed()
     np.testing.assert_allclose(x, CumulativeProjection().solve(weighted).estimate.values, atol=1e-4)
 

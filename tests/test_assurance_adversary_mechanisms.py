@@ -10,6 +10,7 @@ from instances import scale
 from pgsr import CountOfCounts, Hierarchy, Result, View
 from pgsr.algorithms import TreeProjection
 from pgsr.data import Split
+from pgsr.data.sizes import Sizes
 from pgsr.estimators import NoConsistency
 from pgsr.methods import Mechanism
 from pgsr.methods.method import ANSWERED, PostProcess
@@ -73,20 +74,19 @@ def regions_permuted(noisy: Measurement) -> Measurement:
     """Put the regions in the opposite order, with what was measured of each."""
     tree = Hierarchy.from_paths(PATHS[::-1])
     order = [noisy.hierarchy.index(path) for path in tree.paths]
-    values = tuple(noisy.values[i] for i in order) if isinstance(noisy.values, tuple) else noisy.values[order]
     totals = noisy.totals if len(noisy.totals) == 1 else noisy.totals[order]
-    return replace(noisy, hierarchy=tree, values=values, totals=totals)
+    sizes, cells = Sizes(tree, noisy.sizes.max_sizes), np.concatenate([noisy.row(i) for i in order])
+    return replace(noisy, sizes=sizes, cells=cells, totals=totals)
 
 
 def parent_of_one_child(noisy: Measurement) -> Measurement:
     """Put a region that nobody measured above the root."""
     tree = Hierarchy.from_paths([("top", *path) for path in PATHS])
-    if isinstance(noisy.values, tuple):
-        values = (np.zeros(0, np.int64), *noisy.values)
-    else:
-        values = np.concatenate([np.zeros_like(noisy.values[:1]), noisy.values])
     totals = noisy.totals if len(noisy.totals) == 1 else np.concatenate([noisy.totals[:1], noisy.totals])
-    return replace(noisy, hierarchy=tree, values=values, totals=totals, noise=(None, *noisy.noise))
+    sizes = Sizes(tree, (noisy.max_size, *noisy.sizes.max_sizes))
+    none = np.zeros(noisy.max_size + 1 if noisy.view_of(0).has_a_cell_per_size else 0, np.int64)
+    cells = np.concatenate([none, noisy.cells])
+    return replace(noisy, sizes=sizes, cells=cells, totals=totals, noise=(None, *noisy.noise))
 
 
 SUPPORTED = [

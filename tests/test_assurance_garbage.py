@@ -182,10 +182,9 @@ def problem(a: Draw) -> Any:
 def measurement(a: Draw) -> Any:
     noisy = ROOT
     return Measurement(
-        a(noisy.hierarchy),
-        a(noisy.view),
-        a(noisy.values),
-        a(noisy.max_size),
+        a(noisy.sizes),
+        a(noisy.views),
+        a(noisy.cells),
         a(noisy.noise),
         a(noisy.public),
         a(noisy.totals),

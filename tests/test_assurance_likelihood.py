@@ -167,6 +167,6 @@ def test_equality_is_attained_by_the_noisy_values(view: View, counted: Callable[
     """So nothing of epsilon is left over, and a bound any lower would be broken."""
     mechanism = Mechanism(noise(view), NoConsistency())
     for small in [*(ALL[:3] if FULL else SHARE), THREE_LEVELS]:
-        n, attained = check_likelihood(mechanism, *vars(small).values(), BASES, lambda m: frozen(m.values))
+        n, attained = check_likelihood(mechanism, *vars(small).values(), BASES, lambda m: frozen(m.rows))
         assert attained
         counted(n, "likelihoods")

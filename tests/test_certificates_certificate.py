@@ -12,6 +12,7 @@ from pgsr.algorithms import TreeProjection
 from pgsr.certificates import Multipliers, lagrangian_bound
 from pgsr.certificates.exchange import is_exchange_optimal
 from pgsr.data import Estimate
+from pgsr.data.sizes import Sizes
 from pgsr.errors import ProblemError
 
 
@@ -95,8 +96,8 @@ def test_an_estimate_of_another_shape_is_refused():
 def test_ranked_sizes_are_proved_for_what_is_stated(changed, proved):
     """Where order or integrality is not stated something may be nearer: 0.5, or 2 and 0, instead of 1 and 1."""
     tree = Hierarchy.from_parents(["US"], [-1])
-    problem = Problem("H_g L2", tree, View.RANKED, (np.array([2, 0, 4]),), 4, groups=np.array([3]), monotone=True,
-                      consistent=False)  # fmt: skip
+    problem = Problem("H_g L2", Sizes.alike(tree, 4), View.RANKED, np.array([2, 0, 4]), groups=np.array([3]),
+                      monotone=True, consistent=False)  # fmt: skip
     answer = Estimate(tree, View.COUNTS, np.array([[0, 2, 0, 0, 1]]))
     found = certify(replace(problem, **changed), answer)
     assert found.objective == 2
@@ -107,4 +108,4 @@ def test_ranked_sizes_are_proved_for_what_is_stated(changed, proved):
 def test_ranked_sizes_are_not_consistent():
     tree = Hierarchy.from_parents(["US"], [-1])
     with pytest.raises(ProblemError, match="consistent=False"):
-        Problem("H_g L2", tree, View.RANKED, (np.array([2, 0, 4]),), 4, groups=np.array([3]), monotone=True)
+        Problem("H_g L2", Sizes.alike(tree, 4), View.RANKED, np.array([2, 0, 4]), groups=np.array([3]), monotone=True)

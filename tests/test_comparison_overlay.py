@@ -67,19 +67,19 @@ def test_a_frame_of_noisy_values(noisy, cell, value):
     assert list(frame)[-2:] == [cell, value]
     for region in np.flatnonzero(noisy.measured):
         rows = frame[frame["region_id"] == "/".join(TREE.real_paths[region])]
-        assert rows[cell].tolist() == list(range(len(noisy.values[region])))
-        assert rows[value].tolist() == noisy.values[region].tolist()
-    assert len(frame) == sum(len(noisy.values[region]) for region in np.flatnonzero(noisy.measured))
+        assert rows[cell].tolist() == list(range(len(noisy.row(region))))
+        assert rows[value].tolist() == noisy.row(region).tolist()
+    assert len(frame) == sum(len(noisy.row(region)) for region in np.flatnonzero(noisy.measured))
 
 
 def test_a_frame_where_levels_differ_in_view():
     views = (View.CUMULATIVE, View.CUMULATIVE, View.RANKED)
     noisy = Geometric(views, "1").measure(TRUTH, Seeded("looking"))
     frame = noisy.to_frame()
-    assert frame[frame["level"] == 0]["noisy_cumulative_count"].tolist() == noisy.values[0].tolist()
+    assert frame[frame["level"] == 0]["noisy_cumulative_count"].tolist() == noisy.row(0).tolist()
     assert (
         frame[frame["region_id"] == "US/GA/Cobb"]["noisy_group_size"].tolist()
-        == noisy.values[TREE.index(("US", "GA", "Cobb"))].tolist()
+        == noisy.row(TREE.index(("US", "GA", "Cobb"))).tolist()
     )
     assert (frame["rank"].isna() == frame["group_size"].notna()).all()
 
@@ -133,7 +133,7 @@ def test_plots_of_one_region():
     assert panel[ESTIMATED.colour].tolist() == RESULT.estimate.values[1].tolist()
     for noisy in (NOISY_COUNTS, NOISY_SUMS, NOISY_RANKS):
         [panel] = drawn(noisy.plot(GA))
-        assert panel[NOISY.colour].tolist() == noisy.values[1].tolist()
+        assert panel[NOISY.colour].tolist() == noisy.row(1).tolist()
     padded = int(np.flatnonzero(TREE.padded)[0])
     with pytest.raises(PgsrError, match="US / DC was not measured"):
         NOISY_COUNTS.plot(padded)

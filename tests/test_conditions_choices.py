@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from condition_checks import best_integer, feasible_points, random_conditions, random_problems, satisfying
 from instances import scale
+from made_measurements import cells_of
 from program_files import by_gurobi
 
 from pgsr import Hierarchy, Problem, Status, View, certify
@@ -212,7 +213,7 @@ def test_native_models_state_choices(method):
         assert [row.GenConstrName for row in again.native.getGenConstrs()] == names
     if method in TAKING:
         with pytest.raises(MethodError, match=r"those of choices|states other values anew"):
-            model.update(replace(problem, values=problem.values + 1))
+            model.update(replace(problem, cells=problem.cells + 1))
 
 
 def test_contradicting_implications_are_named():

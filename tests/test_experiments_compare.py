@@ -151,17 +151,13 @@ def cells(result: Result) -> list[np.ndarray]:
 
 def elsewhere(noisy: Measurement, level: int) -> Measurement:
     """The same measurement with all groups of the level's regions at the smallest size, and none anywhere else."""
-    here = noisy.hierarchy.level(level)
-    values = [np.array(row) for row in noisy.values] if isinstance(noisy.values, tuple) else np.array(noisy.values)
-    if isinstance(values, list) and len(values) == noisy.hierarchy.n_levels:  # a table per level
-        values[level][:] = noisy.region_totals[here][:, None]
-    else:
-        for region in range(here.start, here.stop):
-            view = noisy.view_of(region)
-            values[region][:] = 0 if view is View.RANKED else int(noisy.region_totals[region])
-            if isinstance(view, Split):
-                values[region][view.threshold :] = view.threshold
-    return replace(noisy, values=tuple(values) if isinstance(values, list) else values)
+    here, changed = noisy.hierarchy.level(level), replace(noisy, cells=noisy.cells.copy())
+    for region in range(here.start, here.stop):
+        view, row = noisy.view_of(region), changed.row(region)
+        row[:] = 0 if view is View.RANKED else int(noisy.region_totals[region])
+        if isinstance(view, Split):
+            row[view.threshold :] = view.threshold
+    return changed
 
 
 def test_a_problem_narrows_and_an_unknown_one_is_a_sentence() -> None:

@@ -136,7 +136,7 @@ def test_qpbenchmark_iterates_the_instances_in_reals(built):
 def differences(folder) -> np.ndarray:
     """The stored solution minus the noisy values."""
     with np.load(folder / "certificate.npz") as proof, np.load(folder / "problem.npz") as file:
-        solution, unit, y = proof["solution"], int(proof["solution_unit"]), file["problem_values"].ravel()
+        solution, unit, y = proof["solution"], int(proof["solution_unit"]), file["problem_cells"]
     padded = np.zeros(len(solution), np.int64)
     padded[: len(y)] = y
     return (solution - padded * unit) / unit

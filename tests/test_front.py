@@ -100,7 +100,7 @@ def test_errors_are_sentences_that_say_what_to_do(call, word):
 
 
 def test_a_measurement_is_that_of_the_noise_step():
-    assert (NOISY.values == Geometric(View.CUMULATIVE, 1).measure(TRUTH, Seeded("demo")).values).all()
+    assert (NOISY.cells == Geometric(View.CUMULATIVE, 1).measure(TRUTH, Seeded("demo")).cells).all()
     assert not NOISY.secure
     assert pgsr.measure(TRUTH, View.RANKED, epsilon="1/2", secure=True).secure
 
@@ -243,8 +243,8 @@ def test_a_measurement_is_made_again_by_the_same_noise_step(step):
     assert noise_of(first).cost == step.cost
     assert second.noise == first.noise
     assert second.totals_noise == first.totals_noise
-    assert len(first.values) == len(second.values)
-    assert all(np.array_equal(one, other) for one, other in zip(first.values, second.values, strict=True))
+    assert len(first.rows) == len(second.rows)
+    assert all(np.array_equal(one, other) for one, other in zip(first.rows, second.rows, strict=True))
 
 
 def test_noise_of_another_law_is_left_to_the_intervals_room():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from exact_law import noise_by
 from instances import random_tree, random_truth, scale
+from made_measurements import cells_of
 from test_intervals_statistics import all_of
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
@@ -76,14 +77,9 @@ def test_the_split_over_levels_is_near_the_best():
 def with_values(measurement: Measurement, noise: list[int]) -> Measurement:
     """The same measurement with noise added to its values, region by region; to public totals, too."""
     left = iter(noise)
-    if isinstance(measurement.values, tuple):
-        return replace(
-            measurement, values=tuple(np.array([v + next(left) for v in row], np.int64) for row in measurement.values)
-        )
-    values = measurement.values.copy()
-    for region in np.flatnonzero(measurement.measured):
-        values[region] += [next(left) for _ in range(values.shape[1])]
-    return replace(measurement, values=values)
+    measured = np.repeat(measurement.measured, np.diff(measurement.first_cell)).tolist()
+    moved = [value + next(left) * there for value, there in zip(measurement.cells.tolist(), measured, strict=True)]
+    return replace(measurement, cells=np.array(moved, np.int64))
 
 
 def bare(truth: CountOfCounts, noise: Geometric) -> Measurement:
@@ -121,7 +117,7 @@ def test_the_exact_coverage_is_at_least_the_level(view, counts, shares, totals):
     cells = [
         (exact.law(int(region)), int(SMALL.level_of[region]), known)
         for region in np.flatnonzero(exact.measured)
-        for place in range(len(exact.values[region]))
+        for place in range(len(exact.row(region)))
         for known in [view is View.CUMULATIVE and place == truth.max_size and region < len(exact.totals)]
     ]
     quantiles = band(exact, level).quantiles
@@ -180,7 +176,7 @@ def test_noise_on_public_totals_plays_no_part(totals, free):
     values = measured.matrix.copy()
     values[free, -1] += 1_000
     for kept, moved in zip(
-        *(band(m).bounds.cumulative for m in (measured, replace(measured, values=values))), strict=True
+        *(band(m).bounds.cumulative for m in (measured, replace(measured, cells=cells_of(values)))), strict=True
     ):
         np.testing.assert_array_equal(kept, moved)
     n_cells = 6 - len(free)
@@ -267,7 +263,7 @@ def test_what_a_band_cannot_do_is_a_sentence():
     with pytest.raises(PgsrError, match="up to that"):
         band(measured).of(Tail(7))
     with pytest.raises(EmptyBandError, match="nearer to 1"):
-        band(replace(measured, values=measured.matrix + 1_000))
+        band(replace(measured, cells=cells_of(measured.matrix + 1_000)))
     with pytest.raises(PgsrError, match="64 bits"):
         band(replace(measured, totals=np.array([2**61, 2**60, 2**60])))
 
@@ -300,5 +296,5 @@ def test_a_level_with_two_laws_is_within_the_wider_one(ranked: str) -> None:
         assert law is not None
         assert quantile is not None
         known = noisy.view_of(region) is View.CUMULATIVE
-        chance *= chance_within(law, quantile) ** (len(noisy.values[region]) - known)
+        chance *= chance_within(law, quantile) ** (len(noisy.row(region)) - known)
     assert chance >= 0.99

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from instances import scale
 from level_points import SHAPES
+from made_measurements import measurement_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import TreeProjection
@@ -14,7 +15,7 @@ from pgsr.data import Estimate
 from pgsr.errors import ProblemError
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.methods import Mechanism
-from pgsr.noise import Geometric, Measurement
+from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 
@@ -34,7 +35,7 @@ def test_both_steps_equal_brute_force(name):
         held, root_alone = sums[generator.choice(small)], trial % 2 == 0
         public, totals = ("root", held[:1]) if root_alone else ("regions", held)
         noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
-        measurement = Measurement(tree, View.CUMULATIVE, values, 0, noise, public, totals, False)
+        measurement = measurement_of(tree, View.CUMULATIVE, values, 0, noise, public, totals, False)
         y = []
         for region in range(tree.n_regions):
             level = int(tree.level_of[region])

@@ -7,6 +7,7 @@ import naive
 import numpy as np
 import pytest
 from level_points import SHAPES
+from made_measurements import measurement_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import CumulativeProjection
@@ -20,7 +21,7 @@ from pgsr.data.views import cumulative
 from pgsr.errors import CountError, ProblemError
 from pgsr.estimators import TwoStage
 from pgsr.models import Cvxpy
-from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 
@@ -261,7 +262,7 @@ def test_two_stage_adds_up_on_small_trees():
             groups = tree.sum_up(generator.integers(0, 5, tree.n_regions - tree.n_inner))
             values = shape.split(generator.integers(-3, 9, shape.n_cells))
             noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
-            noisy = Measurement(tree, View.CUMULATIVE, values, 0, noise, Totals.REGIONS, groups, False)
+            noisy = measurement_of(tree, View.CUMULATIVE, values, 0, noise, Totals.REGIONS, groups, False)
             found = TwoStage().apply(noisy)
             assert found.status is Status.FEASIBLE
             assert not any(found.certificate.violations.values())

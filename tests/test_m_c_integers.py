@@ -316,7 +316,7 @@ def test_families_are_better_than_flows_from_the_root_down():
 def test_lengths_beyond_64_bits_are_left_alone():
     tree = Hierarchy.from_paths([("US", f"C{i}") for i in range(3)])
     noisy = Geometric(View.CUMULATIVE, 1).measure(CountOfCounts(tree, [[0, 9, 1]] * 3), Seeded("huge"))
-    problem = replace(Problem.m_c(noisy).relaxed(), weights=np.full(4, 2**40), values=noisy.matrix + 2**20)
+    problem = replace(Problem.m_c(noisy).relaxed(), weights=np.full(4, 2**40), cells=noisy.cells + 2**20)
     dual = SquaresDual(problem)
     start = np.cumsum([[0, 9, 1]] * 3, axis=1)
     found, proof = cycles.cheapest(dual, start, np.zeros(dual.shape), Deadline())

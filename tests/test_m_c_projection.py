@@ -8,6 +8,7 @@ import numpy as np
 import psutil
 import pytest
 from instances import random_tree, random_truth, scale
+from made_measurements import cells_of, measurement_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import CumulativeProjection, Isotonic
@@ -15,7 +16,7 @@ from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.errors import MethodError
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.methods.gate import Deadline, Stopped
-from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 from pgsr.problems.conditions import cells
@@ -196,7 +197,7 @@ def test_in_place_is_the_same_answer(totals):
         dual = SquaresDual(problem)
         point = dual.at(rng.normal(0, 3, dual.shape))
         assert dual.objective_at(point) == pytest.approx(dual.objective(dual.feasible(point)), rel=1e-12)
-        copy = replace(problem, values=problem.target.copy())
+        copy = replace(problem, cells=cells_of(problem.target.copy()))
         found = projection.in_place(copy, Deadline())
         assert np.array_equal(found, expected)
         assert np.shares_memory(found, copy.target)
@@ -252,7 +253,7 @@ def test_what_is_not_solved_says_why():
     assert "add up" in CumulativeProjection().solve(Problem.m_c(wrong, totals="regions")).reason
     negative = replace(steps, totals=np.array([-1, -1, 0]))
     assert CumulativeProjection().solve(Problem.m_c(negative)).status is Status.INFEASIBLE
-    huge = replace(steps, values=steps.matrix + 2**60)
+    huge = replace(steps, cells=cells_of(steps.matrix + 2**60))
     assert CumulativeProjection().solve(Problem.m_c(huge)).status is Status.TOO_LARGE
     for gap in (0, -1.0, float("inf"), True, "small"):
         with pytest.raises(MethodError, match="gap"):
@@ -278,7 +279,7 @@ def random_problem(rng: np.random.Generator, totals: str | None, max_regions: in
     noisy = true + np.rint(rng.normal(0, 10.0 ** rng.uniform(-0.5, 1.5), true.shape)).astype(np.int64)
     noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
     public = true[:, -1].copy()
-    measurement = Measurement(tree, View.CUMULATIVE, noisy, shape[1] - 1, noise, Totals.REGIONS, public, False)
+    measurement = measurement_of(tree, View.CUMULATIVE, noisy, shape[1] - 1, noise, Totals.REGIONS, public, False)
     weights = rng.integers(1, 10, tree.n_regions)
     weights[: tree.n_inner] *= rng.random(tree.n_inner) < 0.8
     for level in range(tree.n_levels - 1):

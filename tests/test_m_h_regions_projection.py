@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
+from made_measurements import cells_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import Isotonic, RegionTotalsProjection, SimplexProjection, TreeProjection
@@ -351,7 +352,7 @@ def test_refuses_what_it_does_not_solve():
         result = RegionTotalsProjection().solve(other)
         assert result.status is Status.UNSUPPORTED
         assert word in result.reason
-    large = replace(problem, values=problem.target + 2**50)
+    large = replace(problem, cells=cells_of(problem.target + 2**50))
     assert RegionTotalsProjection().solve(large).status is Status.TOO_LARGE
 
 

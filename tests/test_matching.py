@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
+from made_measurements import measurement_of
 from scipy.optimize import linear_sum_assignment
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
@@ -19,7 +20,7 @@ from pgsr.estimators.matching.merging import merged
 from pgsr.estimators.matching.precisions import GivenPrecisions
 from pgsr.estimators.matching.runs import Runs
 from pgsr.methods import Mechanism, metrics
-from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 
@@ -136,7 +137,7 @@ def test_worked_example_e8():
     """Two leaves below a root, ranked views, epsilon 1 per level."""
     tree = Hierarchy.from_parents(["root", "a", "b"], [-1, 0, 0])
     values = tuple(np.array(v) for v in ([1, 1, 1, 2, 3, 5], [1, 1, 2], [1, 2, 6]))
-    measurement = Measurement(
+    measurement = measurement_of(
         tree,
         View.RANKED,
         values,
@@ -200,7 +201,7 @@ def test_variances_by_partition_are_means_over_the_groups_of_a_size(fit):
         tree = Hierarchy.from_parents(["root"], [-1])
         noisy = np.sort(rng.integers(0, 9, 12)) + rng.integers(-2, 3, 12)
         law = GeometricNoise(naive.Fraction(1, 2))
-        measured = Measurement(tree, View.RANKED, (noisy,), 9, (law,), Totals.REGIONS, np.array([12]), False)
+        measured = measurement_of(tree, View.RANKED, (noisy,), 9, (law,), Totals.REGIONS, np.array([12]), False)
         runs = level_alone(fit, measured, 0)
         found = GroupRuns(runs.size, runs.count)
         values = [

@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
+from made_measurements import measurement_of
 
 from pgsr import Hierarchy, View
 from pgsr.algorithms import IsotonicFit
@@ -146,7 +147,7 @@ def measured(tree: Hierarchy, view: View, sizes: list[list[int]], noise: Geometr
     else:
         values = np.array([np.cumsum(np.bincount(own, minlength=10)) for own in sizes])
     levels = (noise,) * tree.n_levels
-    return Measurement(tree, view, values, 9, levels, Totals.REGIONS, totals, False)
+    return measurement_of(tree, view, values, 9, levels, Totals.REGIONS, totals, False)
 
 
 def sizes_of(counts: np.ndarray) -> list[int]:

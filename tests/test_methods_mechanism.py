@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
+from made_measurements import cells_of
 
 from pgsr import PgsrError, Problem, Status, View, certify
 from pgsr.algorithms import IsotonicFit, TreeProjection, isotonic_l2
@@ -49,7 +50,7 @@ def test_post_processing_is_a_function_of_the_measurement_alone():
     truth = random_truth(rng, tree, max_size=5)
     for view, post in ((View.COUNTS, TreeProjection()), (View.CUMULATIVE, IsotonicTreeProjection())):
         noisy = Geometric(view, 1).measure(truth, Seeded(1))
-        again = replace(noisy, values=noisy.matrix.copy())
+        again = replace(noisy, cells=cells_of(noisy.matrix.copy()))
         one, two = (post.apply(m) if view is View.CUMULATIVE else post.solve(Problem.m_h(m)) for m in (noisy, again))
         assert (one.estimate.values == two.estimate.values).all()
 

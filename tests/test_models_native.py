@@ -160,7 +160,7 @@ def drawn_again(problem, rng):
     groups = problem.groups
     if groups is not None and len(groups) == 1 and problem.conditions is None:
         groups = groups + 1
-    return replace(problem, values=y, groups=groups)
+    return replace(problem, cells=np.ravel(y), groups=groups)
 
 
 @pytest.mark.drawn(4)

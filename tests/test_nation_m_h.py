@@ -12,6 +12,7 @@ import cloudpickle
 import numpy as np
 import pytest
 from instances import FULL
+from made_measurements import measurement_of
 
 from pgsr import View
 from pgsr.algorithms.m_h.flow.part import FlowPart
@@ -26,7 +27,7 @@ from pgsr.machine.partitions import Engine, ParquetFolder
 from pgsr.nation import StreamedLevelTreeProjection, measure
 from pgsr.nation.judging import judged
 from pgsr.nation.layout import KINDS
-from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws.per_level import GeometricNoise
@@ -59,7 +60,7 @@ def in_memory(data, folder, view, totals_of):
         public = Totals.ROOT if totals is None else Totals.REGIONS
         known = np.array([60_000]) if totals is None else tree.sum_up(totals[tree.leaves])
         noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
-        measurement = Measurement(tree, view, whole.tables, 0, noise, public, known, False)
+        measurement = measurement_of(tree, view, whole.tables, 0, noise, public, known, False)
         tables = IsotonicTreeProjection(totals=public).stated(measurement).tables
     part = FlowPart.of(tree, tables, known=totals)
     counts, prices = solve(part, total)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from made_measurements import measurement_of
 from test_nation_m_h import HERE, joined, nation
 
 from pgsr import View
@@ -22,7 +23,7 @@ def whole_of(data, folder) -> Measurement:
     values = joined(data, folder, "cumulative")
     totals = np.concatenate([folder.read(key, "totals-7")[:, 0] for key in data.keys])
     about = NOISE.levels(8, SIZES), Totals.REGIONS, values.hierarchy.sum_up(totals), False
-    return Measurement(values.hierarchy, View.CUMULATIVE, values.tables, SIZES[0], *about)
+    return measurement_of(values.hierarchy, View.CUMULATIVE, values.tables, SIZES[0], *about)
 
 
 @pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")

@@ -72,7 +72,7 @@ def test_cumulative_counts_have_the_noise_of_their_view_and_what_is_public():
             DoubleGeometric(Fraction(1)).add_to(
                 expected, Seeded("k").stream(StreamId("data", "cumulative", level, ("US",)))
             )
-            assert np.array_equal(found.values[level], expected)
+            assert np.array_equal(found.tables[level], expected)
         assert [found.law(region) for region in (0, 1)] == [DoubleGeometric(Fraction(1))] * 2
         assert found.root_total == 3
         assert found.totals.tolist() == ([3] if public is None else [3, *public])

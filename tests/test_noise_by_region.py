@@ -37,7 +37,7 @@ def test_every_region_has_its_view():
     assert [MIXED.view_of(region) is View.RANKED for region in range(TREE.n_regions)] == few.tolist()
     assert few.any()
     assert not few.all()
-    assert [len(values) for values in MIXED.values] == np.where(few, TRUTH.totals, 31).tolist()
+    assert [len(values) for values in MIXED.rows] == np.where(few, TRUTH.totals, 31).tolist()
     assert MIXED.views_on(0) == {View.CUMULATIVE}
     assert MIXED.views_on(2) == {View.CUMULATIVE, View.RANKED}
     assert MIXED.label == "4 regions cumulative, 5 regions ranked"
@@ -59,8 +59,8 @@ def test_noise_is_that_of_the_region_s_view():
         )
         for region, view in enumerate(views):
             assert mixed.view_of(region) is view
-            expected = alone[0 if view is View.RANKED else 1].values[region]
-            assert np.array_equal(mixed.values[region], expected)
+            expected = alone[0 if view is View.RANKED else 1].row(region)
+            assert np.array_equal(mixed.row(region), expected)
 
 
 def test_by_level_and_by_region():
@@ -69,7 +69,7 @@ def test_by_level_and_by_region():
     noise = Geometric(views, "1", ("1/2", "0", "1/2"))
     found = noise.measure(TRUTH, Seeded("levels"))
     assert [found.view_of(r).value for r in range(9)] == ["counts", *["cumulative"] * 2, *_leaf_views()]
-    assert [len(found.values[r]) for r in range(3)] == [31, 0, 0]
+    assert [found.row(r).any() for r in range(3)] == [True, False, False]
     assert noise.label == "counts x cumulative x cumulative x ranked x ranked x cumulative x ranked x ranked x 1 more"
 
 
@@ -85,9 +85,9 @@ def test_refusals():
     with pytest.raises(PgsrError, match="2 views for 3 levels; give one view per level"):
         Geometric((View.COUNTS, View.RANKED), 1).measure(TRUTH, Seeded(0))
     with pytest.raises(PgsrError, match="4 views for 3 levels and 9 regions"):
-        replace(MIXED, view=(View.RANKED,) * 4)
-    with pytest.raises(PgsrError, match="is a View, or a tuple of them"):
-        replace(MIXED, view="ranked")
+        replace(MIXED, views=(View.RANKED,) * 4)
+    with pytest.raises(PgsrError, match="are a tuple of View"):
+        replace(MIXED, views="ranked")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_problems_of_one_view_refuse_several(state):
 def test_tables_and_figures():
     frame = MIXED.to_frame()
     ranked = frame[frame["rank"].notna()]
-    assert len(frame) == sum(map(len, MIXED.values))
+    assert len(frame) == sum(map(len, MIXED.rows))
     assert ranked["noisy_group_size"].notna().all()
     assert ranked["noisy_cumulative_count"].isna().all()
     assert set(ranked["region_id"]) == {"US/GA/x", "US/GA/y", "US/MI/x", "US/MI/y"}  # US/MI/z has no group to rank
@@ -145,7 +145,7 @@ def test_matching_by_levels_is_matching_by_regions():
     """A view per level, and the same written per region, are one measurement."""
     levels = (View.CUMULATIVE, View.RANKED, View.CUMULATIVE)
     noisy = Geometric(levels, "1/2").measure(TRUTH, Seeded("levels"))
-    by_region = replace(noisy, view=tuple(levels[level] for level in TREE.level_of))
+    by_region = replace(noisy, views=tuple(levels[level] for level in TREE.level_of))
     for post in (Matching(), Matching(merge=Merge.AVERAGE), NoConsistency()):
         assert np.array_equal(_counts(post, noisy), _counts(post, by_region))
 

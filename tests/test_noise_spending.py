@@ -11,7 +11,7 @@ from test_privacy_sensitivity import ADD, EMPTY, LEAVES, MOVE, REPLACE, Case, Wo
 
 from pgsr import View
 from pgsr.data import Split
-from pgsr.data.split_view import AnyView
+from pgsr.data.views import AnyView
 from pgsr.errors import ProblemError
 from pgsr.noise import Noise
 from pgsr.noise.view_rules import ViewRule

@@ -74,7 +74,7 @@ def test_values_are_those_of_the_definition() -> None:
             sizes = np.repeat(np.arange(truth.max_size + 1), truth.counts[region]).tolist()
             expected = np.array(naive.split_view(sizes, split.threshold, split.ranks, len(sizes)), np.int64)
             expected[: split.threshold] = len(sizes) - expected[: split.threshold]
-            assert noisy.values[region].tolist() == expected.tolist()
+            assert noisy.row(region).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_both_ends_are_the_plain_views_bit_by_bit(unit: Unit, relation: str, tot
 def test_parts_have_the_noise_of_the_whole_views() -> None:
     """Columns are the first ones of the cumulative view, rows those of the ranked one less T, if no size is below."""
     truth = CountOfCounts(TREE, [np.bincount(3 + np.arange(n) % 5, minlength=10) for n in (3, 9, 40, 0)], "parts")
-    whole = {view: Geometric(view, "0.7").measure(truth, Seeded("same")).values for view in View}
-    for region, values in enumerate(Geometric(Split(3), "0.7").measure(truth, Seeded("same")).values):
+    whole = {view: Geometric(view, "0.7").measure(truth, Seeded("same")).rows for view in View}
+    for region, values in enumerate(Geometric(Split(3), "0.7").measure(truth, Seeded("same")).rows):
         assert values[:3].tolist() == whole[View.CUMULATIVE][region][:3].tolist()
         assert values[3:].tolist() == (whole[View.RANKED][region] - 3).tolist()
 
@@ -133,7 +133,7 @@ def test_losses_of_every_threshold(threshold: int, counted: Callable[[int, str],
 @pytest.mark.parametrize("ranks", [None, 1])
 def test_likelihood_ratios(ranks: int | None, counted: Callable[[int, str], None]) -> None:
     """P(output | D) <= e^epsilon P(output | D') in fractions, of noisy values and releases, with any totals."""
-    values = lambda measurement: (measurement.view, frozen(measurement.values))  # noqa: E731
+    values = lambda measurement: (measurement.views, frozen(measurement.cells))  # noqa: E731
     bases, (low, high) = [Fraction(1, 2)], (-2, 3) if FULL else (-1, 2)  # exact values are 0 to 2
     for threshold in range(3):
         noise = Geometric(Split(threshold, ranks), "1")
@@ -153,16 +153,16 @@ def test_likelihood_ratios(ranks: int | None, counted: Callable[[int, str], None
 
 def test_a_threshold_per_level_and_per_region() -> None:
     by_level = Geometric((Split(3, 5), View.COUNTS, Split(2)), 1).measure(TRUTH, Seeded("x"))
-    assert [len(values) for values in by_level.values] == [8, 10, 10, 5, 11, 42, 2]
+    assert [len(values) for values in by_level.rows] == [8, 10, 10, 5, 11, 42, 2]
     assert by_level.label == "split at 3 of 5 ranks x counts x split at 2"
     views = (Split(3), View.CUMULATIVE, Split(0), Split(2, 7), Split(2, 7), Split(8), View.RANKED)
     by_region = Geometric(views, 1).measure(TRUTH, Seeded("x"))
-    assert by_region.view == (*views[:2], View.RANKED, *views[3:])
-    assert [len(values) for values in by_region.values] == [55, 10, 40, 5, 9, 48, 0]
+    assert by_region.views == (*views[:2], View.RANKED, *views[3:])
+    assert [len(values) for values in by_region.rows] == [55, 10, 40, 5, 9, 48, 0]
     assert by_region.label == "1 regions cumulative, 2 regions ranked, 4 regions split at 2 to 8"
     for region, view in enumerate(views):
         alone = Geometric(view, 1).measure(TRUTH, Seeded("x"))
-        assert np.array_equal(by_region.values[region], alone.values[region])
+        assert np.array_equal(by_region.row(region), alone.row(region))
     assert isinstance(Geometric((Split(2),) * 7, 1).measure(TRUTH, Seeded("x")).view, Split)
 
 
@@ -183,7 +183,7 @@ def test_values_as_cumulative_counts() -> None:
             split = Split(threshold, ranks)
             if not isinstance(split.on(8), Split):
                 continue
-            noisy = Geometric(split, 10**9).measure(truth, Seeded("x")).values[0]
+            noisy = Geometric(split, 10**9).measure(truth, Seeded("x")).row(0)
             found, exact = split.cumulative(noisy, 6, 8), np.cumsum(truth.counts[0])
             known = exact >= (0 if ranks is None else 6 - ranks)
             known[:threshold] = True
@@ -193,10 +193,10 @@ def test_values_as_cumulative_counts() -> None:
 def test_tables_figures_and_texts() -> None:
     noisy = Geometric(Split(4, ranks=5), 1).measure(TRUTH, Seeded("frame"))
     frame = noisy.to_frame()
-    assert len(frame) == sum(map(len, noisy.values))
+    assert len(frame) == sum(map(len, noisy.rows))
     ranks = frame[frame["rank"].notna() & (frame["region_id"] == "US/MI/x")]
     assert ranks["rank"].tolist() == [35, 36, 37, 38, 39]
-    assert ranks["noisy_excess"].tolist() == noisy.values[5][4:].tolist()
+    assert ranks["noisy_excess"].tolist() == noisy.row(5)[4:].tolist()
     assert repr(noisy).startswith("Measurement(Split(4, ranks=5), ")
     assert "split at 4 of 5 ranks" in noisy._repr_html_()
     assert len(noisy.plot(("US", "MI", "x")).axes[0].lines[0].get_ydata()) == 10
@@ -223,8 +223,8 @@ def test_refusals() -> None:
         Geometric(Split(3), 1, totals="root")
     with pytest.raises(PgsrError, match="5 views for 3 levels; give one view per level or per region"):
         Geometric((Split(3),) * 5, 1).measure(TRUTH, Seeded(0))
-    with pytest.raises(PgsrError, match="is a View, or a tuple of them"):
-        replace(Geometric(Split(3), 1).measure(TRUTH, Seeded(0)), view=SplitByRoot())
+    with pytest.raises(PgsrError, match="are a tuple of View"):
+        replace(Geometric(Split(3), 1).measure(TRUTH, Seeded(0)), views=(SplitByRoot(),))
 
 
 def test_a_toy_is_split_as_its_target() -> None:
@@ -262,7 +262,7 @@ def test_regions_alone_join_the_fits_of_columns_and_rows() -> None:
             continue
         fit = IsotonicFit(*((1, 2), (2, 1))[i % 2], min_size=i % 5 // 4)
         noisy = Geometric(split, "1/2", totals="noisy" if i % 4 == 0 else "regions").measure(truth, Seeded("fits", i))
-        for region, values in enumerate(noisy.values):
+        for region, values in enumerate(noisy.rows):
             total, t = int(noisy.totals[region]), split.threshold
             below = IsotonicFit(fit.cumulative_norm, min_size=fit.min_size).cumulative_counts(
                 np.append(values[:t], total)[None], np.array([total])
@@ -351,7 +351,7 @@ def test_two_stages_begin_with_the_fits_of_columns_and_rows() -> None:
         if not any(isinstance(view, Split) for view in found):
             continue
         alone = np.concatenate(TwoStage().alone(noisy))
-        for region, (view, values) in enumerate(zip(found, noisy.values, strict=True)):
+        for region, (view, values) in enumerate(zip(found, noisy.rows, strict=True)):
             total, largest = int(noisy.totals[region]), truth.max_size
             t = view.threshold if isinstance(view, Split) else largest
             expected = list(isotonic_l1(values[:t], 0, total, Optimum.MIDPOINT))

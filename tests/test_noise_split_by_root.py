@@ -52,7 +52,7 @@ def test_the_views_follow_from_the_published_root_alone(totals: str) -> None:
         for region in range(1, TREE.n_regions):
             columns = sum(bool(found.totals[region] * p > 0.5) for p in shape)
             assert found.view_of(region) == Split(columns, rule.ranks).on(9), (seed, region)
-        stated = Geometric(found.view, 2, shares=("1/5", "2/5", "2/5"), totals=totals).measure(TRUTH, Seeded(seed))
+        stated = Geometric(found.views, 2, shares=("1/5", "2/5", "2/5"), totals=totals).measure(TRUTH, Seeded(seed))
         assert frozen(stated) == frozen(found)
 
 
@@ -64,9 +64,9 @@ def test_other_regions_do_not_move_thresholds() -> None:
     ours, theirs = (
         step.measure(CountOfCounts(tree, list(leaves), "places"), Seeded("places")) for leaves in (rows, rows[::-1])
     )
-    assert ours.view == theirs.view
+    assert ours.views == theirs.views
     assert ours.row(0).tolist() == theirs.row(0).tolist()
-    assert frozen(ours.values) != frozen(theirs.values)
+    assert frozen(ours.cells) != frozen(theirs.cells)
 
 
 def test_every_stream_is_asked_for_once() -> None:
@@ -90,8 +90,8 @@ def test_likelihood_ratios_of_root_and_leaf_together(groups: int, counted: Calla
     seen: set[object] = set()
 
     def values(measured: Measurement) -> object:
-        seen.add(measured.view)
-        return frozen((measured.view, measured.values))
+        seen.add(measured.views)
+        return frozen((measured.views, measured.cells))
 
     noise = Geometric(SplitByRoot(Fraction(1, 2)), "1", ("1/2", "1/2"))
     n, attained = check_likelihood(Mechanism(noise, Matching()), CHAIN, (groups,), 2, 0, 2, [Fraction(1, 2)], values)

@@ -88,7 +88,7 @@ def test_from_k_on_it_is_the_cumulative_view_bit_by_bit() -> None:
 def test_with_one_size_it_is_the_split_view_without() -> None:
     plain = Geometric(Split(3), 1).measure(TRUTH, Seeded("one"))
     assert frozen(Geometric(Split(3), 1, max_sizes=(9, 9, 9)).measure(TRUTH, Seeded("one"))) == frozen(plain)
-    assert plain.max_sizes is None
+    assert plain.sizes.equal
 
 
 def test_counts_with_sizes_of_their_own_are_measured_so() -> None:
@@ -97,7 +97,7 @@ def test_counts_with_sizes_of_their_own_are_measured_so() -> None:
         for sizes, truth in ((None, TRUTH.folded(SIZES)), (SIZES, TRUTH))
     )
     assert frozen(ours) == frozen(theirs)
-    assert ours.max_sizes == SIZES
+    assert ours.sizes.max_sizes == SIZES
     assert ours.view == Split(3)
     assert [len(ours.row(region)) for region in range(7)] == [3 + n for n in TRUTH.totals]
 
@@ -165,14 +165,13 @@ def test_few_large_groups_are_measured_better() -> None:
 def test_tables_figures_and_texts() -> None:
     noisy = Geometric(Split(4, ranks=5), 1, max_sizes=SIZES).measure(TRUTH, Seeded("frame"))
     assert len(noisy.to_frame()) == sum(len(noisy.row(region)) for region in range(7))
-    assert noisy.view == (Split(4, ranks=5), Split(4, ranks=5), View.CUMULATIVE)
+    assert noisy.views == (Split(4, ranks=5), Split(4, ranks=5), View.CUMULATIVE)
     assert np.size(noisy.plot(("US", "MI")).axes[0].lines[0].get_ydata()) == 8
     assert "sizes 0..9 / 0..7 / 0..4" in repr(noisy)
     by_rho = Noise(Split(3), Rho("1/2"), max_sizes=SIZES).measure(TRUTH, Seeded("rho"), Ledger(Rho("1/2")))
-    assert by_rho.max_sizes == SIZES
-    for values in (np.zeros((7, 10), np.int64), noisy.values):
-        with pytest.raises(PgsrError, match="give one table per level"):
-            replace(noisy, values=values, view=View.CUMULATIVE)
+    assert by_rho.sizes.max_sizes == SIZES
+    with pytest.raises(PgsrError, match="need 46 of them"):
+        replace(noisy, views=(View.CUMULATIVE,))
 
 
 def test_refusals() -> None:

@@ -31,8 +31,7 @@ def vector(view: View, counts: np.ndarray) -> np.ndarray:
 
 def noise_of(measurement: Measurement, truth: CountOfCounts) -> list[np.ndarray]:
     return [
-        values - vector(measurement.view, counts)
-        for values, counts in zip(measurement.values, truth.counts, strict=True)
+        values - vector(measurement.view, counts) for values, counts in zip(measurement.rows, truth.counts, strict=True)
     ]
 
 
@@ -53,8 +52,8 @@ def test_values_are_truth_plus_the_noise_of_the_region(view: View) -> None:
             expected = vector(view, truth.counts[region])
             law = DoubleGeometric(view.sensitivity / measured.epsilon[level])
             law.add_to(expected, source.stream(StreamId(truth.name, view.value, level, path)))
-            assert np.array_equal(measured.values[region], expected)
-            assert np.asarray(measured.values[region]).dtype == np.int64
+            assert np.array_equal(measured.row(region), expected)
+            assert np.asarray(measured.row(region)).dtype == np.int64
 
 
 def test_golden_measurement() -> None:
@@ -66,7 +65,7 @@ def test_golden_measurement() -> None:
     )
     assert running.matrix.tolist() == [[2, 3, -15, 12], [1, -3, 2, 10], [3, 2, 2, 2]]
     sizes = Geometric(View.RANKED, epsilon=0.5).measure(small_truth(), Seeded(7))
-    assert [row.tolist() for row in sizes.values] == [[-1, -3, -2, -26, 5, 1], [2, 1, 2], [1, -7, 11]]
+    assert [row.tolist() for row in sizes.rows] == [[-1, -3, -2, -26, 5, 1], [2, 1, 2], [1, -7, 11]]
 
 
 def test_golden_digest_of_a_larger_measurement() -> None:
@@ -146,8 +145,8 @@ def test_padded_regions_are_not_measured() -> None:
         assert sorted(asked) == sorted(path for path in tree.paths if path != ("a", "b"))
         padded = tree.index(("a", "b"))
         assert measured.measured.tolist() == [region != padded for region in range(tree.n_regions)]
-        assert not np.asarray(measured.values[padded]).any()
-        assert measured.values[tree.index(("a", "b", "b"))].any()
+        assert not np.asarray(measured.row(padded)).any()
+        assert measured.row(tree.index(("a", "b", "b"))).any()
 
 
 def test_levels_without_epsilon_are_not_measured() -> None:
@@ -156,7 +155,7 @@ def test_levels_without_epsilon_are_not_measured() -> None:
         measured = Geometric(view, epsilon="1", shares=(0, 1)).measure(truth, Seeded("key"))
         assert measured.measured.tolist() == [False, True, True]
         assert measured.epsilon == (0, 1)
-        assert not np.asarray(measured.values[0]).any()
+        assert not np.asarray(measured.row(0)).any()
 
 
 def test_single_child_is_drawn_independently_of_its_parent() -> None:
@@ -180,8 +179,7 @@ def test_ranked_is_ragged() -> None:
     """One vector per region, as long as its public number of groups, empty for an empty region."""
     truth = CountOfCounts(TREE, [[0, 2, 0, 1], [0, 0, 0, 0]])
     measured = Geometric(View.RANKED, epsilon=1).measure(truth, Seeded("key"))
-    assert isinstance(measured.values, tuple)
-    assert [len(row) for row in measured.values] == [3, 3, 0] == measured.region_totals.tolist()
+    assert [len(row) for row in measured.rows] == [3, 3, 0] == measured.region_totals.tolist()
     with pytest.raises(ProblemError, match="one vector per region, of different lengths, not a matrix"):
         _ = measured.matrix
 
@@ -254,7 +252,7 @@ def test_sparse_truth_measures_alike() -> None:
     truth = random_truth(rng, random_tree(rng, n_levels=3), name="t")
     thin = CountOfCounts(truth.hierarchy, sparse.csr_array(truth.counts), name="t")
     for view in View:
-        ours, theirs = (Geometric(view, epsilon=1).measure(t, Seeded("key")).values for t in (truth, thin))
+        ours, theirs = (Geometric(view, epsilon=1).measure(t, Seeded("key")).rows for t in (truth, thin))
         assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
@@ -281,7 +279,7 @@ def test_privacy_loss_of_neighbours_is_epsilon(view: View) -> None:
         ours, theirs = (noise.measure(t, Seeded("frozen")) for t in (truth, other))  # equal noise: only truths differ
         loss = Fraction(0)
         for region in range(tree.n_regions):
-            change = int(np.abs(ours.values[region] - theirs.values[region]).sum())
+            change = int(np.abs(ours.row(region) - theirs.row(region)).sum())
             loss += change / (view.sensitivity / ours.epsilon[tree.level_of[region]])
         assert loss <= Fraction(3, 10)
         largest = max(largest, loss)

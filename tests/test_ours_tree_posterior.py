@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Hierarchy, View
-from pgsr.data.split_view import AnyView, Split
-from pgsr.data.views import cumulative, ranked
+from pgsr.data.split_view import Split
+from pgsr.data.views import AnyView, cumulative, ranked
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.experiments.ours.tree_posterior import (
     CountState,

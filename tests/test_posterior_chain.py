@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import chi2
 
 from pgsr import CountOfCounts, Hierarchy
-from pgsr.data.split_view import AnyView, Split
-from pgsr.data.views import View, cumulative, ranked
+from pgsr.data.split_view import Split
+from pgsr.data.views import AnyView, View, cumulative, ranked
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior import Evidence
 from pgsr.estimators.posterior.likelihood import Likelihood

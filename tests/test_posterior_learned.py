@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from test_posterior_chain import CASES, LAWS, SHAPE, likelihood, made, negative_binomial
 
 from pgsr import CountOfCounts, Hierarchy, Status, View
+from pgsr.data.sizes import Sizes
 from pgsr.datasets import flights
 from pgsr.datasets.worlds import world
 from pgsr.errors import DataError
@@ -328,8 +329,7 @@ def test_an_only_child_has_the_shape_of_its_parent(seed):
     noisy = measure(CountOfCounts(short, leaves), Seeded(f"{seed}"))
     moved = replace(
         noisy,
-        hierarchy=tall,
-        values=(np.zeros(0, np.int64), *noisy.values),
+        sizes=Sizes.alike(tall, noisy.max_size),
         totals=np.concatenate([noisy.totals[:1], noisy.totals]),
         noise=(None, *noisy.noise),
     )

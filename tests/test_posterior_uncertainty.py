@@ -7,7 +7,7 @@ from instances import scale
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.algorithms import TreeProjection
 from pgsr.data import Split
-from pgsr.data.split_view import AnyView
+from pgsr.data.views import AnyView
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior.learned import learn

@@ -141,7 +141,7 @@ def test_equal_regions_get_different_noise(counted: Callable[[int, str], None]) 
     truth = CountOfCounts(tree, np.full((2, 200), 3), name="equal")
     for view in View:
         measured = Geometric(view, epsilon="0.3").measure(truth, Seeded("key"))
-        noise = [np.asarray(row)[:200] for row in measured.values]
+        noise = [np.asarray(row)[:200] for row in measured.rows]
         noise = [row - row.min() for row in noise]
         assert len({row.tobytes() for row in noise}) == tree.n_regions
         counted(tree.n_regions, "regions with equal truth")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr.data.split_view import AnyView, Split
-from pgsr.data.views import View
+from pgsr.data.split_view import Split
+from pgsr.data.views import AnyView, View
 from pgsr.errors import ArgumentError, MemoryNeededError, ProblemError
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit

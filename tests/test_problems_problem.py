@@ -8,6 +8,7 @@ import pytest
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View
 from pgsr.algorithms import CostTables
+from pgsr.data.sizes import Sizes
 from pgsr.errors import CountError
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.noise import Geometric, Measurement, Totals
@@ -106,8 +107,8 @@ def test_malformed_plain_values_are_refused():
         (lambda: Problem.of(y, TREE, totals="root"), "no public number of groups"),
         (lambda: Problem.of(y, TREE, noise=(GeometricNoise(Fraction(1)),)), "the noise of 1 levels for 2"),
         (lambda: Problem.of(y, TREE, "counts"), "view"),
-        (lambda: Problem("M_H", TREE, View.RANKED, y, 3), "a matrix"),
-        (lambda: Problem("M_H", TREE, View.COUNTS, (y[0],) * 3, 3), "one vector per region"),
+        (lambda: Problem("M_H", TREE, View.COUNTS, y), "sizes"),
+        (lambda: Problem("M_H", Sizes.alike(TREE, 3), View.COUNTS, y), r"have shape \(3, 4\)"),
     ]:
         with pytest.raises(PgsrError, match=word):
             build()
@@ -137,13 +138,14 @@ def test_regions_that_were_not_measured_have_no_weight():
 
 def test_measurements_given_by_hand_are_checked():
     noise = (GeometricNoise(Fraction(1, 2)),) * 2
-    build = lambda values: Measurement(TREE, View.COUNTS, values, 3, noise, Totals.ROOT, np.array([6]), False)  # noqa: E731
-    assert build(np.zeros((3, 4))).matrix.dtype == np.int64
-    with pytest.raises(PgsrError, match=r"shape \(3, 3\)"):
-        build(np.zeros((3, 3), int))
-    values = np.zeros((3, 4))
-    values[1, 2] = np.nan
-    with pytest.raises(CountError, match=r"noisy value\[1, 2\] is nan"):
+    about, sizes = (noise, Totals.ROOT, np.array([6]), False), Sizes.alike(TREE, 3)
+    build = lambda cells: Measurement(sizes, (View.COUNTS,), cells, *about)  # noqa: E731
+    assert build(np.zeros(12)).matrix.dtype == np.int64
+    with pytest.raises(PgsrError, match=r"shape \(9,\)"):
+        build(np.zeros(9, int))
+    values = np.zeros(12)
+    values[6] = np.nan
+    with pytest.raises(CountError, match=r"noisy value\[6\] is nan"):
         build(values)
 
 

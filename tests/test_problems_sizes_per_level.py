@@ -323,9 +323,9 @@ def test_a_noise_step_measures_sizes_per_level_and_all_that_follows_takes_them()
     noise = Geometric(View.COUNTS, 6, totals="root", max_sizes=(4, 2, 1))
     noisy = noise.measure(truth, Seeded("a"))
     assert repr(noisy).endswith("sizes 0..4 / 0..2 / 0..1, epsilon=6)")
-    assert [table.shape for table in noisy.values] == [(1, 5), (2, 3), (3, 2)]
+    assert [table.shape for table in noisy.tables] == [(1, 5), (2, 3), (3, 2)]
     again = Geometric(View.COUNTS, 6, totals="root").measure(truth.folded((4, 2, 1)), Seeded("a"))
-    assert all(np.array_equal(a, b) for a, b in zip(noisy.values, again.values, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(noisy.tables, again.tables, strict=True))
     assert [noisy.law(region) for region in (0, 1, 3)] == [
         noise.levels(3)[0].law(noise.sensitivity(View.COUNTS, 4))
     ] * 3

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from forging import LEAVES, Target
+from made_measurements import cells_of
 from made_tables import TABLES, write_config, write_tables
 from planned import planned
 
@@ -147,7 +148,7 @@ def test_another_budget_for_the_same_noise_is_found(tmp_path, forgery) -> None:
     target = Target(Path(shutil.copytree(config.output, tmp_path / "forged")), config)
     terms, tree, totals, values = target.known()
     other = replace(terms, **FORGERIES[forgery])
-    target.remake(planned(other, tree).measured(tree, values, totals, True), other)
+    target.remake(planned(other, tree).measured(tree, cells_of(values), totals, True), other)
     report = check(target.folder)
     assert not report.passed
     assert [finding.name for finding in report.findings if finding.outcome.name == "FAILED"] == ["noise"]
@@ -198,7 +199,7 @@ def test_a_rehearsal_passed_off_for_a_release_is_found(tmp_path, case) -> None:
     truth = config.count()
     noisy = planned(config.terms, 3).mechanism.noise.measure(truth, Seeded(manifest.REHEARSAL_KEY))
     terms = target.known()[0]
-    target.remake(planned(terms, truth.hierarchy).measured(truth.hierarchy, noisy.values, noisy.totals, True), terms)
+    target.remake(planned(terms, truth.hierarchy).measured(truth.hierarchy, noisy.cells, noisy.totals, True), terms)
     report = check(target.folder)
     assert not report.passed
     assert "rehearsal" in repr(report)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from forging import LEAVES, Forgery, Target, unsigned, write_counts
+from made_measurements import cells_of
 from made_tables import write_config, write_tables
 from planned import planned
 from test_release_forgeries import ALONE, COUNTS, in_manifest, in_table, versions_everywhere
@@ -59,7 +60,7 @@ def rewritten(target: Target, change: Callable[[list[np.ndarray]], None]) -> Non
     """The released counts, changed, and all that follows from them written anew: tables, certificate, descriptions."""
     terms, tree, totals, values = target.known()
     plan = planned(terms, tree)
-    measurement = plan.measured(tree, values, totals, True)
+    measurement = plan.measured(tree, cells_of(values), totals, True)
     result = plan.mechanism.post_process(measurement)
     tables = [table.copy() for table in Estimate(tree, View.COUNTS, result.estimate.as_counts).tables]
     change(tables)
@@ -108,7 +109,7 @@ def relabelled(stated: str, drawn: str, target: Target) -> None:
     measured = planned(real, 3).mechanism.measure(target.config.count(), Seeded("forger"))
     said = replace(terms, epsilon=Fraction(stated))
     target.remake(
-        planned(said, measured.hierarchy).measured(measured.hierarchy, measured.values, measured.totals, True), said
+        planned(said, measured.hierarchy).measured(measured.hierarchy, measured.cells, measured.totals, True), said
     )
 
 
@@ -121,13 +122,13 @@ def rehearsed(target: Target) -> None:
 def shares_swapped(target: Target) -> None:
     terms, tree, totals, values = target.known()
     other = replace(terms, shares=(Fraction(1, 300), Fraction(1, 300), Fraction(149, 150)))
-    target.remake(planned(other, tree).measured(tree, values, totals, True), other)
+    target.remake(planned(other, tree).measured(tree, cells_of(values), totals, True), other)
 
 
 def one_noisy_value(target: Target) -> None:
     terms, tree, totals, values = target.known()
     values[2][0, 0] += 1
-    target.remake(planned(terms, tree).measured(tree, values, totals, True), terms)
+    target.remake(planned(terms, tree).measured(tree, cells_of(values), totals, True), terms)
 
 
 CONSISTENT: dict[str, tuple[Forgery, str | None]] = {
@@ -212,7 +213,7 @@ def test_other_counts_that_cost_as_little_pass(tmp_path: Path) -> None:
     target = Target(publish(config).folder, config)
     terms, tree, _, _ = target.known()
     noisy = np.array([[1, 0, 0, 1]]), np.array([[0, 0], [0, 0]])
-    target.remake(planned(terms, tree).measured(tree, noisy, np.array([2]), True), terms)
+    target.remake(planned(terms, tree).measured(tree, cells_of(noisy), np.array([2]), True), terms)
 
     def other(tables: list[np.ndarray]) -> None:
         tables[1][:] = tables[1][::-1].copy()

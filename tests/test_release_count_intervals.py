@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from made_measurements import cells_of
 from made_tables import TABLES, config, write_config, write_tables
 from planned import planned
 from release_checks import assert_files_follow_from_noisy_values
@@ -425,7 +426,7 @@ def test_noise_of_another_law_has_no_band():
     real = planned(terms, 2).mechanism.noise.measure(TRUTH, Seeded("far"))
     values = real.matrix.copy()
     values[0] += 10_000
-    measurement = planned(terms, TREE).measured(TREE, values, real.totals, True)
+    measurement = planned(terms, TREE).measured(TREE, cells_of(values), real.totals, True)
     result = planned(terms, TREE).mechanism.post_process(real)
     with pytest.raises(ReleaseError, match="no counts lie within noise of the stated scales"):
         CountIntervals.of(planned(terms, TREE), measurement, result, result.estimate)

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from forging import LEAVES, Forgery, Target, reordered, rows, unsigned, write_counts
+from made_measurements import cells_of
 from made_tables import write_config, write_tables
 from parquet_footers import hide_between, hide_in_column
 from planned import planned
@@ -179,7 +180,7 @@ def relabelled(stated: str, drawn: str, target: Target) -> None:
     real = Geometric(terms.view.plain, drawn, totals=terms.totals).measure(truth, Seeded("forger"))
     stated_terms = replace(terms, epsilon=Fraction(stated), shares=None)
     target.remake(
-        planned(stated_terms, real.hierarchy).measured(real.hierarchy, real.matrix, real.totals, True), stated_terms
+        planned(stated_terms, real.hierarchy).measured(real.hierarchy, real.cells, real.totals, True), stated_terms
     )
 
 
@@ -190,14 +191,14 @@ def without_noise(target: Target) -> None:
 def shares_swapped(target: Target) -> None:
     terms, tree, totals, values = target.known()
     other = replace(terms, shares=(Fraction(1, 30), Fraction(1, 30), Fraction(14, 15)))
-    target.remake(planned(other, tree).measured(tree, values, totals, True), other)
+    target.remake(planned(other, tree).measured(tree, cells_of(values), totals, True), other)
 
 
 def counts_moved(target: Target) -> None:
     """One group of another size in a leaf and above it: all conditions hold, but it is not what the method gives."""
     terms, tree, totals, values = target.known()
     plan = planned(terms, tree)
-    result = plan.mechanism.post_process(plan.measured(tree, values, totals, True))
+    result = plan.mechanism.post_process(plan.measured(tree, cells_of(values), totals, True))
     leaves = result.answer.counts().counts[tree.leaves].copy()
     size = int(leaves[0].argmax())
     leaves[0, size] -= 1
@@ -212,7 +213,7 @@ def rehearsed(target: Target) -> None:
     truth = target.config.count()
     measured = planned(terms, 3).mechanism.noise.measure(truth, Seeded(manifest.REHEARSAL_KEY))
     target.remake(
-        planned(terms, truth.hierarchy).measured(truth.hierarchy, measured.matrix, measured.totals, True), terms
+        planned(terms, truth.hierarchy).measured(truth.hierarchy, measured.cells, measured.totals, True), terms
     )
 
 
@@ -220,14 +221,14 @@ def mechanism_renamed(target: Target) -> None:
     """Noisy counts are said to be cumulative ones."""
     terms, tree, totals, values = target.known()
     other = replace(terms, kind=Kind.M_C_DP, view=None, shares=None, epsilon=terms.epsilon / 2)
-    target.remake(planned(other, tree).measured(tree, values, totals, True), other)
+    target.remake(planned(other, tree).measured(tree, cells_of(values), totals, True), other)
 
 
 def one_noisy_value(target: Target) -> None:
     """One noisy value is one larger, and everything that follows from it is written anew."""
     terms, tree, totals, values = target.known()
     values[-1, 0] += 1
-    target.remake(planned(terms, tree).measured(tree, values, totals, True), terms)
+    target.remake(planned(terms, tree).measured(tree, cells_of(values), totals, True), terms)
 
 
 def invented(target: Target) -> None:
@@ -238,19 +239,19 @@ def invented(target: Target) -> None:
     noise = planned(terms, 3).mechanism.noise.measure(
         type(truth)(truth.hierarchy, leaves, truth.name), Seeded("invented")
     )
-    target.remake(planned(terms, truth.hierarchy).measured(truth.hierarchy, noise.matrix, noise.totals, True), terms)
+    target.remake(planned(terms, truth.hierarchy).measured(truth.hierarchy, noise.cells, noise.totals, True), terms)
 
 
 def other_terms(target: Target, **terms: object) -> None:
     known, tree, totals, values = target.known()
     changed = replace(known, **terms)
-    target.remake(planned(changed, tree).measured(tree, values, totals, True), changed)
+    target.remake(planned(changed, tree).measured(tree, cells_of(values), totals, True), changed)
 
 
 def region_everywhere(target: Target) -> None:
     terms, tree, totals, values = target.known()
     other = Hierarchy.from_paths([tuple(name.replace("s1", "s9") for name in path) for path in tree.paths])
-    target.remake(planned(terms, other).measured(other, values, totals, True), terms)
+    target.remake(planned(terms, other).measured(other, cells_of(values), totals, True), terms)
 
 
 def another_release(target: Target) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from forging import LEAVES, Forgery, Target, reordered, rows, unsigned
+from made_measurements import cells_of
 from made_tables import write_config, write_tables
 from planned import planned
 
@@ -30,7 +31,7 @@ COUNTS = artefact.COUNTS
 def exchanged(times: int, by: int, target: Target) -> None:
     """Children of one region exchange `by` groups of neighbouring sizes, so that cumulative counts of two change."""
     terms, tree, totals, values = target.known()
-    measurement = planned(terms, tree).measured(tree, values, totals, True)
+    measurement = planned(terms, tree).measured(tree, cells_of(values), totals, True)
     result = planned(terms, measurement).mechanism.post_process(measurement)
     leaves = result.answer.counts().counts[tree.leaves].copy()
     places = [(a, a + 1, s) for a in (0, 3, 6, 9, 12, 15) for s in range(0, terms.largest, 2)]
@@ -45,7 +46,7 @@ def exchanged(times: int, by: int, target: Target) -> None:
 def moved_alone(target: Target) -> None:
     """One group has another size in a leaf, and so in the regions above it."""
     terms, tree, totals, values = target.known()
-    measurement = planned(terms, tree).measured(tree, values, totals, True)
+    measurement = planned(terms, tree).measured(tree, cells_of(values), totals, True)
     leaves = planned(terms, measurement).mechanism.post_process(measurement).answer.counts().counts[tree.leaves].copy()
     size = int(leaves[0, :-1].argmax())
     leaves[0, size : size + 2] += (-1, 1)

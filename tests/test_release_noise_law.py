@@ -234,7 +234,10 @@ def test_gaussian_noise_is_told_from_another_sigma(sigma_squared):
     for factor in ("1/2", "3/2"):
         assert judge(noisy, (DiscreteGaussian(law.sigma_squared * Fraction(factor) ** 2),) * 3).refuted
     assert judge(noisy, stated(*(2 * law.deviation,) * 3)).refuted
-    assert judge(replace(measured, values=cumulative(TRUTH.counts)), (DiscreteGaussian(Fraction(25)),) * 3).refuted
+    exact = replace(measured, cells=cumulative(TRUTH.counts).ravel())
+    assert judge(exact, (DiscreteGaussian(Fraction(25)),) * 3).refuted
+        replace(measured, cells=cumulative(TRUTH.counts).ravel()), (DiscreteGaussian(Fraction(25)),) * 3
+    ).refuted
 
 
 class EvenLaw:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from forging import Target
+from made_measurements import cells_of
 from made_tables import TABLES, write_config, write_tables
 from planned import planned
 
@@ -281,7 +282,7 @@ def test_words_changed_with_all_that_follows_are_the_signature_s_to_find(worded,
     target = Target(tmp_path / "copy", None)
     terms, tree, totals, values = target.known()
     other = replace(terms, publication=replace(terms.publication, publisher="somebody else"))
-    target.remake(planned(other, tree).measured(tree, values, totals, True), other)
+    target.remake(planned(other, tree).measured(tree, cells_of(values), totals, True), other)
     assert check(target.folder).passed
     assert not check(target.folder, digest=digests.digest_of(worded)).passed
 

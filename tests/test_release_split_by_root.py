@@ -80,7 +80,7 @@ def test_a_rehearsal_is_what_python_gives(tmp_path, kind, variant):
     step = Geometric(SplitByRoot(terms.by_root, terms.ranks), 2, SHARES, **totals)
     expected, found = step.measure(wanted.count(), Seeded(manifest.REHEARSAL_KEY)), read_release(folder).measurement
     assert [found.view_of(r) for r in range(11)] == [expected.view_of(r) for r in range(11)]
-    for ours, theirs in zip(found.values, expected.values, strict=True):
+    for ours, theirs in zip(found.rows, expected.rows, strict=True):
         assert np.array_equal(ours, theirs)
     if variant == "columns alone":
         assert {found.view_of(r) for r in (0, 1, 2, 3)} == {View.CUMULATIVE}

@@ -107,7 +107,7 @@ def test_a_region_of_several_blocks_is_written_and_read(tmp_path, monkeypatch):
     folder = publish(wanted, rehearse=True).folder
     assert pq.ParquetFile(folder / artefact.MEASUREMENT).num_row_groups > 5
     expected = planned(wanted.terms, 3).mechanism.noise.measure(wanted.count(), Seeded(manifest.REHEARSAL_KEY))
-    for ours, theirs in zip(known(folder)[1].values, expected.values, strict=True):
+    for ours, theirs in zip(known(folder)[1].rows, expected.rows, strict=True):
         assert np.array_equal(ours, theirs)
 
 

@@ -69,10 +69,10 @@ def test_ranks_of_small_groups_are_noise_alone_whatever_the_noise_of_columns_is(
     without = bare(VIEWS, TRUTH)
     for raised, right in ((reach, True), (reach + 60, False), (-reach, True)):
         values = []
-        for region, row in enumerate(without.values):
+        for region, row in enumerate(without.rows):
             columns = np.arange(len(row)) < VIEWS[int(TREE.level_of[region])].threshold
             values.append(row + raised * columns)
-        found = {family.what: family for family in families(replace(without, values=tuple(values)))}
+        found = {family.what: family for family in families(replace(without, cells=np.concatenate(values)))}
         ranks = np.concatenate(list(found["ranks of small groups"].residuals.values()))
         assert len(ranks) > 0
         assert right == (not ranks.any())
@@ -85,7 +85,7 @@ def test_empty_regions_leave_nothing_out():
     noisy = Geometric((Split(2), Split(2), Split(2), Split(0)), 1).measure(truth, Seeded("empty"))
     assert noisy.view_of(3) is View.RANKED
     found = next(family for family in families(noisy) if family.what == "level 0")
-    expected = noisy.values[0][:2] - noisy.values[1][:2] - noisy.values[2][:2]
+    expected = noisy.row(0)[:2] - noisy.row(1)[:2] - noisy.row(2)[:2]
     assert np.concatenate(list(found.residuals.values())).tolist() == expected.tolist()
 
 
@@ -123,10 +123,10 @@ def test_bottom_up_has_ranks_alone_to_be_compared():
 def with_ranks(truth: CountOfCounts, change: Any) -> Measurement:
     """A measurement whose ranks are changed, given the exact ones, in every region."""
     measurement, exact, values = measured(truth=truth), bare(VIEWS, truth), []
-    for region, (noisy, true) in enumerate(zip(measurement.values, exact.values, strict=True)):
+    for region, (noisy, true) in enumerate(zip(measurement.rows, exact.rows, strict=True)):
         t = VIEWS[int(TREE.level_of[region])].threshold
         values.append(np.concatenate([noisy[:t], change(noisy[t:], true[t:])]))
-    return replace(measurement, values=tuple(values))
+    return replace(measurement, cells=np.concatenate(values))
 
 
 def no_noise(noisy: np.ndarray, true: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from made_measurements import cells_of
 from planned import planned
 
 from pgsr import View
@@ -79,7 +80,7 @@ def known(folder: Path) -> tuple[Plan, Measurement]:
     tree, totals = released_tables.read_regions(folder / artefact.REGIONS, plan, columns)
     about = tree, totals, plan, columns, facts
     values = released_tables.read_measurement(folder / artefact.MEASUREMENT, *about)
-    return plan, plan.measured(tree, values, totals, secure)
+    return plan, plan.measured(tree, cells_of(values), totals, secure)
 
 
 def failed(folder: Path) -> dict[str, str]:
@@ -131,7 +132,7 @@ def test_a_rehearsal_is_what_python_gives(tmp_path, kind, thresholds):
     expected = Geometric(views, 2, shares, **totals).measure(truth, Seeded(manifest.REHEARSAL_KEY))
     found = read_release(folder).measurement
     assert [found.view_of(r) for r in range(11)] == [expected.view_of(r) for r in range(11)]
-    for ours, theirs in zip(found.values, expected.values, strict=True):
+    for ours, theirs in zip(found.rows, expected.rows, strict=True):
         assert np.array_equal(ours, theirs)
     if kind is not Kind.BOTTOM_UP:  # the leaves alone know little twice in a folder this small
         assert is_rehearsal(known(folder)[0], found)
@@ -152,7 +153,7 @@ def test_the_distance_is_that_of_columns_and_rows(made):
     fields = json.loads((made[1] / artefact.MANIFEST).read_text())
     found = read_release(made[1])
     distances = []
-    for region, noisy in enumerate(found.measurement.values):
+    for region, noisy in enumerate(found.measurement.rows):
         view = found.measurement.view_of(region)
         sizes = np.repeat(np.arange(10), found.counts.counts[region]).tolist()
         threshold = {View.RANKED: 0, View.CUMULATIVE: 10}.get(view, getattr(view, "threshold", 0))

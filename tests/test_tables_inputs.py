@@ -77,7 +77,7 @@ def test_noise_grows_with_the_quantity(view: View) -> None:
         row = {View.COUNTS: np.copy, View.CUMULATIVE: cumulative, View.RANKED: ranked}[view](truth.counts[region])
         law = DoubleGeometric((2 if view is View.COUNTS else 3) / Fraction(1, 2))
         law.add_to(row, seed.stream(StreamId("z", view.value, len(path) - 1, path)))
-        assert np.array_equal(measured.values[region], row)
+        assert np.array_equal(measured.row(region), row)
 
 
 def test_what_is_proved_for_quantity_1_refuses_others() -> None:

@@ -147,7 +147,7 @@ def noise() -> Figure:
     finish(left, "noise k (groups)", "probability", "P(k) proportional to exp(-|k| / scale)")
     left.set_ylim(0)
     left.legend(frameon=False, fontsize="small")
-    _sizes(right, (("truth", nation().counts, BLACK, "v"), ("with noise", noisy(View.COUNTS).values, ORANGE, "x")))
+    _sizes(right, (("truth", nation().counts, BLACK, "v"), ("with noise", noisy(View.COUNTS).matrix, ORANGE, "x")))
     finish(right, "size (members)", "households", "Vermont, counts, scale 4 (epsilon 1, two levels)")
     right.legend(frameon=False, fontsize="small")
     return figure
@@ -168,13 +168,13 @@ def repair() -> Figure:
     figure = new_figure(WIDTH, 3.3)
     left, right = figure.subplots(1, 2)
     sizes = np.arange(nation().max_size + 1)
-    for values, label, colour, marker in ((measured.values, "noisy", ORANGE, "x"), (answer, "M_H", BLUE, "o")):
+    for values, label, colour, marker in ((measured.matrix, "noisy", ORANGE, "x"), (answer, "M_H", BLUE, "o")):
         off = values[0] - values[nation().hierarchy.level(1)].sum(axis=0)
         left.plot(sizes, off, color=colour, marker=marker, markersize=4, lw=1, label=label)
     left.axhline(0, color=GREY, lw=0.8)
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
     finish(left, "size (members)", "households", "nation minus the sum of its states")
-    _sizes(right, (("noisy", measured.values, ORANGE, "x"), ("M_H", answer, BLUE, "o")))
+    _sizes(right, (("noisy", measured.matrix, ORANGE, "x"), ("M_H", answer, BLUE, "o")))
     finish(right, "size (members)", "households", "Vermont: no negative counts are left")
     legend_below(figure, (left,))
     return figure
@@ -409,7 +409,7 @@ def overview() -> Figure:
     """One region before and after, and the errors of four releases."""
     measured = noisy(View.CUMULATIVE)
     release = Posterior().apply(measured).estimate.counts().counts
-    differences = np.diff(measured.values, axis=1, prepend=0)
+    differences = np.diff(measured.matrix, axis=1, prepend=0)
     figure = new_figure(WIDTH, 3.4)
     left, right = figure.subplots(1, 2)
     _sizes(left, (("truth", nation().counts, BLACK, "v"), ("with noise", differences, ORANGE, "x"),

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.data import Split
-from pgsr.data.split_view import AnyView
+from pgsr.data.views import AnyView
 from pgsr.engines.losses import Huber
 from pgsr.methods.catalogue import Proof, Use
 from pgsr.methods.method import Method, Result, Status

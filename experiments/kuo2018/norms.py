@@ -44,7 +44,7 @@ def fitted(trial: Trial) -> Record:
     assert isinstance(of_arm, WithSmallestSize)
     measurement = trial.noise.measure(trial.truth, trial.source)
     result = trial.mechanism.post_process(measurement, trial.time_limit)
-    view, row = measurement.view_of(0), measurement.values[0]
+    view, row = measurement.view_of(0), measurement.row(0)
     least = trial.data.smallest_size
     if view is HC:
         values, norm, low, high = row[least:-1], of_arm.fit.cumulative_norm, 0, int(measurement.region_totals[0])

@@ -197,9 +197,8 @@ def _magnitudes(problem: Problem, cells: np.ndarray, unit: int) -> np.ndarray:
     """The up and down of every measured cell, over the same unit; nothing where distances are squares."""
     if problem.norm == 2:
         return np.zeros(0, np.int64)
-    lengths = [len(values) for values in problem.values]
-    measured = np.repeat(problem.w, lengths) > 0
-    away = (cells - np.concatenate([*problem.values]) * unit)[measured]
+    measured = np.repeat(problem.w, np.diff(problem.first_cell)) > 0
+    away = (cells - problem.cells * unit)[measured]
     return np.concatenate([np.maximum(away, 0), np.maximum(-away, 0)])
 
 

@@ -42,7 +42,7 @@ def quadratic_program(folder: Path) -> dict[str, Any]:
     with np.load(folder / "problem.npz", allow_pickle=False) as file:
         rows = sparse.csr_array((file["A_data"], file["A_indices"], file["A_indptr"]), shape=tuple(file["A_shape"]))
         squares, y = file["P"], np.zeros(len(file["q"]), np.int64)
-        y[: file["problem_values"].size] = file["problem_values"].ravel()
+        y[: file["problem_cells"].size] = file["problem_cells"]
         moved = rows.astype(np.int64) @ y
         l, u = file["l"] - moved, file["u"] - moved
         out: dict[str, Any] = {"q": (file["q"] + squares * y).astype(float)}

@@ -81,7 +81,7 @@ def closing_prices(problem: Problem, x: np.ndarray, multipliers: Multipliers | N
 def ranked_prices(problem: Problem, x: Sequence[np.ndarray]) -> RowPrices:
     """The same for ranked values, every region a chain of its own length with 0 <= x <= K."""
     out = []
-    for w, y, own in zip(problem.w.tolist(), problem.values, x, strict=True):
+    for w, y, own in zip(problem.w.tolist(), problem.rows, x, strict=True):
         if len(own) > 1:
             slopes = _Slopes.at(
                 own[None], y[None], np.array([[w]]), problem, own[None] == 0, own[None] == problem.max_size

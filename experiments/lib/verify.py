@@ -4,7 +4,7 @@
 
 problem.npz      minimise 1/2 sum P x^2 + q x + constant,  l <= A x <= u,  lower <= x <= upper,  x[j] integer where
                  integer[j]; all its numbers are integers or infinite
-                 problem_values y, problem_weights w and what else starts with problem_ state where it comes from:
+                 problem_cells y, problem_weights w and what else starts with problem_ state where it comes from:
                  sum w (x - y)^2, or sum w |x - y| with x = y + up - down in two more unknowns for every w > 0
 certificate.npz  a solution x = solution / solution_unit and a price lambda = prices / prices_unit of every row
 optimum.json     what is claimed: the objective of the solution, a bound that no feasible point is below, and what
@@ -67,7 +67,7 @@ def whole(array, what, infinite=0.0):
 
 
 class ProblemArrays:
-    """The arrays of problem.npz, checked to be the distance to problem_values and to fit together."""
+    """The arrays of problem.npz, checked to be the distance to problem_cells and to fit together."""
 
     def __init__(self, path):
         with reading(path), np.load(path, allow_pickle=False) as file:
@@ -82,10 +82,10 @@ class ProblemArrays:
             fits = fits and start[0] == 0 and len(self.row) == len(self.a) == len(self.column)
             require(fits and ((self.column >= 0) & (self.column < self.n)).all(), "the arrays do not fit together")
             require((2 * self.half == doubled).all() and (self.half >= 0).all(), "P: not even and non-negative")
-            y, w = whole(file["problem_values"], "problem_values"), whole(file["problem_weights"], "problem_weights")
-            w = np.repeat(w, file["problem_values_lengths"] if "problem_values_lengths" in file else y.shape[1])
+            y, w = whole(file["problem_cells"], "problem_cells"), whole(file["problem_weights"], "problem_weights")
+            w = np.repeat(w, np.diff(file["problem_first_cell"])) if w.ndim == 1 else w.ravel()
             require((self.integer[: y.size] == bool(file["problem_integer"])).all(), "integer is not problem_integer")
-            same = y.size == w.size and self.is_distance(y.ravel(), w, int(file["problem_norm"]))
+            same = y.size == w.size and self.is_distance(y, w, int(file["problem_norm"]))
             require(same, "the objective is not sum w (x - y)^2, or sum w |x - y|, as problem_norm says")
 
     def is_distance(self, y, w, norm):

@@ -24,7 +24,6 @@ from pgsr.checks import require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.rounding import largest_remainder
-from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.noise.measurement import Measurement, Totals
@@ -223,7 +222,7 @@ def log_weights(measurement: Measurement, region: int) -> np.ndarray:
     assert law is not None, "a measured region"
     if view is View.COUNTS:
         raise ProblemError("counts do not weigh cumulative counts alone; measure View.CUMULATIVE or another view")
-    threshold = view.threshold if isinstance(view, Split) else 0 if view is View.RANKED else top
+    threshold = min(view.ranked_from(top), top)
     columns, ranks = values[:threshold], values[threshold:] if view is not View.CUMULATIVE else values[:0]
     weights = np.zeros((top, groups + 1))
     weights[:threshold] = _log_likelihood(law, columns[:, None] - np.arange(groups + 1))

@@ -371,9 +371,9 @@ def restated(problem: Problem, noisy: Measurement | Problem) -> Problem:
         groups = problem.groups
         if groups is not None:
             groups = noisy.totals[:1] if len(groups) == 1 else noisy.region_totals
-        other = replace(problem, values=noisy.values, groups=groups)
+        other = replace(problem, cells=noisy.cells, groups=groups)
     for field in fields(Problem):
-        if field.name not in ("label", "values", "groups", "noise") and not _same(
+        if field.name not in ("label", "cells", "groups", "noise") and not _same(
             getattr(problem, field.name), getattr(other, field.name)
         ):
             raise MethodError(f"{other!r} differs from {problem!r} in its {field.name}; make a model of it")

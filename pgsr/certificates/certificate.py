@@ -183,7 +183,7 @@ def _certify_ranked(problem: Problem, estimate: Estimate) -> Certificate:
         raise ProblemError(f"{estimate!r} does not answer {problem!r}; give integer counts of sizes 0..K")
     violated = {"integrality": 0, "sign": int((counts < 0).sum()), "totals": 0}
     value, optimal = 0, problem.monotone and (problem.integer or problem.norm == 1)
-    for w, row, y in zip(problem.w, np.maximum(counts, 0), problem.values, strict=True):
+    for w, row, y in zip(problem.w, np.maximum(counts, 0), problem.rows, strict=True):
         x = ranked(row)
         if len(x) != len(y):
             violated["totals"] += 1

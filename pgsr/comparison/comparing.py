@@ -128,7 +128,7 @@ def _prepare(modules: tuple[str, ...]) -> None:
             import_module(module)
     for problem in toys.problems():
         if problem.view is not View.RANKED:
-            certify(problem, Estimate(problem.hierarchy, problem.view, problem.values))
+            certify(problem, Estimate(problem.hierarchy, problem.view, problem.sizes.shaped(problem.cells)))
 
 
 def _title(problem: Problem | Measurement) -> str:

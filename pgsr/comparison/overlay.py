@@ -8,7 +8,6 @@ import numpy as np
 from pgsr.checks import require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
-from pgsr.data.split_view import Split
 from pgsr.data.views import View, counts_of_cumulative, cumulative
 from pgsr.errors import ArgumentError
 from pgsr.figures.region_figure import COUNTED, ESTIMATED, NOISY, Curve, sizes_figure
@@ -84,9 +83,12 @@ def overlay(
     if any(table.hierarchy.paths != tree.paths or table.max_size != largest for table in drawn):
         raise ArgumentError("the tables are of different regions or sizes; give those of one data set")
     place = tree.find(region)
-    measured = None if noisy is None else noisy.view_of(place)
-    if measured is View.RANKED or isinstance(measured, Split):
-        what = "ranked sizes do" if measured is View.RANKED else f"{measured.value} does"
+    measured = None
+    if noisy is not None:
+        given = noisy.view_of(place)
+        measured = next((one for one in (View.COUNTS, View.CUMULATIVE) if one is given), None)
+    if noisy is not None and measured is None:
+        what = "ranked sizes do" if noisy.view_of(place) is View.RANKED else f"{noisy.view_of(place).value} does"
         raise ArgumentError(f"{what} not lie over counts; draw the measurement alone, by measurement.plot()")
     shown = view or measured or View.COUNTS
     if shown is View.RANKED:
@@ -95,7 +97,7 @@ def overlay(
     if noisy is not None and measured is not None and noisy.measured[place]:
         how = {View.COUNTS: "noisy, subtracted", View.CUMULATIVE: "noisy, summed up"}
         label = "noisy" if measured is shown else how[shown]
-        curves.append(Curve(label, _as(shown, noisy.values[place], measured), NOISY))
+        curves.append(Curve(label, _as(shown, noisy.row(place), measured), NOISY))
     base = None
     if truth is not None:
         base = Curve(called, _as(shown, truth.row(place), View.COUNTS), COUNTED)

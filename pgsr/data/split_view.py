@@ -17,8 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.data.views import View, cumulative
+from pgsr.data.views import View, cumulative, cumulative_of_ranks
 from pgsr.errors import ProblemError
+from pgsr.machine.memory import require
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,13 @@ class Split:
     has_a_cell_per_size = False
     """Columns have one, ranks do not."""
 
+    mixed = True
+    """Below the threshold there are cells, beyond it ranks."""
+
+    def possible(self, max_size: int) -> "tuple[View | Split, ...]":
+        """List the views that a region with sizes 0..max_size may get: one."""
+        return (self.on(max_size),)
+
     def n_ranks(self, groups: int) -> int:
         """Count the ranks that are measured in a region with this number of groups."""
         return groups if self.ranks is None else min(self.ranks, groups)
@@ -96,6 +104,18 @@ class Split:
         yield View.CUMULATIVE, values[: self.threshold]
         yield View.RANKED, values[self.threshold :]
 
+    def change_by_entity(self, groups: int, quantity: int, moved: bool) -> tuple[int, ...]:
+        """List the largest changes of cells by an entity; `pgsr.privacy.sensitivity.sensitivity_of` derives them."""
+        cells, change = sorted((quantity, groups))
+        return (change,) * (2 * cells if moved else cells)
+
+    def change_by_group(self, max_size: int, moved: bool, replaced: bool) -> tuple[int, ...]:
+        """List the largest changes of cells by a group, from `pgsr.privacy.sensitivity.sensitivity_of`."""
+        del replaced
+        require(16 * self.threshold, f"the change of {self.threshold:,} cumulative counts by a group", "lower it")
+        times = 2 if moved else 1
+        return (*(max_size - self.threshold,) * times, *(1,) * (self.threshold * times))
+
     def cumulative(self, values: np.ndarray, groups: int, max_size: int) -> np.ndarray:
         """Read noisy values of one region as noisy cumulative counts; int64, shape (K + 1,).
 
@@ -110,10 +130,8 @@ class Split:
             >>> Split(2).cumulative(np.array([0, 3, -1, 0, 1, 4]), groups=4, max_size=4)
             array([0, 3, 2, 3, 3])
         """
-        beyond = np.sort(values[self.threshold :])
-        sizes = np.arange(max_size + 1 - self.threshold)
-        larger = len(beyond) - np.searchsorted(beyond, sizes, side="right")
-        return np.concatenate([values[: self.threshold], groups - larger])
+        beyond = cumulative_of_ranks(values[self.threshold :], groups, max_size - self.threshold)
+        return np.concatenate([values[: self.threshold], beyond])
 
     @property
     def value(self) -> str:
@@ -123,10 +141,6 @@ class Split:
     def __repr__(self) -> str:
         ranks = "" if self.ranks is None else f", ranks={self.ranks}"
         return f"Split({self.threshold}{ranks})"
-
-
-AnyView = View | Split
-"""What may be measured of a region."""
 
 
 def columns(counts: np.ndarray, threshold: int) -> np.ndarray:

@@ -11,8 +11,76 @@ Source: Kuo et al. 2018, section 3; Fioretto and Van Hentenryck 2019 call the cu
 
 from collections.abc import Iterator
 from enum import Enum
+from typing import Protocol, runtime_checkable
 
 import numpy as np
+
+from pgsr.machine.memory import require
+
+
+@runtime_checkable
+class AnyView(Protocol):
+    """The interface of what may be measured of a region: `View`, `Split`, or a view of your own.
+
+    A view makes a region's vector, and knows its length, its parts and how far it changes between neighbouring data
+    sets. All else follows: noise, privacy loss, tables of noisy values.
+
+    Attributes:
+        value: the view in words.
+        has_a_cell_per_size: whether vectors have a cell per size, so that no length tells a number of groups.
+        mixed: whether sizes below a threshold have cells, and groups beyond it ranks.
+    """
+
+    @property
+    def value(self) -> str: ...
+
+    @property
+    def has_a_cell_per_size(self) -> bool: ...
+
+    @property
+    def mixed(self) -> bool: ...
+
+    def on(self, max_size: int) -> "AnyView":
+        """Give the view that this is where sizes are 0..max_size."""
+        ...
+
+    def possible(self, max_size: int) -> "tuple[AnyView, ...]":
+        """List the views that a region with sizes 0..max_size may get."""
+        ...
+
+    def ranked_from(self, max_size: int) -> int:
+        """Give the size from which on groups are measured rank by rank; max_size + 1 where none are."""
+        ...
+
+    def n_values(self, groups: int, max_size: int) -> int:
+        """Count the values of a region with this number of groups."""
+        ...
+
+    def vector(self, counts: np.ndarray, total: int | None) -> np.ndarray:
+        """Make a fresh array of a region's values, int64; see `View.vector`."""
+        ...
+
+    def parts(self, values: np.ndarray) -> "Iterator[tuple[View, np.ndarray]]":
+        """Yield the values that get their noise together, and the view whose stream it is drawn from."""
+        ...
+
+    def cumulative(self, values: np.ndarray, groups: int, max_size: int) -> np.ndarray:
+        """Read noisy values of one region, with this number of groups, as noisy cumulative counts; shape (K + 1,)."""
+        ...
+
+    def change_by_entity(self, groups: int, quantity: int, moved: bool) -> tuple[int, ...]:
+        """List the largest changes of cells, largest first, by an entity in this many groups; see `Sensitivity`.
+
+        Args:
+            groups: m, that the entity is in.
+            quantity: M, the most that it adds to the size of one of them.
+            moved: whether it moves from some groups to others, in place of coming or going.
+        """
+        ...
+
+    def change_by_group(self, max_size: int, moved: bool, replaced: bool) -> tuple[int, ...]:
+        """List the largest changes of cells, largest first, by a group that comes, goes, moves or is replaced."""
+        ...
 
 
 class View(Enum):
@@ -47,10 +115,19 @@ class View(Enum):
         """Whether the vector has a cell per size, so that no length tells a number of groups."""
         return self is not View.RANKED
 
+    @property
+    def mixed(self) -> bool:
+        """Whether there are both cells and ranks: never."""
+        return False
+
     def on(self, max_size: int) -> "View":
         """Give the view that this is where sizes are 0..max_size: itself."""
         del max_size
         return self
+
+    def possible(self, max_size: int) -> "tuple[View, ...]":
+        """List the views that a region with sizes 0..max_size may get: this one."""
+        return (self.on(max_size),)
 
     def ranked_from(self, max_size: int) -> int:
         """Give the size from which on groups are measured rank by rank; max_size + 1 where none are."""
@@ -82,6 +159,30 @@ class View(Enum):
         """Yield the values that get their noise together, and the view whose stream it is drawn from."""
         yield self, values
 
+    def cumulative(self, values: np.ndarray, groups: int, max_size: int) -> np.ndarray:
+        """Read noisy values of one region, with this number of groups, as noisy cumulative counts; shape (K + 1,)."""
+        if self is View.RANKED:
+            return cumulative_of_ranks(values, groups, max_size)
+        return cumulative(values) if self is View.COUNTS else values
+
+    def change_by_entity(self, groups: int, quantity: int, moved: bool) -> tuple[int, ...]:
+        """List the largest changes of cells by an entity; `pgsr.privacy.sensitivity.sensitivity_of` derives them."""
+        if self is View.COUNTS:
+            return (2 * groups, groups, groups) if moved else (groups, groups)
+        cells, change = (quantity, groups) if self is View.CUMULATIVE else (groups, quantity)
+        return (change,) * (2 * cells if moved else cells)
+
+    def change_by_group(self, max_size: int, moved: bool, replaced: bool) -> tuple[int, ...]:
+        """List the largest changes of cells by a group, from `pgsr.privacy.sensitivity.sensitivity_of`."""
+        if self is View.COUNTS:
+            return (1, 1) if moved or replaced else (1,)
+        if self is View.CUMULATIVE:
+            require(
+                16 * max_size, f"the change of {max_size:,} cumulative counts by a group", "lower the largest size K"
+            )
+            return (1,) * (2 * (max_size + 1) if moved else max_size)
+        return (max_size, max_size) if moved else (max_size,)
+
     def __repr__(self) -> str:
         return f"View.{self.name}"
 
@@ -104,6 +205,19 @@ def counts_of_cumulative(values: np.ndarray) -> np.ndarray:
         array([0, 2, 1, 2])
     """
     return np.diff(values, axis=-1, prepend=values.dtype.type(0))
+
+
+def cumulative_of_ranks(beyond: np.ndarray, groups: int, largest: int) -> np.ndarray:
+    """Read noisy sizes beyond a threshold as noisy numbers of groups that have no more; shape (largest + 1,).
+
+    Groups without a rank have nothing beyond the threshold.
+
+    Example:
+        >>> cumulative_of_ranks(np.array([-1, 0, 1, 4]), groups=5, largest=2)
+        array([3, 4, 4])
+    """
+    beyond = np.sort(beyond)
+    return groups - len(beyond) + np.searchsorted(beyond, np.arange(largest + 1), side="right")
 
 
 def ranked(counts: np.ndarray) -> np.ndarray:

@@ -15,7 +15,6 @@ from pgsr.algorithms.m_c.joint import (
 )
 from pgsr.checks import checked_limit, require_kind
 from pgsr.data.estimate import Estimate
-from pgsr.data.split_view import Split
 from pgsr.data.views import View, counts_of_ranked
 from pgsr.errors import ProblemError
 from pgsr.estimators.sizes_per_level import refused_by_level
@@ -123,10 +122,10 @@ class TwoStage:
     def _twice_alone(self, measurement: Measurement) -> np.ndarray:
         """Compute 2 a[r], which is integer, and 0 where a region is not measured; shape (cells,)."""
         tree, out = measurement.hierarchy, np.zeros(measurement.sizes.n_cells, np.int64)
-        if not isinstance(measurement.values, np.ndarray) and measurement.sizes.equal:
-            rows = out.reshape(tree.n_regions, -1)
+        if measurement.has_ranks:
+            rows = measurement.sizes.rows(out)
             for region in np.flatnonzero(measurement.measured).tolist():
-                rows[region] = _twice_joined(measurement, region)
+                rows[region][:] = _twice_joined(measurement, region)
             return out
         for level, (noisy, twice) in enumerate(zip(measurement.tables, measurement.sizes.tables(out), strict=True)):
             here = tree.level(level)
@@ -154,9 +153,8 @@ def _twice_joined(measurement: Measurement, region: int) -> np.ndarray:
     """Compute 2 a[r] of a region whose columns and rows are fitted each alone; shape (K + 1,)."""
     view, values = measurement.view_of(region), measurement.row(region)
     largest, total = measurement.max_size, int(measurement.region_totals[region])
-    split = isinstance(view, Split)
-    threshold = view.threshold if split else largest
-    beyond = values[threshold:] if split else values[:0]  # a cumulative count of all groups is no rank
+    threshold = min(view.ranked_from(largest), largest)
+    beyond = values[threshold:] if view.mixed else values[:0]  # a cumulative count of all groups is no rank
     below = _twice_fitted(values[None, :threshold], np.array([total]))[0]
     fitted = isotonic_l2(beyond[None], np.array([0]), np.array([largest - threshold]))[0]
     ranks = total - len(beyond) + np.cumsum(counts_of_ranked(fitted, largest - threshold))
@@ -166,10 +164,9 @@ def _twice_joined(measurement: Measurement, region: int) -> np.ndarray:
 def _refusal(method: object, measurement: Measurement) -> str | None:
     require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
     name = type(method).__name__
-    views = measurement.view if isinstance(measurement.view, tuple) else (measurement.view,)
-    if not all(view is View.CUMULATIVE or isinstance(view, Split) for view in views):
+    if not all(view is View.CUMULATIVE or view.mixed for view in measurement.kinds):
         return f"{name} needs View.CUMULATIVE or a Split on every level, this measurement is of {measurement.label}"
-    if not measurement.sizes.equal and any(isinstance(view, Split) for view in views):
+    if not measurement.sizes.equal and measurement.has_ranks:
         return (
             f"{name} takes split views of one largest size for all levels, and this measurement is of "
             f"{measurement.label}; leave max_sizes= out, or take Posterior() or Matching()"

@@ -174,11 +174,11 @@ totals=<Totals.REGIONS: 'regions'>, totals_share=Fraction(1, 10), max_quantity=1
     of_totals = Fraction(0) if totals is None else totals.epsilon * len(spent)  # pyright: ignore[reportAttributeAccessIssue]
     whole = sum(spent, of_totals)
     return Geometric(
-        measurement.view,
+        measurement.views if measurement.view is None else measurement.view,
         whole,
         tuple(each / (whole - of_totals) for each in spent),
         measurement.public,
         of_totals / whole if totals is not None else "1/10",
         measurement.max_quantity,
-        measurement.max_sizes,
+        None if measurement.sizes.equal else measurement.sizes.max_sizes,
     )

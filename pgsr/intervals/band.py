@@ -8,7 +8,6 @@ import numpy as np
 from pgsr.checks import require_kind
 from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.intervals.bounds import Bounds, Pair
@@ -164,7 +163,7 @@ def _cells(measurement: Measurement, level: int) -> int:
     cells = 0
     for region in _measured_of(measurement, level):
         known = measurement.view_of(region) is View.CUMULATIVE and region < len(measurement.totals)
-        cells += len(measurement.values[region]) - int(known)
+        cells += len(measurement.row(region)) - int(known)
     return cells
 
 
@@ -180,27 +179,28 @@ def _raw(measurement: Measurement, quantiles: tuple[int | None, ...]) -> Bounds:
         if quantile is None:
             continue
         for region in _measured_of(measurement, level):
-            view, values = measurement.view_of(region), measurement.values[region]
+            view, values = measurement.view_of(region), measurement.row(region)
             low, high = values - quantile, values + quantile
             if view is View.COUNTS:
                 x_low[region], x_high[region] = np.maximum(x_low[region], low), np.minimum(x_high[region], high)
                 continue
-            if view is View.RANKED:  # larger sizes are fewer groups up to a size
-                low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])
-                low, high = (_sizes_at_most(side, measurement.max_size) for side in (high, low))
-            if isinstance(view, Split):
-                low, high = _split_bounds(view, low, high, int(totals[region]), measurement.max_size)
+            if not view.has_a_cell_per_size:
+                threshold = view.ranked_from(measurement.max_size)
+                low, high = _bounds_by_ranks(threshold, low, high, int(totals[region]), measurement.max_size)
             kept = slice(0, shape[1] - int(region < len(measurement.totals)))  # a public total has no noise
             c_low[region, kept] = np.maximum(c_low[region, kept], low[kept])
             c_high[region, kept] = np.minimum(c_high[region, kept], high[kept])
     return Bounds((x_low, x_high), (c_low, c_high))
 
 
-def _split_bounds(
-    view: Split, low: np.ndarray, high: np.ndarray, groups: int, max_size: int
+def _bounds_by_ranks(
+    threshold: int, low: np.ndarray, high: np.ndarray, groups: int, max_size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Make bounds of cumulative counts, shape (K + 1,) each, of those of a split view's values."""
-    most, threshold = max_size - view.threshold, view.threshold
+    """Make bounds of cumulative counts, shape (K + 1,) each, of those of columns and of ranks from a threshold on.
+
+    Larger sizes are fewer groups up to a size.
+    """
+    most = max_size - threshold
     sure = _sizes_at_most(np.minimum.accumulate(high[threshold:][::-1]), most)
     possible = _sizes_at_most(np.maximum.accumulate(low[threshold:]), most)
     others = groups - (len(high) - threshold)

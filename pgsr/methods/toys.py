@@ -6,8 +6,8 @@ import numpy as np
 
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.split_view import AnyView, Split
-from pgsr.data.views import View
+from pgsr.data.split_view import Split
+from pgsr.data.views import AnyView, View
 from pgsr.noise import Geometric
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.view_rules import ViewRule
@@ -30,7 +30,7 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
     truth = _truth(levels)
     if isinstance(target, Measurement):
         max_sizes = None if target.sizes.equal else _sizes(levels)
-        view = _toy_view(target.view, levels)
+        view = _toy_view(target.views, levels)
         return Geometric(view, levels, totals=target.public, max_sizes=max_sizes).measure(truth, Seeded("toy"))
     max_sizes = None if target.sizes.equal else _sizes(levels)
     known, stated = target.groups, target.conditions
@@ -43,9 +43,8 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
     toy = Geometric(target.view, levels, totals="regions", max_sizes=max_sizes).measure(truth, Seeded("toy"))
     return replace(
         target,
-        hierarchy=truth.hierarchy,
-        values=toy.values,
-        max_size=toy.max_size,
+        sizes=toy.sizes,
+        cells=toy.cells,
         groups=None if known is None else toy.totals[: 1 if len(known) == 1 else None],
         weights=None,
         noise=None if target.noise is None else toy.noise,
@@ -84,14 +83,14 @@ def problems() -> list[Problem]:
     return [*found, *(problem.relaxed() for problem in found if problem.integer)]
 
 
-def _toy_view(view: AnyView | tuple[AnyView, ...], levels: int) -> ViewRule | tuple[ViewRule, ...]:
+def _toy_view(views: tuple[AnyView, ...], levels: int) -> ViewRule | tuple[ViewRule, ...]:
     """Choose views of the toy of which each is one of the target's; a threshold is within the toy's sizes."""
-    if not isinstance(view, tuple):
-        return Split(1) if isinstance(view, Split) else view
-    within = tuple(Split(1) if isinstance(one, Split) else one for one in view)
-    if len(view) == levels:
+    within = tuple(Split(1) if view.mixed else view for view in views)
+    if len(views) == 1:
+        return within[0]
+    if len(views) == levels:
         return within
-    split = next((one for one in within if isinstance(one, Split)), None)
+    split = next((view for view in within if view.mixed), None)
     leaves = min(levels, 2)
     return split or (View.CUMULATIVE,) * (levels - 1) + (View.RANKED,) * leaves
 

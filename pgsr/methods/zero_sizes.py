@@ -15,6 +15,7 @@ import numpy as np
 
 from pgsr.certificates import certify, objective
 from pgsr.data.estimate import Estimate
+from pgsr.data.sizes import Sizes
 from pgsr.methods.method import Result
 from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
 from pgsr.problems.problem import Problem
@@ -74,7 +75,12 @@ class WithoutZeroSizes:
         if len(stated.row_lower):
             none = Conditions.none(problem.hierarchy.n_regions, len(kept))
             left = replace(stated, lower=none.lower, upper=none.upper, rows=rows, stated=(), sources=None)
-        reduced = replace(problem, values=problem.target[:, kept], max_size=len(kept) - 1, conditions=left)
+        reduced = replace(
+            problem,
+            sizes=Sizes.alike(problem.hierarchy, len(kept) - 1),
+            cells=problem.target[:, kept].ravel(),
+            conditions=left,
+        )
         return cls(problem, reduced, kept)
 
     def restored(self, result: Result) -> Result:
@@ -96,7 +102,12 @@ class WithoutZeroSizes:
         """The distance of the zeros to the noisy values, an exact integer."""
         left_out = np.setdiff1d(np.arange(self.whole.max_size + 1), self.kept)
         y = self.whole.target[:, left_out]
-        problem = replace(self.whole, values=y, max_size=len(left_out) - 1, conditions=None)
+        problem = replace(
+            self.whole,
+            sizes=Sizes.alike(self.whole.hierarchy, len(left_out) - 1),
+            cells=y.ravel(),
+            conditions=None,
+        )
         return int(objective(problem, Estimate(self.whole.hierarchy, self.whole.view, np.zeros_like(y))))
 
     def _with_zeros(self, answer: Estimate) -> Estimate:

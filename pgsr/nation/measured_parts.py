@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.machine.partitions import Partitions
@@ -86,10 +87,9 @@ class MeasuredParts:
         """Make the measurement of a part from its tables; `first` is the level of its root."""
         noise, max_sizes = self.noise, self.tree.max_sizes
         return Measurement(
-            hierarchy=tree,
-            view=self.view,
-            values=tuple(tables),
-            max_size=max_sizes[first],
+            sizes=Sizes(tree, max_sizes[first : first + tree.n_levels]),
+            views=(self.view,),
+            cells=np.concatenate([table.ravel() for table in tables], dtype=np.int64),
             noise=noise.levels(len(max_sizes), max_sizes)[first : first + tree.n_levels],
             public=Totals.REGIONS,
             totals=tree.sum_up(of_leaves.astype(np.int64)),

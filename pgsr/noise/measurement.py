@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.checks import member_of, require_kind
+from pgsr.checks import as_array, member_of, require_kind
 from pgsr.data.counts import checked_counts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.long_form import long_cells, long_frame
 from pgsr.data.sizes import Sizes
-from pgsr.data.split_view import AnyView, Split
-from pgsr.data.views import View
+from pgsr.data.split_view import Split
+from pgsr.data.views import AnyView, View
 from pgsr.errors import ProblemError
 from pgsr.figures.html import facts_table
 from pgsr.figures.region_figure import NOISY, Curve, ranks_figure, sizes_figure
@@ -63,13 +63,12 @@ class Measurement:
     """The noisy integers of one view of every region. It holds no truth, so post-processing cannot leak any.
 
     Attributes:
-        hierarchy: the regions.
-        view: which vector of each region was measured: one view; a tuple with one per level where levels differ; or a
-            tuple with one per region where regions of a level may differ. `view_of` reads all three.
-        values: shape (regions, K + 1), int64, any sign; where some region may be `View.RANKED` or a `Split` a tuple
-            with one array per region. Rows of regions that are not measured are 0, or empty. Where levels have sizes of
-            their own and one view, a tuple with one table per level, root first.
-        max_size: K, of the root.
+        sizes: the regions, and the sizes 0..K of every level.
+        views: which vector of each region was measured: one for all regions, one per level, root first, or one per
+            region. A tuple that fits both levels and regions says the same either way.
+        cells: the noisy values of all regions, one region after the other; int64, any sign. `first_cell` says where
+            those of a region start. A view with a cell per size has K + 1 of them, 0 where a region is not measured;
+            ranks are as many as the view measures, none where a region is not measured.
         noise: the noise of every level, root first; None where nothing was measured.
         public: whose number of groups is public.
         totals: number of groups, shape (regions,), or (1,) where only the root's is public.
@@ -78,8 +77,6 @@ class Measurement:
         totals_noise: the noise of the numbers of groups of every level, besides `noise`; None where they are public.
         max_quantity: public bound on what one entity adds to the size of its group; the noise grows with it.
         unit, relation: whose presence or values the noise hides, and what may become of one.
-        max_sizes: K of every level, root first, where levels have sizes of their own; else None. Tables tell by their
-            widths, so that only with one array per region it has to be given.
 
     Example:
         >>> from pgsr import CountOfCounts
@@ -89,14 +86,13 @@ class Measurement:
         >>> noisy = Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("demo"))
         >>> noisy
         Measurement(View.COUNTS, Hierarchy(3 regions, levels 1 / 2), sizes 0..1, epsilon=1)
-        >>> noisy.values.shape, noisy.law(0)
+        >>> noisy.matrix.shape, noisy.law(0)
         ((3, 2), DoubleGeometric(scale=Fraction(4, 1)))
     """
 
-    hierarchy: Hierarchy
-    view: AnyView | tuple[AnyView, ...]
-    values: np.ndarray | tuple[np.ndarray, ...]
-    max_size: int
+    sizes: Sizes
+    views: tuple[AnyView, ...]
+    cells: np.ndarray
     noise: tuple[LevelNoise | None, ...]
     public: Totals
     totals: np.ndarray
@@ -106,27 +102,43 @@ class Measurement:
     max_quantity: int = 1
     unit: Unit = Unit.ENTITY
     relation: Relation = Relation.ADD_REMOVE
-    max_sizes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
+        require_kind(self.sizes, Sizes, "sizes", "give Sizes(hierarchy, (20, 20)), with K of every level")
         object.__setattr__(self, "public", Totals.parse(self.public))
-        require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
         checked_noise(self.noise, self.hierarchy.n_levels)
-        given = self.max_sizes
-        if are_tables(self.values):
-            given = tuple(table.shape[1] - 1 for table in self.values)
-            object.__setattr__(self, "max_size", given[0])
-        object.__setattr__(self, "values", checked_values(self.values, self.hierarchy, self.max_size))
-        if given is not None:
-            sizes = Sizes(self.hierarchy, given)
-            object.__setattr__(self, "max_size", sizes.max_sizes[0])
-            object.__setattr__(self, "max_sizes", None if sizes.equal else sizes.max_sizes)
-        rectangular = isinstance(self.values, np.ndarray) or self.view in (View.COUNTS, View.CUMULATIVE)
-        if self.max_sizes is not None and rectangular and not are_tables(self.values):
-            raise ProblemError("levels have sizes of their own, and one view of cells; give one table per level")
-        _check_view(self.view, self.hierarchy)
-        if are_tables(self.values) and not isinstance(self.view, View):
-            raise ProblemError("levels have sizes of their own, so all are measured in one view; give one View")
+        _check_views(self.views, self.hierarchy)
+        object.__setattr__(self, "cells", checked_cells(self.cells, int(self.first_cell[-1]), self.sizes))
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """The regions."""
+        return self.sizes.hierarchy
+
+    @property
+    def max_size(self) -> int:
+        """The largest size K, of the root."""
+        return self.sizes.max_sizes[0]
+
+    @property
+    def view(self) -> AnyView | None:
+        """The view of all regions; None where it was stated level by level or region by region."""
+        return self.views[0] if len(self.views) == 1 else None
+
+    @cached_property
+    def first_cell(self) -> np.ndarray:
+        """The place of every region's first value among the cells, and their number; int64, shape (regions + 1,)."""
+        return first_cells(self.sizes, self.views, self.totals, self.measured)
+
+    @property
+    def has_ranks(self) -> bool:
+        """Whether the view of some region measures ranks, so that vectors may differ in length on one level."""
+        return not all(view.has_a_cell_per_size for view in self.kinds)
+
+    @cached_property
+    def kinds(self) -> frozenset[AnyView]:
+        """The views that occur."""
+        return frozenset(self.views)
 
     @property
     def root_total(self) -> int:
@@ -146,7 +158,7 @@ class Measurement:
 
     def view_of(self, region: int) -> AnyView:
         """Give the view of this region, by its index."""
-        return view_of(self.view, self.hierarchy, region)
+        return view_of(self.views, self.hierarchy, region)
 
     def views_on(self, level: int) -> set[AnyView]:
         """Give the views of the regions of this level."""
@@ -170,24 +182,42 @@ class Measurement:
         """Give K of the level of this region, by its index."""
         return self.sizes.max_sizes[int(self.hierarchy.level_of[region])]
 
-    @cached_property
-    def sizes(self) -> Sizes:
-        """The sizes of every level."""
-        if self.max_sizes is not None:
-            return Sizes(self.hierarchy, self.max_sizes)
-        return Sizes.alike(self.hierarchy, self.max_size)
-
     @property
     def tables(self) -> tuple[np.ndarray, ...]:
-        """The values of a rectangular view, one table per level; shape (regions of the level, K + 1) each."""
-        return self.values if are_tables(self.values) else self.sizes.tables(self.matrix)
+        """The values, one table per level; shape (regions of the level, K + 1) each.
+
+        Raises:
+            ProblemError: ranks were measured.
+        """
+        self._require_cells()
+        return self.sizes.tables(self.cells)
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The values as one array; shape (regions, K + 1).
+
+        Raises:
+            ProblemError: ranks were measured, or levels have sizes of their own.
+        """
+        self._require_cells()
+        if not self.sizes.equal:
+            raise ProblemError(f"{self.label} has a table of its own width on every level, not a matrix; take .tables")
+        return self.cells.reshape(-1, self.max_size + 1)
+
+    def _require_cells(self) -> None:
+        if self.has_ranks:
+            raise ProblemError(
+                f"{self.label} has one vector per region, of different lengths, not a matrix; take .rows"
+            )
 
     def row(self, region: int) -> np.ndarray:
         """Give the noisy values of one region, by its index."""
-        if not are_tables(self.values):
-            return self.values[region]
-        level = int(self.hierarchy.level_of[region])
-        return self.values[level][region - self.hierarchy.level(level).start]
+        return self.cells[self.first_cell[region] : self.first_cell[region + 1]]
+
+    @property
+    def rows(self) -> list[np.ndarray]:
+        """The values, region by region, of any view."""
+        return np.split(self.cells, self.first_cell[1:-1])
 
     @property
     def spent(self) -> str:
@@ -207,16 +237,14 @@ class Measurement:
     @property
     def label(self) -> str:
         """The view in words, the views from the root down, or how many regions have which."""
-        if not isinstance(self.view, tuple):
-            return self.view.value
-        if len(self.view) == self.hierarchy.n_levels:
-            return " x ".join(view.value for view in self.view)
-        numbers = {view: self.view.count(view) for view in View if view in self.view}
-        splits = Counter(view for view in self.view if isinstance(view, Split))
-        named = [f"{number:,} regions {view.value}" for view, number in numbers.items()]
+        if len(self.views) in (1, self.hierarchy.n_levels):
+            return " x ".join(view.value for view in self.views)
+        numbers = Counter(self.views)
+        named = [f"{numbers[view]:,} regions {view.value}" for view in View if view in numbers]
+        splits = {view: number for view, number in numbers.items() if isinstance(view, Split)}
         if len(splits) > 1:
             lowest, highest = (end(view.threshold for view in splits) for end in (min, max))
-            return ", ".join([*named, f"{splits.total():,} regions split at {lowest:,} to {highest:,}"])
+            return ", ".join([*named, f"{sum(splits.values()):,} regions split at {lowest:,} to {highest:,}"])
         return ", ".join([*named, *(f"{number:,} regions {view.value}" for view, number in splits.items())])
 
     @cached_property
@@ -225,11 +253,6 @@ class Measurement:
         found = measured_regions(self.hierarchy, self.noise)
         found.setflags(write=False)
         return found
-
-    @property
-    def matrix(self) -> np.ndarray:
-        """The values of a rectangular view as one array; shape (regions, K + 1)."""
-        return matrix(self.values, self.label)
 
     def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
         """The noisy values in long form, one row per measured region and size, zeros included.
@@ -255,15 +278,12 @@ class Measurement:
         """Collect the vectors of measured regions by columns of a table, each with its first place and its values."""
         found = {columns: {} for columns in (*_COLUMNS.values(), _COLUMNS_OF_RANKS)}
         for region in np.flatnonzero(self.measured).tolist():
-            view, row = self.view_of(region), self.row(region)
-            if isinstance(view, View):
-                found[_COLUMNS[view]][region] = 0, row
-                continue
-            below, beyond = row[: view.threshold], row[view.threshold :]
-            if len(below):
-                found[_COLUMNS[View.CUMULATIVE]][region] = 0, below
-            if len(beyond):
-                found[_COLUMNS_OF_RANKS][region] = int(self.totals[region]) - len(beyond), beyond
+            view = self.view_of(region)
+            for part, values in view.parts(self.row(region)):
+                beyond = view.mixed and part is View.RANKED
+                if len(values) or part is view:
+                    first = int(self.totals[region]) - len(values) if beyond else 0
+                    found[_COLUMNS_OF_RANKS if beyond else _COLUMNS[part]][region] = first, values
         return {columns: vectors for columns, vectors in found.items() if vectors}
 
     def plot(self, region: int | Sequence[str] | None = None) -> "Figure":
@@ -277,7 +297,7 @@ class Measurement:
         if not self.measured[place]:
             raise ProblemError(f"{title} was not measured; draw a region of a level that has a share of epsilon")
         view, values = self.view_of(place), self.row(place)
-        if isinstance(view, Split):
+        if view.mixed:
             values = view.cumulative(values, int(self.totals[place]), self.max_size_of(place))
         curve = Curve("noisy", values, NOISY)
         return (
@@ -290,8 +310,8 @@ class Measurement:
         return {}
 
     def __repr__(self) -> str:
-        by_region = isinstance(self.view, tuple) and len(self.view) > self.hierarchy.n_levels
-        view = self.label if by_region else repr(self.view)
+        by_region = len(self.views) > self.hierarchy.n_levels
+        view = self.label if by_region else repr(self.views if self.view is None else self.view)
         return f"Measurement({view}, {self.hierarchy!r}, sizes {self.sizes.text}, {self.spent})"
 
     def _repr_html_(self) -> str:
@@ -329,43 +349,42 @@ def measured_regions(hierarchy: Hierarchy, noise: tuple[LevelNoise | None, ...])
     return spent[hierarchy.level_of] & ~hierarchy.padded
 
 
-def view_of(view: AnyView | tuple[AnyView, ...], hierarchy: Hierarchy, region: int) -> AnyView:
-    """Give the view of a region, by its index, where `view` is one, one per level or one per region.
+def view_of(views: tuple[AnyView, ...], hierarchy: Hierarchy, region: int) -> AnyView:
+    """Give the view of a region, by its index, among one for all, one per level or one per region."""
+    if len(views) == 1:
+        return views[0]
+    return views[int(hierarchy.level_of[region]) if len(views) == hierarchy.n_levels else region]
 
-    A tuple that fits both levels and regions says the same either way: every level has one region then.
+
+def first_cells(sizes: Sizes, views: tuple[AnyView, ...], totals: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """Find where the values of every region start, and how many there are in all; int64, shape (regions + 1,).
+
+    Args:
+        sizes: the regions, and the sizes of every level.
+        views: as in `Measurement`.
+        totals: the numbers of groups of all regions; of cells per size they are not looked at.
+        measured: which regions are, as bool; shape (regions,).
     """
-    if not isinstance(view, tuple):
-        return view
-    return view[int(hierarchy.level_of[region]) if len(view) == hierarchy.n_levels else region]
+    if all(view.has_a_cell_per_size for view in set(views)):
+        return sizes.first_cell
+    tree, widths = sizes.hierarchy, []
+    for region, (level, groups, there) in enumerate(zip(tree.level_of, totals.tolist(), measured, strict=True)):
+        view = view_of(views, tree, region)
+        kept = there or view.has_a_cell_per_size
+        widths.append(view.n_values(groups, sizes.max_sizes[level]) if kept else 0)
+    return np.append(0, np.cumsum(np.array(widths, np.int64)))
 
 
-def matrix(values: np.ndarray | tuple[np.ndarray, ...], view: str) -> np.ndarray:
-    """The values of a rectangular view as one array; shape (regions, K + 1).
-
-    Raises:
-        ProblemError: they are one vector per region.
-    """
-    if not isinstance(values, np.ndarray):
-        if are_tables(values):
-            raise ProblemError(f"{view} has one table per level, of different widths, not a matrix; take .values")
+def _check_views(views: object, hierarchy: Hierarchy) -> None:
+    """Raise `ProblemError` unless these are views, one for all, or as many as levels or regions."""
+    if not isinstance(views, tuple) or not all(isinstance(one, AnyView) for one in views):
         raise ProblemError(
-            f"{view} has one vector per region, of different lengths, not a matrix; take .values, a tuple with an "
-            "array per region"
+            "the views of a measurement are a tuple of View.COUNTS or others, or Split(5); give (View.COUNTS,)"
         )
-    return values
-
-
-def _check_view(view: object, hierarchy: Hierarchy) -> None:
-    """Raise `ProblemError` unless this is a view, or a tuple of views that fits the levels or the regions."""
-    views = view if isinstance(view, tuple) else (view,)
-    if not all(isinstance(one, AnyView) for one in views):
+    if len(views) not in (1, hierarchy.n_levels, hierarchy.n_regions):
         raise ProblemError(
-            "the view of a measurement is a View, or a tuple of them; use View.COUNTS or another, or Split(5)"
-        )
-    if isinstance(view, tuple) and len(view) not in (hierarchy.n_levels, hierarchy.n_regions):
-        raise ProblemError(
-            f"{len(view)} views for {hierarchy.n_levels} levels and {hierarchy.n_regions} regions; give one view, one "
-            "per level or one per region"
+            f"{len(views)} views for {hierarchy.n_levels} levels and {hierarchy.n_regions} regions; give one for all, "
+            "one per level or one per region"
         )
 
 
@@ -388,45 +407,55 @@ def pure_epsilons(noise: tuple[LevelNoise | None, ...]) -> tuple[Fraction, ...]:
     return tuple(level.epsilon if isinstance(level, GeometricNoise) else Fraction(0) for level in noise)
 
 
-def checked_values(values: object, tree: Hierarchy, max_size: int) -> np.ndarray | tuple[np.ndarray, ...]:
-    """Check the values: int64 of shape (regions, K + 1), one table per level, or the tuple of ranked vectors given.
+def checked_cells(cells: object, n_cells: int, sizes: Sizes) -> np.ndarray:
+    """Check the values of all regions one after the other; int64, shape (n_cells,).
 
     Raises:
-        ProblemError, CountError: another shape, sizes that rise from a level to the next, or no integers.
+        ProblemError, CountError: there are more or fewer, or they are no integers.
     """
-    if not isinstance(max_size, int) or max_size < 0:
-        raise ProblemError(f"max_size={max_size!r} is no size; give K, a public whole number")
-    n_regions = tree.n_regions
-    if are_tables(values):
-        return _checked_tables(values, tree)
-    if isinstance(values, tuple):
-        if len(values) != n_regions:
-            raise ProblemError(f"{len(values)} ranked vectors for {n_regions} regions; give one per region")
-        return values
-    given = values if isinstance(values, np.ndarray) else checked_counts(values, "noisy value")
-    if given.shape != (n_regions, max_size + 1):
+    given = cells if isinstance(cells, np.ndarray) else checked_counts(cells, "noisy value")
+    if given.shape != (n_cells,):
         raise ProblemError(
-            f"noisy values have shape {given.shape}; {n_regions} regions and sizes 0..{max_size} need "
-            f"({n_regions}, {max_size + 1})"
+            f"noisy values have shape {given.shape}; {sizes.hierarchy.n_regions} regions of these views and sizes "
+            f"{sizes.text} need {n_cells:,} of them, one region after the other"
         )
     return given if given.dtype == np.int64 else checked_counts(given, "noisy value")
 
 
-def are_tables(values: object) -> TypeGuard[tuple[np.ndarray, ...]]:
-    """Say whether values are one table per level, and not a matrix or one vector per region."""
-    return isinstance(values, tuple) and len(values) > 0 and all(np.ndim(table) == 2 for table in values)
-
-
-def _checked_tables(values: tuple[np.ndarray, ...], tree: Hierarchy) -> np.ndarray | tuple[np.ndarray, ...]:
-    """Check one table per level; a matrix where all levels turn out to have the same largest size.
+def joined(hierarchy: Hierarchy, values: object) -> tuple[Sizes, np.ndarray]:
+    """Join the rows of a matrix of all regions, or of one table per level, root first: the sizes, and the cells.
 
     Raises:
-        ProblemError, CountError: a table of the wrong shape, sizes that rise from a level to the next, no integers.
+        ProblemError, CountError: another shape, sizes that rise from a level to the next, or no integers.
+
+    Example:
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> sizes, cells = joined(tree, ([[1, 2, 3]], [[4, 5], [6, 7]]))
+        >>> sizes.max_sizes, cells
+        ((2, 1), array([1, 2, 3, 4, 5, 6, 7]))
     """
-    if len(values) != tree.n_levels:
-        raise ProblemError(f"{len(values)} tables for {tree.n_levels} levels; give one per level, root first")
-    tables = []
-    for level, table in enumerate(values):
+    if isinstance(values, list | tuple) and values and all(np.ndim(table) == 2 for table in values):
+        return _joined_tables(hierarchy, [as_array(table) for table in values])
+    given = as_array(values)
+    if given.ndim != 2 or not given.shape[1]:
+        raise ProblemError(
+            "plain values are a matrix of counts or cumulative counts, or one table per level, and these have shape "
+            f"{given.shape}; give a row per region and a column per size"
+        )
+    if len(given) != hierarchy.n_regions:
+        raise ProblemError(
+            f"noisy values have shape {given.shape}; {hierarchy.n_regions} regions and sizes 0..{given.shape[1] - 1} "
+            f"need {(hierarchy.n_regions, given.shape[1])}"
+        )
+    whole = given if given.dtype == np.int64 else checked_counts(given, "noisy value")
+    return Sizes.alike(hierarchy, given.shape[1] - 1), whole.ravel()
+
+
+def _joined_tables(tree: Hierarchy, tables: list[np.ndarray]) -> tuple[Sizes, np.ndarray]:
+    if len(tables) != tree.n_levels:
+        raise ProblemError(f"{len(tables)} tables for {tree.n_levels} levels; give one per level, root first")
+    cells = []
+    for level, table in enumerate(tables):
         here = tree.level(level)
         if table.shape[0] != here.stop - here.start or not table.shape[1]:
             raise ProblemError(
@@ -434,9 +463,5 @@ def _checked_tables(values: tuple[np.ndarray, ...], tree: Hierarchy) -> np.ndarr
                 f"{here.stop - here.start} regions and a column per size"
             )
         whole = table.dtype.kind == "i"
-        tables.append(
-            table.astype(np.int64, copy=False) if whole else checked_counts(table, f"noisy value of level {level}")
-        )
-    if Sizes(tree, tuple(table.shape[1] - 1 for table in tables)).equal:
-        return np.concatenate(tables)
-    return tuple(tables)
+        cells.append((table if whole else checked_counts(table, f"noisy value of level {level}")).ravel())
+    return Sizes(tree, tuple(table.shape[1] - 1 for table in tables)), np.concatenate(cells, dtype=np.int64)

@@ -20,7 +20,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr.data.split_view import AnyView, Split
+from pgsr.data.split_view import Split
+from pgsr.data.views import AnyView, View
 from pgsr.errors import ProblemError
 from pgsr.noise.falling_shape import columns_worth
 from pgsr.privacy.budget import Number, exact
@@ -68,6 +69,13 @@ class SplitByRoot:
     def on(self, max_size: int) -> AnyView:
         """Give the view of a region with sizes 0..max_size where no root is known: the threshold 1 stands for all."""
         return Split(1, self.ranks).on(max_size)
+
+    def possible(self, max_size: int) -> tuple[AnyView, ...]:
+        """List the views that a region may get; one threshold stands for all between the ends.
+
+        Sensitivities of entities do not depend on it.
+        """
+        return View.CUMULATIVE, *(Split(threshold, self.ranks).on(max_size) for threshold in (0, 1))
 
     def n_values(self, groups: int, max_size: int) -> int:
         """Count the most values that a region with this number of groups may have."""

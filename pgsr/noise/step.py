@@ -11,13 +11,12 @@ from pgsr.checks import require_kind, require_source
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
-from pgsr.data.split_view import AnyView
-from pgsr.data.views import View
+from pgsr.data.views import AnyView, View
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.machine import memory
 from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.noise.group_totals import noisy_totals
-from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
+from pgsr.noise.measurement import Measurement, Totals, first_cells, measured_regions
 from pgsr.noise.split_by_root import SplitByRoot
 from pgsr.noise.tables import noisy_tables
 from pgsr.noise.view_rules import ViewRule, possible_views
@@ -67,7 +66,7 @@ class NoiseStep(ABC):
     def _check_what_is_measured(self) -> None:
         """Refuse views, totals and quantities that do not go together; to be called by `__post_init__`."""
         object.__setattr__(self, "totals", Totals.parse(self.totals))
-        for rule in self._rules:
+        for rule in self.rules:
             if not isinstance(rule, ViewRule):
                 raise ProblemError(
                     f"view={rule!r} is unknown; use View.COUNTS, View.CUMULATIVE, View.RANKED, Split(5) or "
@@ -75,7 +74,7 @@ class NoiseStep(ABC):
                 )
         if isinstance(self.max_quantity, bool) or not isinstance(self.max_quantity, int) or self.max_quantity < 1:
             raise ProblemError(f"max_quantity={self.max_quantity!r}; give a public whole number from 1 up")
-        ranks = next((rule for rule in self._rules if not rule.has_a_cell_per_size), None)
+        ranks = next((rule for rule in self.rules if not rule.has_a_cell_per_size), None)
         if ranks is not None and self.totals is Totals.ROOT:
             raise ProblemError(
                 f"{ranks!r} tells every region's number of groups by its length; use totals='regions' or another view"
@@ -105,17 +104,17 @@ class NoiseStep(ABC):
         tree, public = truth.hierarchy, Totals.parse(self.totals)
         if ledger is not None:
             require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
-            ledger.charge(self.cost, f"measuring {_named(dict.fromkeys(self._rules))}", self.unit, self.relation)
+            ledger.charge(self.cost, f"measuring {_named(dict.fromkeys(self.rules))}", self.unit, self.relation)
         sizes = self._sizes(truth)
         exact = truth if truth.max_sizes == sizes else truth.folded(sizes)
         view = self._view_of_tables(truth)
         if view is not None:
             laws = [found[view] for found in self._laws(tree.n_levels, sizes)]
-            values = noisy_tables(view, laws, tree, exact.tables, source, truth.name)
-            return replace(self.blank(truth), values=values, secure=source.secure)
+            tables = noisy_tables(view, laws, tree, exact.tables, source, truth.name)
+            return self._measurement(truth, (view,), public_totals(truth, public), source.secure, tables)
 
         noise = self.levels(tree.n_levels, sizes)
-        totals = (truth.totals if public is Totals.REGIONS else truth.totals[:1]).copy()
+        totals = public_totals(truth, public)
         if public is Totals.NOISY:
             totals = noisy_totals(truth, self._totals_law(tree.n_levels, truth.max_size), source)
 
@@ -137,34 +136,13 @@ class NoiseStep(ABC):
             return row
 
         root = draw(0, View.CUMULATIVE) if self._by_root else None
-        views, measured = self.views_on(tree, sizes, totals, root), measured_regions(tree, noise)
-        vectors = [np.empty(0, np.int64)] * tree.n_regions
-        ragged = self._ragged(sizes)
-        matrix = None if ragged else np.zeros((tree.n_regions, truth.max_size + 1), np.int64)
-        for region in range(tree.n_regions):
-            if not measured[region]:
-                continue
-            row = draw(region, view_of(views, tree, region)) if region or root is None else root
-            if matrix is None:
-                vectors[region] = row
-            else:
-                matrix[region] = row
-        return Measurement(
-            hierarchy=tree,
-            view=views,
-            values=tuple(vectors) if matrix is None else matrix,
-            max_size=sizes[0],
-            max_sizes=sizes if self._by_level(truth) else None,
-            noise=noise,
-            public=public,
-            totals=totals,
-            secure=source.secure,
-            data_set=truth.name,
-            totals_noise=self.totals_noise(tree.n_levels, truth.max_size),
-            max_quantity=self.max_quantity,
-            unit=self.unit,
-            relation=self.relation,
-        )
+        views = self.views_on(tree, sizes, totals, root)
+        found = self._measurement(truth, views, totals, source.secure)
+        cells = np.zeros(len(found.cells), np.int64)
+        for region in np.flatnonzero(found.measured).tolist():
+            row = draw(region, found.view_of(region)) if region or root is None else root
+            cells[found.first_cell[region] : found.first_cell[region + 1]] = row
+        return replace(found, cells=cells)
 
     def noisy_tables(
         self,
@@ -220,7 +198,7 @@ class NoiseStep(ABC):
             ProblemError: there is none, as some region would have another.
         """
         views = self._possible(max_sizes)
-        if len(views) == 1 and isinstance(views[0], View) and views[0] is not View.RANKED:
+        if len(views) == 1 and views[0] in CELLS:
             return views[0]
         raise ProblemError(
             f"tables with sizes per level are those of counts and cumulative counts, not of {self.view!r}; give "
@@ -229,10 +207,10 @@ class NoiseStep(ABC):
 
     def _view_of_tables(self, truth: CountOfCounts) -> View | None:
         """Give the view of all regions where levels have sizes of their own and one table each; else None."""
-        if not self._by_level(truth) or any(isinstance(rule, SplitByRoot) for rule in self._rules):
+        if not self._by_level(truth) or any(isinstance(rule, SplitByRoot) for rule in self.rules):
             return None
         found = self.views_on(truth.hierarchy, self._sizes(truth), np.zeros(0, np.int64))
-        return found if isinstance(found, View) and found is not View.RANKED else None
+        return found[0] if len(found) == 1 and found[0] in CELLS else None
 
     def _possible(self, max_sizes: Sequence[int]) -> tuple[AnyView, ...]:
         """List the views that regions may get where levels have these largest sizes."""
@@ -289,25 +267,33 @@ class NoiseStep(ABC):
 
     def blank(self, truth: CountOfCounts) -> Measurement:
         """Make a measurement of zeros with the public facts of a real one, to ask if post-processing can use it."""
-        sizes, public = self._sizes(truth), Totals.parse(self.totals)
-        tree, shape = truth.hierarchy, (truth.hierarchy.n_regions, sizes[0] + 1)
-        totals = {Totals.REGIONS: truth.totals, Totals.ROOT: truth.totals[:1]}.get(public, np.zeros(shape[0], np.int64))
-        values = np.broadcast_to(np.int64(0), shape)
-        if self._view_of_tables(truth) is not None:
-            regions = np.diff(tree.level_start).tolist()
-            values = tuple(np.broadcast_to(np.int64(0), (n, k + 1)) for n, k in zip(regions, sizes, strict=True))
-        elif self._ragged(sizes):
-            values = (np.empty(0, np.int64),) * shape[0]
+        totals = public_totals(truth, Totals.parse(self.totals))
+        return self._measurement(truth, self.views_on(truth.hierarchy, self._sizes(truth), totals), totals, False)
+
+    def _measurement(
+        self,
+        truth: CountOfCounts,
+        views: tuple[AnyView, ...],
+        totals: np.ndarray,
+        secure: bool,
+        tables: Sequence[np.ndarray] = (),
+    ) -> Measurement:
+        """Make the measurement of these views from public facts and noisy tables, one per level; of zeros without."""
+        tree, sizes = truth.hierarchy, self._sizes(truth)
+        about, noise = Sizes(tree, sizes), self.levels(tree.n_levels, sizes)
+        if tables:
+            cells = np.concatenate([table.ravel() for table in tables], dtype=np.int64)
+        else:
+            measured = measured_regions(tree, noise)
+            cells = np.broadcast_to(np.int64(0), int(first_cells(about, views, totals, measured)[-1]))
         return Measurement(
-            hierarchy=tree,
-            view=self.views_on(tree, sizes, totals),
-            values=values,
-            max_size=sizes[0],
-            max_sizes=sizes if self._by_level(truth) else None,
-            noise=self.levels(tree.n_levels, sizes),
-            public=public,
-            totals=totals.copy(),
-            secure=False,
+            about,
+            views,
+            cells,
+            noise,
+            Totals.parse(self.totals),
+            totals,
+            secure,
             data_set=truth.name,
             totals_noise=self.totals_noise(tree.n_levels, truth.max_size),
             max_quantity=self.max_quantity,
@@ -348,12 +334,12 @@ class NoiseStep(ABC):
 
     def views_on(
         self, tree: Hierarchy, max_size: int | Sequence[int], totals: np.ndarray, root: np.ndarray | None = None
-    ) -> AnyView | tuple[AnyView, ...]:
-        """Choose the view of every region from public facts and the noisy root, in the form of `Measurement.view`.
+    ) -> tuple[AnyView, ...]:
+        """Choose the view of every region from public facts and the noisy root, in the form of `Measurement.views`.
 
-        That is one view, a tuple with one per level where levels differ, or one per region where they were given so.
-        With `SplitByRoot` it is one per region even where all are the same: what may be asked of a measurement should
-        not hang on noise.
+        That is one view, one per level where levels differ, or one per region where they were given so. With
+        `SplitByRoot` it is one per region even where all are the same: what may be asked of a measurement should not
+        hang on noise.
 
         Args:
             tree: the regions.
@@ -371,7 +357,7 @@ class NoiseStep(ABC):
             by_region = isinstance(self.view, tuple) and len(self.view) != tree.n_levels
             places = range(tree.n_regions) if by_region else tree.level_start[:-1].tolist()
             views = tuple(rules[region].on(largest[region]) for region in places)
-            return views[0] if len(set(views)) == 1 else views
+            return views[:1] if len(set(views)) == 1 else views
         places = zip(rules, largest, totals.tolist(), strict=True)
         shape = np.zeros(1) if root is None else shape_of_noisy(root, int(totals[0]))
         return tuple(
@@ -382,20 +368,17 @@ class NoiseStep(ABC):
     @property
     def label(self) -> str:
         """The view in words, or the views from the root down."""
-        return _named(self._rules)
+        return _named(self.rules)
 
     @property
-    def _rules(self) -> tuple[ViewRule, ...]:
+    def rules(self) -> tuple[ViewRule, ...]:
+        """The rules that say how regions are measured: one for all, one per level or one per region."""
         return self.view if isinstance(self.view, tuple) else (self.view,)
 
     @property
     def _by_root(self) -> bool:
         """Say whether the noisy root decides about the views of other regions."""
-        return any(isinstance(rule, SplitByRoot) for rule in self._rules)
-
-    def _ragged(self, max_sizes: Sequence[int]) -> bool:
-        """Say whether vectors may differ in length on one level."""
-        return not all(view.has_a_cell_per_size for view in self._possible(max_sizes))
+        return any(isinstance(rule, SplitByRoot) for rule in self.rules)
 
     def _laws(self, n_levels: int, max_size: int | Sequence[int]) -> list[dict[AnyView, Law]]:
         """Make the law of the noise of every view that a level may have; none where nothing is measured."""
@@ -413,9 +396,9 @@ class NoiseStep(ABC):
 
     def _rules_on_levels(self, n_levels: int) -> tuple[tuple[ViewRule, ...], ...]:
         """List the rules that the regions of every level may be under; all of them, where every region has its own."""
-        if len(self._rules) == n_levels:
-            return tuple((rule,) for rule in self._rules)
-        return (tuple(dict.fromkeys(self._rules)),) * n_levels
+        if len(self.rules) == n_levels:
+            return tuple((rule,) for rule in self.rules)
+        return (tuple(dict.fromkeys(self.rules)),) * n_levels
 
     def _rules_of_regions(self, tree: Hierarchy) -> tuple[ViewRule, ...]:
         """Give every region its rule.
@@ -423,7 +406,7 @@ class NoiseStep(ABC):
         Raises:
             ProblemError: there are neither as many rules as levels nor as regions, nor one for all.
         """
-        rules = self._rules
+        rules = self.rules
         if not isinstance(self.view, tuple):
             return rules * tree.n_regions
         if len(rules) == tree.n_levels:
@@ -435,6 +418,13 @@ class NoiseStep(ABC):
         return rules
 
 
+def public_totals(truth: CountOfCounts, public: Totals) -> np.ndarray:
+    """Give the public numbers of groups: of every region, of the root, or zeros for every region where none is."""
+    if public is Totals.NOISY:
+        return np.zeros(truth.hierarchy.n_regions, np.int64)
+    return (truth.totals if public is Totals.REGIONS else truth.totals[:1]).copy()
+
+
 def _per_level(max_size: int | Sequence[int], n_levels: int) -> tuple[int, ...]:
     return (max_size,) * n_levels if isinstance(max_size, int) else tuple(max_size)
 
@@ -444,6 +434,9 @@ def _named(rules: Iterable[ViewRule]) -> str:
     more = [] if len(names) <= _NAMED else [f"{len(names) - _NAMED:,} more"]
     return " x ".join([*names[:_NAMED], *more])
 
+
+CELLS = (View.COUNTS, View.CUMULATIVE)
+"""The views of which tables with sizes per level are made."""
 
 _NAMED = 8
 """Views that a label or a ledger names; levels are fewer, regions many."""

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 
 from pgsr.checks import require_kind
-from pgsr.data.split_view import AnyView, Split
-from pgsr.data.views import View
+from pgsr.data.views import AnyView
 from pgsr.errors import ProblemError
-from pgsr.machine.memory import require
 from pgsr.privacy.neighbours import Relation, Unit
 
 
@@ -117,16 +115,18 @@ def sensitivity_of(
     Shown by `tests/test_privacy_sensitivity.py::test_every_neighbour_of_small_worlds`; all but moved counts at K = 1
     are reached.
     """
-    require_kind(view, (View, Split), "view", "give View.COUNTS, View.CUMULATIVE, View.RANKED or Split(5)")
+    require_kind(view, AnyView, "view", "give View.COUNTS, View.CUMULATIVE, View.RANKED or Split(5)")
     require_kind(unit, Unit, "unit", "give Unit.ENTITY, Unit.entity_in_groups(5) or Unit.GROUP")
     for name, value, least in (("max_quantity", max_quantity, 1), ("max_size", max_size, 0)):
         if type(value) is not int or value < least:
             raise ProblemError(f"{name}={value!r}; give a public whole number from {least} up")
     relation, cells = Relation(relation), max(max_size, 1)
     view = view.on(cells)
+    moved = relation is Relation.MOVE
     if unit.groups is None:
-        return Sensitivity((_of_a_group(view, cells, relation),))
-    return Sensitivity((_of_an_entity(view, unit.groups, min(max_quantity, cells), relation),))
+        return Sensitivity((view.change_by_group(cells, moved, relation is Relation.REPLACE),))
+    _refuse_replaced_entities(relation)
+    return Sensitivity((view.change_by_entity(unit.groups, min(max_quantity, cells), moved),))
 
 
 def sensitivity_of_totals(unit: Unit, relation: Relation = Relation.ADD_REMOVE) -> Sensitivity:
@@ -189,31 +189,6 @@ _CHANGES_OF_TOTALS = {
     Relation.MOVE: (1, 1),
 }
 """Of a group."""
-
-
-def _of_an_entity(view: AnyView, groups: int, quantity: int, relation: Relation) -> tuple[int, ...]:
-    _refuse_replaced_entities(relation)
-    moved = relation is Relation.MOVE
-    if view is View.COUNTS:
-        return (2 * groups, groups, groups) if moved else (groups, groups)
-    cells, change = (quantity, groups) if view is View.CUMULATIVE else (groups, quantity)
-    if isinstance(view, Split):
-        cells, change = sorted((quantity, groups))
-    return (change,) * (2 * cells if moved else cells)
-
-
-def _of_a_group(view: AnyView, max_size: int, relation: Relation) -> tuple[int, ...]:
-    moved = relation is Relation.MOVE
-    if view is View.COUNTS:
-        return (1, 1) if moved or relation is Relation.REPLACE else (1,)
-    if view is View.CUMULATIVE:
-        require(16 * max_size, f"the change of {max_size:,} cumulative counts by a group", "lower the largest size K")
-        return (1,) * (2 * (max_size + 1) if moved else max_size)
-    if isinstance(view, Split):
-        require(16 * view.threshold, f"the change of {view.threshold:,} cumulative counts by a group", "lower it")
-        times = 2 if moved else 1
-        return (*(max_size - view.threshold,) * times, *(1,) * (view.threshold * times))
-    return (max_size, max_size) if moved else (max_size,)
 
 
 def _refuse_replaced_entities(relation: Relation) -> None:

@@ -16,10 +16,9 @@ from pgsr.figures.html import facts_table
 from pgsr.noise.measurement import (
     ROOT_ALONE,
     Totals,
-    are_tables,
+    checked_cells,
     checked_noise,
-    checked_values,
-    matrix,
+    first_cells,
     measured_regions,
 )
 from pgsr.privacy.laws.per_level import LevelNoise
@@ -42,10 +41,9 @@ class ProblemFields:
     """
 
     label: str
-    hierarchy: Hierarchy
+    sizes: Sizes
     view: View
-    values: np.ndarray | tuple[np.ndarray, ...]
-    max_size: int
+    cells: np.ndarray
     groups: np.ndarray | None = None
     norm: Norm = 2
     integer: bool = True
@@ -60,23 +58,20 @@ class ProblemFields:
     ranks: FittedRanks | None = None
 
     def __post_init__(self) -> None:
-        require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
+        require_kind(self.sizes, Sizes, "sizes", "give Sizes(hierarchy, (20, 20)), with K of every level")
         require_kind(self.view, View, "view", "give View.COUNTS, View.CUMULATIVE or View.RANKED")
         object.__setattr__(self, "norm", checked_norm(self.norm))
         tree = self.hierarchy
-        if are_tables(self.values):
-            object.__setattr__(self, "max_size", self.values[0].shape[1] - 1)
-        object.__setattr__(self, "values", checked_values(self.values, tree, self.max_size))
-        self._require_right_kind()
         if self.view is View.RANKED and self.consistent:
             raise ProblemError("ranked sizes of children do not add up to those of their parent; give consistent=False")
         if self.noise is not None:
             checked_noise(self.noise, tree.n_levels)
+        if self.groups is not None:
+            object.__setattr__(self, "groups", _checked_groups(self.groups, tree.n_regions))
+        object.__setattr__(self, "cells", checked_cells(self.cells, self.n_unknowns, self.sizes))
         object.__setattr__(self, "weights", self._checked_weights())
         if self.norm not in (1, 2):
             self._require_cells(f"norm={self.norm!r} is a distance of cells")
-        if self.groups is not None:
-            object.__setattr__(self, "groups", _checked_groups(self.groups, tree.n_regions))
         if self.totals is not None:
             object.__setattr__(self, "totals", Totals.parse(self.totals))
             _ = self.region_totals if self.totals is Totals.REGIONS else self.root_total
@@ -114,13 +109,6 @@ class ProblemFields:
             raise ProblemError("sums measured besides are not known beside ranks; leave them out")
         ranks.require_fitting(self.target.shape, self.region_totals, self.w)
 
-    def _require_right_kind(self) -> None:
-        if not are_tables(self.values) and isinstance(self.values, tuple) is not (self.view is View.RANKED):
-            raise ProblemError(
-                f"{self.view!r}: ranked values are one vector per region, others a matrix, or one table per level; "
-                "give that"
-            )
-
     def _require_sizes_per_level_to_be_known(self) -> None:
         """Refuse what has no meaning yet where levels differ in their sizes."""
         tree = self.hierarchy
@@ -139,8 +127,7 @@ class ProblemFields:
             )
 
     def _checked_weights(self) -> np.ndarray:
-        tree = self.hierarchy
-        measured = ~tree.padded if self.noise is None else measured_regions(tree, self.noise)
+        tree, measured = self.hierarchy, self._may_be_measured
         weights = measured.astype(np.int64) if self.weights is None else as_array(self.weights)
         if weights.ndim == 2:
             self._require_cells("weights have one number per cell")
@@ -178,7 +165,7 @@ class ProblemFields:
         """Refuse what is stated of cells where regions have none in common: ranked sizes, and sizes per level."""
         if self.view is View.RANKED:
             raise ProblemError(f"{what}, and ranked sizes have no cells; state the problem of counts")
-        if are_tables(self.values):
+        if not self.sizes.equal:
             raise ProblemError(
                 f"{what}, which problems with sizes of their own on every level do not know; give all levels the same "
                 "largest size"
@@ -198,15 +185,36 @@ class ProblemFields:
         return ProblemCells(self.hierarchy, self.view, self.max_size)
 
     @property
-    def sizes(self) -> Sizes:
-        """The sizes of every level, and where the cells of a region stand among those of all."""
-        return self._sizes
+    def hierarchy(self) -> Hierarchy:
+        """The regions."""
+        return self.sizes.hierarchy
+
+    @property
+    def max_size(self) -> int:
+        """The largest size K, of the root."""
+        return self.sizes.max_sizes[0]
+
+    @property
+    def _may_be_measured(self) -> np.ndarray:
+        """The regions that noise was added to, as far as is known; shape (regions,), bool."""
+        tree = self.hierarchy
+        return ~tree.padded if self.noise is None else measured_regions(tree, self.noise)
+
+    @property
+    def first_cell(self) -> np.ndarray:
+        """The place of every region's first value among the cells, and their number; int64, shape (regions + 1,)."""
+        return self._first_cell
 
     @cached_property
-    def _sizes(self) -> Sizes:
-        if are_tables(self.values):
-            return Sizes(self.hierarchy, tuple(table.shape[1] - 1 for table in self.values))
-        return Sizes.alike(self.hierarchy, self.max_size)
+    def _first_cell(self) -> np.ndarray:
+        if self.view is not View.RANKED:
+            return self.sizes.first_cell
+        return first_cells(self.sizes, (self.view,), self.region_totals, self._may_be_measured)
+
+    @property
+    def rows(self) -> list[np.ndarray]:
+        """The noisy values y, region by region, of any view."""
+        return np.split(self.cells, self.first_cell[1:-1])
 
     @property
     def tables(self) -> tuple[np.ndarray, ...]:
@@ -215,18 +223,8 @@ class ProblemFields:
         Raises:
             ProblemError: the values are ranked, so of different lengths.
         """
-        return self.values if are_tables(self.values) else self.sizes.tables(self.target)
-
-    @property
-    def cells(self) -> np.ndarray:
-        """The noisy values y of all regions one after the other; int64, shape (unknowns,).
-
-        Raises:
-            ProblemError: the values are ranked, so of different lengths.
-        """
-        if are_tables(self.values):
-            return np.concatenate([table.ravel() for table in self.values])
-        return self.target.ravel()
+        self._require_no_ranks()
+        return self.sizes.tables(self.cells)
 
     @property
     def target(self) -> np.ndarray:
@@ -235,9 +233,16 @@ class ProblemFields:
         Raises:
             ProblemError: the values are ranked, so of different lengths, or levels have sizes of their own.
         """
-        if are_tables(self.values):
+        self._require_no_ranks()
+        if not self.sizes.equal:
             raise ProblemError(f"{self.label} has sizes of its own on every level; read its tables, one per level")
-        return matrix(self.values, repr(self.view))
+        return self.cells.reshape(-1, self.max_size + 1)
+
+    def _require_no_ranks(self) -> None:
+        if self.view is View.RANKED:
+            raise ProblemError(
+                f"{self.label} has one vector per region, of different lengths, no matrix; read its rows"
+            )
 
     @property
     def root_total(self) -> int:
@@ -313,9 +318,7 @@ class ProblemFields:
 
     @property
     def n_unknowns(self) -> int:
-        if self.view is View.RANKED:
-            return sum(len(values) for values in self.values)
-        return self.sizes.n_cells
+        return int(self.first_cell[-1])
 
     @property
     def exceeds_arithmetic(self) -> str | None:
@@ -324,8 +327,7 @@ class ProblemFields:
 
     def exceeds_beside(self, heaviest: int) -> str | None:
         """Give the same reason where weights count as one of this size; real numbers know no overflow, and have 1."""
-        values = [self.values] if isinstance(self.values, np.ndarray) else list(self.values)
-        values += [] if self.groups is None else [self.groups]
+        values = [self.cells] if self.groups is None else [self.cells, self.groups]
         largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
         assert self.weights is not None
         if largest * self.hierarchy.n_levels > 2**50:

@@ -14,7 +14,7 @@ from pgsr.data.hierarchy import Path as RegionPath
 from pgsr.data.views import View
 from pgsr.engines.losses import Norm
 from pgsr.errors import ProblemError
-from pgsr.noise.measurement import Measurement, Totals
+from pgsr.noise.measurement import Measurement, Totals, joined
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.problems.conditions.choices import Either
 from pgsr.problems.conditions.expressions import Condition, Expression
@@ -44,12 +44,11 @@ class Problem(ProblemFields):
 
     Attributes:
         label: the papers' name.
-        hierarchy: the regions.
+        sizes: the regions, and the sizes 0..K of every level.
         view: what the values are; it is the same at every level.
-        values: y, any sign, int64 of shape (regions, K + 1); where levels have sizes of their own a tuple with one
-            table per level, root first, of shape (regions of the level, K + 1); of `View.RANKED` a tuple with one array
-            per region. `tables` gives the first two alike.
-        max_size: K, of the root.
+        cells: the noisy values y of all regions, one region after the other; int64, any sign. A region has K + 1, or,
+            of `View.RANKED`, one per group. `target` is a matrix of them, `tables` one table per level, and `rows` one
+            vector per region.
         groups: public numbers of groups, int64 of shape (regions,), or (1,) for the root's; or None if none is public.
         norm: 1 or 2; `math.inf` for the largest w |x - y| in place of a sum; `pgsr.engines.losses.Huber`, squares that
             go on straight beyond a knee.
@@ -110,25 +109,19 @@ class Problem(ProblemFields):
             >>> Problem.of(([[0, 3, 2]], [[1, 1], [0, 3]]), tree, groups=5, label="M_H")
             Problem(M_H, totals='root', 7 unknowns)
         """
-        y: Any = values
-        if isinstance(values, list | tuple) and values and all(np.ndim(table) == 2 for table in values):
-            y = tuple(map(as_array, values))
-        else:
-            y = as_array(values)
+        sizes, cells = joined(hierarchy, values)
         known = None if groups is None else np.atleast_1d(as_array(groups))
         if totals is None and known is not None:
             totals = Totals.ROOT if len(known) == 1 else Totals.REGIONS
-        if view is View.RANKED or not (isinstance(y, tuple) or y.ndim == 2):
+        if view is View.RANKED:
             raise ProblemError(
-                f"plain values are a matrix of counts or cumulative counts, or one per level, not {np.ndim(y)} axes of "
-                f"{view!r}"
+                "plain values are a matrix of counts or cumulative counts, no ranks; give such a view"
             )
         return cls(
             label,
-            hierarchy,
+            sizes,
             view,
-            y,
-            (y[0] if isinstance(y, tuple) else y).shape[1] - 1,
+            cells,
             known,
             norm=norm,
             integer=integer,
@@ -161,13 +154,12 @@ class Problem(ProblemFields):
             Problem(M_H in absolute values, totals='root', 9 unknowns)
         """
         _require(measurement, label, *View)
-        assert isinstance(measurement.view, View), "refused just now"
+        [view] = {view for view in View if view is measurement.view}
         return cls(
             label,
-            measurement.hierarchy,
-            measurement.view,
-            measurement.values,
-            measurement.max_size,
+            measurement.sizes,
+            view,
+            measurement.cells,
             measurement.totals[:1] if measurement.public is Totals.ROOT else measurement.totals,
             totals=None if totals is None else Totals.parse(totals),
             noise=measurement.noise,
@@ -269,10 +261,9 @@ class Problem(ProblemFields):
         values, ranks = fitted(measurement, norm)
         return cls(
             "M_c^split L1" if in_l1 else "M_c^split",
-            measurement.hierarchy,
+            measurement.sizes,
             View.CUMULATIVE,
-            values,
-            measurement.max_size,
+            values.ravel(),
             measurement.totals,
             norm=norm,
             monotone=True,
@@ -460,15 +451,12 @@ def _has_ranks(measurement: Measurement) -> bool:
 
     Where views are chosen region by region they may, even if none happens to have some.
     """
-    levels = range(measurement.hierarchy.n_levels)
-    views = {view for level in levels for view in measurement.views_on(level)}
-    return measurement.view is not View.CUMULATIVE and View.COUNTS not in views
+    return measurement.view is not View.CUMULATIVE and View.COUNTS not in measurement.kinds
 
 
 def _require(measurement: Measurement, problem: str, *views: View) -> None:
     require_kind(measurement, Measurement, f"the measurement of {problem}", "give what pgsr.measure returns")
     if measurement.view not in views:
         wanted = " or ".join(map(repr, views))
-        one = not isinstance(measurement.view, tuple)
-        have = repr(measurement.view) if one else f"several views ({measurement.label})"
+        have = f"several views ({measurement.label})" if measurement.view is None else repr(measurement.view)
         raise ProblemError(f"{problem} needs {wanted}, this measurement is of {have}; measure that view")

@@ -220,7 +220,7 @@ def fitted(measurement: Measurement, norm: int) -> tuple[np.ndarray, FittedRanks
     for region in range(tree.n_regions):
         groups, row = int(measurement.region_totals[region]), np.zeros(0, np.int64)
         if measurement.measured[region]:
-            row, view = measurement.values[region], measurement.view_of(region)
+            row, view = measurement.row(region), measurement.view_of(region)
             threshold[region] = min(view.ranked_from(largest), largest)
         runs.append(_fit(row[threshold[region] :], groups, norm, largest - threshold[region]))
         below = row[: threshold[region]]

@@ -7,6 +7,7 @@ import numpy as np
 import scipy  # which imports its submodules when they are used
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.engines.losses import Norm
 from pgsr.engines.nearest_tree.exchange import LARGEST_SLOPE
@@ -177,10 +178,9 @@ def _problem(layout: Layout, numbers: WholeNumbers, asked: Asked, known: np.ndar
     every = groups is not None and len(groups) > 1
     return Problem(
         "a table",
-        layout.tree,
+        Sizes.alike(layout.tree, layout.n_columns - 1),
         View.CUMULATIVE if asked.monotone else View.COUNTS,
-        layout.table(values),
-        layout.n_columns - 1,
+        layout.table(values).ravel(),
         groups,
         norm=asked.norm,
         integer=asked.integer,

@@ -16,7 +16,6 @@ from pgsr.algorithms.isotonic.regression import (
 )
 from pgsr.checks import member_of, require_kind
 from pgsr.data.rounding import nearest
-from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.errors import MethodError
 from pgsr.machine.parallel import Threads
@@ -75,8 +74,8 @@ class IsotonicFit:
         row, largest = measurement.row(region), measurement.max_size_of(region)
         if view is View.CUMULATIVE:
             return GroupRuns.of_counts(self.cumulative_counts(row[None], np.array([total]))[0])
-        if isinstance(view, Split):
-            return self._from_split(row, view, total, largest)
+        if view.mixed:
+            return self._from_split(row, view.ranked_from(largest), total, largest)
         return self._from_ranked(row, self.min_size, largest)
 
     def all_groups(self, measurement: Measurement, regions: Iterable[int]) -> list[GroupRuns]:
@@ -110,8 +109,8 @@ class IsotonicFit:
             return GroupRuns.of_counts(np.bincount(size, minlength=1))
         return GroupRuns.pooled(*isotonic_l2_runs(row, least, largest))
 
-    def _from_split(self, row: np.ndarray, view: Split, total: int, max_size: int) -> GroupRuns:
-        threshold, noisy = view.threshold, row[: view.threshold]
+    def _from_split(self, row: np.ndarray, threshold: int, total: int, max_size: int) -> GroupRuns:
+        noisy = row[:threshold]
         least = max(0, self.min_size - threshold)
         beyond = self._from_ranked(row[threshold:], least, max_size - threshold)
         fitted = np.cumsum(self.cumulative_counts(np.append(noisy, total)[None], np.array([total]))[0])[:threshold]

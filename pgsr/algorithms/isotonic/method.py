@@ -84,7 +84,7 @@ class Isotonic(GatedMethod):
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         # One pass; there is nothing to stop in between.
         ranked = problem.view is View.RANKED
-        noisy = problem.values if ranked else [row for table in problem.tables for row in table]
+        noisy = problem.rows
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             rows = list(pool.map(lambda region: self._row(problem, region, noisy[region]), range(len(noisy))))
         if ranked:
@@ -151,8 +151,7 @@ class MinMax(Isotonic):
         return super().supports(problem)
 
     def exceeds(self, problem: Problem) -> str | None:
-        ranked = problem.view is View.RANKED
-        cells = max(map(len, problem.values), default=0) if ranked else problem.max_size + 1
+        cells = int(np.diff(problem.first_cell).max())
         if cells > MOST_CELLS:
             return f"a region of {cells:,} cells takes their square, and {MOST_CELLS:,} are allowed; take Isotonic()"
         return None

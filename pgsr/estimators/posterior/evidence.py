@@ -7,8 +7,7 @@ import numpy as np
 from pgsr.algorithms.isotonic import isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic.regression import Optimum
 from pgsr.algorithms.simplex import simplex_projection
-from pgsr.data.split_view import AnyView
-from pgsr.data.views import View, counts_of_ranked
+from pgsr.data.views import AnyView, View, counts_of_ranked
 from pgsr.estimators.posterior.arrays import Moments, Noisy, Prior, Window
 from pgsr.estimators.posterior.likelihood import Likelihood
 from pgsr.noise.measurement import Measurement, Totals

@@ -29,8 +29,7 @@ from scipy.special import ndtri
 from pgsr.data.cell_intervals import CellIntervals
 from pgsr.data.estimate import Estimate
 from pgsr.data.sizes import Sizes
-from pgsr.data.split_view import AnyView, Split
-from pgsr.data.views import View
+from pgsr.data.views import AnyView, View
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.estimators.posterior.evidence import Marginals
 from pgsr.estimators.posterior.folded_errors import FoldedErrors, cells_of
@@ -97,8 +96,7 @@ class Uncertainty:
     @staticmethod
     def is_known(measurement: Measurement) -> bool:
         """Tell whether intervals may be made: of cumulative counts, also beside ranks, or of counts alone."""
-        views = _views(measurement)
-        return _with_columns(views) or views == {View.COUNTS}
+        return _with_columns(measurement.kinds) or measurement.kinds == {View.COUNTS}
 
     @classmethod
     def of(cls, measurement: Measurement, found: Marginals, learned: Learned, centre: Values) -> "Uncertainty":
@@ -125,7 +123,7 @@ class Uncertainty:
                     getattr(reach, name)[:, sizes] = values
         root_alone = measurement.public is Totals.ROOT
         most = np.full(tree.n_regions, measurement.root_total) if root_alone else measurement.region_totals
-        of_cumulative = made[1] if _with_columns(_views(measurement)) else None
+        of_cumulative = made[1] if _with_columns(measurement.kinds) else None
         return cls(made[0], of_cumulative, most, not root_alone, measurement.sizes)
 
     @classmethod
@@ -141,7 +139,7 @@ class Uncertainty:
             tables = [np.diff(table, prepend=0.0, axis=1) if view is View.COUNTS else table for table in centre]
             around, sd = cells_of(tables), cells_of(errors.deviations(view))
             made.append(Reach(around, around, sd, np.zeros(len(sd), np.float32)))
-        of_cumulative = made[1] if _with_columns(_views(measurement)) else None
+        of_cumulative = made[1] if _with_columns(measurement.kinds) else None
         return cls(made[0], of_cumulative, measurement.region_totals, True, measurement.sizes, errors)
 
     def reach(self, view: View) -> Reach:
@@ -300,23 +298,14 @@ class _Errors:
     def _measured(self, sizes: slice) -> tuple[np.ndarray, np.ndarray]:
         """Give the noisy values of these sizes, and the variances of their noise; 0 where nothing was measured."""
         measured, here = self.measurement.measured, slice(sizes.start, min(sizes.stop, self._columns))
-        if isinstance(self.measurement.values, np.ndarray):
-            values = np.where(measured[:, None], self.measurement.matrix[:, sizes], 0.0)
-        else:
-            values = np.zeros((len(measured), sizes.stop - sizes.start))
-            for region in np.flatnonzero(measured).tolist():
-                values[region, : here.stop - here.start] = self.measurement.row(region)[here]
+        values, first = np.zeros((len(measured), sizes.stop - sizes.start)), self.measurement.first_cell[:-1][measured]
+        values[measured, : here.stop - here.start] = self.measurement.cells[first[:, None] + np.r_[here]]
         return values, np.repeat(self._noise[:, None], values.shape[1], axis=1)
 
     @cached_property
     def _columns(self) -> int:
         """The number of sizes, from 0 on, that have a noisy value of their own in every measured region."""
-        views, n_sizes = _views(self.measurement), self.centre.shape[1]
-        if not isinstance(self.measurement.view, tuple) and not isinstance(self.measurement.view, Split):
-            return n_sizes if self.measurement.view in (View.COUNTS, View.CUMULATIVE) else 0
-        if not any(isinstance(view, Split) for view in views) or views & {View.COUNTS, View.RANKED}:
-            return 0
-        return min(view.threshold if isinstance(view, Split) else n_sizes for view in views)
+        return min(view.ranked_from(self.measurement.max_size) for view in self.measurement.kinds)
 
     @property
     def _noise(self) -> np.ndarray:
@@ -327,13 +316,9 @@ class _Errors:
         return np.array([0.0 if law is None else float(law.variance_bound) for law in laws])
 
 
-def _views(measurement: Measurement) -> set[AnyView]:
-    return set(measurement.view) if isinstance(measurement.view, tuple) else {measurement.view}
-
-
-def _with_columns(views: set[AnyView]) -> bool:
+def _with_columns(views: frozenset[AnyView]) -> bool:
     """Tell whether cumulative counts were measured, if only of some sizes."""
-    return View.CUMULATIVE in views or any(isinstance(view, Split) for view in views)
+    return any(view is View.CUMULATIVE or view.mixed for view in views)
 
 
 def _steps(cumulative: np.ndarray, sizes: slice) -> np.ndarray:

@@ -321,7 +321,7 @@ def _region_names(problem: Statement, names: str) -> list[str]:
 
 def _cells(problem: Statement, regions: Sequence[str], kind: str) -> Names:
     if problem.view is View.RANKED:
-        lengths = [len(values) for values in problem.values]
+        lengths = np.diff(problem.first_cell)
         cell = np.concatenate([np.arange(length) for length in lengths])
         return Names.cells(kind, regions, np.repeat(np.arange(len(lengths)), lengths), cell)
     return Names.cells(kind, regions, problem.sizes.region_of_cell, problem.sizes.size_of_cell)
@@ -330,7 +330,7 @@ def _cells(problem: Statement, regions: Sequence[str], kind: str) -> Names:
 def _rows(problem: Statement, regions: Sequence[str], equal: Names, order: Names) -> Names:
     """The names of all rows, in the order in which `formulate` stacks them."""
     if problem.view is View.RANKED:
-        lengths = [max(0, len(values) - 1) for values in problem.values]
+        lengths = np.maximum(0, np.diff(problem.first_cell) - 1)
         cell = np.concatenate([np.arange(length) for length in lengths])
         return Names.cells("order", regions, np.repeat(np.arange(len(lengths)), lengths), cell)
     tree, sizes, out = problem.hierarchy, problem.sizes, Names.of([])

@@ -110,7 +110,7 @@ def with_sums(problem: AnyStatement) -> AnyStatement:
     for level in range(tree.n_levels - 2, -1, -1):
         regions = tree.level(level)
         y[regions] = np.where(unmeasured[regions, None], tree.sum_children(y, level), y[regions])
-    return replace(problem, values=y)  # pyright: ignore[reportReturnType]
+    return replace(problem, cells=y.ravel())  # pyright: ignore[reportReturnType]
 
 
 def consistency_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
@@ -262,8 +262,7 @@ def regions_with_least(problem: Statement) -> np.ndarray:
 
 def _ranked(problem: Statement) -> Program:
     """Formulate ranked sizes, every region alone: order within a region, 0 <= x <= K."""
-    y = np.concatenate(problem.values)
-    lengths = np.array([len(values) for values in problem.values])
+    y, lengths = problem.cells, np.diff(problem.first_cell)
     ends = np.cumsum(lengths) - 1
     first = np.setdiff1d(np.arange(len(y)), ends[lengths > 0])
     none, nothing = _none(len(y))

@@ -34,7 +34,6 @@ from pgsr.data.views import View
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.release.checks.noise_law import probability_beyond
 from pgsr.release.checks.noise_residuals import measured_below
-from pgsr.release.checks.split_residuals import columns_of
 from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.plan import Plan
 
@@ -157,7 +156,7 @@ def comparisons(plan: Plan, measurement: Measurement) -> Iterator[FactComparison
 
 def _is_told(measurement: Measurement, parts: list[int], first: int, last: int, total: int | None) -> bool:
     """Tell whether noisy values say how many groups of these sizes there are: of split views columns do alone."""
-    sizes = min(columns_of(measurement.view_of(part), measurement.max_size) for part in parts)
+    sizes = min(measurement.view_of(part).ranked_from(measurement.max_size) for part in parts)
     return first <= sizes and (last < sizes or (last == measurement.max_size and total is not None))
 
 
@@ -180,7 +179,7 @@ def _value(
     measurement: Measurement, parts: list[int], first: int, last: int, total: int | None, *, counts: bool
 ) -> tuple[int, int]:
     """What noisy values say of the number of groups of these sizes, and of how many draws each part adds noise."""
-    values = [measurement.values[part] for part in parts]
+    values = [measurement.row(part) for part in parts]
     if counts:
         return sum(int(y[first : last + 1].sum()) for y in values), last - first + 1
     whole = last == measurement.max_size and total is not None

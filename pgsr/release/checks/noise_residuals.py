@@ -6,11 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.release.checks.residuals import ResidualFamily, Sum, fewest_draws
-from pgsr.release.checks.split_residuals import columns_of, split_families
+from pgsr.release.checks.split_residuals import split_families
 
 
 def families(measurement: Measurement, by_root: bool = False) -> Iterator[ResidualFamily]:
@@ -26,7 +25,7 @@ def families(measurement: Measurement, by_root: bool = False) -> Iterator[Residu
     views = [measurement.view_of(region) for region in range(tree.n_regions)]
     assert not {View.COUNTS, View.CUMULATIVE} <= set(views), "counts and cumulative counts measure different things"
     measured = measurement.measured & np.array([view is not View.RANKED for view in views])
-    split = np.array([isinstance(view, Split) for view in views])
+    split = np.array([view.mixed for view in views])
     yield ResidualFamily("numbers of groups", _of_totals(measurement, measured & ~split))
     below = measured_below(tree, measured, without_groups(measurement))
     for level in range(tree.n_levels - 1):
@@ -50,13 +49,12 @@ def _against(measurement: Measurement, region: int, parts: list[int]) -> Iterato
     """Yield values of a region less those of its parts, each after how many draws of the region's noise it holds."""
     row, sizes, level = measurement.row(region), measurement.sizes, int(measurement.hierarchy.level_of[region])
     views = [measurement.view_of(one) for one in (region, *parts)]
-    if any(isinstance(view, Split) for view in views):
-        common = min(columns_of(view, measurement.max_size) for view in views)
+    if any(view.mixed for view in views):
+        common = min(view.ranked_from(measurement.max_size) for view in views)
         yield 1, row[:common] - sum(measurement.row(part)[:common] for part in parts)
         return
-    view = views[0]
-    assert isinstance(view, View), "no split view is left"
-    folded = row if sizes.equal else sizes.folded(row[None], level, view)[0]
+    [view] = {view for view in View if view in views}
+    folded = sizes.folded(row[None], level, view)[0]
     found = folded - sum(measurement.row(part) for part in parts)
     yield 1, found[:-1]
     yield 1 if view is View.CUMULATIVE else len(row) - len(found) + 1, found[-1:]

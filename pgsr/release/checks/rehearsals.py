@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from pgsr.data.split_view import AnyView, Split
 from pgsr.data.views import View, counts_of_cumulative, counts_of_ranked
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.noise.tables import noisy_tables
@@ -67,8 +66,9 @@ def _compared(measurement: Measurement, levels: list[int]) -> int:
     for level in levels:
         for region in range(measurement.hierarchy.level(level).start, measurement.hierarchy.level(level).stop):
             view = measurement.view_of(region)
-            if isinstance(view, Split) and len(measurement.row(region)) < view.threshold + measurement.totals[region]:
-                known = min(known, view.threshold)
+            threshold = view.ranked_from(measurement.max_size)
+            if view.mixed and len(measurement.row(region)) < threshold + measurement.totals[region]:
+                known = min(known, threshold)
     return known
 
 
@@ -78,7 +78,7 @@ def _taken_off(terms: Terms, measurement: Measurement, region: int, law: Law) ->
     known = region < len(measurement.totals) and terms.totals is not Totals.NOISY
     total = int(measurement.totals[region]) if region < len(measurement.totals) else 0
     bare, cells = [], []
-    for part, values in _parts(view, measurement.row(region)):
+    for part, values in view.parts(measurement.row(region)):
         noise = np.zeros(len(values), np.int64)
         level, path = int(measurement.hierarchy.level_of[region]), measurement.hierarchy.paths[region]
         law.add_to(noise, Seeded(REHEARSAL_KEY).stream(StreamId(terms.data_set, part.value, level, path)))
@@ -92,7 +92,7 @@ def _taken_off(terms: Terms, measurement: Measurement, region: int, law: Law) ->
         whole = known and part is view  # a total tells how many sizes are ranked, and nothing of them
         if part is View.RANKED:
             whole = False
-            if without.max(initial=0) > most - (view.threshold if isinstance(view, Split) else 0):
+            if without.max(initial=0) > most - view.ranked_from(most):
                 return None
         elif whole and steps.sum() != total:
             return None
@@ -103,15 +103,7 @@ def _taken_off(terms: Terms, measurement: Measurement, region: int, law: Law) ->
         return bare[0], cells
     if view is View.RANKED:
         return counts_of_ranked(bare[0], most), cells
-    up_to = bare[0] if view is View.CUMULATIVE else view.cumulative(np.concatenate(bare), total, most)
-    return np.diff(up_to, prepend=0), cells
-
-
-def _parts(view: AnyView, values: np.ndarray) -> list[tuple[View, np.ndarray]]:
-    """List the values of a region by the view whose stream their noise is drawn from."""
-    if not isinstance(view, Split):
-        return [(view, values)]
-    return [(View.CUMULATIVE, values[: view.threshold]), (View.RANKED, values[view.threshold :])]
+    return np.diff(view.cumulative(np.concatenate(bare), total, most), prepend=0), cells
 
 
 def _is_rehearsal_by_level(plan: Plan, measurement: Measurement) -> bool:

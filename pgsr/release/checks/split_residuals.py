@@ -27,21 +27,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pgsr.data.split_view import AnyView, Split
-from pgsr.data.views import View
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.laws import Law
 from pgsr.release.checks.residuals import ResidualFamily, Sum, fewest_draws
 
 DOUBT = 1e-13
 """The largest chance that any group of a release is taken for a small one and is none."""
-
-
-def columns_of(view: AnyView, max_size: int) -> int:
-    """Count the sizes from 0 up whose counts, or cumulative counts, are measured by this view."""
-    if isinstance(view, Split):
-        return view.threshold
-    return 0 if view is View.RANKED else max_size + 1
 
 
 def split_families(measurement: Measurement, below: list[list[int]], by_root: bool) -> Iterator[ResidualFamily]:
@@ -57,10 +48,11 @@ def split_families(measurement: Measurement, below: list[list[int]], by_root: bo
     grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
     for region in np.flatnonzero(measurement.measured).tolist():
         view = measurement.view_of(region)
-        if isinstance(view, Split) and view.threshold:
-            kept = _large(measurement, region, view.threshold, reach.of(region))
+        threshold = view.ranked_from(measurement.max_size)
+        if view.mixed and threshold:
+            kept = _large(measurement, region, threshold, reach.of(region))
             draws = np.bincount([tree.level_of[region]], minlength=tree.n_levels)
-            ranks = measurement.row(region)[view.threshold :]
+            ranks = measurement.row(region)[threshold:]
             grouped[Sum(tuple(map(int, draws)))].append(ranks[: max(0, len(ranks) - kept)])
     yield ResidualFamily("ranks of small groups", fewest_draws(grouped))
     if measurement.public is not Totals.REGIONS:
@@ -83,14 +75,14 @@ def _members_left(measurement: Measurement, region: int, parts: list[int], reach
     """
     level_of, draws, left = measurement.hierarchy.level_of, [0] * measurement.hierarchy.n_levels, 0
     views = [measurement.view_of(one) for one in (region, *parts)]
-    thresholds = [min(columns_of(view, measurement.max_size), measurement.max_size) for view in views]
+    thresholds = [min(view.ranked_from(measurement.max_size), measurement.max_size) for view in views]
     first = min(thresholds)
-    if not first or not any(isinstance(view, Split) for view in views):
+    if not first or not any(view.mixed for view in views):
         return None
     for sign, one, view, threshold in zip((1, *[-1] * len(parts)), (region, *parts), views, thresholds, strict=True):
         row, groups = measurement.row(one), int(measurement.totals[one])
         members, n = (groups - row[first:threshold]).sum(), threshold - first
-        if isinstance(view, Split):
+        if view.mixed:
             ranks = row[threshold:]
             kept = _large(measurement, one, first, reach.of(one))
             if kept > len(ranks) and len(ranks) < groups:

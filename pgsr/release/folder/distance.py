@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from pgsr.data.estimate import Estimate
-from pgsr.data.split_view import Split, columns, rows
-from pgsr.data.views import View, cumulative, ranked
+from pgsr.data.views import View, cumulative
 from pgsr.machine.blocks import row_blocks
-from pgsr.noise.measurement import Measurement, are_tables
+from pgsr.noise.measurement import Measurement
 from pgsr.release.publishing.errors import ManifestError
 
 
@@ -35,25 +34,22 @@ def exact_sum(values: np.ndarray) -> int:
 def _compared(measurement: Measurement, counts: Estimate) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Pair released values in the measured view with noisy ones, by region or by block of regions."""
     tree, measured = measurement.hierarchy, measurement.measured
-    if isinstance(measurement.values, np.ndarray) or are_tables(measurement.values):
+    if not measurement.has_ranks:
         for level, y in enumerate(measurement.tables):
             first = tree.level(level).start
             view = measurement.view_of(first)
-            assert isinstance(view, View), "of one width"
             for block in row_blocks(slice(0, len(y)), y.shape[1]):
                 kept = measured[first + block.start : first + block.stop]
-                x = counts.rows(first + block.start, first + block.stop)
-                yield _VECTORS[view](x[kept]), y[block][kept]
+                x = counts.rows(first + block.start, first + block.stop)[kept]
+                yield x if view is View.COUNTS else cumulative(x), y[block][kept]
         return
     for region in np.flatnonzero(measured).tolist():
-        x, y, view = counts.row(region), measurement.row(region), measurement.view_of(region)
-        if (x < 0).any() or (view is View.RANKED and x.sum() != len(y)):
+        x, y = counts.row(region), measurement.row(region)
+        vector = measurement.view_of(region).vector(x, None) if (x >= 0).all() else None
+        if vector is None or len(vector) != len(y):
             name = " / ".join(tree.paths[region])
             raise ManifestError(f"the counts of {name!r} do not have its public number of groups")
-        if isinstance(view, Split):
-            yield np.concatenate([columns(x, view.threshold), rows(x, view.threshold, len(y) - view.threshold)]), y
-        else:
-            yield _VECTORS[view](x), y
+        yield vector, y
 
 
 def _exact_sum_of_squares(values: np.ndarray) -> int:
@@ -61,6 +57,3 @@ def _exact_sum_of_squares(values: np.ndarray) -> int:
     if int(values.max(initial=0)) < 2**31:
         return exact_sum(values * values)
     return sum(int(value) ** 2 for value in values)
-
-
-_VECTORS = {View.COUNTS: np.asarray, View.CUMULATIVE: cumulative, View.RANKED: ranked}

@@ -21,10 +21,9 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.data.sizes import Sizes
-from pgsr.data.split_view import Split
 from pgsr.data.views import View
 from pgsr.machine import memory
-from pgsr.noise.measurement import Measurement, Totals, measured_regions, view_of
+from pgsr.noise.measurement import Measurement, Totals, first_cells, measured_regions, view_of
 from pgsr.release.folder.artefact import REGIONS
 from pgsr.release.folder.columns import Column, Columns, wide_files
 from pgsr.release.publishing.errors import ReleaseError
@@ -194,8 +193,8 @@ def write_measurement(
 
 def read_measurement(
     path: Path, tree: Hierarchy, totals: np.ndarray, plan: Plan, columns: Columns, facts: Mapping[str, str]
-) -> np.ndarray | tuple[np.ndarray, ...]:
-    """Read the values that `write_measurement` wrote, in the form of `Measurement.values`.
+) -> np.ndarray:
+    """Read the values that `write_measurement` wrote, in the form of `Measurement.cells`.
 
     Raises:
         ReleaseError: anything but the values differs from what should be there.
@@ -211,9 +210,7 @@ def read_measurement(
                 f"sizes, at most {terms.min_size:,}..{terms.largest:,}, need {wanted:,}"
             )
         memory.require(8 * int(rows.lengths.sum()), "the measurement")
-        found: list[list[np.ndarray]] = [[] for _ in range(tree.n_regions)]
-        matrix = np.zeros((tree.n_regions, terms.max_excess + 1), np.int64) if rows.rectangular else None
-        parts: list[list[np.ndarray]] = [[] for _ in range(tree.n_levels)]
+        found, start = np.empty(wanted, np.int64), 0
         for group, (regions, part) in enumerate(rows.blocks()):
             table = file.read_row_group(group)
             noisy = table.columns[-1].combine_chunks()
@@ -227,20 +224,9 @@ def read_measurement(
                 raise ReleaseError(
                     f"the regions, sizes or ranks of {path.name} are not those of {REGIONS}, in its order"
                 )
-            if matrix is not None:
-                matrix[regions] = values.reshape(len(regions), -1)
-                continue
-            if terms.max_sizes is not None:
-                parts[tree.level_of[regions[0]]].append(values.reshape(len(regions), -1))
-                continue
-            ends = np.cumsum(rows.lengths[regions])[:-1]
-            for region, piece in zip(regions, np.split(values, ends), strict=True):
-                found[region].append(piece.astype(np.int64))
-    if terms.max_sizes is not None:
-        return tuple(np.concatenate(level) for level in parts)
-    if matrix is not None:
-        return matrix
-    return tuple(np.concatenate(pieces) if pieces else np.empty(0, np.int64) for pieces in found)
+            found[start : start + len(values)] = values
+            start += len(values)
+    return rows.with_unmeasured(found)
 
 
 def regions_text(tree: Hierarchy, totals: np.ndarray, plan: Plan, columns: Columns) -> str:
@@ -324,7 +310,6 @@ class _Rows:
         schema: of the table, with its facts.
         measured: the measured regions, in order.
         ragged: whether the table has columns of ranks.
-        rectangular: whether the values are one matrix in a measurement.
         sizes, ranks: the number of rows of sizes, and of ranks, of every region.
         lengths: the number of values of every region.
     """
@@ -334,20 +319,26 @@ class _Rows:
         self._tree, self._plan, self._described = tree, plan, region_columns(tree, plan.names)
         self.measured = np.flatnonzero(measured_regions(tree, tuple(level.noise for level in plan.levels)))
         self.ragged = terms.view is MeasuredView.SPLIT
-        self.rectangular = not self.ragged and terms.max_sizes is None
-        self.sizes = np.array([level.max_excess + 1 for level in plan.levels])[tree.level_of]
+        self._views, self._about = plan.views_on(tree, totals), plan.sizes_on(tree)
+        self.sizes = np.array(self._about.max_sizes)[tree.level_of] + 1
         self.ranks = np.zeros(tree.n_regions, np.int64)
         if self.ragged:
-            views = plan.views_on(tree, totals)
-            self.rectangular = views is View.CUMULATIVE  # all thresholds are above all sizes
-            for region in range(tree.n_regions):
-                view = view_of(views, tree, region)
-                if view is View.RANKED:
-                    self.sizes[region], self.ranks[region] = 0, totals[region]
-                elif isinstance(view, Split):
-                    self.sizes[region] = view.threshold
-                    self.ranks[region] = view.n_ranks(int(totals[region]))
+            for region, (rows, groups) in enumerate(zip(self.sizes.tolist(), totals.tolist(), strict=True)):
+                view = view_of(self._views, tree, region)
+                self.sizes[region] = view.ranked_from(rows - 1)
+                self.ranks[region] = view.n_values(groups, rows - 1) - self.sizes[region]
         self.lengths, self._totals = self.sizes + self.ranks, totals
+
+    def with_unmeasured(self, found: np.ndarray) -> np.ndarray:
+        """Put zeros where regions were not measured, among the values of those that were; see `Measurement.cells`."""
+        measured = np.zeros(len(self.lengths), bool)
+        measured[self.measured] = True
+        first = first_cells(self._about, self._views, self._totals, measured)
+        if first[-1] == len(found):
+            return found
+        cells = np.zeros(first[-1], np.int64)
+        cells[np.repeat(measured, np.diff(first))] = found
+        return cells
 
     def blocks(self) -> Iterator[tuple[np.ndarray, slice]]:
         """The measured regions block by block, and which of their rows: all, or a part of those of one long region.

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.split_view import AnyView, Split
-from pgsr.data.views import View
+from pgsr.data.sizes import Sizes
+from pgsr.data.views import AnyView, View
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Method, PostProcess
 from pgsr.noise import Geometric, Noise
@@ -124,8 +124,7 @@ class Plan:
         step = _noise_step(terms, shares, excesses, thresholds)
         noises, totals_noise = step.levels(n, excesses), step.totals_noise(n, terms.max_excess)
         if terms.view is MeasuredView.SPLIT and not terms.ranks_alike:
-            view = step.view[0] if isinstance(step.view, tuple) else step.view
-            assert isinstance(view, Split), "one for all regions, as others would differ in sensitivity"
+            [view] = set(step.rules)  # one for all regions, as others would differ in sensitivity
             sensitivities = (step.sensitivity(view.on(terms.max_excess), terms.max_excess),) * n
         elif terms.max_sizes is None:
             sensitivities = (terms.sensitivity,) * n
@@ -159,30 +158,28 @@ class Plan:
         """
         before = Plan.of(self.terms, tree.regions_per_level)
         views = before.mechanism.noise.views_on(tree, self.terms.max_excess, totals, root)
-        assert isinstance(views, tuple), "one per region"
         return thresholds_of(views, self.terms.max_excess, self.terms.min_size)
 
-    def views_on(self, tree: Hierarchy, totals: np.ndarray) -> AnyView | tuple[AnyView, ...]:
-        """Give the view of every region, in the form that the noise step gives it: one by one where noise chose them.
+    def views_on(self, tree: Hierarchy, totals: np.ndarray) -> tuple[AnyView, ...]:
+        """Give the views of the regions as the noise step gives them: region by region where noise chose them.
 
         Args:
             tree, totals: the regions, and their public or noisy numbers of groups.
         """
         found = self.mechanism.noise.views_on(tree, self.terms.max_excess, totals)
-        if self.terms.by_root is None or isinstance(found, tuple):
-            return found
-        return (found,) * tree.n_regions
+        return found * tree.n_regions if self.terms.by_root is not None and len(found) == 1 else found
 
-    def measured(
-        self, tree: Hierarchy, values: np.ndarray | tuple[np.ndarray, ...], totals: np.ndarray, secure: bool
-    ) -> Measurement:
-        """Give the measurement that these noisy values are under this plan."""
+    def sizes_on(self, tree: Hierarchy) -> Sizes:
+        """Give the sizes by excess that are measured on every level."""
+        return Sizes(tree, tuple(level.max_excess for level in self.levels))
+
+    def measured(self, tree: Hierarchy, cells: np.ndarray, totals: np.ndarray, secure: bool) -> Measurement:
+        """Give the measurement that these noisy values of all regions, one after the other, are under this plan."""
         terms = self.terms
         return Measurement(
-            hierarchy=tree,
-            view=self.views_on(tree, totals),
-            values=values,
-            max_size=terms.max_excess,
+            sizes=self.sizes_on(tree),
+            views=self.views_on(tree, totals),
+            cells=cells,
             noise=tuple(level.noise for level in self.levels),
             public=terms.totals,
             totals=totals,

@@ -6,7 +6,7 @@ Thresholds are sizes, and a mechanism knows excesses over `Terms.min_size`: a th
 from collections.abc import Iterable, Sequence
 
 from pgsr.data.split_view import Split
-from pgsr.data.views import View
+from pgsr.data.views import AnyView
 from pgsr.noise.split_by_root import SplitByRoot
 from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.budget import exact
@@ -28,7 +28,7 @@ def split_rule(thresholds: int | tuple[int, ...], ranks: int | None, min_size: i
     return tuple(Split(threshold - min_size, ranks) for threshold in thresholds)
 
 
-def thresholds_of(views: Iterable[ViewRule], max_excess: int, min_size: int) -> tuple[int, ...]:
+def thresholds_of(views: Iterable[AnyView], max_excess: int, min_size: int) -> tuple[int, ...]:
     """Give the sizes at which the views of regions are split; a view that is not split has one of its ends.
 
     Args:
@@ -40,8 +40,7 @@ def thresholds_of(views: Iterable[ViewRule], max_excess: int, min_size: int) -> 
         >>> thresholds_of((View.CUMULATIVE, Split(3), View.RANKED), 8, min_size=1)
         (9, 4, 1)
     """
-    columns = (v.threshold if isinstance(v, Split) else 0 if v is View.RANKED else max_excess for v in views)
-    return tuple(min_size + min(threshold, max_excess) for threshold in columns)
+    return tuple(min_size + min(view.ranked_from(max_excess), max_excess) for view in views)
 
 
 def checked_thresholds(given: int | Sequence[int], min_size: int) -> int | tuple[int, ...]:

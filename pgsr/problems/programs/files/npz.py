@@ -1,7 +1,7 @@
 """NumPy's format: the problem itself, to the last field, and its program as arrays for whoever has NumPy alone.
 
-problem_*           the fields of `pgsr.Problem`; hierarchy_* those of its hierarchy, sums_* its measured sums,
-                    ranks_* its fitted ranks
+problem_*           the fields of `pgsr.Problem`, K of every level among them, and where the cells of every region
+                    start; hierarchy_* the regions, sums_* its measured sums, ranks_* its fitted ranks
 P, q, constant      the objective 1/2 sum P x^2 + q x + constant; P is the diagonal, constant decimal text
 A_data, A_indices, A_indptr, A_shape    the rows, compressed: row i has the entries A_indptr[i] : A_indptr[i + 1]
 l, u                l <= A x <= u
@@ -97,12 +97,11 @@ def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
         yield f"hierarchy_{name}", getattr(tree, name)
     for field in fields(problem):
         value = getattr(problem, field.name)
-        if field.name == "hierarchy" or value is None:
+        if value is None:
             continue
-        if field.name == "values" and isinstance(value, tuple):
-            lengths = "problem_values_lengths" if problem.view is View.RANKED else "problem_values_sizes"
-            yield lengths, np.array([part.shape[-1] for part in value], np.int64)
-            yield "problem_values", np.concatenate([part.ravel() for part in value])
+        if isinstance(value, Sizes):
+            yield "problem_sizes", np.array(value.max_sizes, np.int64)
+            yield "problem_first_cell", problem.first_cell
         elif isinstance(value, Conditions):
             yield from _of_conditions(value)
         elif field.name == "noise":
@@ -176,13 +175,13 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
         paths.append((name,) if above < 0 else (*paths[above], name))
     names = ("first_child", "level_start", "order", "padded")
     first_child, level_start, order, padded = (arrays[f"hierarchy_{name}"] for name in names)
-    out: dict[str, Any] = {"hierarchy": Hierarchy(tuple(paths), parent, first_child, level_start, order, padded)}
+    tree, out = Hierarchy(tuple(paths), parent, first_child, level_start, order, padded), dict[str, Any]()
     for key, value in arrays.items():
         name = key.removeprefix("problem_")
-        if name in (key, "values_lengths", "values_sizes"):
+        if name in (key, "first_cell"):
             continue
         out[name] = value if value.ndim else value.item()
-    out["view"] = View[out["view"]]
+    out["view"], out["sizes"] = View[out["view"]], Sizes(tree, tuple(out["sizes"].tolist()))
     if "knee" in out:
         out["norm"] = Huber(out.pop("knee"))
     if "sums_values" in arrays:
@@ -195,12 +194,6 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
         out["noise"] = tuple(level and noise_of(level) for level in json.loads(out["noise"]))
     if "conditions_texts" in arrays:
         out["conditions"] = _conditions(arrays)
-    if "problem_values_lengths" in arrays:
-        ends = np.cumsum(arrays["problem_values_lengths"])[:-1]
-        out["values"] = tuple(np.split(out["values"], ends))
-    if "problem_values_sizes" in arrays:
-        sizes = Sizes(out["hierarchy"], tuple(arrays["problem_values_sizes"] - 1))
-        out["values"] = sizes.tables(arrays["problem_values"])
     return out
 
 
