@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from condition_checks import best_integer, feasible_points, random_conditions, random_problems, satisfying
 from instances import scale
-from made_measurements import cells_of
 from program_files import by_gurobi
 
 from pgsr import Hierarchy, Problem, Status, View, certify

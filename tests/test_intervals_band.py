@@ -78,7 +78,9 @@ def with_values(measurement: Measurement, noise: list[int]) -> Measurement:
     """The same measurement with noise added to its values, region by region; to public totals, too."""
     left = iter(noise)
     measured = np.repeat(measurement.measured, np.diff(measurement.first_cell)).tolist()
-    moved = [value + next(left) * there for value, there in zip(measurement.cells.tolist(), measured, strict=True)]
+    moved = [
+        value + (next(left) if there else 0) for value, there in zip(measurement.cells.tolist(), measured, strict=True)
+    ]
     return replace(measurement, cells=np.array(moved, np.int64))
 
 

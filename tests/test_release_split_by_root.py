@@ -261,7 +261,7 @@ def test_noise_is_judged_though_the_root_chooses_what_is_compared():
         measured = noise.measure(truth, Seeded("judged", seed))
         assert not judge(measured, stated, by_root=True).refuted
         assert judge(measured, stated, by_root=True).evidence < judge(measured, stated).evidence + 1e-9
-        assert judge(Geometric(measured.view, 3).measure(truth, Seeded("judged", seed)), stated, by_root=True).refuted
+        assert judge(Geometric(measured.views, 3).measure(truth, Seeded("judged", seed)), stated, by_root=True).refuted
 
 
 # Configuration
