@@ -30,7 +30,7 @@ def _forget() -> None:
 
 
 CHECKS = {m.killer for m in MUTANTS} - {accounts.likelihoods_keep_every_budget}
-"""One of them takes long, and `test_accounting_noise_rho` calls it on the code as it is."""
+"""One counts pairs, so `test_accounting_noise_rho` runs it on the code as it is, in every run, too."""
 
 
 @pytest.mark.assure("R9")

@@ -25,7 +25,7 @@ from pgsr.data import Estimate
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError
 from pgsr.methods.gate import NO_LIMIT, Deadline
-from pgsr.models import Scipy
+from pgsr.models import MathOpt, Scipy
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells
@@ -243,6 +243,24 @@ def test_leaves_right_below_a_root_are_closed(epsilon, totals):
         result = CumulativeIntegers().solve(problem)
         assert result.status is Status.OPTIMAL, result
         assert certify(problem, result.estimate, result.multipliers).optimal
+
+
+@pytest.mark.parametrize("n_states", [4, 8])
+@pytest.mark.parametrize("totals", ["root", "regions"])
+def test_three_levels_are_closed_where_a_linear_program_closes_them(n_states, totals):
+    """33 regions: no flow, so leaves that take turns stop above their bound now and then, from one start alone."""
+    tree = Hierarchy.from_paths([("US", f"S{i % n_states}", f"C{i}") for i in range(32 - n_states)])
+    closed = 0
+    for seed in range(scale(13, 200)):
+        leaves = np.random.default_rng(seed).poisson(6 * np.exp(-np.arange(31) / 10), (32 - n_states, 31))
+        noisy = Geometric(View.CUMULATIVE, "1/10" if seed % 2 else "1").measure(
+            CountOfCounts(tree, leaves), Seeded(f"{seed}")
+        )
+        problem = Problem.m_c(noisy, totals=totals)
+        optimal = CumulativeIntegers().solve(problem).status is Status.OPTIMAL
+        closed += optimal
+        assert optimal or MathOpt("GLOP").solve(problem).status is not Status.OPTIMAL, seed
+    assert closed
 
 
 @pytest.mark.drawn(1)

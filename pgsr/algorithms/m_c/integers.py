@@ -29,6 +29,12 @@ _STAGES = ((0.4, 15), (0.15, 20), (0.05, 30), (0.01, 80), (0.004, 80), (0.002, 1
 _JUDGED = 0.01
 """From which softness on integers are made and bounds computed."""
 
+_RESTARTS, _FEW = 32, 2_000
+"""How often integers are made anew where a gap is left, and the most cells of leaves with which they are."""
+
+_NEARBY = 0.05
+"""The standard deviation of the prices at which they are made, off those of the bound."""
+
 _ROUNDING = 2.0**-40
 """How small a gradient is nothing but rounding, relative to the largest count."""
 
@@ -60,7 +66,8 @@ class CumulativeIntegers(GatedMethod):
     **Families.** The leaves below one node are a flow, which negative cycles close exactly while all other leaves stay
     (`pgsr.algorithms.m_c.cycles`); families take turns. That is done up to 100,000 cells, whatever gap was asked for,
     and beyond where it was not reached. Where leaves lie right below the root, or levels between were not measured,
-    there is one family: the optimum, and prices whose bound is its objective.
+    there is one family: the optimum, and prices whose bound is its objective. Elsewhere families may stop above their
+    bound; up to 2,000 cells of leaves they start anew, up to 32 times, from integers at prices nearby.
 
     Bounds of single cells that `Problem.where` states of the lowest regions are kept throughout, as in
     `CumulativeProjection`; leaves then exchange no runs of cells at the end, so the gap may be a little wider.
@@ -132,7 +139,14 @@ class CumulativeIntegers(GatedMethod):
                 if best.gap <= self.gap or deadline.passed:
                     break
         if not best.proved and (dual.y.size <= cycles.LARGEST or best.gap > self.gap):
-            best.close(dual, rounded, deadline)
+            assert best.estimate is not None
+            best.close(dual, rounded, best.estimate.values, deadline)
+            nearby = np.random.default_rng(0)
+            for _ in range(_RESTARTS if dual.y.size <= _FEW else 0):
+                if best.proved or deadline.passed:
+                    break
+                start = rounded.integers(nearby.normal(prices, _NEARBY), _STAGES[-1][0])
+                best.close(dual, rounded, start, deadline)
         return best.judged(deadline)
 
     def __repr__(self) -> str:
@@ -157,10 +171,9 @@ class _Best:
         if bound > self.bound:
             self.bound, self.prices = bound, prices
 
-    def close(self, dual: SquaresDual, rounded: RoundedDual, deadline: Deadline) -> None:
-        """Offer what leaves below every node are at best: the optimum, with its proof, where there is one node."""
-        assert self.estimate is not None
-        leaves = self.estimate.values[self.problem.hierarchy.leaves]
+    def close(self, dual: SquaresDual, rounded: RoundedDual, start: np.ndarray, deadline: Deadline) -> None:
+        """Offer what leaves below every node are at best, from integers of all regions: the optimum if one node is."""
+        leaves = start[self.problem.hierarchy.leaves]
         prices = dual.prices_of(self.prices)
         found, proof = cycles.cheapest(dual, leaves, np.zeros(dual.shape) if prices is None else prices, deadline)
         self.offer(rounded.with_sums(found), self.prices if proof is None else _multipliers(dual, proof))
