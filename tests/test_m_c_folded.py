@@ -14,7 +14,6 @@ from pgsr.algorithms import CumulativeProjection
 from pgsr.algorithms.m_c.folded import together
 from pgsr.algorithms.m_c.folded_dual import FoldedDual, Targets, _TreeDiagonal
 from pgsr.algorithms.m_c.joint import joint_problem, laws_of, precisions
-from pgsr.algorithms.tree_rounding.folded import integers_by_level
 from pgsr.algorithms.tree_rounding.rounding import integers_near
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import cumulative
@@ -221,7 +220,7 @@ def test_equals_m_c_and_two_stage_where_all_levels_have_the_same_sizes():
     totals = [rows.region_totals[tree.level(level)] for level in range(3)]
     weights_of = precisions(laws_of(rows))
     found = together(Targets.of(tree, TwoStage().alone(rows), tuple(totals), weights_of), EXACT)
-    released = integers_by_level(tree, found.values, totals)
+    released = integers_near(tree, found.values, rows.root_total, rows.region_totals)
     assert np.array_equal(np.concatenate(released), cumulative(TwoStage().apply(rows).estimate.counts().counts))
     weights = np.array([1, 4, 9])
     problem = Problem.of(
@@ -234,23 +233,21 @@ def test_equals_m_c_and_two_stage_where_all_levels_have_the_same_sizes():
     assert found.objective + last == pytest.approx(CumulativeProjection().solve(problem).certificate.objective)
 
 
-def test_integers_are_those_of_equal_sizes_and_add_up_elsewhere():
+def test_integers_are_near_and_add_up():
     generator = np.random.default_rng(48)
     for seed in range(40):
         fan, n_cells = TREES[seed % len(TREES)]
         targets = random_targets(seed, fan, n_cells, "levels")
         tree, values, totals = targets.hierarchy, together(targets, EXACT).values, targets.totals
-        found = integers_by_level(tree, values, totals)
+        known = int(totals[0][0]), np.concatenate(totals)
+        found = integers_near(tree, values, *known)
         assert adds_up(tree, found)
         for table, groups, real in zip(found, totals, values, strict=True):
             assert np.diff(table, prepend=0, axis=1).min() >= 0
             assert np.array_equal(table[:, -1], groups)
             assert np.abs(table - real).max(initial=0) < 3
-        if len(set(n_cells)) == 1:
-            expected = integers_near(tree, np.concatenate(values), int(totals[0][0]), np.concatenate(totals))
-            assert np.array_equal(np.concatenate(found), expected)
         root = np.append(np.sort(generator.integers(0, totals[0][0] + 1, n_cells[0])), totals[0][0])
-        kept = integers_by_level(tree, values, totals, root)
+        kept = integers_near(tree, values, *known, root)
         assert np.array_equal(kept[0][0], root)
         assert adds_up(tree, kept)
 

@@ -1,5 +1,7 @@
 """Integers from the root down: always valid, near their targets, about as near as the nearest integers."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from instances import scale
@@ -7,6 +9,7 @@ from instances import scale
 from pgsr import Hierarchy
 from pgsr.algorithms.tree_rounding import kernel
 from pgsr.algorithms.tree_rounding.rounding import GRID, integers_near
+from pgsr.data.sizes import Sizes
 from pgsr.methods.gate import Deadline, Status, Stopped
 
 
@@ -42,6 +45,12 @@ def by_interpolation(parent: np.ndarray, values: np.ndarray) -> np.ndarray:
     return out
 
 
+def near(tree: Hierarchy, values: np.ndarray, total: int, totals: np.ndarray | None = None, **more: Any) -> np.ndarray:
+    """The integers of all regions, whose levels have the same sizes; shape (regions, K + 1)."""
+    tables = Sizes.alike(tree, values.shape[1] - 1).tables(values)
+    return np.concatenate(integers_near(tree, tables, total, totals, **more))
+
+
 def test_equals_interpolation_and_sorting() -> None:
     rng = np.random.default_rng(10)
     for _ in range(200):
@@ -52,7 +61,7 @@ def test_equals_interpolation_and_sorting() -> None:
         values[:, -1] = np.ceil(values[:, -1])
         totals = values[:, -1].astype(np.int64)
         together = tree.sum_up(values)
-        found = integers_near(tree, together, int(totals.sum()), np.append(totals.sum(), totals))
+        found = near(tree, together, int(totals.sum()), np.append(totals.sum(), totals))
         assert np.array_equal(found[1:], by_interpolation(found[0], values))
 
 
@@ -62,7 +71,7 @@ def test_every_answer_is_valid_and_near(public: bool) -> None:
     for _ in range(300):
         tree, values = random_case(rng)
         totals = values[:, -1].round().astype(np.int64)
-        found = integers_near(tree, values, int(totals[0]), totals if public else None)
+        found = near(tree, values, int(totals[0]), totals if public else None)
         assert found.dtype == np.int64
         assert (np.diff(found, axis=1, prepend=0) >= 0).all()
         for level in range(tree.n_levels - 1):
@@ -84,10 +93,10 @@ def test_the_last_digits_decide_nothing(public: bool) -> None:
         values = tree.sum_up(leaves)
         totals = values[:, -1].astype(np.int64)
         known = totals if public else None
-        found = integers_near(tree, values, int(totals[0]), known)
+        found = near(tree, values, int(totals[0]), known)
         for _ in range(5):
             computed = values + rng.uniform(-1e-8, 1e-8, values.shape)
-            assert np.array_equal(integers_near(tree, computed, int(totals[0]), known), found)
+            assert np.array_equal(near(tree, computed, int(totals[0]), known), found)
 
 
 def test_leads_and_lags_of_one_parent_cancel() -> None:
@@ -99,7 +108,7 @@ def test_leads_and_lags_of_one_parent_cancel() -> None:
         steps = rng.dirichlet(np.full(n, 0.7), n_sizes) * rng.integers(0, 6, n_sizes)[:, None]
         values = tree.sum_up(np.cumsum(steps.T, axis=1))
         values[0] = values[0].round()
-        found = integers_near(tree, values, int(values[0, -1]))
+        found = near(tree, values, int(values[0, -1]))
         error = found[1:] - values[1:]
         assert error.max() < 1 + 1e-9
         assert np.abs(error.sum(axis=0)).max() < 1e-9
@@ -113,8 +122,8 @@ def test_in_place_is_the_same(public: bool) -> None:
         tree, values = random_case(rng)
         totals = np.rint(values[:, -1]).astype(np.int64) if public else None
         about = tree, values, int(values[0, -1]), totals
-        expected, room = integers_near(*about), values.copy()
-        assert np.array_equal(integers_near(tree, room, *about[2:], in_place=True), expected)
+        expected, room = near(*about), values.copy()
+        assert np.array_equal(near(tree, room, *about[2:], in_place=True), expected)
         assert np.array_equal(room.view(np.int64), expected)
 
 
@@ -124,7 +133,7 @@ def test_integers_stay_as_they_are() -> None:
         tree, values = random_case(rng)
         leaves = np.floor(values[tree.leaves]).astype(np.int64)
         exact = tree.sum_up(leaves)
-        assert np.array_equal(integers_near(tree, exact.astype(float), int(exact[0, -1]), exact[:, -1]), exact)
+        assert np.array_equal(near(tree, exact.astype(float), int(exact[0, -1]), exact[:, -1]), exact)
 
 
 def test_many_groups_beyond_all_values_are_given_at_once() -> None:
@@ -132,7 +141,7 @@ def test_many_groups_beyond_all_values_are_given_at_once() -> None:
     tree = Hierarchy.from_parents(["r", "a", "b", "c"], [-1, 0, 0, 0])
     values = np.zeros((4, 3))
     values[0] = 10**12 + 1, 10**12 + 1, 10**12 + 6
-    found = integers_near(tree, values, 10**12 + 6)
+    found = near(tree, values, 10**12 + 6)
     first = [333_333_333_334, 333_333_333_334, 333_333_333_333]
     assert found[1:].T.tolist() == [first, first, [333_333_333_336, 333_333_333_335, 333_333_333_335]]
 
@@ -179,7 +188,7 @@ def test_about_as_near_as_the_nearest_integers() -> None:
         leaves = rising * totals[:, None]
         leaves[:, -1] = totals
         values = tree.sum_up(leaves)
-        found = integers_near(tree, values, int(totals.sum()), np.append(totals.sum(), totals))
+        found = near(tree, values, int(totals.sum()), np.append(totals.sum(), totals))
         ours += ((found[1:] - values[1:]) ** 2).sum()
         least += cheapest_share(found[0], values[1:])
     assert least <= ours <= 1.1 * least, ours / least
@@ -188,5 +197,5 @@ def test_about_as_near_as_the_nearest_integers() -> None:
 def test_time_limits() -> None:
     tree, values = random_case(np.random.default_rng(14))
     with pytest.raises(Stopped) as stopped:
-        integers_near(tree, values, int(values[0, -1]), None, Deadline(1e-9))
+        near(tree, values, int(values[0, -1]), deadline=Deadline(1e-9))
     assert stopped.value.status is Status.TIMED_OUT

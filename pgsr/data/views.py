@@ -23,7 +23,9 @@ class AnyView(Protocol):
     """The interface of what may be measured of a region: `View`, `Split`, or a view of your own.
 
     A view makes a region's vector, and knows its length, its parts and how far it changes between neighbouring data
-    sets. All else follows: noise, privacy loss, tables of noisy values.
+    sets. All else follows: noise, privacy loss, tables of noisy values. What makes estimates reads the first values, as
+    many as `ranked_from` says, as cumulative counts of sizes from 0 up, and the others as what the largest groups have
+    beyond these sizes, in increasing order. (`View.COUNTS` alone is read as counts.)
 
     Attributes:
         value: the view in words.

@@ -11,7 +11,7 @@ from pgsr.algorithms.m_c.folded import together
 from pgsr.algorithms.m_c.folded_dual import Targets
 from pgsr.algorithms.m_c.joint import precisions
 from pgsr.algorithms.m_h.flow.part import FlowPart
-from pgsr.algorithms.tree_rounding.folded import integers_by_level
+from pgsr.algorithms.tree_rounding.rounding import integers_near
 from pgsr.checks import require_kind
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.rounding import nearest
@@ -151,7 +151,8 @@ class _Stored:
         w = (*precisions(self.parts.laws)[: self.parts.first], np.array([root.weights for root in roots]))
         totals = _totals(measurement)
         joint = together(Targets.of(measurement.hierarchy, alone, totals, w), ROUNDED)
-        return integers_by_level(measurement.hierarchy, joint.values, totals)
+        about = measurement.root_total, measurement.region_totals
+        return integers_near(measurement.hierarchy, joint.values, *about)
 
 
 def _root_of(stored: _Stored, key: str) -> _Root:
@@ -178,7 +179,7 @@ def _release_part(stored: _Stored, pair: tuple[str, np.ndarray]) -> _Outcome:
     towards = alone[0] + weights / w[0] * (root[:-1] - values)
     joint = together(Targets.of(tree, (towards, *alone[1:]), totals, w), ROUNDED)
     kind = np.int32 if measurement.root_total < 2**31 else np.int64
-    found = integers_by_level(tree, joint.values, totals, root)
+    found = integers_near(tree, joint.values, measurement.root_total, measurement.region_totals, root)
     counts = tuple(np.diff(table, prepend=0, axis=1).astype(kind) for table in found)
     for level, table in enumerate(counts, parts.first):
         parts.partitions.write(key, f"counts-{level}", table)

@@ -240,12 +240,14 @@ class Measurement:
         if len(self.views) in (1, self.hierarchy.n_levels):
             return " x ".join(view.value for view in self.views)
         numbers = Counter(self.views)
-        named = [f"{numbers[view]:,} regions {view.value}" for view in View if view in numbers]
-        splits = {view: number for view, number in numbers.items() if isinstance(view, Split)}
+        splits = [view for view in numbers if isinstance(view, Split)]
+        alone = [*(view for view in View if view in numbers), *(splits if len(splits) == 1 else [])]
+        named = [f"{numbers[view]:,} regions {view.value}" for view in alone]
         if len(splits) > 1:
             lowest, highest = (end(view.threshold for view in splits) for end in (min, max))
-            return ", ".join([*named, f"{sum(splits.values()):,} regions split at {lowest:,} to {highest:,}"])
-        return ", ".join([*named, *(f"{number:,} regions {view.value}" for view, number in splits.items())])
+            named.append(f"{sum(numbers[view] for view in splits):,} regions split at {lowest:,} to {highest:,}")
+        others = (view for view in numbers if view not in [*alone, *splits])
+        return ", ".join([*named, *(f"{numbers[view]:,} regions {view.value}" for view in others)])
 
     @cached_property
     def measured(self) -> np.ndarray:
@@ -377,7 +379,8 @@ def first_cells(sizes: Sizes, views: tuple[AnyView, ...], totals: np.ndarray, me
 
 def _check_views(views: object, hierarchy: Hierarchy) -> None:
     """Raise `ProblemError` unless these are views, one for all, or as many as levels or regions."""
-    if not isinstance(views, tuple) or not all(isinstance(one, AnyView) for one in views):
+    kinds = {type(view): view for view in views} if isinstance(views, tuple) else {None: None}
+    if not all(isinstance(one, AnyView) for one in kinds.values()):
         raise ProblemError(
             "the views of a measurement are a tuple of View.COUNTS or others, or Split(5); give (View.COUNTS,)"
         )

@@ -114,9 +114,7 @@ class Problem(ProblemFields):
         if totals is None and known is not None:
             totals = Totals.ROOT if len(known) == 1 else Totals.REGIONS
         if view is View.RANKED:
-            raise ProblemError(
-                "plain values are a matrix of counts or cumulative counts, no ranks; give such a view"
-            )
+            raise ProblemError("plain values are a matrix of counts or cumulative counts, no ranks; give such a view")
         return cls(
             label,
             sizes,

@@ -8,7 +8,6 @@ import numpy as np
 from pgsr.algorithms.m_c.folded import ENOUGH, Together, together
 from pgsr.algorithms.m_c.folded_dual import Targets
 from pgsr.algorithms.m_c.projection import CumulativeProjection
-from pgsr.algorithms.tree_rounding.folded import integers_by_level
 from pgsr.algorithms.tree_rounding.rounding import integers_near
 from pgsr.data.views import View
 from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped
@@ -86,12 +85,13 @@ def integers_of(measurement: Measurement, values: Any, deadline: Deadline, *, in
     Raises:
         Stopped: out of time.
     """
-    tree = measurement.hierarchy
-    if isinstance(values, tuple):
-        totals = [measurement.region_totals[tree.level(level)] for level in range(tree.n_levels)]
-        return integers_by_level(tree, values, totals, deadline=deadline)
     known = None if measurement.public is Totals.ROOT else measurement.region_totals
-    return integers_near(tree, values, measurement.root_total, known, deadline, in_place=in_place)
+    about = measurement.hierarchy, measurement.root_total, known
+    if isinstance(values, tuple):
+        return integers_near(about[0], values, *about[1:], deadline=deadline)
+    out = values if in_place else np.array(values)
+    integers_near(about[0], measurement.sizes.tables(out), *about[1:], deadline=deadline, in_place=True)
+    return out.view(np.int64)
 
 
 def laws_of(measurement: Measurement) -> tuple[Law, ...]:

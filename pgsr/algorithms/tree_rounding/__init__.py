@@ -37,6 +37,5 @@ sum of squares with the least of all ways to share.
 
 Complexity: O(cells), and O(children log children) where a parent gains groups.
 
-Files: `rounding` is `integers_near`, `folded` the same where levels have sizes of their own, `kernel` the loop over the
-sizes of one parent.
+Files: `rounding` is `integers_near`, `kernel` the loop over the sizes of one parent.
 """
