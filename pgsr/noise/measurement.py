@@ -366,10 +366,18 @@ def first_cells(sizes: Sizes, views: tuple[AnyView, ...], totals: np.ndarray, me
         views: as in `Measurement`.
         totals: the numbers of groups of all regions; of cells per size they are not looked at.
         measured: which regions are, as bool; shape (regions,).
+
+    Raises:
+        ProblemError: a number of groups that ranks need is missing.
     """
     if all(view.has_a_cell_per_size for view in set(views)):
         return sizes.first_cell
     tree, widths = sizes.hierarchy, []
+    if len(totals) != tree.n_regions:
+        raise ProblemError(
+            f"ranks are as many as groups, and {len(totals)} numbers of groups are known for {tree.n_regions} regions; "
+            "measure with totals='regions'"
+        )
     for region, (level, groups, there) in enumerate(zip(tree.level_of, totals.tolist(), measured, strict=True)):
         view = view_of(views, tree, region)
         kept = there or view.has_a_cell_per_size
