@@ -159,7 +159,7 @@ def compared(world: CountyWorld) -> pd.DataFrame:
 def main(console: Console) -> None:
     """Print the comparison on one world, after a small one for which code is compiled."""
     compared(county_world(0, 3, 12))
-    found = compared(county_world(1)).round(2)
+    found = compared(county_world(1)).round(3)
     print_frame(
         console, found.astype(str), f"Intervals at {LEVEL:.0%} of 1 + 51 + 3,162 cells, noise of scale {SCALE:g}"
     )
