@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from pgsr.experiments.benchmarks.interval_peers import SCALE, compared, county_world, exact, importance_sampling, linear
+from pgsr.experiments.benchmarks.interval_peers import (
+    PEERS,
+    SCALE,
+    compared,
+    county_world,
+    exact,
+    importance_sampling,
+    linear,
+    normality,
+)
 from pgsr.experiments.benchmarks.reconcile_peers import (
     METHODS,
     ReconcilePeer,
@@ -48,12 +57,23 @@ def test_a_row_without_an_answer_is_shown_without_numbers():
 
 def test_intervals_are_compared_on_one_world():
     found = compared(county_world(0, 3, 12))
-    assert len(found) == 9
-    assert found.groupby("method")["level"].nunique().tolist() == [3, 3, 3]
+    assert len(found) == 3 * len(PEERS)
+    assert set(found.groupby("method")["level"].nunique()) == {3}
+    missing = found.note.str.contains("is not installed")
+    assert found["coverage"].isna().tolist() == missing.tolist()
+    assert not missing[~found.method.str.startswith("hierarchicalforecast")].any()
     world = county_world(4, 4, 60)
     (low, high, *_), (below, above, *_) = exact(world), linear(world)
     leaves = world.tree.leaves
     assert (high - low)[leaves].mean() < (above - below)[leaves].mean()
+
+
+def test_hierarchicalforecast_has_the_linear_intervals_before_they_are_cut():
+    pytest.importorskip("hierarchicalforecast.methods", reason="hierarchicalforecast is not installed")
+    world = county_world(5, 3, 20)
+    (below, above, *_), (low, high, *_) = normality(world), linear(world)
+    assert np.maximum(above, 0) == pytest.approx(high)
+    assert np.maximum(below, 0) == pytest.approx(low)
 
 
 def test_importance_sampling_has_the_law_of_the_values_alone():

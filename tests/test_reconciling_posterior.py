@@ -222,6 +222,44 @@ def test_the_same_seed_draws_the_same_and_tables_add_up():
     assert (one.noise.posterior.low == one.table.lower.to_numpy().reshape(2, -1).T).all()
 
 
+@pytest.mark.parametrize(
+    ("statistic", "error", "sentence"),
+    [
+        (lambda table: table["US"], ArgumentError, r"has the shape \(2,\) and not one number; add it up over sizes"),
+        (lambda table: table["US"][0] / 0.0, ArgumentError, "is no finite number in 1000 of 1000 draws"),
+        (
+            lambda table: table["GA"].sum(),
+            KeyError,
+            "no region 'GA'; give names from the root down, such as 'US/n%2Fa'",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_a_statistic_is_one_number_of_known_regions(statistic, error, sentence):
+    rows = [("US", None, 1, 5), ("US", "GA", 1, 4), ("US", "GA", 2, 3), ("US", "n/a", 1, 2), ("US", "n/a", 2, 1)]
+    frame = pd.DataFrame(rows, columns=["nation", "state", "size", "n"])
+    done = reconcile(frame, ["nation", "state"], "n", size="size", noise="geometric", scale=1.0)
+    regions = done.cells.region.unique()
+    assert len(regions) == 3
+    twice = done.interval(lambda table: sum(table[region].sum() for region in regions))
+    assert twice == done.interval(lambda table: 2 * table["US"].sum())
+    with pytest.raises(error, match=sentence):
+        done.interval(statistic)
+
+
+def test_progress_is_shown_where_there_are_many_cells(monkeypatch, capsys):
+    pytest.importorskip("rich", reason="progress is drawn by rich")
+    monkeypatch.setattr("pgsr.reconciling.posterior.SHOWN", 2 * TREE.n_regions)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    rng = np.random.default_rng(3)
+    table_posterior(of_sizes(worlds(rng, "laplace", 3.0, [9], (1.0, 0.8))), LAWS["laplace"], 0.9, None)
+    assert not capsys.readouterr().err
+    posterior = table_posterior(of_sizes(worlds(rng, "laplace", 3.0, [9, 5], (1.0, 0.8))), LAWS["laplace"], 0.9, None)
+    assert "looking for the posterior" in capsys.readouterr().err
+    posterior.draws(5, 1)
+    assert "drawing tables" in capsys.readouterr().err
+
+
 def test_medians_are_nearer_to_the_truth_and_proved():
     rng = np.random.default_rng(6)
     frame = worlds(rng, "geometric", 8.0, rng.integers(30, 150, 20), (1.0, 0.5))

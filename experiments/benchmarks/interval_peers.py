@@ -1,5 +1,7 @@
 """The intervals of cells of a noisy table: how often they hold the truth, how wide they are, and their time."""
 
+import importlib
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +17,9 @@ from pgsr.experiments.engine.tables import print_frame
 LEVEL = 0.9
 SCALE = 10.0
 """Of the double geometric noise of every cell."""
+
+VARIANCE = 0.5 / math.sinh(0.5 / SCALE) ** 2
+"""Of this noise."""
 
 SAMPLES = 10_000
 """Of importance sampling."""
@@ -69,9 +74,31 @@ def exact(world: CountyWorld) -> Found:
 
 def linear(world: CountyWorld) -> Found:
     """Give the Gaussian intervals that `pgsr.reconcile` has where variances alone are known."""
-    variance = 0.5 / np.sinh(0.5 / SCALE) ** 2
-    table = reconcile(world.table, LEVELS, "n", variance=variance, level=LEVEL).table
+    table = reconcile(world.table, LEVELS, "n", variance=VARIANCE, level=LEVEL).table
     return table.lower.to_numpy(), table.upper.to_numpy(), table.reconciled.to_numpy(), "around least squares"
+
+
+def normality(world: CountyWorld) -> Found:
+    """Give hierarchicalforecast's intervals around its least squares, for a stated standard deviation.
+
+    Its matrices are dense, and its numbers may be negative.
+    """
+    try:
+        methods = importlib.import_module("hierarchicalforecast.methods")
+    except ImportError:
+        nothing = np.full(len(world.truth), np.nan)
+        return nothing, nothing, nothing, "hierarchicalforecast is not installed"
+    values, leaves = world.noisy[:, None].astype(float), world.tree.leaves
+    found = methods.MinTrace("ols").fit_predict(
+        S=world.tree.sum_up(np.eye(leaves.stop - leaves.start)),
+        y_hat=values,
+        sigmah=np.full(values.shape, math.sqrt(VARIANCE)),
+        intervals_method="normality",
+        level=[round(100 * LEVEL)],
+        seed=0,
+    )
+    low, high = found["quantiles"][:, 0].T
+    return low, high, found["mean"][:, 0], "around least squares, below 0 too"
 
 
 def importance_sampling(world: CountyWorld) -> Found:
@@ -107,6 +134,7 @@ def importance_sampling(world: CountyWorld) -> Found:
 PEERS: dict[str, Callable[[CountyWorld], Found]] = {
     "pgsr.reconcile, noise='geometric'": exact,
     "pgsr.reconcile, variance=": linear,
+    "hierarchicalforecast, MinTrace with normality": normality,
     "importance sampling (bayesRecon's)": importance_sampling,
 }
 """The methods, ours first."""
@@ -119,7 +147,7 @@ def compared(world: CountyWorld) -> pd.DataFrame:
         start = time.process_time()
         low, high, estimate, note = method(world)
         seconds = time.process_time() - start
-        inside = (low <= world.truth) & (world.truth <= high)
+        inside = np.where(np.isnan(low), np.nan, (low <= world.truth) & (world.truth <= high))
         for level, level_name in enumerate(LEVELS):
             here = world.tree.level(level)
             error = np.abs(estimate - world.truth)[here].mean()
@@ -131,7 +159,7 @@ def compared(world: CountyWorld) -> pd.DataFrame:
 def main(console: Console) -> None:
     """Print the comparison on one world, after a small one for which code is compiled."""
     compared(county_world(0, 3, 12))
-    found = compared(county_world(1)).round(2)
+    found = compared(county_world(1)).round(3)
     print_frame(
         console, found.astype(str), f"Intervals at {LEVEL:.0%} of 1 + 51 + 3,162 cells, noise of scale {SCALE:g}"
     )

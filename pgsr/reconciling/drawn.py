@@ -27,6 +27,8 @@ class DrawnTable(Mapping[str, np.ndarray]):
     regions: Mapping[str, int]
 
     def __getitem__(self, region: str) -> np.ndarray:
+        if region not in self.regions:
+            raise KeyError(f"no region {region!r}; give names from the root down, such as {[*self.regions][-1]!r}")
         return self.counts[self.regions[region]]
 
     def __iter__(self) -> Iterator[str]:
@@ -64,10 +66,25 @@ class StatedNoise:
         return self.posterior.draws(self.number, self.seed)
 
     def statistics(self, statistic: Callable[[DrawnTable], float]) -> np.ndarray:
-        """Compute a statistic of every drawn table; shape (draws,)."""
+        """Compute a statistic of every drawn table; shape (draws,).
+
+        Raises:
+            ArgumentError: it is not one finite number.
+        """
         tree = self.found.tree
         last = {region_id(tree.paths[region]): region for region in range(tree.n_regions)}
-        return np.array([statistic(DrawnTable(table, last)) for table in self.draws])
+        values = np.array([statistic(DrawnTable(table, last)) for table in self.draws])
+        if values.ndim > 1:
+            raise ArgumentError(
+                f"the statistic has the shape {values.shape[1:]} and not one number; add it up over sizes by sum()"
+            )
+        wrong = int(np.count_nonzero(~np.isfinite(values)))
+        if wrong:
+            raise ArgumentError(
+                f"the statistic is no finite number in {wrong} of {len(values)} draws; if it divides by 0 there, give "
+                "the number that it shall be"
+            )
+        return values
 
     @cached_property
     def medians(self) -> MeasuredCells:

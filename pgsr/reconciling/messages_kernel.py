@@ -127,9 +127,9 @@ def downward(parent, first_pair, top, left, right, low, at, logs, mass, windows)
 
 
 @compiled
-def draw(parent, first_pair, top, left, right, mass, windows, uniforms, out):
-    """Draw numbers of all regions, shape (regions, draws), by uniform numbers of shape (pairs + 1, draws)."""
-    n_regions, n_draws = out.shape
+def draw(parent, first_pair, top, left, right, mass, windows, uniforms):
+    """Draw numbers of all nodes, shape (nodes, draws), by uniform numbers of shape (pairs + 1, draws)."""
+    n_regions, n_draws = len(parent), uniforms.shape[1]
     starts, firsts, lengths = windows[0], windows[1], windows[2]
     numbers = np.empty((n_regions + len(left), n_draws), np.int64)
     after, sums, so_far = np.empty(n_draws, np.int64), np.empty(lengths[0]), 0.0
@@ -139,9 +139,8 @@ def draw(parent, first_pair, top, left, right, mass, windows, uniforms, out):
     for d in range(n_draws):
         numbers[0, d] = firsts[0] + _place(sums, len(sums), uniforms[len(left), d])
     for v in range(n_regions):
-        for d in range(n_draws):
-            out[v, d] = numbers[v, d]
-            if top[v] >= 0:
+        if top[v] >= 0:
+            for d in range(n_draws):
                 numbers[top[v], d] = numbers[v, d]
         for pair in range(first_pair[v + 1] - 1, first_pair[v] - 1, -1):
             k, a, b = n_regions + pair, left[pair], right[pair]
@@ -169,6 +168,7 @@ def draw(parent, first_pair, top, left, right, mass, windows, uniforms, out):
                     number = firsts[a] + start + _place(sums, stop - start, uniforms[pair, d])
                     numbers[a, d], numbers[b, d] = number, total - number
                     d = after[d]
+    return numbers
 
 
 @compiled

@@ -136,10 +136,14 @@ class SizeValues:
         """Compute the logarithm of the likelihood of all numbers."""
         width = np.diff(self.at)[self.region]
         start = np.append(0, np.cumsum(width))
-        step = np.arange(start[-1]) - np.repeat(start[:-1], width)
-        off = np.abs(np.repeat(self.low[self.region] - self.value, width) + step) / np.repeat(self.scale, width)
-        told = -0.5 * off * off if self.squares else -off
-        return np.bincount(np.repeat(self.at[self.region], width) + step, told, self.at[-1])
+        step = np.arange(start[-1])  # arrays of all numbers are changed in place: they are most of the memory
+        step -= np.repeat(start[:-1], width)
+        told = np.repeat(self.low[self.region] - self.value, width)
+        told += step
+        told /= np.repeat(self.scale, width)
+        told = np.multiply(told, -0.5 * told, out=told) if self.squares else -np.abs(told, out=told)
+        step += np.repeat(self.at[self.region], width)
+        return np.bincount(step, told, self.at[-1])
 
     def factors(self, x: np.ndarray, likelihood: np.ndarray, shape: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Compute log F of all numbers, and log_fall of all regions, for the r of every level.
@@ -232,11 +236,11 @@ class SizePosterior:
         x, likelihood = self.values.numbers(), self.values.log_likelihood()
         for shape, count in zip(self.shapes, rng.multinomial(number, self.weights).tolist(), strict=True):
             if count:
-                logs, fall = self.values.factors(x, likelihood, shape)
-                mass, windows, *_ = upward(*self.values.sums, self.values.low, self.values.at, logs, fall, self.tails)
-                part = np.empty((len(out), count), np.int64)
-                draw(*self.values.sums, mass, windows, rng.random((len(self.values.sums.left) + 1, count)), part)
-                out[:, order[start : start + count]] = part
+                told = *self.values.sums, self.values.low, self.values.at, *self.values.factors(x, likelihood, shape)
+                mass, windows, *_ = upward(*told, self.tails)
+                del told
+                uniforms = rng.random((len(self.values.sums.left) + 1, count))
+                out[:, order[start : start + count]] = draw(*self.values.sums, mass, windows, uniforms)[: len(out)]
                 start += count
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr.certificates import Certificate
+from pgsr.data.region_ids import region_id
 from pgsr.engines.losses import loss
 from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
@@ -112,7 +113,7 @@ class Reconciled:
             statistic: a number of a table, such as `lambda table: table["US/GA"].sum() / table["US"].sum()`.
 
         Raises:
-            ArgumentError: no law of noise was given.
+            ArgumentError: no law of noise was given, or the statistic is not one finite number.
         """
         values = self._noise_stated.statistics(statistic)
         low, high = np.quantile(values, [(1 - self._noise_stated.level) / 2, (1 + self._noise_stated.level) / 2])
@@ -140,7 +141,7 @@ class Reconciled:
         tree, n_sizes = self.found.tree, self.found.shape[1]
         regions = np.flatnonzero(np.append(False, tree.padded)[tree.parent + 1] == 0)
         columns: dict[str, Any] = {
-            "region": np.repeat(["/".join(tree.paths[r]) for r in regions], n_sizes),
+            "region": np.repeat([region_id(tree.paths[r]) for r in regions], n_sizes),
             "level": np.repeat(tree.level_of[regions], n_sizes),
         }
         if n_sizes > 1:
