@@ -302,11 +302,11 @@ def test_potentials_are_what_they_say():
     truth = tree.sum_up(rng.integers(0, 9, (tree.n_regions - tree.n_inner, 6)))
     kind = (View.COUNTS, 2, True, Totals.REGIONS, False)
     problem = problem_of(rng, tree, truth, kind, truth.sum(axis=1))
-    potentials = Potentials.start(problem, truth, None)
-    assert potentials.settle(problem, truth)[0]
-    assert potentials.hold(problem, truth)
-    potentials.inner[0, 0] += 10 * int(problem.w.max()) + 1
-    assert not potentials.hold(problem, truth)
+    potentials = Potentials.start(problem, problem.sizes.tables(truth))
+    assert potentials.settle()[0]
+    assert potentials.hold()
+    potentials.inner[0][0, 0] += 10 * int(problem.w.max()) + 1
+    assert not potentials.hold()
 
 
 def test_potentials_guard_64_bits():

@@ -13,7 +13,7 @@ from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import CostTables, CumulativeProjection, Isotonic, SimplexProjection, TreeProjection
 from pgsr.certificates import Multipliers, lagrangian_bound, violations
 from pgsr.certificates.certificate import MULTIPLIERS, POTENTIALS
-from pgsr.certificates.potentials_by_level import is_flow_optimal
+from pgsr.certificates.potentials import is_potential_optimal
 from pgsr.data import Estimate
 from pgsr.data.sizes import Sizes
 from pgsr.errors import CountError, MethodError, ProblemError
@@ -174,7 +174,7 @@ def test_flow_potentials_prove_the_best_point_and_no_other(name, totals):
             estimate = Estimate(problem.hierarchy, View.COUNTS, problem.sizes.shaped(free[place]))
             certificate = certify(problem, estimate)
             assert certificate.objective == cost[place]
-            assert certificate.optimal == is_flow_optimal(problem, estimate) == (cost[place] == cost.min())
+            assert certificate.optimal == is_potential_optimal(problem, estimate) == (cost[place] == cost.min())
             proved, refuted = proved + certificate.optimal, refuted + (not certificate.optimal)
             if certificate.optimal:
                 assert certificate.bound_by == POTENTIALS

@@ -163,11 +163,11 @@ def _potential_prices(problem: Problem, x: np.ndarray) -> RowPrices:
     A leaf's total gets the highest price at which none of its cells wants more; potentials of leaves without groups are
     not numbers.
     """
-    potentials = Potentials.start(problem, x, None)
-    settled, _ = potentials.settle(problem, x)
+    potentials = Potentials.start(problem, problem.sizes.tables(x))
+    settled, _ = potentials.settle()
     if not settled:
         raise ValueError("the answer is not optimal: a cycle of exchanges pays")
-    price = (potentials.top - potentials.inner).astype(float)
+    price = (potentials.top - np.concatenate(potentials.inner)).astype(float)
     leaves = slice(problem.hierarchy.leaves.start, problem.hierarchy.n_regions)
     above = _Slopes.of(problem, x).above[leaves] + price[problem.hierarchy.parent[leaves]]
     return RowPrices(price, above.min(axis=1))

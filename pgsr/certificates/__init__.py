@@ -5,7 +5,7 @@
 | problem                                  | proof of an optimal answer                              | file            |
 |------------------------------------------|---------------------------------------------------------|-----------------|
 | M_H in integers, root's total or none    | no exchange of units pays                               | `exchange`      |
-| M_H in integers, every region's total    | node potentials: no cycle of the residual flow pays     | `potentials`    |
+| M_H in integers, other totals or sizes   | node potentials: no cycle of the residual flow pays     | `potentials`    |
 | naive in integers                        | exchanges inside every region                           | `regions_alone` |
 | isotonic in integers, or norm 1          | the subgradients of every region close a chain          | `regions_alone` |
 | every problem of counts or cumulative    | a Lagrangian bound, from any multipliers                | `lagrangian`    |

@@ -10,7 +10,6 @@ from pgsr.certificates.exchange import has_exchange_test, is_exchange_optimal
 from pgsr.certificates.lagrangian import lagrangian_bound, unpriced_bound
 from pgsr.certificates.multipliers import Multipliers
 from pgsr.certificates.potentials import has_potentials, is_potential_optimal
-from pgsr.certificates.potentials_by_level import has_potentials_by_level, is_flow_optimal
 from pgsr.certificates.regions_alone import (
     is_chain_optimal,
     is_isotonic_problem,
@@ -326,8 +325,6 @@ def _proof(problem: Problem, estimate: Estimate, multipliers: Multipliers | None
     """Name the argument that shows a feasible answer to be optimal, or "" if none does."""
     if has_exchange_test(problem) and is_exchange_optimal(problem, estimate):
         return EXCHANGE_TEST
-    if has_potentials_by_level(problem) and is_flow_optimal(problem, estimate, multipliers):
-        return POTENTIALS
     if is_isotonic_problem(problem) and is_chain_optimal(problem, estimate):
         return CHAIN
     if has_potentials(problem) and is_potential_optimal(problem, estimate, multipliers):
