@@ -22,8 +22,8 @@ def settle(x, y, w, parent, first, first_sum, set_of, inner, ends):
 
     Region r has the cells first[r] : first[r + 1] of x and y, and, if it has children, the sums first_sum[r] :
     first_sum[r + 1] of `inner`, which may be fewer: the last one is of all its sizes from there on. Leaf l ends in the
-    vertex ends[set_of[l]]; the last one, where leaves of no set end, is also the top above the root. A cell of size s is an
-    arc from its own vertex, of the same size or the last (a leaf's is that of its set), to its parent's of size s
+    vertex ends[set_of[l]]; the last one, where leaves of no set end, is also the top above the root. A cell of size s
+    is an arc from its own vertex, of the same size or the last (a leaf's is that of its set), to its parent's of size s
     (the root's is the top) of cost w (2 (x - y) + 1), and, where x > 0, one back of cost -w (2 (x - y) - 1).
 
     A sweep visits all leaves, each down into its set and up again, then inner regions upwards and downwards. A path
