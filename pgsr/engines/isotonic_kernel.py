@@ -4,6 +4,12 @@ import numpy as np
 
 from pgsr.machine.compilation import compiled
 
+_SPAN = 4
+"""The most numbers per value that counts are kept of; they are zeroed for every fit."""
+
+_CLIMB = 200
+"""The most steps per value from the largest breakpoint down to the next; a heap takes about as long as these."""
+
 
 @compiled
 def isotonic_l2_rows(start, stop, rows, lower, upper, out):
@@ -119,15 +125,53 @@ def l2_min_max(y):
 def l1_smallest(y, out):
     """The smallest L1 isotonic regression of y, by the slope trick.
 
-    A max-heap holds the breakpoints of the left slopes of the optimal cost of the prefix as a function of its last
-    value; its top is that function's smallest minimiser. A backward running minimum turns minimisers into the fit.
+    A bag holds the breakpoints of the left slopes of the optimal cost of the prefix as a function of its last value;
+    its largest is that function's smallest minimiser. A backward running minimum turns minimisers into the fit. Right
+    of the largest the slope of the prefix's cost is 0. |v - y[i]| adds 1 right of y[i] and -1 left of it: y[i] comes in
+    twice, and the largest goes out, right of which the slope is 1 now.
+
+    The bag is an array of counts where values span few numbers and climb little, as noisy counts do, and else a heap.
     """
     n = len(y)
-    heap = np.empty(n + 1, np.int64)
+    low = high = y[0] if n else np.int64(0)
+    climbed = np.int64(0)
+    for i in range(1, n):
+        low, high = min(low, y[i]), max(high, y[i])
+        if y[i] > y[i - 1]:
+            climbed += min(y[i] - y[i - 1], np.int64(_CLIMB * n))
+    if high - low <= _SPAN * n and climbed <= _CLIMB * n:
+        _by_counts(y, low, high, out)
+    else:
+        _by_heap(y, out)
+    # The last cell takes the minimiser of the whole, each before it that of its prefix or less, as order asks.
+    for i in range(n - 2, -1, -1):
+        out[i] = min(out[i], out[i + 1])
+
+
+@compiled
+def _by_counts(y, low, high, out):
+    """Write the largest breakpoint of every prefix, from the counts of each of them."""
+    count = np.zeros(high - low + 1, np.int32)
+    top = np.int64(-1)
+    for i in range(len(y)):
+        value = y[i] - low
+        if value >= top:
+            count[value] += 1
+            top = value
+        else:
+            count[value] += 2
+            count[top] -= 1
+            while count[top] == 0:
+                top -= 1
+        out[i] = top + low
+
+
+@compiled
+def _by_heap(y, out):
+    """Write the largest breakpoint of every prefix, the top of a heap."""
+    heap = np.empty(len(y) + 1, np.int64)
     size = np.int64(0)  # not a literal, for which `_sink` would be compiled once more
-    for i in range(n):
-        # Right of the top the slope of the prefix's cost is 0. |v - y[i]| adds 1 right of y[i] and -1 left of it: y[i]
-        # comes in twice, and the top goes out, right of which the slope is 1 now.
+    for i in range(len(y)):
         value = y[i]
         # Push y[i] twice and drop the top; in one sweep where y[i] is below the top.
         if size > 0 and heap[0] > value:
@@ -143,9 +187,6 @@ def l1_smallest(y, out):
             child = parent
         heap[child] = value
         out[i] = heap[0]
-    # The last cell takes the minimiser of the whole, each before it that of its prefix or less, as order asks.
-    for i in range(n - 2, -1, -1):
-        out[i] = min(out[i], out[i + 1])
 
 
 @compiled

@@ -14,6 +14,7 @@ from pgsr.data.sizes import Sizes
 from pgsr.data.views import AnyView, View
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.machine import memory
+from pgsr.machine.parallel import Threads
 from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import Measurement, Totals, first_cells, measured_regions
@@ -139,9 +140,15 @@ class NoiseStep(ABC):
         views = self.views_on(tree, sizes, totals, root)
         found = self._measurement(truth, views, totals, source.secure)
         cells = np.zeros(len(found.cells), np.int64)
-        for region in np.flatnonzero(found.measured).tolist():
+
+        def keep(region: int) -> None:
             row = draw(region, found.view_of(region)) if region or root is None else root
             cells[found.first_cell[region] : found.first_cell[region + 1]] = row
+
+        regions = np.flatnonzero(found.measured).tolist()
+        each = Threads() if len(cells) > MANY_CELLS else map  # every region has a stream of noise of its own
+        for _ in each(keep, regions):
+            pass
         return replace(found, cells=cells)
 
     def noisy_tables(
@@ -434,6 +441,9 @@ def _named(rules: Iterable[ViewRule]) -> str:
     more = [] if len(names) <= _NAMED else [f"{len(names) - _NAMED:,} more"]
     return " x ".join([*names[:_NAMED], *more])
 
+
+MANY_CELLS = 1 << 22
+"""The number of cells from which on regions get their noise on all cores."""
 
 CELLS = (View.COUNTS, View.CUMULATIVE)
 """The views of which tables with sizes per level are made."""
