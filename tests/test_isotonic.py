@@ -115,6 +115,17 @@ def test_l1_equals_brute_force():
         assert isotonic_l1(y, -9, 9, Optimum.LARGEST).tolist() == unbounded.max(axis=0).tolist()
 
 
+def test_values_near_and_far_apart_are_fitted_alike():
+    """Near ones by counts of breakpoints, far ones by a heap: the fit of a million times the values is that of them."""
+    rng = np.random.default_rng(17)
+    for _ in range(scale(300, 3_000)):
+        y = rng.integers(-5, int(rng.choice([3, 20, 60])), int(rng.integers(1, 60)))
+        y = np.sort(y) + rng.integers(-4, 5, len(y)) if rng.random() < 0.5 else y
+        for optimum in Optimum:
+            near = isotonic_l1(y, -(2**40), 2**40, optimum)
+            assert np.array_equal(isotonic_l1(10**6 * y, -(2**40), 2**40, optimum), 10**6 * near)
+
+
 def test_runs_equal_the_rows():
     rng = np.random.default_rng(24)
     for _ in range(scale(500, 20_000)):

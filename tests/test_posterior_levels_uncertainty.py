@@ -165,10 +165,11 @@ def test_intervals_cover(measured_view):
                 inside.setdefault((view, level), []).append(held[deviations[level] > 1])
                 for size in {6, 40} & set(range(table.shape[1] - 1)):
                     inside.setdefault((view, "tails"), []).append(held[:, size])
+    most = 0.998 if measured_view is View.COUNTS else 0.99  # intervals of noisy counts are wide
     for key, parts in inside.items():
         together = np.concatenate(parts)
         assert len(together) >= 90
-        assert 0.85 <= together.mean() <= 0.998, (key, together.mean())
+        assert 0.85 <= together.mean() <= most, (key, together.mean())
 
 
 def test_what_cannot_be_told_is_said():
