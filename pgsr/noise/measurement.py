@@ -387,8 +387,8 @@ def first_cells(sizes: Sizes, views: tuple[AnyView, ...], totals: np.ndarray, me
 
 def _check_views(views: object, hierarchy: Hierarchy) -> None:
     """Raise `ProblemError` unless these are views, one for all, or as many as levels or regions."""
-    kinds = {type(view): view for view in views} if isinstance(views, tuple) else {None: None}
-    if not all(isinstance(one, AnyView) for one in kinds.values()):
+    # Views may be as many as regions, and of how many types they are takes less time to ask.
+    if not isinstance(views, tuple) or not all(isinstance(v, AnyView) for v in {type(v): v for v in views}.values()):
         raise ProblemError(
             "the views of a measurement are a tuple of View.COUNTS or others, or Split(5); give (View.COUNTS,)"
         )
