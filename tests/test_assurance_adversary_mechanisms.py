@@ -49,7 +49,7 @@ def test_noise_does_not_know_the_counts(name, k, counted):
     noisy = [step.measure(CountOfCounts(tree, leaves), Seeded("adversary")) for leaves in (LEAVES, LEAVES + more)]
     added = CountOfCounts(tree, more).counts
     expected = added.cumsum(axis=1) if step.view is View.CUMULATIVE else added
-    assert np.array_equal(noisy[1].values - noisy[0].values, expected)
+    assert np.array_equal(noisy[1].matrix - noisy[0].matrix, expected)
     assert noisy[0].noise == noisy[1].noise
     counted(expected.size, "noisy values")
 

@@ -135,14 +135,10 @@ def test_every_release_spends_exactly_the_total_on_what_it_reads(epsilon: Fracti
             assert before.status is Status.TOO_LARGE, before
             continue
         for level, own in enumerate(noisy.noise):
-            if own is None or (level == 0 and any(isinstance(view, Split) for view in as_tuple(noisy.view))):
+            if own is None or (level == 0 and any(isinstance(view, Split) for view in noisy.views)):
                 continue
             after = post.apply(elsewhere(noisy, level))
             assert any(not np.array_equal(a, b) for a, b in zip(cells(before), cells(after), strict=True)), label
-
-
-def as_tuple(view: object) -> tuple:
-    return view if isinstance(view, tuple) else (view,)
 
 
 def cells(result: Result) -> list[np.ndarray]:

@@ -41,7 +41,7 @@ def households(kinds: list[list[int]], numbers: list[int]) -> PublicHouseholds:
 CASES: dict[str, tuple[Callable[[], object], str]] = {
     "scale": (lambda: DoubleGeometric(Fraction(0)), "noise scale 0 is not positive; give a fraction above 0"),
     "variance": (lambda: DiscreteGaussian(Fraction(-1)), "noise variance -1 is not positive; give a fraction above 0"),
-    "matrix": (lambda: RANKED.matrix, "not a matrix; take .values, a tuple with an array per region"),
+    "matrix": (lambda: RANKED.matrix, "not a matrix; take .rows"),
     "drawing": (
         lambda: overlay(noisy=LEAVES, region=("US",)),
         "US was not measured, so there is nothing to draw; name a region of a measured level, or give a truth or what",

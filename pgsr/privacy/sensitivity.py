@@ -107,6 +107,7 @@ def sensitivity_of(
         ProblemError: entities are hidden under Relation.REPLACE, or a number is no size.
 
     Example:
+        >>> from pgsr.data.views import View
         >>> sensitivity_of(View.COUNTS, Unit.entity_in_groups(3), max_size=20)
         Sensitivity(l1=6, l2_squared=18, largest=3)
         >>> sensitivity_of(View.COUNTS, Unit.GROUP, max_size=20, relation=Relation.REPLACE)

@@ -37,6 +37,7 @@ def thresholds_of(views: Iterable[AnyView], max_excess: int, min_size: int) -> t
         min_size: the public least size.
 
     Example:
+        >>> from pgsr.data.views import View
         >>> thresholds_of((View.CUMULATIVE, Split(3), View.RANKED), 8, min_size=1)
         (9, 4, 1)
     """
