@@ -25,19 +25,15 @@ def value_of(program, x):
     return program.quadratic @ x**2 + program.linear @ x + program.constant
 
 
-def flat_values(problem):
-    return np.concatenate(problem.values) if problem.view is View.RANKED else problem.cells
-
-
 def flat_weights(problem):
     if problem.view is not View.RANKED:
         return problem.cell_weights
-    return np.repeat(problem.w, [len(values) for values in problem.values])
+    return np.repeat(problem.w, np.diff(problem.first_cell))
 
 
 def distance(problem, x):
     """The distance of all cells from the noisy values, and what ranks cost there."""
-    found = flat_weights(problem) @ np.abs(x - flat_values(problem)) ** problem.norm
+    found = flat_weights(problem) @ np.abs(x - problem.cells) ** problem.norm
     if problem.ranks is not None:
         table = x.reshape(problem.target.shape)
         for region in np.flatnonzero(problem.w).tolist():

@@ -19,7 +19,6 @@ from program_files import (
     by_our_reader,
     by_scip,
     distance,
-    flat_values,
     flat_weights,
     optimum,
     problem_of,
@@ -46,7 +45,7 @@ def point_of(program, problem, rng):
     x = rng.integers(-3, 9, problem.n_unknowns).astype(float)
     if program.n == len(x):
         return x
-    y = flat_values(problem)
+    y = problem.cells
     if problem.ranks is not None:
         x = np.clip(x, 0, np.repeat(problem.region_totals, problem.max_size + 1))
         return np.concatenate([x, problem.ranks.segments(problem.w, problem.max_size).taken(x - y)])
