@@ -236,7 +236,7 @@ def _whole_nation() -> tuple[float, str]:
 
 def _recommended() -> tuple[float, str]:
     noise = Geometric(SplitByRoot(), 1, shares=recommended_split(3), totals="regions")
-    small = noise.measure(census_like(regions="states", max_size=30, groups=100_000), Seeded("warm-up"))
+    small = noise.measure(census_like(regions="counties", max_size=30, groups=100_000), Seeded("warm-up"))
     Posterior().apply(small)
     truth = census_like(regions="counties", max_size=1000)
     noisy = noise.measure(truth, Seeded("bench"))
