@@ -319,12 +319,12 @@ class _Rows:
         self._tree, self._plan, self._described = tree, plan, region_columns(tree, plan.names)
         self.measured = np.flatnonzero(measured_regions(tree, tuple(level.noise for level in plan.levels)))
         self.ragged = terms.view is MeasuredView.SPLIT
-        self._views, self._about = plan.views_on(tree, totals), plan.sizes_on(tree)
-        self.sizes = np.array(self._about.max_sizes)[tree.level_of] + 1
+        self.sizes = np.array([level.max_excess + 1 for level in plan.levels])[tree.level_of]
         self.ranks = np.zeros(tree.n_regions, np.int64)
         if self.ragged:
+            views = plan.views_on(tree, totals)
             for region, (rows, groups) in enumerate(zip(self.sizes.tolist(), totals.tolist(), strict=True)):
-                view = view_of(self._views, tree, region)
+                view = view_of(views, tree, region)
                 self.sizes[region] = view.ranked_from(rows - 1)
                 self.ranks[region] = view.n_values(groups, rows - 1) - self.sizes[region]
         self.lengths, self._totals = self.sizes + self.ranks, totals
@@ -333,7 +333,8 @@ class _Rows:
         """Put zeros where regions were not measured, among the values of those that were; see `Measurement.cells`."""
         measured = np.zeros(len(self.lengths), bool)
         measured[self.measured] = True
-        first = first_cells(self._about, self._views, self._totals, measured)
+        about = self._plan.sizes_on(self._tree), self._plan.views_on(self._tree, self._totals)
+        first = first_cells(*about, self._totals, measured)
         if first[-1] == len(found):
             return found
         cells = np.zeros(first[-1], np.int64)
