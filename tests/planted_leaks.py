@@ -28,8 +28,8 @@ from pgsr.privacy.random import ByteStream
 def sensitivity_1_of_counts(patch: MonkeyPatch) -> None:
     around(
         patch,
-        pgsr.privacy.sensitivity,
-        "_of_an_entity",
+        View,
+        "change_by_entity",
         lambda f: lambda view, groups, *rest: (groups,) if view is View.COUNTS else f(view, groups, *rest),
     )
 

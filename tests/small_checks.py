@@ -147,7 +147,7 @@ def r6_views_hang_on_public_facts() -> None:
         (((0,) * 6, (1,) * 2), ((0, 1, 2, 2, 3, 3), (0, 3))),
     )
     for seed in range(20):
-        views = [rule.measure(truth_of(PAIR, table, 3), Seeded("views", seed)).view for table in tables]
+        views = [rule.measure(truth_of(PAIR, table, 3), Seeded("views", seed)).views for table in tables]
         assert views[0] == views[1], f"{tables[0]} and {tables[1]} are measured by {views[0]} and {views[1]}"
 
 
@@ -301,7 +301,7 @@ def r7_likelihood_with_noisy_totals() -> None:
     noise = Geometric(View.RANKED, "1", totals="noisy", totals_share="1/3")
     mechanism = Mechanism(noise, Matching())
     for groups in (0, 1):
-        for published in (None, lambda m: (m.view, frozen(m.rows))):  # noisy values are published with their view
+        for published in (None, lambda m: (m.views, frozen(m.rows))):  # noisy values are published with their view
             check_likelihood(mechanism, ALONE, (groups,), 1, -1, 3, [Fraction(1, 2)], published)
 
 

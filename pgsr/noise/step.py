@@ -143,7 +143,9 @@ class NoiseStep(ABC):
 
         def keep(region: int) -> None:
             row = draw(region, found.view_of(region)) if region or root is None else root
-            cells[found.first_cell[region] : found.first_cell[region + 1]] = row
+            there = cells[found.first_cell[region] : found.first_cell[region + 1]]
+            assert len(row) == len(there), "a view makes as many values as public facts say"
+            there[:] = row
 
         regions = np.flatnonzero(found.measured).tolist()
         each = Threads() if len(cells) > MANY_CELLS else map  # every region has a stream of noise of its own
