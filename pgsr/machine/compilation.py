@@ -35,6 +35,16 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     return _numba().njit(function, cache=True, nogil=True, no_cfunc_wrapper=True, **options)
 
 
+def uncounted(function: Callable) -> Any:
+    """Compile a function that makes no arrays, and neither do functions that it calls.
+
+    Compiled code counts who holds an array, by an operation that waits for all processors, whenever an array is handed
+    on or a row of one is looked at. Without arrays of its own a function needs no counts. Loops that call functions
+    for every cell take half the time.
+    """
+    return compiled(function, _nrt=False)
+
+
 def inlined(function: Callable) -> Any:
     """Make a function part of every compiled one that calls it, instead of one of its own."""
     return _numba().njit(function, inline="always")

@@ -51,11 +51,40 @@ class Window(NamedTuple):
     Attributes:
         low, high: low[s] <= c[s] <= high[s]; both never fall; int64, shape (K + 1,).
         most: no cumulative count is larger.
+        settled: a size from 1 to K - 1, from which on c[s] is `most` alone; K + 1 where there is none.
     """
 
     low: np.ndarray
     high: np.ndarray
     most: int
+    settled: int
+
+
+class Room(NamedTuple):
+    """The memory of a pass over one region, in windows of at most `width` states.
+
+    Attributes:
+        forward: f[s] in the states from bottom[s] on, of the sizes up to the first settled one; shape (sizes, width).
+        bottom, top: the states that are possible; int64, shape (K + 1,).
+        steps: masses of steps, shape (2 width + 1,).
+        weight, after, before: of the states of a size, shape (width,).
+    """
+
+    forward: np.ndarray
+    bottom: np.ndarray
+    top: np.ndarray
+    steps: np.ndarray
+    weight: np.ndarray
+    after: np.ndarray
+    before: np.ndarray
+
+    @classmethod
+    def of(cls, window: Window) -> "Room":
+        """Make room for these windows."""
+        n, width = len(window.low), int((window.high - window.low).max()) + 1
+        bottom, top = np.empty((2, n), np.int64)
+        forward = np.empty((min(window.settled + 1, n), width))
+        return cls(forward, bottom, top, np.empty(2 * width + 1), *np.empty((3, width)))
 
 
 class Moments(NamedTuple):

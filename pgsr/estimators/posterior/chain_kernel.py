@@ -2,12 +2,22 @@
 
 Only +, -, *, / and comparisons appear, in a fixed order: the result has the same bits on every machine with IEEE 754
 arithmetic. Names are those of `pgsr.estimators.posterior`.
+
+**Settled sizes.** From a size on a region may have no group left in all probability: c[s] is `most`, its public number
+of groups G. P(c[s] = G) never falls with s, so that this then holds for all larger sizes. Windows of these sizes are
+the one state G, and a pass over them needs a few operations each. Whether that was right is read off the posterior: let
+o[s] be the odds that one group is left beyond s, b[s](G - 1) / b[s](G). From o[K] = 0 they follow by
+
+    o[s - 1] = q[s](1) / q[s](0) + o[s] w[s](G - 1) / w[s](G),
+
+and the mass that the windows leave out is f[s](G - 1) / f[s](G) w[s + 1](G - 1) / w[s + 1](G) o[s + 1] for the last size
+s before them, but for what two groups add, which is less still.
 """
 
 import numpy as np
 
 from pgsr.estimators.posterior.elementary_kernel import log, log_mass
-from pgsr.machine.compilation import compiled, inlined
+from pgsr.machine.compilation import inlined, uncounted
 
 CUT = 1e-12
 """Steps whose prior mass is below this part of the largest are left out."""
@@ -19,37 +29,43 @@ NEGLIGIBLE = 1e-280
 """States at the ends of a window with less than this part of the mass so far are dropped."""
 
 
-@compiled
-def forward_backward(noisy, prior, window, forward, moments):
+@uncounted
+def forward_backward(noisy, prior, window, room, moments):
     """Compute the posterior of every cumulative count c[s] of one region, given its noisy values.
 
     Args:
-        noisy, prior, window: of the region, see `pgsr.estimators.posterior.arrays`.
-        forward: room for (K + 1) x (largest width of a window).
+        noisy, prior, window, room: of the region, see `pgsr.estimators.posterior.arrays`.
         moments: filled in.
 
     Returns:
         The largest mass of a state at the edge of its window, edges at 0 and at `most` apart, and those of a window of
-        one state; 1 if the values contradict the windows altogether. And the logarithm of the evidence, as
-        `forward_pass` gives it.
+        one state, or what settled sizes leave out if that is more; 1 if the values contradict the windows altogether.
+        And the logarithm of the evidence, as `forward_pass` gives it.
     """
-    low, high, most = window.low, window.high, window.most
-    mu, shape = prior.mu, prior.shape
+    low, high, most, settled = window
+    mu, shape = prior
     mean, variance, median, step_variance = moments.mean, moments.variance, moments.median, moments.step_variance
     n = len(mu)
-    bottom = np.empty(n, np.int64)
-    top = np.empty(n, np.int64)
-    log_evidence = forward_pass(noisy, prior, window, forward, bottom, top)
+    forward, bottom, top, steps, weight, after, before = room
+    log_evidence = forward_pass(noisy, prior, window, room)
     if log_evidence == -np.inf:
         return 1.0, log_evidence
-    width = forward.shape[1]
-    steps = np.empty(2 * width + 1)
-    weight = np.empty(width)
+    odds = 0.0
+    for s in range(n - 1, settled, -1):
+        mean[s] = median[s] = most
+        variance[s] = step_variance[s] = 0.0
+        odds = odds_of_one_left(noisy, s, most, mu[s], shape[s], odds)
     edge = 0.0
+    if settled < n:
+        all_seen = most - bottom[settled - 1]
+        if top[settled - 1] < most:
+            edge = 1.0
+        elif all_seen > 0:
+            one_left = forward[settled - 1, all_seen - 1] / forward[settled - 1, all_seen]
+            edge = one_left * odds_of_one_left(noisy, settled, most, 0.0, shape[settled], odds)
     # From c[K] down: after[c - bottom[s]] = b[s](c), relative to the largest; before becomes b[s - 1].
-    after = np.ones(width)
-    before = np.empty(width)
-    for s in range(n - 1, -1, -1):
+    after[:] = 1.0
+    for s in range(min(settled, n - 1), -1, -1):
         # P(c[s] = c | y) = f[s](c) b[s](c) / total, and its moments, measured from bottom[s] so that nothing cancels.
         here = forward[s]
         n_states = top[s] - bottom[s] + 1
@@ -82,7 +98,7 @@ def forward_backward(noisy, prior, window, forward, moments):
         else:
             # b[s - 1](c) = sum over x of q[s](x) w[s](c + x) b[s](c + x): q in `steps`, w b in `after`.
             least = max(0, low[s] - top[s - 1])
-            first, last, _ = step_masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
+            first, last, _ = masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
             state_weights(noisy, s, bottom[s], top[s], weight)
             for c in range(n_states):
                 after[c] *= weight[c]
@@ -139,8 +155,8 @@ def product(n, values, at, others, to):
     return (sum_0 + sum_1) + (sum_2 + sum_3)
 
 
-@compiled
-def draw(noisy, prior, window, forward, uniforms, out):
+@uncounted
+def draw(noisy, prior, window, room, uniforms, out):
     """Draw whole vectors of cumulative counts from the posterior, by going back through the chain.
 
     c[K] is drawn from f[K], then c[s-1] given c[s] with P(c[s-1] = c) ~ f[s-1](c) q[s](c[s] - c): exact draws.
@@ -154,12 +170,10 @@ def draw(noisy, prior, window, forward, uniforms, out):
         Whether the windows allow the values at all.
     """
     low, high, mu, shape = window.low, window.high, prior.mu, prior.shape
+    forward, bottom, top, steps = room.forward, room.bottom, room.top, room.steps
     n = len(mu)
-    bottom = np.empty(n, np.int64)
-    top = np.empty(n, np.int64)
-    if forward_pass(noisy, prior, window, forward, bottom, top) == -np.inf:
+    if forward_pass(noisy, prior, window, room) == -np.inf:
         return False
-    steps = np.empty(2 * forward.shape[1] + 1)
     # c[K] is where the running sum of f[K], whose sum is 1, passes the uniform number.
     for d in range(len(out)):
         target = uniforms[d, n - 1]
@@ -170,7 +184,7 @@ def draw(noisy, prior, window, forward, uniforms, out):
         out[d, n - 1] = c
     for s in range(n - 1, 0, -1):
         least = max(0, low[s] - top[s - 1])
-        first, last, _ = step_masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
+        first, last, _ = masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
         there = forward[s - 1]
         for d in range(len(out)):
             # Of all x with mass for which c[s] - x is a state, the one where the running sum of
@@ -192,8 +206,8 @@ def draw(noisy, prior, window, forward, uniforms, out):
     return True
 
 
-@compiled
-def forward_pass(noisy, prior, window, forward, bottom, top):
+@uncounted
+def forward_pass(noisy, prior, window, room):
     """Fill forward[s, c - bottom[s]] = f[s](c), of sum 1, for c = bottom[s]..top[s] within the window.
 
     The sums before they are made 1 multiply up to the evidence, the chance of the noisy values (and of a public total)
@@ -203,18 +217,18 @@ def forward_pass(noisy, prior, window, forward, bottom, top):
     Returns:
         The logarithm of the evidence, minus infinity where at some s no state is possible.
     """
-    low, high, mu, shape = window.low, window.high, prior.mu, prior.shape
-    width = forward.shape[1]
-    steps = np.empty(2 * width + 1)
-    weight = np.empty(width)
+    low, high, most, settled = window
+    mu, shape = prior
+    forward, bottom, top, steps, weight = room.forward, room.bottom, room.top, room.steps, room.weight
+    n, wanted = len(mu), len(noisy.anchor) > 0
     log_evidence = 0.0
     exponents = 0
-    for s in range(len(mu)):
+    for s in range(min(settled + 1, n)):
         # The states that a step with mass leads to from those of s - 1, and their weights w[s].
         below = bottom[s - 1] if s > 0 else 0
         above = top[s - 1] if s > 0 else 0
         least = max(0, low[s] - above)
-        first, last, peak = step_masses(noisy, s, least, high[s] - below, mu[s], shape[s], steps)
+        first, last, peak = masses(noisy, s, least, high[s] - below, mu[s], shape[s], steps)
         start = max(low[s], below + first)
         stop = min(high[s], above + last)
         exponents += state_weights(noisy, s, start, stop, weight)
@@ -238,12 +252,9 @@ def forward_pass(noisy, prior, window, forward, bottom, top):
             total += here[c]
         if not total > 0.0:
             return -np.inf
-        if len(noisy.anchor):
+        if wanted:
             log_evidence += log(total) + log_mass(peak, mu[s], shape[s])
-            if noisy.kind == 1 and s < noisy.up_to:
-                exponents += loss(noisy.law, noisy.y[s] - peak)
-            else:
-                exponents += exponent_at(noisy, s, start)
+            exponents += exponent_at(noisy, s, start, peak)
         # States that are all but impossible are dropped at both ends; what is left moves to the front.
         left = 0
         while here[left] < NEGLIGIBLE * total:
@@ -255,42 +266,54 @@ def forward_pass(noisy, prior, window, forward, bottom, top):
             here[c - left] = here[c] / total
         bottom[s] = start + left
         top[s] = start + right
+    for s in range(settled + 1, n):
+        bottom[s] = top[s] = most
+        if wanted:
+            log_evidence += log_mass(0, mu[s], shape[s])
+            exponents += exponent_at(noisy, s, most, 0)
     return log_evidence + noisy.log_base * exponents
 
 
-@compiled
-def step_masses(noisy, s, least, most, mu, shape, out):
-    """Compute the masses of steps x in least..most, and give the range that is not negligible, and the peak.
+@uncounted
+def odds_of_one_left(noisy, s, most, mu, shape, odds):
+    """Compute the odds that one group is left beyond s - 1 from those beyond s, see the top of this file."""
+    y, law, up_to = noisy.y, noisy.law, noisy.up_to
+    one = shape * mu / (shape + mu)
+    if noisy.kind == 1:
+        return odds + weighed(one, law, noisy.coarse, noisy.fine, y[s])
+    rank = up_to + most - 1 - noisy.first  # of the largest group
+    if s < up_to:
+        odds = weighed(odds, law, noisy.coarse, noisy.fine, most - y[s])
+    elif up_to <= rank < len(y):
+        odds = weighed(odds, law, noisy.coarse, noisy.fine, y[rank] - (s - up_to))
+    return one + odds
 
-    out[x - least] is the mass of x, relative to the largest.
 
-    The masses of a negative binomial distribution follow from each other,
+@uncounted
+def masses(noisy, s, least, most, mu, shape, out):
+    """Compute the masses of steps x[s] in least..most, those of noisy counts times their likelihoods.
+
+    out[x - least] is the mass of x, relative to the largest. The masses of a negative binomial distribution follow from
+    each other,
 
         P(x + 1) / P(x) = (shape + x) / (x + 1) * mu / (shape + mu),
 
     times the ratio of the likelihoods of a noisy count y (see `weighed`). The product falls with x (for shape
     at least 1), so the masses have one peak, are computed outwards from it, and are cut off where they are negligible.
+
+    Returns:
+        The first and the last step that is not negligible, and the peak.
     """
-    y, law, coarse, fine = noisy.y, noisy.law, noisy.coarse, noisy.fine
-    counts = noisy.kind == 1 and s < noisy.up_to
-    p = mu / (shape + mu)
-    # Without a likelihood P(x + 1) / P(x) is at least 1 where x + 1 <= (shape - 1) mu / shape, whose whole part is the
-    # peak therefore; a likelihood moves it on, step by step.
+    # P(x + 1) / P(x) is at least 1 where x + 1 <= (shape - 1) mu / shape, whose whole part is the peak therefore.
     peak = min(max(np.int64((shape - 1.0) * mu / shape), least), most)
-    if counts:
-        while peak < most and weighed((shape + peak) / (peak + 1.0) * p, law, coarse, fine, y[s] - peak) > 1.0:
-            peak += 1
-        while peak > least and weighed((shape + peak - 1.0) / peak * p, law, coarse, fine, y[s] - peak + 1) < 1.0:
-            peak -= 1
+    if noisy.kind == 1:
+        return weighed_masses(noisy, noisy.y[s], least, most, peak, mu, shape, out)
+    p = mu / (shape + mu)
     out[peak - least] = 1.0
-    # Upwards by P(x + 1) / P(x), then downwards by one over it.
     last = peak
     mass = 1.0
     while last < most:
-        ratio = (shape + last) / (last + 1.0) * p
-        if counts:
-            ratio = weighed(ratio, law, coarse, fine, y[s] - last)
-        mass *= ratio
+        mass *= (shape + last) / (last + 1.0) * p
         if mass < CUT:
             break
         last += 1
@@ -298,10 +321,7 @@ def step_masses(noisy, s, least, most, mu, shape, out):
     first = peak
     mass = 1.0
     while first > least:
-        ratio = (shape + first - 1.0) / first * p
-        if counts:
-            ratio = weighed(ratio, law, coarse, fine, y[s] - first + 1)
-        mass /= ratio
+        mass /= (shape + first - 1.0) / first * p
         if mass < CUT:
             break
         first -= 1
@@ -309,7 +329,36 @@ def step_masses(noisy, s, least, most, mu, shape, out):
     return first, last, peak
 
 
-@compiled
+@uncounted
+def weighed_masses(noisy, y, least, most, peak, mu, shape, out):
+    """Do what `masses` does for a noisy count y: likelihoods move the peak on, step by step."""
+    law, coarse, fine = noisy.law, noisy.coarse, noisy.fine
+    p = mu / (shape + mu)
+    while peak < most and weighed((shape + peak) / (peak + 1.0) * p, law, coarse, fine, y - peak) > 1.0:
+        peak += 1
+    while peak > least and weighed((shape + peak - 1.0) / peak * p, law, coarse, fine, y - peak + 1) < 1.0:
+        peak -= 1
+    out[peak - least] = 1.0
+    last = peak
+    mass = 1.0
+    while last < most:
+        mass *= weighed((shape + last) / (last + 1.0) * p, law, coarse, fine, y - last)
+        if mass < CUT:
+            break
+        last += 1
+        out[last - least] = mass
+    first = peak
+    mass = 1.0
+    while first > least:
+        mass /= weighed((shape + first - 1.0) / first * p, law, coarse, fine, y - first + 1)
+        if mass < CUT:
+            break
+        first -= 1
+        out[first - least] = mass
+    return first, last, peak
+
+
+@uncounted
 def state_weights(noisy, s, low, high, out):
     """Compute out[c - low], the likelihood of c[s] = c relative to the largest in the window low..high.
 
@@ -341,8 +390,7 @@ def state_weights(noisy, s, low, high, out):
             out[c] = power(coarse, fine, loss(law, y - low - c) - least)
         return least - loss(law, y - low)
     # The exponents begin at 0 for c = low; the smallest, whose power is the largest, is taken off in a second pass.
-    # Ranks from `start` on were measured, `stop` is the first that was not. All is said in numbers and arrays here: a
-    # call that hands `noisy` on costs more than what it computes.
+    # Ranks from `start` on were measured, `stop` is the first that was not.
     y, shift = noisy.y, up_to - noisy.first
     start = min(max(low, noisy.first), high)
     stop = max(start, min(high, len(y) - shift))
@@ -362,11 +410,11 @@ def state_weights(noisy, s, low, high, out):
     return smallest
 
 
-@compiled
-def exponent_at(noisy, s, c):
-    """Compute the exponent of `state_weights` at c; that of ranks up to a constant, being 0 at the anchor."""
+@uncounted
+def exponent_at(noisy, s, c, x):
+    """Compute the exponent of a noisy count at x, or else of `state_weights` at c; that of ranks is 0 at the anchor."""
     if noisy.kind == 1:
-        return 0
+        return loss(noisy.law, noisy.y[s] - x)
     y, law, up_to = noisy.y, noisy.law, noisy.up_to
     if s < up_to:
         return loss(law, y[s] - c)
@@ -377,13 +425,13 @@ def exponent_at(noisy, s, c):
     return change if anchor < c else -change
 
 
-@compiled
+@uncounted
 def loss(law, d):
     """Compute |d| or d^2, see `state_weights`."""
     return abs(d) if law == 0 else d * d
 
 
-@compiled
+@uncounted
 def change_of_loss(law, d):
     """Compute loss(d - 1) - loss(d): of |d| minus or plus one, of d^2 it is 1 - 2 d.
 
@@ -394,7 +442,7 @@ def change_of_loss(law, d):
     return 1 - 2 * d
 
 
-@compiled
+@uncounted
 def weighed(ratio, law, coarse, fine, d):
     """Multiply `ratio` by P(z = d - 1) / P(z = d) = base^(loss(d - 1) - loss(d)), a power of `LEAST` at least.
 
@@ -405,7 +453,7 @@ def weighed(ratio, law, coarse, fine, d):
     return ratio * factor if change > 0 else ratio / factor
 
 
-@compiled
+@uncounted
 def power(coarse, fine, exponent):
     """Compute base^exponent from fine[i] = base^i and coarse[j] = base^(j len(fine)); the last one if there is none."""
     if exponent < len(fine):

@@ -8,7 +8,7 @@ from pgsr.algorithms.isotonic import isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic.regression import Optimum
 from pgsr.algorithms.simplex import simplex_projection
 from pgsr.data.views import AnyView, View, counts_of_ranked
-from pgsr.estimators.posterior.arrays import Moments, Noisy, Prior, Window
+from pgsr.estimators.posterior.arrays import Moments, Noisy, Prior, Room, Window
 from pgsr.estimators.posterior.likelihood import Likelihood
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.laws import Law
@@ -30,6 +30,9 @@ It is 1 where nothing is possible within the windows.
 
 PATIENCE = 4.0
 """How many times as wide as the first windows are those in which the prior is doubted."""
+
+SETTLED = 1e-11
+"""The variance up to which a cumulative count is settled: so small is the chance that a group is left."""
 
 WIDENING = 2.3
 """How many times as wide as asked for windows are at first, so that most of them hold enough of the mass."""
@@ -148,8 +151,22 @@ class Evidence:
         deviation = float(self.law.variance_bound) ** 0.5
         return int(20 + 7 * deviation) if self.view is View.COUNTS else int(8 + 2.1 * deviation)
 
+    def settled(self, mean: np.ndarray, variance: np.ndarray) -> int:
+        """Tell from which size on all groups have been counted, given moments of c; K + 1 where that is only K."""
+        if self.total is None:
+            return self.n_sizes
+        doubtful = np.flatnonzero((variance > SETTLED) | (mean < self.total - 0.5))
+        first = int(doubtful[-1]) + 1 if len(doubtful) else 1
+        return first if first < self.n_sizes - 1 else self.n_sizes
+
     def marginals(
-        self, centre: np.ndarray, half: np.ndarray, mu: np.ndarray, shape: np.ndarray, border: float
+        self,
+        centre: np.ndarray,
+        half: np.ndarray,
+        mu: np.ndarray,
+        shape: np.ndarray,
+        border: float,
+        settled: int | None = None,
     ) -> Marginals:
         """The posterior under a negative binomial prior of these means and shapes, (K + 1,) each.
 
@@ -162,25 +179,27 @@ class Evidence:
             centre, half: of the windows, (K + 1,) each.
             mu, shape: of the prior.
             border: the mass that may lie at an edge.
+            settled: the size from which on all groups have been counted, as `settled` tells; None where that is not
+                known. Windows that are widened forget it.
         """
         from pgsr.estimators.posterior.chain_kernel import forward_backward
 
+        settled = self.n_sizes if settled is None else settled
         asked, widening, conflicts, patience = mu, WIDENING, iter(CONFLICTS), PATIENCE * self.half_width()
         # The evidence of rows is counted from the pilot on, size by size, so it must lie near the states.
         anchor = self.pilot() if self._has_rows else np.zeros(self.n_sizes, np.int64)
         while True:
-            low, high = self._window(centre, half * widening)
-            width = int((high - low).max()) + 1
+            window = self._window(centre, half * widening, settled)
+            room = Room.of(window)
             mean, variance, step_variance = np.full((3, self.n_sizes), np.nan)
             found = Moments(mean, variance, np.empty(self.n_sizes, np.int64), step_variance)
-            window, room = Window(low, high, self.most), np.empty((self.n_sizes, width))
-            noisy = self._noisy(width, anchor)
+            noisy = self._noisy(len(room.weight), anchor)
             edge, log_evidence = forward_backward(noisy, Prior(mu, shape), window, room, found)
-            if edge <= border or width > self.most:
+            if edge <= border or (len(room.weight) > self.most and settled == self.n_sizes):
                 assert not np.isnan(mean).any(), "the noisy values are impossible under their own law"
                 log_evidence += _given_way(mean, asked, mu, shape) if mu is not asked else 0.0
                 return Marginals(*found, mu, shape, np.array(log_evidence))
-            widening *= 1.5
+            widening, settled = 1.5 * widening, self.n_sizes
             if (
                 edge > CONTRADICTION
                 and (half * widening).max() > patience
@@ -200,10 +219,10 @@ class Evidence:
         prior = Prior(found.prior_mean, found.shape)
         widening, out = 1.0, np.empty(uniforms.shape, np.int64)
         while True:
-            low, high = self._window(found.mean, (6.5 * np.sqrt(found.variance) + 3.0) * widening)
-            width = int((high - low).max()) + 1
-            window, room = Window(low, high, self.most), np.empty((self.n_sizes, width))
-            noisy = self._noisy(width, np.empty(0, np.int64))
+            half = (6.5 * np.sqrt(found.variance) + 3.0) * widening
+            window = self._window(found.mean, half, self.n_sizes)
+            room = Room.of(window)
+            noisy = self._noisy(len(room.weight), np.empty(0, np.int64))
             if draw(noisy, prior, window, room, uniforms, out):
                 return out
             widening *= 1.5
@@ -229,13 +248,14 @@ class Evidence:
         law = of.law, of.coarse, of.fine
         return Noisy(kind, values, *law, self.columns, first, anchor, of.log_base)
 
-    def _window(self, centre: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _window(self, centre: np.ndarray, half: np.ndarray, settled: int) -> Window:
         low = np.maximum(0, np.floor(centre - half)).astype(np.int64)
         high = np.minimum(self.most, np.ceil(centre + half)).astype(np.int64)
         low, high = np.maximum.accumulate(low), np.ascontiguousarray(np.minimum.accumulate(high[::-1])[::-1])
         if self.total is not None:
             low[-1] = high[-1] = self.total
-        return low, high
+            low[settled:] = high[settled:] = self.total
+        return Window(low, high, self.most, settled)
 
 
 def _given_way(mean: np.ndarray, asked: np.ndarray, used: np.ndarray, shape: np.ndarray) -> float:

@@ -168,12 +168,13 @@ class PriorModel:
         """Compute the posterior of a measured region under a prior of these means."""
         about, shapes = self.evidence[region], self._shapes(region, point)
         if near is None:
-            centre, half = about.pilot(), np.full(len(means), float(about.half_width()))
+            centre, half, settled = about.pilot(), np.full(len(means), float(about.half_width())), about.n_sizes
         else:
-            centre, half = near.mean[region], 6.5 * np.sqrt(near.variance[region].astype(float)) + 3.0
+            centre, variance = near.mean[region], near.variance[region]
+            half, settled = 6.5 * np.sqrt(variance.astype(float)) + 3.0, about.settled(centre, variance)
         if border == ROUGH_BORDER:
             half /= WIDENING  # as they are, they hold enough of the mass
-        return about.marginals(centre, half, means, shapes, border)
+        return about.marginals(centre, half, means, shapes, border, settled)
 
     def _shapes(self, region: int, point: Point) -> np.ndarray:
         return point.dispersions[self.tree.level_of[region]][self.knots_of(region).band]
