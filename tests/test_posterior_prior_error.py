@@ -57,13 +57,14 @@ def test_errors_of_means_are_those_of_matrices() -> None:
     for region in model.evidence:
         found = model.marginals(region, point, model.beginnings(point), seen, 1e-9)
         mu, draws = found.prior_mean, rng.normal(0, 1, (len(point.shape), 3))
-        weight, out = found.shape / (found.shape + mu), np.empty((3, len(mu)))
-        mean_errors(found.variance, found.step_variance, mu, weight, knots.left, knots.part, draws, out)
+        weight, out = found.shape / (found.shape + mu), np.empty((len(mu), 3))
+        variances, room = (found.variance, found.step_variance), (np.empty(len(mu)), np.empty((2, 3)))
+        mean_errors(variances, (mu, weight), (knots.left, knots.part), draws.copy(), room, out)
         eta = hats @ draws
         eta -= mu @ eta / mu.sum()
         counts = naive.covariances_of_counts(found.variance, found.step_variance)
         expected = np.cumsum(counts, axis=0) @ (weight[:, None] * eta)
-        assert out == pytest.approx(expected.T, abs=1e-8 * np.abs(expected).max())
+        assert out == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())
 
 
 def test_means_change_with_the_prior_as_brute_force_says() -> None:

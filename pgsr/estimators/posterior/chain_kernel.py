@@ -10,8 +10,11 @@ o[s] be the odds that one group is left beyond s, b[s](G - 1) / b[s](G). From o[
 
     o[s - 1] = q[s](1) / q[s](0) + o[s] w[s](G - 1) / w[s](G),
 
-and the mass that the windows leave out is f[s](G - 1) / f[s](G) w[s + 1](G - 1) / w[s + 1](G) o[s + 1] for the last size
-s before them, but for what two groups add, which is less still.
+and with s the last size before them, the mass that the windows leave out is
+
+    f[s](G - 1) / f[s](G) * w[s + 1](G - 1) / w[s + 1](G) * o[s + 1],
+
+but for what two groups add, which is less still.
 """
 
 import numpy as np

@@ -7,7 +7,7 @@ Only basic operations in a fixed order, so that the same bits come out on every 
 import numpy as np
 
 from pgsr.estimators.posterior.elementary_kernel import exp, log
-from pgsr.machine.compilation import compiled
+from pgsr.machine.compilation import compiled, uncounted
 
 NOTHING = 1e-6
 """Covariances of cumulative counts with a part of the score below this are left out, in groups squared."""
@@ -430,8 +430,8 @@ def pulled_back(slopes, gradient, information, out_gradient, out_information):
                     out_information[j, k] += slopes[i, j] * row[k]
 
 
-@compiled
-def mean_errors(variance, step_variance, mu, weight, left, part, errors, out):
+@uncounted
+def mean_errors(variances, prior, places, errors, room, out):
     """Compute by how much the posterior means E c[s] of a region change with errors of its f.
 
     With eta the change of log mu, d E c[s] = sum over t of a[t] eta[t] Cov(c[s], x[t]), which is a sum over t of
@@ -439,34 +439,77 @@ def mean_errors(variance, step_variance, mu, weight, left, part, errors, out):
     so a pass up adds up t < s and a pass down t > s.
 
     Args:
-        variance, step_variance: Var c[s] and Var x[s]; shape (K + 1,) each.
-        mu, weight, left, part: as in `derivatives`.
-        errors: of f at the knots; shape (knots, draws).
-        out: filled in; shape (draws, K + 1).
+        variances: Var c[s] and Var x[s]; shape (K + 1,) each.
+        prior, places: mu and weight, left and part, as in `derivatives`.
+        errors: of f at the knots, replaced; shape (knots, draws).
+        room: for shares and factors of sizes, shape (K + 1,), and for two numbers per draw, shape (2, draws).
+        out: filled in; shape (K + 1, draws).
     """
-    n = len(mu)
-    scores, factor = np.empty(n + 1), np.zeros(n + 1)
-    total = 0.0
+    (variance, step_variance), (mu, weight), (left, part) = variances, prior, places
+    factor, carried = room
+    n, draws = out.shape
+    # A change of all f changes no mean, so what eta is on average is taken off f.
+    level, total = carried[0], 0.0
+    level[:] = 0.0
     for s in range(n):
         total += mu[s]
-        if s > 0 and variance[s - 1] > 0.0:
-            factor[s] = 0.5 * (variance[s] + variance[s - 1] - step_variance[s]) / variance[s - 1]
-    scores[n] = 0.0
-    for i in range(errors.shape[1]):
-        level = 0.0
-        for s in range(n):
-            scores[s] = (1.0 - part[s]) * errors[left[s], i] + part[s] * errors[left[s] + 1, i]
-            level += mu[s] * scores[s]
-        level /= total
-        for s in range(n):
-            scores[s] = weight[s] * (scores[s] - level)
-        smaller = 0.0
-        for s in range(n):
-            smaller *= factor[s]
-            out[i, s] = smaller
-            smaller += variance[s] * (scores[s] - scores[s + 1])
-        larger = 0.0
-        for s in range(n - 1, -1, -1):
-            own = scores[s] - scores[s + 1]
-            out[i, s] += variance[s] * (own + larger)
-            larger = factor[s] * (own + larger)
+    for s in range(n):
+        j, up, of_all = left[s], part[s], mu[s] / total
+        for i in range(draws):
+            level[i] += of_all * ((1.0 - up) * errors[j, i] + up * errors[j + 1, i])
+    for j in range(len(errors)):
+        for i in range(draws):
+            errors[j, i] -= level[i]
+    factor[0] = 0.0
+    for s in range(1, n):
+        together = 0.5 * (variance[s] + variance[s - 1] - step_variance[s])
+        factor[s] = together / variance[s - 1] if variance[s - 1] > 0.0 else 0.0
+    smaller, larger = carried
+    smaller[:] = 0.0
+    for s in range(n):
+        if variance[s] == 0.0:  # and so is its covariance with anything
+            smaller[:] = 0.0
+            out[s] = 0.0
+            continue
+        j, up, a = left[s], part[s], weight[s]
+        j_next, up_next, a_next = (left[s + 1], part[s + 1], weight[s + 1]) if s + 1 < n else (j, up, 0.0)
+        v, by = variance[s], factor[s]
+        for i in range(draws):
+            own = a * ((1.0 - up) * errors[j, i] + up * errors[j + 1, i])
+            own -= a_next * ((1.0 - up_next) * errors[j_next, i] + up_next * errors[j_next + 1, i])
+            before = smaller[i] * by
+            out[s, i] = before + v * own
+            smaller[i] = before + v * own
+    larger[:] = 0.0
+    for s in range(n - 1, -1, -1):
+        if variance[s] == 0.0:
+            larger[:] = 0.0
+            continue
+        j, up, a = left[s], part[s], weight[s]
+        j_next, up_next, a_next = (left[s + 1], part[s + 1], weight[s + 1]) if s + 1 < n else (j, up, 0.0)
+        v, by = variance[s], factor[s]
+        for i in range(draws):
+            own = a * ((1.0 - up) * errors[j, i] + up * errors[j + 1, i])
+            own -= a_next * ((1.0 - up_next) * errors[j_next, i] + up_next * errors[j_next + 1, i])
+            out[s, i] += v * larger[i]
+            larger[i] = by * (own + larger[i])
+
+
+@uncounted
+def add_squares(errors, number, cumulative, counts):
+    """Add to every size the sum of squares over draws by `number`, of errors of c[s] and of x[s] = c[s] - c[s - 1].
+
+    Args:
+        errors: of c, shape (K + 1, draws).
+        number: of all draws.
+        cumulative, counts: float32, shape (K + 1,).
+    """
+    n, draws = errors.shape
+    for s in range(n):
+        of_c, of_x = 0.0, 0.0
+        for i in range(draws):
+            step = errors[s, i] - (errors[s - 1, i] if s > 0 else 0.0)
+            of_c += errors[s, i] * errors[s, i]
+            of_x += step * step
+        cumulative[s] += of_c / number
+        counts[s] += of_x / number

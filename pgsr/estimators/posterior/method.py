@@ -1,6 +1,6 @@
 """The posterior release: regions by forward-backward, then all together, then integers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from pgsr.errors import MemoryNeededError, ProblemError
 from pgsr.estimators.posterior.evidence import BORDER, Marginals
 from pgsr.estimators.posterior.learned import Learned, learn
 from pgsr.estimators.posterior.likelihood import refused_law
-from pgsr.estimators.posterior.prior_error import errors_of_means, errors_of_priors
+from pgsr.estimators.posterior.prior_error import ErrorsOfMeans, errors_of_priors
 from pgsr.estimators.posterior.propagation import Values, blocks, propagation_of, rows_of
 from pgsr.estimators.posterior.uncertainty import Uncertainty
 from pgsr.estimators.sizes_per_level import refused_by_level
@@ -219,16 +219,19 @@ class Posterior:
             here = min(batch, number - start)
             normal = np.random.default_rng([seed, start]).standard_normal
             xi = normal((len(learned.point.shape), here)), [normal((*d.shape, here)) for d in learned.point.deviations]
-            apart = errors_of_means(learned, found, errors_of_priors(learned, *xi), slice(0, here))
+            of_means = ErrorsOfMeans(learned, found, errors_of_priors(learned, *xi), slice(0, here))
+            apart = tuple(np.zeros((len(table), here, table.shape[1])) for table in blocks(found.mean))
             filled = rows_of(apart)
 
-            def drawn(region: int, start: int = start, filled: Sequence[np.ndarray] = filled) -> None:
+            def drawn(
+                region: int, start: int = start, of_means: ErrorsOfMeans = of_means, filled: list = filled
+            ) -> None:
                 uniforms = np.random.default_rng([seed, region, start]).random(filled[region].shape)
                 vectors = evidence[region].draws(Marginals(*(part[region] for part in known)), uniforms)
-                filled[region][:] += vectors - means[region]
+                filled[region][:] = of_means(region).T + (vectors - means[region])
 
             Threads()(drawn, evidence)
-            errors = propagation.errors(apart)
+            errors = propagation.errors(apart if isinstance(found.mean, tuple) else apart[0])
             for place in range(here):
                 yield _drawn(measurement, centre, errors, place)
 

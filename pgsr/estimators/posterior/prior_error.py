@@ -28,6 +28,7 @@ from pgsr.data.views import View
 from pgsr.estimators.posterior.evidence import Marginals
 from pgsr.estimators.posterior.learned import Learned
 from pgsr.estimators.posterior.newton import Newton
+from pgsr.estimators.posterior.prior_model import PriorModel
 from pgsr.estimators.posterior.propagation import Carrying, Values, blocks, rows_of
 from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
@@ -40,12 +41,24 @@ Chosen between 1.8 and 2.2, after 1, 1.3 and 1.6, on five draws of five worlds a
 root's counts at epsilon 1/10, and 86, 91, 93, 94 and 96 % of its cumulative counts.
 """
 
-DRAWS, BATCH = 64, 2
-"""How many errors of the prior are looked at, and how many at a time."""
+DRAWS = 64
+"""How many errors of the prior are looked at."""
+
+LEAST_AT_ONCE = 8
+"""So many at a time at least, which a processor computes together."""
+
+INNER_SHARE = 4
+"""Errors of inner regions are kept for as many draws at a time as take this part of 8 bytes per cell, if they can."""
+
+CHILDREN_AT_ONCE = 32
+"""Siblings whose errors one thread adds up; sums are formed over such parts, so that they have the same bits."""
 
 
 def prior_error(learned: Learned, found: Marginals, propagation: Carrying) -> dict[View, Values]:
     """Compute the variances of the errors of counts and of cumulative counts from those of the prior.
+
+    A pass from the leaves up adds up the errors of children, a pass down carries what is left to them (`propagation`).
+    Errors of leaves are computed in both passes, as all of them would not fit.
 
     Args:
         learned: the prior.
@@ -56,29 +69,86 @@ def prior_error(learned: Learned, found: Marginals, propagation: Carrying) -> di
         Variances of every view, float32, shaped as `found.mean`.
 
     Raises:
-        MemoryNeededError: the errors of all regions do not fit.
+        MemoryNeededError: the errors of inner regions do not fit.
 
-    Complexity: O(DRAWS x levels x regions x sizes).
+    Complexity: O(DRAWS x regions x sizes), of sizes that are not settled.
     """
     knots, means = learned.model.knots, blocks(found.mean)
     numbers = [(len(table), len(of.at), len(of.own)) for table, of in zip(learned.point.deviations, knots, strict=True)]
     n_cells, n_regions = sum(table.size for table in means), sum(len(table) for table in means)
-    needed = 8 * DRAWS * sum(n * (n_knots + 2 * n_own) for n, n_knots, n_own in numbers) + 32 * BATCH * n_cells
-    memory.require(needed, f"the errors of the prior of {n_regions:,} regions")
+    inner_cells = sum(len(row) for row in rows_of(found.mean)[: learned.model.n_inner])
+    at_once = max(LEAST_AT_ONCE, min(DRAWS, n_cells // (INNER_SHARE * inner_cells)))
+    of_f = 8 * DRAWS * sum(n * (n_knots + 2 * n_own) for n, n_knots, n_own in numbers)
+    memory.require(of_f + 32 * at_once * inner_cells, f"the errors of the prior of {n_regions:,} regions")
     ends = np.cumsum([n * n_own for n, _, n_own in numbers])
     parts = zip(np.split(_signs(int(ends[-1]), 2), ends[:-1]), numbers, strict=True)
     of_deviations = [part.reshape(n, n_own, DRAWS) for part, (n, _, n_own) in parts]
     errors = errors_of_priors(learned, _signs(len(knots[0].at), 1), of_deviations)
     counts, cumulative = ([np.zeros(table.shape, np.float32) for table in means] for _ in range(2))
-    for start in range(0, DRAWS, BATCH):
-        apart = propagation.errors(errors_of_means(learned, found, errors, slice(start, start + BATCH)))
-        for place, table in enumerate(blocks(apart)):
-            own = (table**2).sum(axis=1) / DRAWS, (np.diff(table, prepend=0.0, axis=2) ** 2).sum(axis=1) / DRAWS
-            np.add(cumulative[place], own[0], out=cumulative[place], casting="same_kind")
-            np.add(counts[place], own[1], out=counts[place], casting="same_kind")
+    for start in range(0, DRAWS, at_once):
+        own = ErrorsOfMeans(learned, found, errors, slice(start, min(start + at_once, DRAWS)))
+        _add_squares(learned.model, own, propagation, [row for t in counts for row in t], rows_of(tuple(cumulative)))
     if not isinstance(found.mean, tuple):
         return {View.COUNTS: counts[0], View.CUMULATIVE: cumulative[0]}
     return {View.COUNTS: tuple(counts), View.CUMULATIVE: tuple(cumulative)}
+
+
+def _add_squares(
+    model: PriorModel,
+    own: "ErrorsOfMeans",
+    propagation: Carrying,
+    counts: Sequence[np.ndarray],
+    cumulative: Sequence[np.ndarray],
+) -> None:
+    """Add the mean squares of the errors of the joint projection to every region's cells, of counts and of c."""
+    from pgsr.estimators.posterior.learned_kernel import add_squares
+
+    tree, threads = model.tree, Threads()
+    z: dict[int, np.ndarray] = {}
+    families = {
+        region: [
+            slice(start, min(start + CHILDREN_AT_ONCE, int(tree.first_child[region + 1])))
+            for start in range(int(tree.first_child[region]), int(tree.first_child[region + 1]), CHILDREN_AT_ONCE)
+        ]
+        for region in range(tree.n_inner)
+    }
+
+    def added(children: slice) -> np.ndarray:
+        total = np.zeros(own.shape(children.start))
+        for child in range(children.start, children.stop):
+            total += z[child] if child in z else own(child)
+        return total
+
+    def carried(region: int, x: np.ndarray) -> None:
+        add_squares(x, DRAWS, cumulative[region], counts[region])
+
+    left: dict[int, np.ndarray] = {}  # x[parent] less the sum of its children's z
+    for level in reversed(range(tree.n_levels - 1)):
+        inner = range(*tree.level(level).indices(tree.n_inner))
+        parts = [part for region in inner for part in families[region]]
+        sums = iter(threads(added, parts))
+        for region in inner:
+            total = sum((next(sums) for _ in families[region]), np.zeros(own.shape(int(tree.first_child[region]))))
+            z[region], left[region] = own(region), total
+            below = propagation.coefficients(region)[0][: len(total)]
+            z[region][: len(total)] += below * (total - z[region][: len(total)])
+    if not tree.n_inner:
+        carried(0, own(0))
+        return
+
+    def hand_down(part: tuple[int, slice]) -> None:
+        parent, children = part
+        for child in range(children.start, children.stop):
+            x = z[child] if child in z else own(child)
+            x += propagation.coefficients(child)[1] * left[parent]
+            carried(child, x)
+
+    carried(0, z[0])
+    for level in range(tree.n_levels - 1):
+        inner = range(*tree.level(level).indices(tree.n_inner))
+        for region in inner:
+            left[region] = z[region][: len(left[region])] - left[region]
+        threads(hand_down, [(region, part) for region in inner for part in families[region]])
 
 
 def errors_of_priors(learned: Learned, shape: np.ndarray, deviations: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
@@ -94,28 +164,31 @@ def errors_of_priors(learned: Learned, shape: np.ndarray, deviations: Sequence[n
     return {region: WIDER * errors for region, errors in newton.errors(shape, deviations)}
 
 
-def errors_of_means(learned: Learned, found: Marginals, errors: Mapping[int, np.ndarray], draws: slice) -> Values:
-    """Compute the errors of posterior means of cumulative counts from those of f.
+class ErrorsOfMeans:
+    """The errors of posterior means of cumulative counts, from those of f, region by region."""
 
-    Returns:
-        Errors of shape (regions, draws, K + 1), or one such table per level where sizes differ.
-    """
-    from pgsr.estimators.posterior.learned_kernel import mean_errors
+    def __init__(self, learned: Learned, found: Marginals, errors: Mapping[int, np.ndarray], draws: slice) -> None:
+        """Take some of the draws of `errors_of_priors`."""
+        self._errors, self._draws, self._knots_of = errors, draws, learned.model.knots_of
+        known = found.variance, found.step_variance, found.prior_mean, found.shape
+        self._known = list(zip(*map(rows_of, known), strict=True))
 
-    n = draws.stop - draws.start
-    out = tuple(np.zeros((len(table), n, table.shape[1])) for table in blocks(found.mean))
-    means, shapes, variances, steps, filled = map(
-        rows_of, (found.prior_mean, found.shape, found.variance, found.step_variance, out)
-    )
+    def shape(self, region: int) -> tuple[int, int]:
+        """Give K + 1 of a region, and the number of draws."""
+        return len(self._known[region][0]), self._draws.stop - self._draws.start
 
-    def of_region(region: int) -> None:
-        mu, knots = means[region], learned.model.knots_of(region)
-        about = mu, shapes[region] / (shapes[region] + mu), knots.left, knots.part
-        of_f = np.ascontiguousarray(errors[region][:, draws])
-        mean_errors(variances[region], steps[region], *about, of_f, filled[region])
+    def __call__(self, region: int) -> np.ndarray:
+        """Compute the errors of a region; shape (K + 1, draws), 0 where nothing was measured."""
+        from pgsr.estimators.posterior.learned_kernel import mean_errors
 
-    Threads()(of_region, errors)
-    return out if isinstance(found.mean, tuple) else out[0]
+        if region not in self._errors:
+            return np.zeros(self.shape(region))
+        variance, step_variance, mu, shape = self._known[region]
+        knots, out = self._knots_of(region), np.empty(self.shape(region))
+        of_f = np.array(self._errors[region][:, self._draws], order="C")
+        room = np.empty(len(mu)), np.empty((2, out.shape[1]))
+        mean_errors((variance, step_variance), (mu, shape / (shape + mu)), (knots.left, knots.part), of_f, room, out)
+        return out
 
 
 def _signs(n: int, seed: int) -> np.ndarray:

@@ -61,6 +61,10 @@ class Carrying(Protocol):
         """Compute errors of the answer, shaped as those of the means."""
         ...
 
+    def coefficients(self, region: int) -> tuple[np.ndarray, np.ndarray]:
+        """Give b and g of every cumulative count of a region; shape (K + 1, 1), or (1, 1) if they are all the same."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Propagation:
@@ -103,6 +107,10 @@ class Propagation:
             rest = z[region] - z[family].sum(axis=0)
             z[family] += self.share[family].reshape(-1, *[1] * (own.ndim - 1)) * rest
         return z
+
+    def coefficients(self, region: int) -> tuple[np.ndarray, np.ndarray]:
+        """Give b and g of a region, shape (1, 1)."""
+        return self.below[region].reshape(1, 1), self.share[region].reshape(1, 1)
 
     def variances(self, own: np.ndarray) -> np.ndarray:
         """Var x from variances of independent errors of m, shape (regions, cells) both."""
@@ -189,6 +197,16 @@ class FoldedPropagation:
             for table, part in zip(out, self.split(depth, together), strict=False):
                 table[..., cells] = part
         return out
+
+    def coefficients(self, region: int) -> tuple[np.ndarray, np.ndarray]:
+        """Give b and g of every cumulative count of a region, shape (K + 1, 1); 0 of its public total."""
+        level = int(self.tree.level_of[region])
+        out = np.zeros((2, self.max_sizes[level] + 1, 1))
+        for depth, cells in self.ranges:
+            if depth >= level:
+                projection = self.projection(depth)
+                out[:, cells, 0] = np.array([[projection.below[region]], [projection.share[region]]])
+        return out[0], out[1]
 
     def split(self, depth: int, rows: np.ndarray) -> list[np.ndarray]:
         """Split rows of all regions down to `depth` by level."""
