@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgsr.machine.compilation import compiled
+from pgsr.machine.compilation import compiled, uncounted
 
 _SPAN = 4
 """The most numbers per value that counts are kept of; they are zeroed for every fit."""
@@ -49,13 +49,22 @@ def l2_blocks(y):
     """Sums and counts of the blocks of the isotonic regression of one vector; memory grows with the blocks alone."""
     total = np.empty(1024, np.int64)
     count = np.empty(1024, np.int64)
-    blocks = 0
-    for value in y:
+    start, blocks = _pooled(y, 0, 0, total, count)
+    while start < len(y):
+        total = np.concatenate((total, np.empty(blocks, np.int64)))
+        count = np.concatenate((count, np.empty(blocks, np.int64)))
+        start, blocks = _pooled(y, start, blocks, total, count)
+    return total[:blocks], count[:blocks]
+
+
+@uncounted
+def _pooled(y, start, blocks, total, count):
+    """Go on from y[start] with these blocks, until all values are pooled or there is no room for another block."""
+    for i in range(start, len(y)):
         if blocks == len(total):
-            total = np.concatenate((total, np.empty(blocks, np.int64)))
-            count = np.concatenate((count, np.empty(blocks, np.int64)))
+            return i, blocks
         # As above: a block whose mean is not below the next one's is pooled with it.
-        block_total = np.int64(value)
+        block_total = np.int64(y[i])
         block_count = np.int64(1)
         while blocks > 0 and total[blocks - 1] * block_count >= block_total * count[blocks - 1]:
             blocks -= 1
@@ -64,7 +73,7 @@ def l2_blocks(y):
         total[blocks] = block_total
         count[blocks] = block_count
         blocks += 1
-    return total[:blocks], count[:blocks]
+    return len(y), blocks
 
 
 @compiled

@@ -159,6 +159,21 @@ def isotonic_l2_means(y: np.ndarray, lower: float, upper: float) -> np.ndarray:
     return np.repeat(np.clip(total / count, lower, upper), count)
 
 
+def isotonic_l2_counts(y: np.ndarray, upper: int) -> np.ndarray:
+    """Count the values 0..upper of the nearest non-decreasing integers in squares, within these bounds.
+
+    Example:
+        >>> isotonic_l2_counts(np.array([0, 3, -1, 2, 2, 7, 5, 9]), 9)
+        array([1, 2, 2, 0, 0, 0, 2, 0, 0, 1])
+    """
+    from pgsr.engines.isotonic_kernel import l2_blocks
+
+    _check_pooled(y)
+    total, count = l2_blocks(y)
+    values = np.clip(nearest_fractions(total, count), 0, upper)
+    return np.bincount(values, count, minlength=upper + 1).astype(np.int64)
+
+
 def isotonic_min_max(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute the real isotonic regression of one vector in squares by its min-max formula.
 

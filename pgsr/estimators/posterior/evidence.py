@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import isotonic_l1, isotonic_l2
-from pgsr.algorithms.isotonic.regression import Optimum
+from pgsr.algorithms.isotonic import isotonic_l1
+from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l2_counts
 from pgsr.algorithms.simplex import simplex_projection
-from pgsr.data.views import AnyView, View, counts_of_ranked
+from pgsr.data.views import AnyView, View
 from pgsr.estimators.posterior.arrays import Moments, Noisy, Prior, Room, Window
 from pgsr.estimators.posterior.likelihood import Likelihood
 from pgsr.noise.measurement import Measurement, Totals
@@ -142,8 +142,7 @@ class Evidence:
         if top < 0:
             return middle
         assert self.total is not None, "`Geometric` refuses ranks without a total"
-        sizes = isotonic_l2(beyond[None], np.array([0]), np.array([top]))[0] if len(beyond) else []
-        ranks = np.cumsum(counts_of_ranked(np.asarray(sizes, np.int64), top))
+        ranks = np.cumsum(isotonic_l2_counts(beyond, top))
         return np.maximum.accumulate(np.append(middle, self.total - len(beyond) + ranks))
 
     def half_width(self) -> int:

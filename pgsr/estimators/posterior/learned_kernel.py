@@ -23,14 +23,21 @@ LEAST = 1e-4
 def prior_means(f, left, part, groups, out):
     """Compute out = groups softmax(f), with f linear between its values at the knots; shape (K + 1,).
 
-    No mean is less than a billionth of the mean over all sizes, or than 1e-12, so that no count is impossible.
+    So e^f is geometric between two knots, and two exponentials give its first value and its ratio. No mean is less than
+    a billionth of the mean over all sizes, or than 1e-12, so that no count is impossible.
     """
     top = f[0]
     for j in range(len(f)):
         top = max(top, f[j])
-    total = 0.0
+    total, ratio = 0.0, 1.0
     for s in range(len(out)):
-        out[s] = exp((1.0 - part[s]) * (f[left[s]] - top) + part[s] * (f[left[s] + 1] - top))
+        j = left[s]
+        if s == 0 or left[s - 1] != j or out[s - 1] == 0.0:
+            out[s] = exp((1.0 - part[s]) * (f[j] - top) + part[s] * (f[j + 1] - top))
+            if s + 1 < len(out) and left[s + 1] == j:
+                ratio = exp((part[s + 1] - part[s]) * (f[j + 1] - f[j]))
+        else:
+            out[s] = out[s - 1] * ratio
         total += out[s]
     least = 1e-9 * groups / len(out) + 1e-12
     for s in range(len(out)):
@@ -72,6 +79,9 @@ def derivatives(moments, mu, weight, left, part, gradient, information):
     for s in range(n):
         j = left[s]
         last = min(j + 2, n_knots - 1)
+        if variance[s] == 0.0 and (s == 0 or variance[s - 1] == 0.0):  # settled: no covariance with anything
+            v[begin : last + 1] = 0.0
+            continue
         if s > 0:
             together = 0.5 * (variance[s] + variance[s - 1] - step_variance[s])
             factor = together / variance[s - 1] if variance[s - 1] > 0.0 else 0.0
@@ -208,22 +218,26 @@ def with_covariance(low, pivot, noise):
     for j in range(n - 1, -1, -1):
         root = np.sqrt(pivot[j])
         for i in range(draws):
-            value = noise[j, i] / root
-            for k in range(j + 1, n):
-                value -= low[k, j] * noise[k, i]
-            noise[j, i] = value
+            noise[j, i] /= root
+        for k in range(j + 1, n):
+            part = low[k, j]
+            for i in range(draws):
+                noise[j, i] -= part * noise[k, i]
 
 
 @compiled
 def inverse_of_factor(low):
-    """Replace L, whose diagonal is 1, by its inverse."""
+    """Replace L, whose diagonal is 1, by its inverse, row by row: row i is -(L[i, k] times row k, over all k < i)."""
     n = len(low)
-    for j in range(n):
-        for i in range(j + 1, n):
-            value = low[i, j]
-            for k in range(j + 1, i):
-                value += low[i, k] * low[k, j]
-            low[i, j] = -value
+    row = np.empty(n)
+    for i in range(n):
+        for j in range(i):
+            row[j] = low[i, j]
+            low[i, j] = 0.0
+        for k in range(i):
+            part = row[k]
+            for j in range(k + 1):
+                low[i, j] -= part * low[k, j]
 
 
 @compiled
