@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgsr.machine.compilation import compiled
+from pgsr.machine.compilation import compiled, uncounted
 
 
 @compiled
@@ -47,7 +47,7 @@ def cancel(costs, x, moved, last_held, pot, above, passes):
     return False
 
 
-@compiled
+@uncounted
 def node_arcs(s, slope, weight, moved, last_held, n, pot, above):
     """Lower the potentials at both ends of the node's arc of cell s, which carries its sum from vertex s + 1 to s."""
     if s == n - 1 and last_held:
@@ -57,7 +57,7 @@ def node_arcs(s, slope, weight, moved, last_held, n, pot, above):
     return lower_end(s, s + 1, weight - off, pot, above) or up
 
 
-@compiled
+@uncounted
 def leaf_arcs(base, l, s, y, weight, lower, upper, x, n, pot, above):
     """Lower potentials along a leaf's arcs at cell s: its step from the cell before, and x[l, s] to the next cell."""
     here, there, hub = base + s, base + s + 1 if s + 1 < n else n, s
@@ -72,7 +72,7 @@ def leaf_arcs(base, l, s, y, weight, lower, upper, x, n, pot, above):
     return changed
 
 
-@compiled
+@uncounted
 def lower_end(start, end, length, pot, above):
     """Lower the potential at the end of an arc to the way through its start, if that is shorter."""
     if pot[start] + length < pot[end]:
@@ -82,7 +82,7 @@ def lower_end(start, end, length, pot, above):
     return False
 
 
-@compiled
+@uncounted
 def change_around(v, above, x, moved, n):
     """Carry one unit more along every arc of the cycle through v."""
     end = v
@@ -94,7 +94,7 @@ def change_around(v, above, x, moved, n):
             return
 
 
-@compiled
+@uncounted
 def change(start, end, x, moved, n):
     """Carry one unit more from a vertex to the next: a step costs nothing and follows from the cells around it."""
     if start <= n and end <= n:

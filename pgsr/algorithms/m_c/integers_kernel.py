@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from pgsr.algorithms.m_c.squares_kernel import push, push_within
-from pgsr.machine.compilation import compiled, inlined
+from pgsr.machine.compilation import compiled, inlined, uncounted
 
 MOST_MOVES = 200
 """Exchanges per leaf of a chunk after which it is left as it is; rounding might otherwise let it go on for ever."""
@@ -217,7 +217,7 @@ def exchange(start, stop, leaves, tree, n, x, gained):
     Their node's values stay. A leaf can go down from where it rises, and up to where it rises again, so with prefix
     sums of costs the best run of a pair takes a walk over the rises of both. gained[k] = by how much chunk k improved.
     """
-    y, upper, weight = leaves.y, leaves.upper, leaves.weight
+    y, weight = leaves.y, leaves.weight
     chunk_start, chunk_stop = tree.chunk_start, tree.chunk_stop
     for k in range(start, stop):
         first, m = chunk_start[k], chunk_stop[k] - chunk_start[k]
@@ -226,33 +226,40 @@ def exchange(start, stop, leaves, tree, n, x, gained):
         seen, changed = np.full((m, m), -1), np.zeros(m, np.int64)
         for a in range(m):
             count[a] = describe(y[first + a], weight[first + a], x[first + a], n, up[a], down[a], rises[a])
-        gained[k] = 0.0
-        tick, again = 0, True
-        while again and tick < MOST_MOVES * m:
-            again = False
-            for a in range(m):
-                for b in range(m):
-                    if a == b or seen[a, b] >= max(changed[a], changed[b]):  # no run paid, and neither moved since
-                        continue
-                    may_end = x[first + a, n - 1] < upper[first + a]
-                    cost, i, j = best_run(up[a], rises[a], count[a], down[b], rises[b], count[b], n, may_end)
-                    if cost < 0.0:
-                        for s in range(i, j):
-                            x[first + a, s] += 1
-                            x[first + b, s] -= 1
-                        for l in (a, b):
-                            count[l] = describe(
-                                y[first + l], weight[first + l], x[first + l], n, up[l], down[l], rises[l]
-                            )
-                        tick += 1
-                        changed[a], changed[b] = tick, tick
-                        gained[k] -= cost
-                        again = True
-                    else:
-                        seen[a, b] = tick
+        gained[k] = exchange_in_chunk(first, m, leaves, n, x, (up, down, rises, count, seen, changed))
 
 
-@compiled
+@uncounted
+def exchange_in_chunk(first, m, leaves, n, x, room):
+    """Do the same for the m leaves of one chunk, whose costs have been described; return by how much it improved."""
+    y, upper, weight = leaves.y, leaves.upper, leaves.weight
+    up, down, rises, count, seen, changed = room
+    gained = 0.0
+    tick, again = 0, True
+    while again and tick < MOST_MOVES * m:
+        again = False
+        for a in range(m):
+            for b in range(m):
+                if a == b or seen[a, b] >= max(changed[a], changed[b]):  # no run paid, and neither moved since
+                    continue
+                may_end = x[first + a, n - 1] < upper[first + a]
+                cost, i, j = best_run(up[a], rises[a], count[a], down[b], rises[b], count[b], n, may_end)
+                if cost < 0.0:
+                    for s in range(i, j):
+                        x[first + a, s] += 1
+                        x[first + b, s] -= 1
+                    for l in (a, b):
+                        count[l] = describe(y[first + l], weight[first + l], x[first + l], n, up[l], down[l], rises[l])
+                    tick += 1
+                    changed[a], changed[b] = tick, tick
+                    gained -= cost
+                    again = True
+                else:
+                    seen[a, b] = tick
+    return gained
+
+
+@uncounted
 def describe(y, weight, x, n, up, down, rises):
     """Prefix sums of the costs of a step up and a step down at every cell, and where x rises; how often."""
     count, before = 0, 0
