@@ -1,13 +1,13 @@
 """Derivatives of the evidence in the logarithms of the shapes of prior counts, by basic operations in a fixed order."""
 
 from pgsr.estimators.posterior.elementary_kernel import log
-from pgsr.machine.compilation import compiled
+from pgsr.machine.compilation import uncounted
 
 LEAST_SEEN = 0.02
 """At least this part of a variance counts as not hidden by the noise."""
 
 
-@compiled
+@uncounted
 def derivatives(mean, step_variance, mu, shape, band, slopes, information):
     """Fill in slope and information of the log evidence in log k, of one region.
 
@@ -25,7 +25,9 @@ def derivatives(mean, step_variance, mu, shape, band, slopes, information):
         before = mean[s]
         k, v = shape[s], step_variance[s]
         together = k + mu[s]
-        surplus = digamma(x + k) + 0.5 * v * tetragamma(x + k) - digamma(k)
+        surplus = 0.0  # as where no group is left
+        if x > 0.0 or v > 0.0:
+            surplus = digamma(x + k) + 0.5 * v * tetragamma(x + k) - digamma(k)
         slopes[band[s]] += k * (surplus + log(k / together) + (mu[s] - x) / together)
         added = mu[s] * mu[s] / k
         whole = mu[s] + added
@@ -33,7 +35,7 @@ def derivatives(mean, step_variance, mu, shape, band, slopes, information):
         information[band[s]] += 0.5 * (added / whole * seen) ** 2
 
 
-@compiled
+@uncounted
 def digamma(z):
     """Compute psi(z), z >= 1, the derivative of log Gamma: a series from 16 on, psi(z) = psi(z + 1) - 1 / z below."""
     below = 0.0
@@ -46,7 +48,7 @@ def digamma(z):
     return log(z) - 0.5 * one - series - below
 
 
-@compiled
+@uncounted
 def tetragamma(z):
     """Compute the second derivative of psi at z >= 1, in the same way."""
     below = 0.0
