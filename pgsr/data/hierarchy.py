@@ -95,12 +95,14 @@ class Hierarchy:
             listed[path] = position
         if not listed:
             raise HierarchyError("the hierarchy has no regions; give at least the root")
-        children: dict[Path, dict[Path, None]] = {}
+        children: dict[Path, dict[Path, None]] = {(): {}}
         for path in listed:
-            for depth in range(1, len(path) + 1):
-                region, above = path[:depth], path[: depth - 1]
-                children.setdefault(above, {}).setdefault(region)
-                children.setdefault(region, {})
+            new, region = [], path
+            while region not in children:
+                new.append(region)
+                region = region[:-1]
+            for region in reversed(new):
+                children[region[:-1]][region], children[region] = None, {}
         roots = list(children[()])
         _check_siblings(roots)
         if len(roots) > 1:
@@ -363,7 +365,7 @@ def _checked_name(name: object) -> str:
         )
     if not name.strip():
         raise HierarchyError("a region has an empty name; name every region")
-    if any(unicodedata.category(c) in ("Cc", "Cf", "Cs") for c in name):
+    if not name.isprintable() and any(unicodedata.category(c) in ("Cc", "Cf", "Cs") for c in name):
         raise HierarchyError(f"region name {name!r} holds a control character; remove it")
     return str(name)
 
@@ -439,7 +441,9 @@ def _assemble(
 
 
 def _check_siblings(siblings: Iterable[Path]) -> None:
-    seen: dict[str, str] = {}
+    siblings, seen = list(siblings), {}
+    if all(path[-1].isascii() for path in siblings):
+        return
     for path in siblings:
         name = unicodedata.normalize("NFC", path[-1])
         if name in seen:

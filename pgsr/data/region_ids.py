@@ -16,6 +16,9 @@ def region_id(path: Sequence[str]) -> str:
         >>> region_id(("US", "GA", "Fulton")), region_id(("US", "n/a"))
         ('US/GA/Fulton', 'US/n%2Fa')
     """
+    text = "/".join(path)
+    if "%" not in text and text.count("/") == len(path) - 1:
+        return text
     return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in path)
 
 
@@ -29,8 +32,11 @@ def path_of_id(text: str) -> tuple[str, ...]:
         >>> path_of_id("US/n%2Fa")
         ('US', 'n/a')
     """
+    names = text.split("/")
+    if "%" not in text and all(names):
+        return tuple(names)
     try:
-        path = tuple(unquote(name, errors="strict") if "%" in name else name for name in text.split("/"))
+        path = tuple(unquote(name, errors="strict") if "%" in name else name for name in names)
     except UnicodeDecodeError:  # such as %FF, which is no character
         path = ()
     if not path or not all(path) or region_id(path) != text:
