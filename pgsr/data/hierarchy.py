@@ -86,8 +86,9 @@ class Hierarchy:
             (('US',), ('US', 'GA'), ('US', 'MI'))
         """
         listed: dict[Path, int] = {}
+        known: set[str] = set()
         for position, given in enumerate(_items(paths, "paths")):
-            path = _checked_path(given)
+            path = _checked_path(given, known)
             if path in listed:
                 raise HierarchyError(
                     f"region {_show(path)} is listed twice (items {listed[path]} and {position}); list each region once"
@@ -349,12 +350,14 @@ def _items(values: Iterable[Any], what: str) -> list[Any]:
         raise HierarchyError(f"{what} is {values!r}; give a list with one item per region") from None
 
 
-def _checked_path(given: object) -> Path:
+def _checked_path(given: object, known: set[str]) -> Path:
+    """Check a path; `known` are names that need no more checking, to which its names are added."""
     if isinstance(given, str) or not (isinstance(given, Sequence) or (isinstance(given, np.ndarray) and given.ndim)):
         raise HierarchyError(f"a region is a sequence of names from the root down, not {given!r}; write ('US', 'GA')")
-    path = tuple(_checked_name(name) for name in given)
+    path = tuple([name if type(name) is str and name in known else _checked_name(name) for name in given])
     if not path:
         raise HierarchyError("a region has an empty path; the shortest is the root's, ('US',)")
+    known.update(path)
     return path
 
 
