@@ -16,7 +16,7 @@ nearer than D lack to D.
 
 import numpy as np
 
-from pgsr.engines.quadratic_flow.exchange_kernel import pop, push
+from pgsr.engines.quadratic_flow.exchange_kernel import longer, pop, push
 from pgsr.machine.compilation import compiled, inlined
 
 NEVER = 2**62
@@ -104,7 +104,9 @@ def _shorten(around, arcs, price, excess, reached, step):
         wanted += excess[v] <= -step
         if excess[v] >= step:
             distance[v] = 0
-            key, rank = push(key, rank, n_heap, np.int64(0), np.int64(v))
+            if n_heap == len(key):
+                key, rank = longer(key), longer(rank)
+            push(key, rank, n_heap, np.int64(0), np.int64(v))
             n_heap += 1
     while n_heap > 0 and wanted > 0:
         here, v = key[0], rank[0]
@@ -121,7 +123,9 @@ def _shorten(around, arcs, price, excess, reached, step):
             to, length = _step(around, arcs, price, v, arc[i], step)
             if length >= 0 and reached[to] == 0 and here + length < distance[to]:
                 distance[to] = here + length
-                key, rank = push(key, rank, n_heap, here + length, to)
+                if n_heap == len(key):
+                    key, rank = longer(key), longer(rank)
+                push(key, rank, n_heap, here + length, to)
                 n_heap += 1
     if far >= 0:
         for v in range(n):

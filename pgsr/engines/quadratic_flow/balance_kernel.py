@@ -9,7 +9,7 @@ Arguments that occur everywhere; those of `newton_kernel` have its meaning:
 
 import numpy as np
 
-from pgsr.machine.compilation import compiled, inlined
+from pgsr.machine.compilation import inlined, uncounted
 
 _ENOUGH = 1e-3
 """Units by which a set may be off."""
@@ -21,7 +21,7 @@ _SLIGHTLY = 1e-6
 _NEVER = 1e30
 
 
-@compiled
+@uncounted
 def balance(around, y, w, free, supply, share, group, members, firsts, price):
     """Add to the prices of every set what balances it while all others stay.
 
@@ -60,7 +60,7 @@ def balance(around, y, w, free, supply, share, group, members, firsts, price):
                 price[v] += move
 
 
-@compiled
+@uncounted
 def _look(around, y, w, free, supply, share, group, members, price, move):
     """Compute inflow - outflow + supply of a set moved by so much, and how fast it grows."""
     _, end, first, first_in, start_in, arc_in = around
@@ -86,7 +86,7 @@ def _look(around, y, w, free, supply, share, group, members, price, move):
     return excess, rate
 
 
-@compiled
+@uncounted
 def _to_bend(around, y, w, free, share, group, members, price, move, up):
     """Compute how far a set, moved by so much, has to go up or down until some arc begins to carry more or less."""
     _, end, first, first_in, start_in, arc_in = around

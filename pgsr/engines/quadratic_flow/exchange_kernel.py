@@ -15,7 +15,7 @@ prices of all vertices that are nearer than some distance D change by what they 
 
 import numpy as np
 
-from pgsr.machine.compilation import compiled, inlined
+from pgsr.machine.compilation import compiled, inlined, uncounted
 
 NEVER = 2**62
 """The distance of what has not been seen."""
@@ -24,7 +24,10 @@ BLOCKED = -1
 """The length of a step that an arc without units does not permit."""
 
 
-@compiled
+_NO_WAY, _NO_ROOM = -2, -3
+
+
+@uncounted
 def take(start, end, arcs, price, supply, excess):
     """Let every arc carry what is cheapest at these prices, and then among equally cheap flows what leaves less excess.
 
@@ -68,7 +71,6 @@ def search(around, arcs, price, excess, sign, most):
 
     Returns the number of vertices visited, or -1 where some unit has no way at all.
     """
-    start, end, _, _, _, _ = around
     n = len(price)
     distance = np.full(n, NEVER, np.int64)
     settled = np.zeros(n, np.uint8)
@@ -78,67 +80,89 @@ def search(around, arcs, price, excess, sign, most):
     visits = np.int64(0)
     for source in range(n - 1, 0, -1):
         while sign * excess[source] > 0:
-            # Dijkstra's search from the source: lengths of steps are not negative. Of equal distances fewer hops come
-            # first.
-            n_seen, n_heap = 1, 0
-            seen[0] = source
-            distance[source] = 0
-            via[source] = -1
-            key, rank = push(key, rank, n_heap, np.int64(0), np.int64(source))
-            n_heap += 1
-            reached, nearest, before = np.int64(-1), np.int64(NEVER), visits
-            while n_heap > 0 and visits - before < most:
-                here, hops, v = key[0], rank[0] >> 32, rank[0] & 0xFFFFFFFF
-                n_heap = pop(key, rank, n_heap)
-                if settled[v]:
-                    continue
-                settled[v] = 1
-                visits += 1
-                if v == 0 or sign * excess[v] < 0:
-                    reached = v
-                    break
-                for i in range(neighbours(around, v)):
-                    a, to, up = neighbour(around, v, i, sign)
-                    if settled[to]:
-                        continue
-                    length = length_of(arcs, a, up, sign * (price[to] - price[v]))
-                    if length != BLOCKED and here + length < min(distance[to], nearest):
-                        if distance[to] == NEVER:
-                            seen[n_seen] = to
-                            n_seen += 1
-                        distance[to], via[to] = here + length, a
-                        if to == 0 or sign * excess[to] < 0:
-                            nearest = here + length
-                        key, rank = push(key, rank, n_heap, here + length, ((hops + 1) << 32) | to)
-                        n_heap += 1
-            # Vertices nearer than D = `far` change their prices by what they lack to D, which makes the steps of the
-            # path of length 0 and keeps all others from being negative. The unit takes the path, from its end.
-            if reached >= 0:
-                far = distance[reached]
-                for i in range(n_seen):
-                    v = seen[i]
-                    if distance[v] < far:
-                        price[v] -= sign * (far - distance[v])
-                v = reached
-                while v != source:
-                    a = via[v]
-                    if end[a] == v:
-                        arcs[a, 0] += sign
-                        v = np.int64(start[a])
-                    else:
-                        arcs[a, 0] -= sign
-                        v = np.int64(end[a])
-                excess[source] -= sign
-                excess[reached] += sign
-            # For the next search; without a result and with nothing left to visit, the unit has no way.
-            for i in range(n_seen):
-                distance[seen[i]] = NEVER
-                settled[seen[i]] = 0
+            room = key, rank, distance, settled, via, seen
+            reached, visited = _send_one(around, arcs, price, excess, sign, source, most, room)
+            if reached == _NO_ROOM:
+                key, rank = longer(key), longer(rank)
+                continue
+            visits += visited
             if reached < 0:
-                if n_heap == 0:
+                if reached == _NO_WAY:
                     return -1
                 break
     return visits
+
+
+@uncounted
+def _send_one(around, arcs, price, excess, sign, source, most, room):
+    """Search for the shortest path of one unit by Dijkstra's algorithm, and send the unit along it.
+
+    Returns the vertex that it has reached, -1 after `most` visits, `_NO_WAY`, or `_NO_ROOM` in the heap, where nothing
+    has changed; and the number of visits.
+    """
+    start, end, _, _, _, _ = around
+    key, rank, distance, settled, via, seen = room
+    # Lengths of steps are not negative. Of equal distances fewer hops come first.
+    n_seen, n_heap = 1, 0
+    seen[0] = source
+    distance[source] = 0
+    via[source] = -1
+    push(key, rank, n_heap, np.int64(0), np.int64(source))
+    n_heap += 1
+    reached, nearest, visits = np.int64(-1), np.int64(NEVER), np.int64(0)
+    while n_heap > 0 and visits < most:
+        here, hops, v = key[0], rank[0] >> 32, rank[0] & 0xFFFFFFFF
+        n_heap = pop(key, rank, n_heap)
+        if settled[v]:
+            continue
+        settled[v] = 1
+        visits += 1
+        if v == 0 or sign * excess[v] < 0:
+            reached = v
+            break
+        if n_heap + neighbours(around, v) > len(key):
+            reached = np.int64(_NO_ROOM)
+            break
+        for i in range(neighbours(around, v)):
+            a, to, up = neighbour(around, v, i, sign)
+            if settled[to]:
+                continue
+            length = length_of(arcs, a, up, sign * (price[to] - price[v]))
+            if length != BLOCKED and here + length < min(distance[to], nearest):
+                if distance[to] == NEVER:
+                    seen[n_seen] = to
+                    n_seen += 1
+                distance[to], via[to] = here + length, a
+                if to == 0 or sign * excess[to] < 0:
+                    nearest = here + length
+                push(key, rank, n_heap, here + length, ((hops + 1) << 32) | to)
+                n_heap += 1
+    # Vertices nearer than D = `far` change their prices by what they lack to D, which makes the steps of the path of
+    # length 0 and keeps all others from being negative. The unit takes the path, from its end.
+    if reached >= 0:
+        far = distance[reached]
+        for i in range(n_seen):
+            v = seen[i]
+            if distance[v] < far:
+                price[v] -= sign * (far - distance[v])
+        v = reached
+        while v != source:
+            a = via[v]
+            if end[a] == v:
+                arcs[a, 0] += sign
+                v = np.int64(start[a])
+            else:
+                arcs[a, 0] -= sign
+                v = np.int64(end[a])
+        excess[source] -= sign
+        excess[reached] += sign
+    elif reached == -1 and n_heap == 0:  # without a result and with nothing left to visit
+        reached = np.int64(_NO_WAY)
+    # For the next search.
+    for i in range(n_seen):
+        distance[seen[i]] = NEVER
+        settled[seen[i]] = 0
+    return reached, visits
 
 
 @inlined
@@ -169,13 +193,16 @@ def length_of(arcs, a, up, paid):
 
 
 @compiled
+def longer(array):
+    """Copy an array into one that is twice as long."""
+    out = np.empty(2 * len(array), array.dtype)
+    out[: len(array)] = array
+    return out
+
+
+@uncounted
 def push(key, rank, n, new_key, new_rank):
-    """Add an entry to a heap of n entries, ordered by key and then by rank; returns its arrays, longer if needed."""
-    if n == len(key):
-        longer, longer_rank = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64)
-        longer[:n] = key
-        longer_rank[:n] = rank
-        key, rank = longer, longer_rank
+    """Add an entry to a heap of n entries that has room for it, ordered by key and then by rank."""
     i = n
     while i > 0:
         above = (i - 1) >> 1
@@ -184,10 +211,9 @@ def push(key, rank, n, new_key, new_rank):
         key[i], rank[i] = key[above], rank[above]
         i = above
     key[i], rank[i] = new_key, new_rank
-    return key, rank
 
 
-@compiled
+@uncounted
 def pop(key, rank, n):
     """Remove the first entry of a heap of n entries; returns how many are left."""
     n -= 1

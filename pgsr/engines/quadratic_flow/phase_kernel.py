@@ -7,8 +7,8 @@ excess at once, so that it sees every vertex once, and then sends what the paths
 
 import numpy as np
 
-from pgsr.engines.quadratic_flow.exchange_kernel import NEVER, length_of, neighbour, neighbours, pop, push
-from pgsr.machine.compilation import compiled
+from pgsr.engines.quadratic_flow.exchange_kernel import NEVER, length_of, longer, neighbour, neighbours, pop, push
+from pgsr.machine.compilation import compiled, uncounted
 
 _FAR = 2**30
 _OUTSIDE = 2**30 + 1
@@ -60,24 +60,47 @@ def _reach(around, arcs, price, excess, sign, inside):
     distance = np.full(n, NEVER, np.int64)
     settled = np.zeros(n, np.uint8)
     key, rank = np.empty(1024, np.int64), np.empty(1024, np.int64)
-    n_heap, n_inside, head = 0, 0, 0
-    here, far = np.int64(0), np.int64(-1)
+    n_inside = 0
     # All vertices with excess are sources, at distance 0.
     for v in range(n - 1, 0, -1):
         if sign * excess[v] > 0:
             distance[v], settled[v] = 0, 1
             inside[n_inside] = v
             n_inside += 1
+    at = np.array([0, n_inside, 0, 0, -1])
+    while not _reach_on(around, arcs, price, excess, sign, inside, distance, settled, key, rank, at):
+        key, rank = longer(key), longer(rank)
+    _, n_inside, head, _, far = at
+    if far < 0:
+        return np.int64(-1), head
+    # Prices change by what distances lack to D = `far`, as in `exchange_kernel.search`.
+    for i in range(n_inside):
+        v = inside[i]
+        price[v] -= sign * (far - distance[v])
+    return n_inside, n_inside
+
+
+@uncounted
+def _reach_on(around, arcs, price, excess, sign, inside, distance, settled, key, rank, at):
+    """Go on with `_reach` from where it is; tell whether it has come to its end, or else has no room in the heap.
+
+    Where it is: how many are in the heap and inside, how many of these have been looked at, at what distance, and the
+    distance at which a unit is wanted, -1 as long as none is.
+    """
+    n_heap, n_inside, head, here, far = at
+    through = False
     while True:
         # `inside` is a queue of the vertices at distance `here`: steps of length 0 add to it. When it is through, the
         # heap has the next distance, unless a unit is wanted at this one.
         if head == n_inside:
             if far >= 0:
+                through = True
                 break
             while n_heap > 0 and settled[rank[0]]:
                 n_heap = pop(key, rank, n_heap)
             if n_heap == 0:
-                return np.int64(-1), np.int64(head)
+                through = True
+                break
             here = key[0]
             while n_heap > 0 and key[0] == here:
                 v = rank[0]
@@ -87,6 +110,8 @@ def _reach(around, arcs, price, excess, sign, inside):
                     inside[n_inside] = v
                     n_inside += 1
         v = np.int64(inside[head])
+        if v > 0 and n_heap + neighbours(around, v) > len(key):
+            break
         head += 1
         if v == 0 or sign * excess[v] < 0:
             far = here
@@ -104,16 +129,13 @@ def _reach(around, arcs, price, excess, sign, inside):
                     inside[n_inside] = to
                     n_inside += 1
                 elif far < 0:
-                    key, rank = push(key, rank, n_heap, here + length, to)
+                    push(key, rank, n_heap, here + length, to)
                     n_heap += 1
-    # Prices change by what distances lack to D = `far`, as in `exchange_kernel.search`.
-    for i in range(n_inside):
-        v = inside[i]
-        price[v] -= sign * (far - distance[v])
-    return np.int64(n_inside), np.int64(n_inside)
+    at[0], at[1], at[2], at[3], at[4] = n_heap, n_inside, head, here, far
+    return through
 
 
-@compiled
+@uncounted
 def _levels(around, arcs, price, excess, sign, inside, n_inside, level, queue):
     """Count the steps of length 0 from every vertex inside to the nearest that wants a unit; _FAR where there are none.
 
@@ -142,7 +164,7 @@ def _levels(around, arcs, price, excess, sign, inside, n_inside, level, queue):
     return ready, n_near
 
 
-@compiled
+@uncounted
 def _block(around, arcs, price, excess, sign, inside, n_inside, level, arc, path, via):
     """Send units along paths of descending levels until none is left; arc[v] is the first one of v that may lead on."""
     _, end, _, _, _, _ = around
