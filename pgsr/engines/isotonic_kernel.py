@@ -5,7 +5,7 @@ import numpy as np
 from pgsr.machine.compilation import compiled, uncounted
 
 _SPAN = 4
-"""The most numbers per value that counts are kept of; they are zeroed for every fit."""
+"""The most numbers per value that counts are kept of: every fit sets its counts to 0 first."""
 
 _CLIMB = 200
 """The most steps per value from the largest breakpoint down to the next; a heap takes about as long as these."""

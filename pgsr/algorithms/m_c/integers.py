@@ -30,10 +30,10 @@ _JUDGED = 0.01
 """From which softness on integers are made and bounds computed."""
 
 _RESTARTS, _FEW = 32, 2_000
-"""How often integers are made anew where a gap is left, and the most cells of leaves with which they are."""
+"""How often integers are made anew where a gap is left, and the most cells of leaves for which that is tried."""
 
 _NEARBY = 0.05
-"""The standard deviation of the prices at which they are made, off those of the bound."""
+"""The standard deviation of changes of the bound's prices, at each of which integers are made anew."""
 
 _ROUNDING = 2.0**-40
 """How small a gradient is nothing but rounding, relative to the largest count."""
