@@ -78,6 +78,10 @@ TWINS = {
         "inverse_of": ("the definition of an inverse", LEARNED + "test_an_inverse_is_one"),
         "with_covariance": ("the definition of an inverse", LEARNED + "test_an_inverse_is_one"),
         "mean_errors": ("by matrices", "test_posterior_prior_error::test_errors_of_means_are_those_of_matrices"),
+        "add_squares": (
+            "errors of all regions at once",
+            "test_posterior_prior_error::test_two_passes_carry_what_the_propagation_of_all_regions_carries",
+        ),
         "prior_means": ("numpy.interp", LEARNED + "test_derivatives_are_those_of_the_definition"),
     },
     "algorithms.tree_rounding.kernel": {
@@ -227,7 +231,7 @@ TWINS = {
         ),
     },
     "engines.quadratic_flow.exchange_kernel": dict.fromkeys(
-        ("take", "search", "neighbours", "neighbour", "length_of", "push", "pop"), FLOWS
+        ("take", "search", "neighbours", "neighbour", "length_of", "longer", "push", "pop"), FLOWS
     ),
     "engines.quadratic_flow.newton_kernel": {
         "demand": ("excess_at, arc by arc", "test_m_h_flow_network::test_relaxed_prices_balance_every_vertex"),
@@ -298,7 +302,11 @@ def kernels_called_elsewhere() -> dict[str, set[str]]:
 
 def compiled_functions(tree: ast.Module) -> set[str]:
     functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
-    return {f.name for f in functions if re.search("compiled|inlined", " ".join(map(ast.unparse, f.decorator_list)))}
+    return {
+        f.name
+        for f in functions
+        if re.search("compiled|inlined|uncounted", " ".join(map(ast.unparse, f.decorator_list)))
+    }
 
 
 def dotted(path: Path) -> str:

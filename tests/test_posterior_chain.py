@@ -14,6 +14,7 @@ from pgsr.data.split_view import Split
 from pgsr.data.views import AnyView, View, cumulative, ranked
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior import Evidence
+from pgsr.estimators.posterior.evidence import SETTLED
 from pgsr.estimators.posterior.likelihood import Likelihood
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
@@ -210,6 +211,43 @@ def test_narrow_windows_are_widened(law: Law) -> None:
         np.clip(evidence.pilot() + 30.0, 0, 400), np.full(12, 2.0), mu, np.full(len(mu), SHAPE), 1e-9
     )
     assert np.abs(wide.mean - narrow.mean).max() < 1e-5
+
+
+LAW = DoubleGeometric(Fraction(2))
+VIEWS = (View.CUMULATIVE, View.COUNTS, View.RANKED, Split(3), Split(3, 40))
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=str)
+def test_settled_sizes_have_the_posterior_that_all_windows_find(view: AnyView) -> None:
+    """From the size on that moments tell, all groups have been counted: the posterior is that of before."""
+    rng = np.random.default_rng(13)
+    counts, mu = np.array([3, 60, 25, 0, 1, *[0] * 35]), np.append([3.0, 60, 25, 2, 1], np.geomspace(1e-2, 1e-15, 35))
+    noisy = vector(view, counts).astype(np.int64)
+    noisy += rng.integers(-2, 3, len(noisy))
+    evidence = Evidence(view, noisy, len(noisy) - (view is View.CUMULATIVE), LAW, 89, 89, 40)
+    about = evidence.pilot().astype(float), np.full(40, 60.0), mu, np.full(40, SHAPE), 1e-9
+    whole = evidence.marginals(*about)
+    settled = evidence.settled(whole.mean, whole.variance)
+    assert 5 <= settled < 39
+    assert whole.variance[settled] <= SETTLED < whole.variance[settled - 1]
+    found = evidence.marginals(*about, settled)
+    for name, value in vars(whole).items():
+        np.testing.assert_allclose(getattr(found, name), value, atol=1e-8, err_msg=name)
+    assert (found.variance[settled:] == 0).all()
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=str)
+def test_sizes_that_are_not_settled_are_found_out(view: AnyView) -> None:
+    """Told that all groups are small where one or two are large, windows are widened until they hold them."""
+    for large in ([30], [20, 35]):
+        counts = np.bincount([1] * 50 + [2] * 20 + large, minlength=40)
+        noisy = vector(view, counts).astype(np.int64)
+        evidence = Evidence(view, noisy, len(noisy) - (view is View.CUMULATIVE), LAW, counts.sum(), counts.sum(), 40)
+        about = evidence.pilot().astype(float), np.full(40, 30.0), counts + 0.01, np.full(40, SHAPE), 1e-9
+        whole, wrong = evidence.marginals(*about), evidence.marginals(*about, 5)
+        assert whole.mean[10] < counts.sum() - 0.5
+        np.testing.assert_allclose(wrong.mean, whole.mean, atol=1e-8)
+        assert wrong.log_evidence == pytest.approx(whole.log_evidence)
 
 
 def test_the_powers_of_gaussian_noise() -> None:

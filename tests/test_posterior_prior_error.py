@@ -14,8 +14,8 @@ from pgsr.estimators.posterior import prior_error as module
 from pgsr.estimators.posterior.learned import learn
 from pgsr.estimators.posterior.learned_kernel import mean_errors
 from pgsr.estimators.posterior.newton import Newton
-from pgsr.estimators.posterior.prior_error import prior_error
-from pgsr.estimators.posterior.propagation import Propagation
+from pgsr.estimators.posterior.prior_error import ErrorsOfMeans, errors_of_priors, prior_error
+from pgsr.estimators.posterior.propagation import Propagation, blocks, propagation_of
 from pgsr.estimators.posterior.uncertainty import Reach, Uncertainty
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.noise import Geometric, Measurement
@@ -90,6 +90,37 @@ def test_signs_find_the_variances(monkeypatch) -> None:
         assert len(ratios) > 100
         assert ratios.mean() == pytest.approx(1, abs=0.1)
         assert ratios.std() < 1.2 * (2 / 64) ** 0.5
+
+
+@pytest.mark.parametrize("max_sizes", [None, (13, 9, 4)])
+def test_two_passes_carry_what_the_propagation_of_all_regions_carries(max_sizes, monkeypatch) -> None:
+    """The errors of all regions at once, through the projection as a whole, squared and averaged."""
+    monkeypatch.setattr(module, "CHILDREN_AT_ONCE", 2)
+    rng = np.random.default_rng(3)
+    tree = Hierarchy.from_paths([("US", f"d{state % 3}", f"s{state:02}") for state in range(11)])
+    leaves = rng.poisson(40 * 0.7 ** np.arange(14), (11, 14))
+    truth = CountOfCounts(tree, tree.sum_up(leaves))
+    noisy = Geometric(View.CUMULATIVE, 1, totals="regions", max_sizes=max_sizes).measure(truth, Seeded("two passes"))
+    found, learned, propagation = Posterior().marginals(noisy), learn(noisy, NO_LIMIT), propagation_of(noisy)
+    number, knots = module.DRAWS, learned.model.knots
+    sizes = [table.shape for table in learned.point.deviations]
+    signs = np.split(module._signs(sum(map(np.prod, sizes)), 2), np.cumsum([np.prod(shape) for shape in sizes])[:-1])
+    of_d = [part.reshape(*shape, number) for part, shape in zip(signs, sizes, strict=True)]
+    own = ErrorsOfMeans(
+        learned, found, errors_of_priors(learned, module._signs(len(knots[0].at), 1), of_d), slice(0, number)
+    )
+    tables, start = [], 0
+    for table in blocks(found.mean):
+        tables.append(np.stack([own(start + row).T for row in range(len(table))]))
+        start += len(table)
+    carried = blocks(propagation.errors(tuple(tables) if isinstance(found.mean, tuple) else tables[0]))
+    errors = prior_error(learned, found, propagation)
+    for cumulative, counts, of_all in zip(
+        blocks(errors[View.CUMULATIVE]), blocks(errors[View.COUNTS]), carried, strict=True
+    ):
+        assert cumulative == pytest.approx((of_all**2).mean(axis=1), rel=1e-5, abs=1e-9)
+        assert counts == pytest.approx((np.diff(of_all, axis=2, prepend=0) ** 2).mean(axis=1), rel=1e-5, abs=1e-9)
+        assert cumulative.max() > 1e-3
 
 
 def _posterior_of_three(noisy: np.ndarray, mu: np.ndarray, shape: float) -> tuple[np.ndarray, np.ndarray]:

@@ -334,7 +334,7 @@ def masses(noisy, s, least, most, mu, shape, out):
 
 @uncounted
 def weighed_masses(noisy, y, least, most, peak, mu, shape, out):
-    """Do what `masses` does for a noisy count y: likelihoods move the peak on, step by step."""
+    """Compute the `masses` of steps where a count y is noisy: likelihoods move the peak on, step by step."""
     law, coarse, fine = noisy.law, noisy.coarse, noisy.fine
     p = mu / (shape + mu)
     while peak < most and weighed((shape + peak) / (peak + 1.0) * p, law, coarse, fine, y - peak) > 1.0:
