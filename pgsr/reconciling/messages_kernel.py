@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from pgsr.machine.compilation import compiled
+from pgsr.machine.compilation import compiled, uncounted
 
 WORK = 4e10
 """Multiplications of one size after which messages are given up: some ten seconds."""
@@ -54,9 +54,7 @@ def upward(parent, first_pair, top, left, right, low, at, logs, log_fall, eps):
                     return mass, windows, 0.0, work, TOO_LONG, v
                 first, scale = firsts[a] + firsts[b], scales[a] + scales[b]
                 found = np.zeros(lengths[a] + lengths[b] - 1)
-                other = mass[starts[b] : starts[b] + lengths[b]]
-                for i in range(lengths[a]):
-                    _add(found[i : i + lengths[b]], mass[starts[a] + i], other)
+                _convolve(mass, starts[a], lengths[a], starts[b], lengths[b], found)
             else:
                 node, family, first, scale = v, parent[v], low[v], 0.0
                 last, t = low[v] + at[v + 1] - at[v] - 1, top[v]
@@ -112,8 +110,9 @@ def downward(parent, first_pair, top, left, right, low, at, logs, mass, windows)
                 for j in range(lengths[b]):
                     start, stop = max(0, -(j + shift)), min(lengths[a], lengths[k] - (j + shift))
                     if start < stop:
-                        of = rest[there + j + shift + start : there + j + shift + stop]
-                        _add(rest[starts[a] + start : starts[a] + stop], mass[starts[b] + j], of)
+                        _add(
+                            rest, starts[a] + start, mass[starts[b] + j], rest, there + j + shift + start, stop - start
+                        )
                 _scale(mass, rest, starts[a], lengths[a])
                 a, b = b, a
             for i in range(there, there + lengths[k]):
@@ -171,7 +170,7 @@ def draw(parent, first_pair, top, left, right, mass, windows, uniforms):
     return numbers
 
 
-@compiled
+@uncounted
 def describe(pool, at, low, chance, ends, seen):
     """Find of every law the shortest interval with at least this chance and the median, and the mean and variance.
 
@@ -204,7 +203,7 @@ def describe(pool, at, low, chance, ends, seen):
         seen[0, v], seen[1, v] = low[v] + mean, variance
 
 
-@compiled
+@uncounted
 def _lost(law, below, above):
     """Find what lies below and above a window if a law falls on as at the ends, or stays, over so many numbers."""
     lost = 0.0
@@ -214,14 +213,25 @@ def _lost(law, below, above):
     return lost
 
 
-@compiled
-def _add(into, factor, of):
-    """Add a factor times a vector to another one."""
-    for i in range(len(into)):
-        into[i] += factor * of[i]
+@uncounted
+def _convolve(mass, first_a, n_a, first_b, n_b, out):
+    """Add up the products of two messages by the sum of their numbers; `out` is 0."""
+    for i in range(n_a):
+        _add(out, i, mass[first_a + i], mass, first_b, n_b)
 
 
-@compiled
+@uncounted
+def _add(into, at, factor, of, first, n):
+    """Add a factor times n numbers of a vector, from `first` on, to n of another one, from `at` on.
+
+    Places are unsigned here: those that may be negative are looked at one by one, which takes four times as long.
+    """
+    at, first = np.uint64(at), np.uint64(first)
+    for i in range(np.uint64(n)):
+        into[at + i] += factor * of[first + i]
+
+
+@uncounted
 def _place(sums, n, uniform):
     """Find the first of n running sums that is above a part of the last one."""
     target, first, last = uniform * sums[n - 1], 0, n - 1
@@ -234,7 +244,7 @@ def _place(sums, n, uniform):
     return first
 
 
-@compiled
+@uncounted
 def _exponentials(logs):
     """Put e^(l - largest) for every l, and return the largest."""
     largest = logs[0]
@@ -246,7 +256,7 @@ def _exponentials(logs):
     return largest
 
 
-@compiled
+@uncounted
 def _trimmed(found, eps, log_fall):
     """Find which part to keep of a vector, three numbers at least, so that at most eps of its sum is on either side.
 
@@ -274,7 +284,7 @@ def _trimmed(found, eps, log_fall):
     return start, stop, inside
 
 
-@compiled
+@uncounted
 def _scale(mass, rest, at, length):
     """Make the sum of mass times rest of a node 1."""
     total = 0.0
