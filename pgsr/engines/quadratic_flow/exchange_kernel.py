@@ -196,7 +196,8 @@ def length_of(arcs, a, up, paid):
 def longer(array):
     """Copy an array into one that is twice as long."""
     out = np.empty(2 * len(array), array.dtype)
-    out[: len(array)] = array
+    for i in range(len(array)):  # assigning a slice takes a second to compile
+        out[i] = array[i]
     return out
 
 
