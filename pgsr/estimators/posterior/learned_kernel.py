@@ -376,12 +376,13 @@ def family_eliminated(regions, known, below, knots, at, theta, out, messages):
     for r in range(start, stop):
         gradient, information = np.zeros(n), np.zeros((n, n))
         if inner:
-            gradient[:], information[:] = below[0][r], below[1][r]
+            add_both(below[0][r], below[1][r], gradient, information)
         i = place[r]
         if i < 0 and not inner:
             continue
         if i >= 0:
-            gradient += gradients[i]
+            for j in range(n):
+                gradient[j] += gradients[i, j]
             add_information(kept[i], shares[i], diagonal[i], beside[i], theta, information)
         if alone:
             messages[3][r][:] = 0.0
@@ -390,8 +391,16 @@ def family_eliminated(regions, known, below, knots, at, theta, out, messages):
                 gradient, information, knots[0], knots[1], at[0][r], at[1][r], messages[0][r], messages[1][r],
                 messages[2][r], messages[3][r],
             )  # fmt: skip
-        out[0][:] += gradient
-        out[1][:] += information
+        add_both(gradient, information, out[0], out[1])
+
+
+@uncounted
+def add_both(gradient, information, out_gradient, out_information):
+    """Add a gradient and an information to others; operations on whole arrays take seconds to compile."""
+    for j in range(len(gradient)):
+        out_gradient[j] += gradient[j]
+        for k in range(len(gradient)):
+            out_information[j, k] += information[j, k]
 
 
 @compiled
