@@ -10,7 +10,8 @@ import numpy as np
 
 from pgsr import estimators, own_methods
 from pgsr.bounds import lower_bound
-from pgsr.certificates import Multipliers, lagrangian_bound
+from pgsr.certificates import Multipliers
+from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data.views import View
 from pgsr.machine.compilation import compilation
 from pgsr.methods import toys

@@ -19,7 +19,8 @@ from pgsr.experiments.others.bayesian_network import BayesianNetwork, Conditiona
 from pgsr.experiments.others.graphical_model import GraphicalModel, _combined
 from pgsr.experiments.others.single_table import TableRows
 from pgsr.privacy import Seeded
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload, answers
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload, answers
+from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.marginals import marginal_curator
 from pgsr.synthesis.marginals.marginal_curator import MarginalCurator, MeasuredMarginal
 from pgsr.synthesis.queries.rho_budget import RhoLedger

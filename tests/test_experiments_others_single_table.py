@@ -21,7 +21,8 @@ from pgsr.experiments.others.single_table import (
     table_of_households,
 )
 from pgsr.privacy import Seeded
-from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, Level, Marginal, Population, SynthesisError
+from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, Level, Marginal, Population
+from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.marginals.marginal_curator import MeasuredMarginal
 from pgsr.synthesis.queries.rho_budget import RhoLedger
 

@@ -26,7 +26,7 @@ from pgsr.noise import Measurement
 from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release import ConfigError, ReleaseConfig, ReleaseError, Terms, check, finish, outline, publish, read_release
+from pgsr.release import ReleaseConfig, Terms, check, finish, outline, publish, read_release
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.columns import Columns
 from pgsr.release.folder.count_intervals import SD_ERROR, CountIntervals
@@ -34,6 +34,7 @@ from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.released_tables import Ends
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing import digests
+from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.release.read.own_intervals import own_intervals, own_result
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import peak_bytes, require_arithmetic

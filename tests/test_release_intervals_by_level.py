@@ -24,11 +24,12 @@ from pgsr.estimators.posterior.folded_errors import cells_of
 from pgsr.intervals import cell_intervals
 from pgsr.methods.mechanism import Mechanism
 from pgsr.privacy import Seeded
-from pgsr.release import ReleaseError, Terms, check, finish, outline, publish, read_release
+from pgsr.release import Terms, check, finish, outline, publish, read_release
 from pgsr.release.checks.judging import answer_of
 from pgsr.release.folder import artefact
 from pgsr.release.folder.count_intervals import CountIntervals
 from pgsr.release.folder.released_tables import Ends
+from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.read.cell_intervals import posterior_cells
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import level_peak_bytes

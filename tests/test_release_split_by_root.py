@@ -21,21 +21,12 @@ from pgsr.noise import Geometric, SplitByRoot, step
 from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
-from pgsr.release import (
-    ConfigError,
-    ReleaseConfig,
-    ReleaseError,
-    Terms,
-    check,
-    forecast,
-    outline,
-    publish,
-    read_release,
-)
+from pgsr.release import ReleaseConfig, Terms, check, forecast, outline, publish, read_release
 from pgsr.release.checks.noise_law import judge
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.make.making import finish
+from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.release.read.own_intervals import own_result
 from pgsr.release.stated.kinds import Kind, MeasuredView
 

@@ -16,7 +16,8 @@ from pgsr.errors import ArgumentError, BudgetError
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian
 from pgsr.privacy.random import ByteStream, StreamId
-from pgsr.synthesis import MWEM, AdaptiveBudget, HPDFixed, HPDGen, Level, Population, SynthesisError, Workload, answers
+from pgsr.synthesis import MWEM, AdaptiveBudget, HPDFixed, HPDGen, Level, Population, Workload, answers
+from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.queries import curator
 from pgsr.synthesis.queries.answers import counts
 from pgsr.synthesis.queries.curator import Curator

@@ -18,11 +18,10 @@ from pgsr.synthesis import (
     Level,
     Population,
     PublicHouseholds,
-    SynthesisError,
     Workload,
     answers,
 )
-from pgsr.synthesis.data.domain import Role
+from pgsr.synthesis.data.domain import Role, SynthesisError
 from pgsr.synthesis.data.impossible import blocks_of, implied, violations
 from pgsr.synthesis.marginals.balanced_draws import spread
 from pgsr.synthesis.marginals.filled_households import logit_shapes

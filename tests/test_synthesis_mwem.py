@@ -10,8 +10,8 @@ import pytest
 from instances import scale
 
 from pgsr.errors import MemoryNeededError
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload
-from pgsr.synthesis.data.domain import Role
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
+from pgsr.synthesis.data.domain import Role, SynthesisError
 from pgsr.synthesis.queries.answers import answers, counts
 from pgsr.synthesis.queries.mwem import MWEM, MWEMEstimator, Output, Update, group_step, individual_step, matches
 from pgsr.synthesis.queries.transcript import MeasuredQuery

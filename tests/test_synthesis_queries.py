@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload, answers
-from pgsr.synthesis.data.domain import Role
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload, answers
+from pgsr.synthesis.data.domain import Role, SynthesisError
 from pgsr.synthesis.queries.answers import counts
 from pgsr.synthesis.queries.workload import Relative
 

@@ -20,11 +20,11 @@ from pgsr.synthesis import (
     Marginal,
     Population,
     PublicHouseholds,
-    SynthesisError,
     WholeMarginals,
     Workload,
     answers,
 )
+from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.marginals import marginal_curator
 from pgsr.synthesis.marginals.filling_fit import FillingFit
 from pgsr.synthesis.marginals.marginal_curator import GROUPS_WEIGH, MarginalCurator, MeasuredMarginal

@@ -64,7 +64,8 @@ def intervals(
     from pgsr.data.region_ids import path_of_id, region_id
     from pgsr.intervals import statistic_of
     from pgsr.intervals.value import exact_level
-    from pgsr.release import ConfigError, read_release
+    from pgsr.release import read_release
+    from pgsr.release.publishing.errors import ConfigError
 
     if kind is not None and kind not in KINDS_OF_INTERVALS:
         raise ConfigError(f"--kind is {kind!r}; write {', '.join(KINDS_OF_INTERVALS[:-1])} or {KINDS_OF_INTERVALS[-1]}")
@@ -101,7 +102,7 @@ def intervals(
 
 def _kind_of_intervals(published: "Published", kind: str | None) -> str:
     """Choose the kind of intervals of a release, or check the one that was asked for."""
-    from pgsr.release import ConfigError
+    from pgsr.release.publishing.errors import ConfigError
     from pgsr.release.stated.kinds import Construction, MeasuredView
 
     terms = published.terms

@@ -210,7 +210,7 @@ class CountOfCounts:
         return self.rows(region, region + 1)[0]
 
     def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
-        """The counts in long form, one row per region and size, as `pgsr.tables.to_long` explains.
+        """The counts in long form, one row per region and size, as `pgsr.tables.long.to_long` explains.
 
         Example:
             >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA"], [-1, 0]), [[0, 2, 1]])

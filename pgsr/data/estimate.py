@@ -118,7 +118,7 @@ class Estimate:
         return self.rows(region, region + 1)[0]
 
     def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
-        """The counts in long form, one row per region and size, as `pgsr.tables.to_long` explains."""
+        """The counts in long form, one row per region and size, as `pgsr.tables.long.to_long` explains."""
         return tables_frame(self.sizes, {"n_groups": self.rows}, zeros=False, level_names=level_names)
 
     def plot(self, region: int | Sequence[str] | None = None) -> "Figure":

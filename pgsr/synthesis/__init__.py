@@ -25,12 +25,11 @@ distribution of it again. `sample_to_sizes` draws to the sizes of a release of
 from pgsr.machine.extras import extra
 
 with extra("release"):
-    from pgsr.synthesis.data.domain import Attribute, Domain, SynthesisError
+    from pgsr.synthesis.data.domain import Attribute, Domain
     from pgsr.synthesis.data.impossible import Impossible
     from pgsr.synthesis.data.linked_tables import read_population, to_tables
     from pgsr.synthesis.data.population import Population
     from pgsr.synthesis.marginals.filled_households import FilledHouseholds
-    from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity
     from pgsr.synthesis.marginals.public_households import PublicHouseholds
     from pgsr.synthesis.marginals.sizes import sample_to_sizes
     from pgsr.synthesis.marginals.whole_marginals import WholeMarginals
@@ -57,13 +56,11 @@ __all__ = [
     "Marginal",
     "Population",
     "PublicHouseholds",
-    "SynthesisError",
     "WholeMarginals",
     "Workload",
     "answers",
     "errors",
     "fit",
-    "marginal_sensitivity",
     "read_population",
     "sample_to_sizes",
     "to_tables",

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import isotonic_l1, isotonic_l2
-from pgsr.algorithms.isotonic.regression import Optimum
+from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.simplex import simplex_projection
 from pgsr.data.views import AnyView, View, counts_of_ranked
 from pgsr.estimators.posterior.arrays import Moments, Noisy, Prior, Window

@@ -13,7 +13,8 @@ from pgsr.machine import memory
 from pgsr.privacy.accounting import Rho
 from pgsr.privacy.neighbours import Relation
 from pgsr.privacy.random import Secure
-from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
 from pgsr.release.publishing import signature
 from pgsr.release.publishing.configuration.sources import require_unread
 from pgsr.release.publishing.errors import ConfigError, Faults
