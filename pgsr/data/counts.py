@@ -220,7 +220,7 @@ class CountOfCounts:
             4     US/GA           1         2
             5     US/GA           2         1
         """
-        return tables_frame(self.sizes, {"n_groups": self.rows}, zeros=False, level_names=level_names)
+        return tables_frame(self.sizes, self.rows, level_names)
 
     def plot(self, region: int | Sequence[str] | None = None) -> "Figure":
         """Draw the counts of one region by size, by its path or index; the root's if None."""

@@ -15,10 +15,10 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from pgsr.data.cell_intervals import Values
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.intervals import Values
 from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
