@@ -30,11 +30,9 @@ with extra("release"):
     from pgsr.synthesis.data.linked_tables import read_population, to_tables
     from pgsr.synthesis.data.population import Population
     from pgsr.synthesis.marginals.filled_households import FilledHouseholds
-    from pgsr.synthesis.marginals.public_households import PublicHouseholds
     from pgsr.synthesis.marginals.sizes import sample_to_sizes
     from pgsr.synthesis.marginals.whole_marginals import WholeMarginals
     from pgsr.synthesis.queries.adaptive import fit
-    from pgsr.synthesis.queries.answers import answers
     from pgsr.synthesis.queries.evaluation import errors
     from pgsr.synthesis.queries.hpd import HPDFixed, HPDGen
     from pgsr.synthesis.queries.independent_marginals import IndependentMarginals
@@ -55,10 +53,8 @@ __all__ = [
     "Level",
     "Marginal",
     "Population",
-    "PublicHouseholds",
     "WholeMarginals",
     "Workload",
-    "answers",
     "errors",
     "fit",
     "read_population",
