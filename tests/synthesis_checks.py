@@ -14,8 +14,8 @@ from pgsr.privacy import Seeded
 from pgsr.synthesis import Population
 from pgsr.synthesis.queries import adaptive, curator
 from pgsr.synthesis.queries.curator import Curator
-from pgsr.synthesis.queries.rho_budget import RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours, NoiseScale
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 N_GROUPS = 12
 

@@ -24,8 +24,8 @@ from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.marginals import marginal_curator
 from pgsr.synthesis.marginals.marginal_curator import MarginalCurator, MeasuredMarginal
 from pgsr.synthesis.queries.answers import answers
-from pgsr.synthesis.queries.rho_budget import RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 NEEDS_MBI = pytest.mark.skipif(find_spec("mbi") is None, reason="mbi is not installed")
 LENGTHS = (2, 3, 4)

@@ -29,9 +29,8 @@ from pgsr.synthesis.queries.noisy_histograms import (
     of_persons,
     of_sizes,
 )
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours
-from pgsr.synthesis.queries.transcript import Privacy
+from pgsr.synthesis.queries.transcript import AdaptiveBudget, Privacy, RhoLedger
 from pgsr.synthesis.queries.universe import Universe
 
 AREA, RENT = Attribute("area", ("urban", "rural")), Attribute("rent", (0, 1, 2))

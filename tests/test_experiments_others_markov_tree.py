@@ -14,8 +14,8 @@ from pgsr.privacy import Seeded
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
 from pgsr.synthesis.marginals.marginal_curator import MarginalCurator
 from pgsr.synthesis.queries.answers import answers
-from pgsr.synthesis.queries.rho_budget import RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 
 def test_the_tree_joins_the_columns_that_go_together() -> None:

@@ -22,9 +22,8 @@ from pgsr.synthesis.queries import curator
 from pgsr.synthesis.queries.answers import answers, counts
 from pgsr.synthesis.queries.curator import Curator
 from pgsr.synthesis.queries.noise import noise_of, with_noise
-from pgsr.synthesis.queries.rho_budget import RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours, NoiseScale, sensitivity
-from pgsr.synthesis.queries.transcript import MeasuredQuery
+from pgsr.synthesis.queries.transcript import MeasuredQuery, RhoLedger
 
 pytestmark = pytest.mark.usefixtures("precise")
 

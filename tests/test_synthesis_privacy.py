@@ -29,9 +29,8 @@ from pgsr.synthesis.queries import adaptive
 from pgsr.synthesis.queries.adaptive import replay
 from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.curator import Curator
-from pgsr.synthesis.queries.rho_budget import RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours
-from pgsr.synthesis.queries.transcript import MeasuredQuery
+from pgsr.synthesis.queries.transcript import MeasuredQuery, RhoLedger
 
 
 def test_golden_transcript() -> None:

@@ -21,8 +21,8 @@ from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity
 from pgsr.synthesis.marginals.public_households import PublicHouseholds
 from pgsr.synthesis.marginals.whole_marginals import replay
 from pgsr.synthesis.queries.answers import answers
-from pgsr.synthesis.queries.rho_budget import RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")]
 

@@ -25,10 +25,9 @@ distribution of it again. `sample_to_sizes` draws to the sizes of a release of
 from pgsr.machine.extras import extra
 
 with extra("release"):
-    from pgsr.synthesis.data.domain import Attribute, Domain
+    from pgsr.synthesis.data.domain import Attribute, Domain, Population
     from pgsr.synthesis.data.impossible import Impossible
     from pgsr.synthesis.data.linked_tables import read_population, to_tables
-    from pgsr.synthesis.data.population import Population
     from pgsr.synthesis.marginals.filled_households import FilledHouseholds
     from pgsr.synthesis.marginals.sizes import sample_to_sizes
     from pgsr.synthesis.marginals.whole_marginals import WholeMarginals
@@ -37,7 +36,7 @@ with extra("release"):
     from pgsr.synthesis.queries.hpd import HPDFixed, HPDGen
     from pgsr.synthesis.queries.independent_marginals import IndependentMarginals
     from pgsr.synthesis.queries.mwem import MWEM
-    from pgsr.synthesis.queries.rho_budget import AdaptiveBudget
+    from pgsr.synthesis.queries.transcript import AdaptiveBudget
     from pgsr.synthesis.queries.workload import Level, Marginal, Workload
 
 __all__ = [

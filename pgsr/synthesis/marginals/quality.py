@@ -21,8 +21,8 @@ from pgsr.synthesis.marginals.filled_households import FilledHouseholds
 from pgsr.synthesis.marginals.whole_marginals import WholeMarginals
 from pgsr.synthesis.queries.evaluation import Errors, errors
 from pgsr.synthesis.queries.independent_marginals import IndependentMarginals
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget
 from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import AdaptiveBudget
 from pgsr.synthesis.queries.workload import Level, Marginal, Workload
 
 if TYPE_CHECKING:

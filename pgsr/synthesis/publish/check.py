@@ -25,8 +25,8 @@ from pgsr.synthesis.publish import marginal_fields
 from pgsr.synthesis.publish.dictionary import dictionary
 from pgsr.synthesis.publish.given_sizes import require_source
 from pgsr.synthesis.publish.sampling import load_model
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget
 from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import AdaptiveBudget
 
 TOLERANCE = 1e-9
 """How far probabilities may be off when a model is fitted again: sums of floats differ from machine to machine."""

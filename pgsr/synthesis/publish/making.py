@@ -19,8 +19,7 @@ from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.folder import appear, hidden_folder, name_folder, output_of
 from pgsr.release.publishing.places import folder_of, only_one, require_place
 from pgsr.release.publishing.saying import NOTHING_SPENT, STOPPED_CHARGING, cost_told, told_if_stopped, unfailing
-from pgsr.synthesis.data.domain import SynthesisError
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Population, SynthesisError
 from pgsr.synthesis.marginals import quality
 from pgsr.synthesis.marginals.filled_households import FilledHouseholds
 from pgsr.synthesis.marginals.whole_marginals import FittedMarginals
@@ -39,8 +38,8 @@ from pgsr.synthesis.publish.preflight import (
     sizes_of,
 )
 from pgsr.synthesis.publish.sampling import levels, load_model, sampled, write
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import AdaptiveBudget, RhoLedger
 
 Say = Callable[[str], None]
 

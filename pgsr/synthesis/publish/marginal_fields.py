@@ -8,15 +8,13 @@ import numpy as np
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Secure, Seeded
 from pgsr.synthesis.data.domain import Domain, SynthesisError
-from pgsr.synthesis.marginals.marginal_curator import MeasuredMarginal, variance_of
+from pgsr.synthesis.marginals.marginal_curator import MarginalTranscript, MeasuredMarginal, variance_of
 from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity
-from pgsr.synthesis.marginals.marginal_transcript import MarginalTranscript
 from pgsr.synthesis.marginals.public_households import PublicHouseholds
 from pgsr.synthesis.marginals.whole_marginals import WholeMarginals
 from pgsr.synthesis.publish.folder import facts_of
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget
 from pgsr.synthesis.queries.sensitivity import Neighbours
-from pgsr.synthesis.queries.transcript import Privacy
+from pgsr.synthesis.queries.transcript import AdaptiveBudget, Privacy
 from pgsr.synthesis.queries.workload import Level, Marginal
 
 

@@ -7,8 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from pgsr.synthesis.data.checks import chosen, require_whole
-from pgsr.synthesis.data.domain import Domain
+from pgsr.synthesis.data.domain import Domain, chosen, require_whole
 from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal, Workload
 
 
