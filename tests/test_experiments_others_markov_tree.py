@@ -12,9 +12,9 @@ from pgsr.experiments.others.markov_tree import MarkovTree
 from pgsr.experiments.others.single_table import TableRows
 from pgsr.privacy import Seeded
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
+from pgsr.synthesis.data.domain import Neighbours
 from pgsr.synthesis.marginals.marginal_curator import MarginalCurator
 from pgsr.synthesis.queries.answers import answers
-from pgsr.synthesis.queries.sensitivity import Neighbours
 from pgsr.synthesis.queries.transcript import RhoLedger
 
 

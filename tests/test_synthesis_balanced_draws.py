@@ -8,10 +8,10 @@ import pytest
 from test_synthesis_filled_households import CASES, random_model
 
 from pgsr.synthesis import FilledHouseholds, Population
+from pgsr.synthesis.data.domain import Neighbours
 from pgsr.synthesis.marginals import balanced_draws
 from pgsr.synthesis.marginals import balanced_draws as draws
 from pgsr.synthesis.marginals.balanced_kernel import draw_values
-from pgsr.synthesis.queries.sensitivity import Neighbours
 
 
 def inverted(chance: list[float], u: float) -> int:

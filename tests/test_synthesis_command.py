@@ -27,12 +27,11 @@ from pgsr.release.ledger.errors import LedgerError
 from pgsr.release.publishing.digests import digest, digest_of
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.synthesis import read_population
-from pgsr.synthesis.data.domain import SynthesisError
+from pgsr.synthesis.data.domain import Neighbours, SynthesisError
 from pgsr.synthesis.publish.config import SYNTHESIS_EXAMPLE, SynthesisConfig
 from pgsr.synthesis.publish.given_sizes import read_sizes
 from pgsr.synthesis.publish.making import synthesize
 from pgsr.synthesis.publish.sampling import load_model
-from pgsr.synthesis.queries.sensitivity import Neighbours
 from pgsr.tables.session import Session
 
 __all__ = ["fewer_steps"]

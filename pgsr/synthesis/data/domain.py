@@ -265,6 +265,19 @@ class Population:
         return f"Population({self.n_groups:,} groups, {self.n_persons:,} persons)"
 
 
+class Neighbours(StrEnum):
+    """A relation of neighbouring populations. Groups, their attributes and the domain are the same in both, and public.
+
+    REPLACE: the attribute values of one person differ, and the role where the domain leaves a choice.
+    ADD_REMOVE: one person more or less.
+    MOVE: one person is removed and another inserted, in the same group or elsewhere; REPLACE is a part of it.
+    """
+
+    REPLACE = "replace"
+    ADD_REMOVE = "add_remove"
+    MOVE = "move"
+
+
 Choice = TypeVar("Choice", bound=StrEnum)
 
 

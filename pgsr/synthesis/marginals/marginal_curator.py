@@ -11,12 +11,11 @@ import numpy as np
 from pgsr.privacy.enclosure import root_below
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Source, StreamId
-from pgsr.synthesis.data.domain import Domain, Population, SynthesisError
+from pgsr.synthesis.data.domain import Domain, Neighbours, Population, SynthesisError
 from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity
 from pgsr.synthesis.marginals.public_households import PublicHouseholds
 from pgsr.synthesis.queries.answers import counts
 from pgsr.synthesis.queries.noise import exponential_mechanism, noise_of, with_noise
-from pgsr.synthesis.queries.sensitivity import Neighbours
 from pgsr.synthesis.queries.transcript import Privacy, RhoLedger
 from pgsr.synthesis.queries.workload import Level, Marginal, Workload
 

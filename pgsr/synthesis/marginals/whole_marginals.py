@@ -17,7 +17,7 @@ from pgsr.errors import BudgetError
 from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Source
-from pgsr.synthesis.data.domain import Domain, Population, SynthesisError, require_whole
+from pgsr.synthesis.data.domain import Domain, Neighbours, Population, SynthesisError, require_whole
 from pgsr.synthesis.data.impossible import Impossible
 from pgsr.synthesis.marginals.filled_households import FilledHouseholds
 from pgsr.synthesis.marginals.filling_fit import FillingFit
@@ -32,7 +32,6 @@ from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity, 
 from pgsr.synthesis.marginals.public_households import PublicHouseholds
 from pgsr.synthesis.queries.curator import require_fit
 from pgsr.synthesis.queries.noise import noise_of
-from pgsr.synthesis.queries.sensitivity import Neighbours
 from pgsr.synthesis.queries.transcript import AdaptiveBudget, Privacy, RhoLedger
 from pgsr.synthesis.queries.workload import Level, Marginal, Workload
 

@@ -12,13 +12,12 @@ from pgsr.release.publishing.configuration.sources import read_source
 from pgsr.release.publishing.configuration.toml import read_toml, shown
 from pgsr.release.publishing.errors import ConfigError, Faults
 from pgsr.synthesis.data.binning import Binning
-from pgsr.synthesis.data.domain import Attribute, Domain, Population
+from pgsr.synthesis.data.domain import Attribute, Domain, Neighbours, Population
 from pgsr.synthesis.data.impossible import Impossible, blocks_of, implied
 from pgsr.synthesis.data.linked_tables import load, read_population
 from pgsr.synthesis.marginals.marginal_sensitivity import require_unit
 from pgsr.synthesis.marginals.whole_marginals import WholeMarginals
 from pgsr.synthesis.publish.keys import KEYS
-from pgsr.synthesis.queries.sensitivity import Neighbours
 from pgsr.synthesis.queries.transcript import AdaptiveBudget
 from pgsr.tables.source import Source
 

@@ -14,8 +14,7 @@ from pgsr.release.folder import artefact, manifest
 from pgsr.release.ledger.errors import LedgerError
 from pgsr.release.ledger.relation import steps
 from pgsr.release.publishing import digests
-from pgsr.synthesis.data.domain import SynthesisError
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.data.domain import Neighbours, SynthesisError
 from pgsr.tables.long import read_long
 
 

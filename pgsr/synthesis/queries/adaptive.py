@@ -16,9 +16,9 @@ from tqdm import tqdm
 
 from pgsr.errors import ArgumentError
 from pgsr.privacy.random import Source
-from pgsr.synthesis.data.domain import Domain, Population, require_whole
+from pgsr.synthesis.data.domain import Domain, Neighbours, Population, require_whole
 from pgsr.synthesis.queries.curator import Curator
-from pgsr.synthesis.queries.sensitivity import Neighbours, NoiseScale
+from pgsr.synthesis.queries.sensitivity import NoiseScale
 from pgsr.synthesis.queries.transcript import AdaptiveBudget, MeasuredQuery, RhoLedger, Transcript
 from pgsr.synthesis.queries.workload import Workload
 

@@ -11,9 +11,8 @@ from fractions import Fraction
 import numpy as np
 
 from pgsr.privacy.random import Source, StreamId
-from pgsr.synthesis.data.domain import Population, SynthesisError
+from pgsr.synthesis.data.domain import Neighbours, Population, SynthesisError
 from pgsr.synthesis.queries.noise import noise_of, with_noise
-from pgsr.synthesis.queries.sensitivity import Neighbours
 from pgsr.synthesis.queries.transcript import RhoLedger
 
 

@@ -10,8 +10,7 @@ from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.enclosure import root_below
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Source
-from pgsr.synthesis.data.domain import Domain, SynthesisError, chosen, require_whole
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.data.domain import Domain, Neighbours, SynthesisError, chosen, require_whole
 from pgsr.synthesis.queries.workload import Workload
 
 
