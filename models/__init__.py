@@ -5,9 +5,7 @@ if __name__ == "models":  # by its folder in a checkout; the package is pgsr.mod
 
     one_name(__name__)
 
-from pgsr.estimators.two_stage import TwoStage
 from pgsr.models.adapter import Squares
-from pgsr.models.catalogue import SOLVERS, all_entries
 from pgsr.models.copt_ import Copt
 from pgsr.models.cpsat_ import CpSat
 from pgsr.models.cvxpy_ import Cvxpy
@@ -22,7 +20,6 @@ from pgsr.models.table_constraints import TableConstraints
 from pgsr.models.xpress_ import Xpress
 
 __all__ = [
-    "SOLVERS",
     "Assignment",
     "Copt",
     "CpSat",
@@ -37,7 +34,5 @@ __all__ = [
     "TableConstraints",
     "TransportFlow",
     "TransportLp",
-    "TwoStage",
     "Xpress",
-    "all_entries",
 ]

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pgsr.certificates import certify, objective
+from pgsr.certificates import certify
+from pgsr.certificates.certificate import objective
 from pgsr.certificates.exchange import has_exchange_test
 from pgsr.certificates.fixed_totals import FixedTotals, totals_exceeding_arithmetic
 from pgsr.checks import require_kind

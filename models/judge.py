@@ -6,7 +6,7 @@ from enum import Enum
 
 import numpy as np
 
-from pgsr.algorithms import choices_bound
+from pgsr.algorithms.choice_tree.bound import choices_bound
 from pgsr.certificates import Certificate, Multipliers, certify
 from pgsr.certificates.certificate import ALTERNATIVES, MULTIPLIERS, is_decided
 from pgsr.data.estimate import Estimate

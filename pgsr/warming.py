@@ -10,7 +10,8 @@ import numpy as np
 
 from pgsr import estimators, own_methods
 from pgsr.bounds import lower_bound
-from pgsr.certificates import Multipliers, lagrangian_bound
+from pgsr.certificates import Multipliers
+from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data.views import View
 from pgsr.machine.compilation import compilation
 from pgsr.methods import toys
@@ -181,7 +182,8 @@ def _draw_tables() -> None:
 
 
 def _answer_queries() -> None:
-    from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload, answers
+    from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
+    from pgsr.synthesis.queries.answers import answers
 
     domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
     homes, members = np.empty((2, 0), int), np.array([[0], [0], [1]])
@@ -190,7 +192,8 @@ def _answer_queries() -> None:
 
 
 def _sample_members() -> None:
-    from pgsr.synthesis import Attribute, Domain, FilledHouseholds, PublicHouseholds
+    from pgsr.synthesis import Attribute, Domain, FilledHouseholds
+    from pgsr.synthesis.marginals.public_households import PublicHouseholds
 
     domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
     households = PublicHouseholds(domain, True, np.array([[0], [1]]), np.array([1, 1]))

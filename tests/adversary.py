@@ -10,7 +10,7 @@ from pgsr import Problem, Result, Status
 from pgsr.errors import TooLargeError
 from pgsr.methods.catalogue import Entry, Proof
 from pgsr.methods.method import Method
-from pgsr.models import SOLVERS
+from pgsr.models.catalogue import SOLVERS
 from pgsr.own_methods import METHODS
 
 SECONDS = 20.0

@@ -35,8 +35,9 @@ from pgsr.noise import Totals
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release import Terms, new_key
+from pgsr.release import Terms
 from pgsr.release.ledger import LedgerFile
+from pgsr.release.publishing.signature import new_key
 from pgsr.release.stated import preflight
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.publication import Publication

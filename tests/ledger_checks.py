@@ -4,7 +4,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
 
 
 def new(folder: Path, total: str = "1") -> LedgerFile:

@@ -18,7 +18,7 @@ from pgsr.data import Estimate
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, publish
 from pgsr.release.ledger import LedgerFile
-from pgsr.tables import to_long
+from pgsr.tables.long import to_long
 
 
 def config(folder: Path, mechanism: str = "m_h", name: str = "release", **keys: str) -> ReleaseConfig:

@@ -14,9 +14,9 @@ from pgsr import CountOfCounts
 from pgsr.errors import BudgetError
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
 from pgsr.noise import Geometric
-from pgsr.privacy import Budget, Ledger, Secure, Seeded
+from pgsr.privacy import Ledger, Secure, Seeded
 from pgsr.privacy.accounting.loss import Loss
-from pgsr.privacy.budget import exact
+from pgsr.privacy.budget import Budget, exact
 from pgsr.privacy.laws import DoubleGeometric, inversion
 from pgsr.privacy.random import ByteStream
 

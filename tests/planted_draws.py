@@ -23,8 +23,8 @@ from pgsr.experiments.kuo2018.choosing import mechanisms as selection
 from pgsr.experiments.kuo2018.choosing.score import Branch
 from pgsr.methods import Mechanism
 from pgsr.noise import Geometric, Measurement, Totals
-from pgsr.privacy import Budget, Ledger, Secure, Seeded
-from pgsr.privacy.budget import exact
+from pgsr.privacy import Ledger, Secure, Seeded
+from pgsr.privacy.budget import Budget, exact
 from pgsr.privacy.laws import DoubleGeometric, inversion
 from pgsr.privacy.random import ByteStream, StreamId
 

@@ -11,8 +11,7 @@ from pytest import MonkeyPatch  # noqa: PT013
 from pgsr.synthesis import Population
 from pgsr.synthesis.queries import adaptive, curator
 from pgsr.synthesis.queries.curator import Curator
-from pgsr.synthesis.queries.rho_budget import RhoLedger
-from pgsr.synthesis.queries.transcript import MeasuredQuery
+from pgsr.synthesis.queries.transcript import MeasuredQuery, RhoLedger
 
 
 def stopped_by_the_truth(patch: MonkeyPatch) -> None:

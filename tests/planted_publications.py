@@ -21,7 +21,8 @@ from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import ReleaseConfig
 from pgsr.release.checks import checking
 from pgsr.release.folder import artefact, manifest
-from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
 from pgsr.release.make import making as publishing
 from pgsr.release.make import writing
 from pgsr.release.publishing import digests
@@ -87,7 +88,7 @@ def hash_of_the_input(patch: MonkeyPatch) -> None:
 
 def true_error(patch: MonkeyPatch) -> None:
     def error(seen: Seen, folder: Path) -> int:
-        from pgsr.tables import read_long
+        from pgsr.tables.long import read_long
 
         return int(np.abs(read_long(folder / artefact.COUNTS).counts().counts - seen.truth.counts).sum())
 

@@ -26,7 +26,8 @@ from pgsr.release import ReleaseConfig
 from pgsr.release.checks import checking
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.datapackage import package_text
-from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
 from pgsr.release.make import making as publishing
 from pgsr.release.make import writing
 from pgsr.release.publishing import digests, parquet_pages

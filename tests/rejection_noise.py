@@ -10,7 +10,7 @@ from math import isqrt
 from typing import Protocol
 
 from pgsr.errors import BudgetError
-from pgsr.synthesis.queries import selection
+from pgsr.synthesis.queries import noise
 
 
 class Chance(Protocol):
@@ -25,7 +25,7 @@ class Chance(Protocol):
         ...
 
 
-class Coins(selection.Coins):
+class Coins(noise.Coins):
     """The coins of the package, and dice."""
 
     def below(self, n: int) -> int:

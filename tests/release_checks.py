@@ -29,7 +29,8 @@ from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig, check
 from pgsr.release.folder import artefact
 from pgsr.release.folder.datapackage import package_text
-from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
 
 N_REGIONS = 7
 WIDE = {f"counts_wide_{level}.csv" for level in range(3)}

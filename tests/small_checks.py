@@ -22,8 +22,8 @@ from pgsr.estimators import IsotonicTreeProjection, Matching
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
 from pgsr.methods import Mechanism
 from pgsr.noise import Geometric, Noise, SplitByRoot
-from pgsr.privacy import Budget, Ledger, Rho, Secure, Seeded
-from pgsr.privacy.budget import exact
+from pgsr.privacy import Ledger, Rho, Secure, Seeded
+from pgsr.privacy.budget import Budget, exact
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, inversion
 from pgsr.privacy.random import ByteStream, StreamId
 

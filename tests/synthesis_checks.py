@@ -12,10 +12,11 @@ import test_synthesis_curator
 from pgsr.errors import PgsrError
 from pgsr.privacy import Seeded
 from pgsr.synthesis import Population
+from pgsr.synthesis.data.domain import Neighbours
 from pgsr.synthesis.queries import adaptive, curator
 from pgsr.synthesis.queries.curator import Curator
-from pgsr.synthesis.queries.rho_budget import RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours, NoiseScale
+from pgsr.synthesis.queries.sensitivity import NoiseScale
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 N_GROUPS = 12
 

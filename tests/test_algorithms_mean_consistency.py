@@ -10,7 +10,8 @@ from level_points import SHAPES
 
 from pgsr import Hierarchy, PgsrError, Problem, Status, View, certify
 from pgsr.algorithms.mean_consistency import MeanConsistency
-from pgsr.certificates import Multipliers, lagrangian_bound
+from pgsr.certificates import Multipliers
+from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data import Estimate
 from pgsr.data.sizes import Sizes
 from pgsr.noise import Geometric

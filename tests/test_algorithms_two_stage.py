@@ -11,8 +11,8 @@ from instances import random_tree, random_truth, scale
 from made_measurements import cells_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
-from pgsr.algorithms import CumulativeProjection, isotonic_l1
-from pgsr.algorithms.isotonic.regression import Optimum
+from pgsr.algorithms import CumulativeProjection
+from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1
 from pgsr.datasets import census_like
 from pgsr.errors import ProblemError
 from pgsr.estimators import BottomUp, Matching, TwoStage

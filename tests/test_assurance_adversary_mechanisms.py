@@ -14,7 +14,7 @@ from pgsr.data.sizes import Sizes
 from pgsr.estimators import NoConsistency
 from pgsr.methods import Mechanism
 from pgsr.methods.method import ANSWERED, PostProcess
-from pgsr.models import SOLVERS
+from pgsr.models.catalogue import SOLVERS
 from pgsr.noise import Geometric, Measurement, Noise
 from pgsr.own_methods import METHODS
 from pgsr.privacy import Rho, Seeded

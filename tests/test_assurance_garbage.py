@@ -19,8 +19,8 @@ from pgsr.estimators import Matching
 from pgsr.methods import Mechanism
 from pgsr.methods.method import Method
 from pgsr.noise import Geometric, Measurement
-from pgsr.privacy import Budget, Ledger, Secure, Seeded
-from pgsr.privacy.budget import exact
+from pgsr.privacy import Ledger, Secure, Seeded
+from pgsr.privacy.budget import Budget, exact
 
 TRUTH = truth_of(PAIR, ((0, 1, 3), (2,)), 3)
 NOISY = {view: Geometric(view, 1).measure(TRUTH, Seeded("garbage")) for view in View}

@@ -9,8 +9,9 @@ from instances import random_tree, scale
 
 from pgsr import Hierarchy, PgsrError, Problem, View, certify
 from pgsr.algorithms import TreeProjection
-from pgsr.certificates import Multipliers, lagrangian_bound
+from pgsr.certificates import Multipliers
 from pgsr.certificates.exchange import is_exchange_optimal
+from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data import Estimate
 from pgsr.data.sizes import Sizes
 from pgsr.errors import ProblemError

@@ -8,8 +8,9 @@ import pytest
 from instances import random_tree, scale
 
 from pgsr import Hierarchy, PgsrError, Problem, View, certify
-from pgsr.certificates import Multipliers, lagrangian_bound
+from pgsr.certificates import Multipliers
 from pgsr.certificates.certificate import is_decided
+from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.certificates.potentials import Potentials, is_potential_optimal
 from pgsr.certificates.priced_chain_kernel import NONE, bound_l2_rows, fit_l1_rows
 from pgsr.data import Estimate

@@ -6,7 +6,9 @@ import pytest
 from instances import random_truth, scale
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
-from pgsr.certificates import Multipliers, certify, lagrangian_bound, objective
+from pgsr.certificates import Multipliers, certify
+from pgsr.certificates.certificate import objective
+from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.certificates.ranked_chain_kernel import fit_chain, least_point
 from pgsr.data import Estimate, Split
 from pgsr.models import Cvxpy

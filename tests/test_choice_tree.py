@@ -10,7 +10,8 @@ from instances import scale
 from test_conditions_choices import chosen, within
 
 from pgsr import Hierarchy, Problem, Status, View, certify, reconcile
-from pgsr.algorithms import ChoiceTree, TreeProjection, choices_bound
+from pgsr.algorithms import ChoiceTree, TreeProjection
+from pgsr.algorithms.choice_tree.bound import choices_bound
 from pgsr.algorithms.choice_tree.by_flow import FlowNodes
 from pgsr.algorithms.choice_tree.by_methods import MethodNodes
 from pgsr.algorithms.choice_tree.search import best_first

@@ -15,7 +15,7 @@ from pgsr.data import Estimate
 from pgsr.figures.region_figure import COUNTED, ESTIMATED, NOISY
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
-from pgsr.tables import to_long
+from pgsr.tables.long import to_long
 
 TREE = Hierarchy.from_paths([("US", "GA", "Fulton"), ("US", "GA", "Cobb"), ("US", "DC")], pad_ragged=True)
 TRUTH = CountOfCounts(TREE, [[0, 9, 4, 0, 1], [3, 0, 0, 0, 2], [0, 7, 0, 0, 0]], name="<made & up>")

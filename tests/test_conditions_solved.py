@@ -16,8 +16,9 @@ from condition_checks import (
 from instances import scale
 
 from pgsr import Hierarchy, Problem, Status, View, certify
-from pgsr.certificates import Multipliers, lagrangian_bound, violations
-from pgsr.certificates.certificate import IGNORING, MULTIPLIERS
+from pgsr.certificates import Multipliers
+from pgsr.certificates.certificate import IGNORING, MULTIPLIERS, violations
+from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.comparison import compare
 from pgsr.data import Estimate
 from pgsr.errors import ProblemError

@@ -21,7 +21,8 @@ from typer.testing import CliRunner
 from pgsr import PgsrError, __version__, cli
 from pgsr.commands.options import MECHANISMS
 from pgsr.noise.measurement import pure_epsilons
-from pgsr.release import EXAMPLE, ReleaseConfig, forecast, publish
+from pgsr.release import ReleaseConfig, forecast, publish
+from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.configuration.schema import stored_schema
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.progress import DRAWING, Stages

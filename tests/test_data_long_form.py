@@ -12,7 +12,8 @@ from pgsr.data import Estimate
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.release import ReleaseConfig, Terms, publish, read_release
-from pgsr.tables import Entities, Groups, Levels, count_groups, to_long
+from pgsr.tables import Entities, Groups, Levels, count_groups
+from pgsr.tables.long import to_long
 
 PATHS = [("US", "GA"), ("US", "MI")]
 NAMES = ["nation", "state"]

@@ -25,7 +25,7 @@ from pgsr.experiments.benchmarks.variants import INTERFACES, KEYS, VARIANTS, Noi
 from pgsr.experiments.commands.complete import app
 from pgsr.methods.catalogue import Use
 from pgsr.methods.method import PostProcess, Seconds
-from pgsr.models import SOLVERS as ALL_SOLVERS
+from pgsr.models.catalogue import SOLVERS as ALL_SOLVERS
 from pgsr.noise import Measurement
 from pgsr.privacy.laws.per_level import GeometricNoise
 

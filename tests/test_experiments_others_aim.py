@@ -19,11 +19,12 @@ from pgsr.experiments.others.bayesian_network import BayesianNetwork, Conditiona
 from pgsr.experiments.others.graphical_model import GraphicalModel, _combined
 from pgsr.experiments.others.single_table import TableRows
 from pgsr.privacy import Seeded
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload, answers
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
+from pgsr.synthesis.data.domain import Neighbours, SynthesisError
 from pgsr.synthesis.marginals import marginal_curator
 from pgsr.synthesis.marginals.marginal_curator import MarginalCurator, MeasuredMarginal
-from pgsr.synthesis.queries.rho_budget import RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.answers import answers
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 NEEDS_MBI = pytest.mark.skipif(find_spec("mbi") is None, reason="mbi is not installed")
 LENGTHS = (2, 3, 4)

@@ -14,8 +14,8 @@ from pgsr.experiments.others.persons_alone import PersonsAlone, table_of_persons
 from pgsr.experiments.others.random_households import RandomHouseholds
 from pgsr.privacy.laws import DiscreteGaussian
 from pgsr.privacy.random import Secure, Seeded, StreamId
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload
-from pgsr.synthesis.data.domain import Role
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
+from pgsr.synthesis.data.domain import Neighbours, Role, SynthesisError
 from pgsr.synthesis.queries.adaptive import fit
 from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.independent_marginals import IndependentMarginals
@@ -29,9 +29,7 @@ from pgsr.synthesis.queries.noisy_histograms import (
     of_persons,
     of_sizes,
 )
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours
-from pgsr.synthesis.queries.transcript import Privacy
+from pgsr.synthesis.queries.transcript import AdaptiveBudget, Privacy, RhoLedger
 from pgsr.synthesis.queries.universe import Universe
 
 AREA, RENT = Attribute("area", ("urban", "rural")), Attribute("rent", (0, 1, 2))

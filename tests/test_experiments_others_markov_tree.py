@@ -11,10 +11,11 @@ from pgsr.experiments.others import markov_tree
 from pgsr.experiments.others.markov_tree import MarkovTree
 from pgsr.experiments.others.single_table import TableRows
 from pgsr.privacy import Seeded
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload, answers
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
+from pgsr.synthesis.data.domain import Neighbours
 from pgsr.synthesis.marginals.marginal_curator import MarginalCurator
-from pgsr.synthesis.queries.rho_budget import RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.answers import answers
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 
 def test_the_tree_joins_the_columns_that_go_together() -> None:

@@ -14,8 +14,9 @@ from pgsr.errors import DataError
 from pgsr.experiments.data.files import VARIABLE
 from pgsr.experiments.data.nhts2001 import HOUSEHOLDS, PERSONS, nhts2001
 from pgsr.experiments.others.simulators import households, referrals, related_households
-from pgsr.synthesis import Population, SynthesisError, Workload, answers
-from pgsr.synthesis.data.domain import COUNT
+from pgsr.synthesis import Population, Workload
+from pgsr.synthesis.data.domain import COUNT, SynthesisError
+from pgsr.synthesis.queries.answers import answers
 
 SIMULATORS = {
     "households": lambda n, size, seed: households(n, max_size=size, seed=seed),

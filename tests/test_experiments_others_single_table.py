@@ -21,9 +21,10 @@ from pgsr.experiments.others.single_table import (
     table_of_households,
 )
 from pgsr.privacy import Seeded
-from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, Level, Marginal, Population, SynthesisError
+from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, Level, Marginal, Population
+from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.marginals.marginal_curator import MeasuredMarginal
-from pgsr.synthesis.queries.rho_budget import RhoLedger
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 DOMAIN = Domain.plain([Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m"))], max_size=3)
 BUDGET = AdaptiveBudget(50, "1e-6", rounds=1)

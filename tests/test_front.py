@@ -13,7 +13,8 @@ from pgsr.estimators import BottomUp, Posterior
 from pgsr.front.estimating import noise_of
 from pgsr.front.names import catalogue, estimator_named, method_named
 from pgsr.methods.method import Method
-from pgsr.models import Cvxpy, Gurobi, MathOpt, all_entries
+from pgsr.models import Cvxpy, Gurobi, MathOpt
+from pgsr.models.catalogue import all_entries
 from pgsr.noise import Geometric, Noise
 from pgsr.privacy.accounting import Rho
 from pgsr.privacy.random import Seeded

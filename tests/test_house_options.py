@@ -16,7 +16,7 @@ ALLOWED = {
     ),
     "how much of the machine, and of somebody's patience, is used": (
         *("Engine(attempts=)", "CpSat(threads=)", "Gurobi(threads=)", "warm_up(methods=)"),
-        *("intervals(progress=)", "cell_intervals(progress=)", "agreement(progress=)", "agreement(methods=)"),
+        *("agreement(progress=)", "agreement(methods=)"),
         "MemoryGate(available=)",
     ),
     "a reading or a setting that the paper prints, of which experiments take the default": (

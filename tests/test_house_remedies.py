@@ -16,10 +16,9 @@ from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, WholeMarginals, Workload
-from pgsr.synthesis.data.domain import Role
+from pgsr.synthesis.data.domain import Neighbours, Role
 from pgsr.synthesis.marginals.public_households import PublicHouseholds
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import AdaptiveBudget
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 TRUTH = CountOfCounts(TREE, [[0, 2, 1], [0, 1, 1]])

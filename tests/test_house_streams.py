@@ -46,10 +46,10 @@ from pgsr.synthesis import (
     Workload,
     fit,
 )
+from pgsr.synthesis.data.domain import Neighbours
 from pgsr.synthesis.queries.curator import Curator
 from pgsr.synthesis.queries.noisy_histograms import Histogram, noisy_shares
-from pgsr.synthesis.queries.rho_budget import RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 DEEP = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b", "y")])
 RAGGED = Hierarchy.from_paths(

@@ -11,13 +11,14 @@ import pytest
 from exact_law import noise_by
 from instances import random_tree, random_truth, scale
 from made_measurements import cells_of
-from test_intervals_statistics import all_of
+from test_intervals_statistics import texts_of
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.data import Split
-from pgsr.intervals import Bounds, Difference, EmptyBandError, Gini, MeanSize, Tail, band
+from pgsr.intervals import band
+from pgsr.intervals.band import EmptyBandError
+from pgsr.intervals.bounds import Bounds, tightened
 from pgsr.intervals.noise_quantiles import noise_quantiles
-from pgsr.intervals.tightening import tightened
 from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement
 from pgsr.privacy import Rho, Seeded
@@ -193,11 +194,10 @@ def test_tightening_never_excludes_the_truth():
         truth, measurement = random_measurement(rng)
         found = band(measurement, "0.8")
         assert holds(found.bounds, truth.counts)
-        for statistic in [*all_of(truth.max_size), Difference(MeanSize(), 0), Difference(Tail(0), 0)]:
-            if not isinstance(statistic, Gini):
-                low, high = found.of(statistic)
-                values = statistic.of(truth.counts)
-                assert ((low <= values + 1e-12) & (values <= high + 1e-12)).all(), statistic.name
+        for text in [*texts_of(truth.max_size), "mean minus root", "tail:0 minus root"]:
+            if text != "gini":
+                of = found.intervals(text, truth)
+                assert ((of.lower <= of.estimate + 1e-12) & (of.estimate <= of.upper + 1e-12)).all(), text
 
 
 def test_tightening_excludes_nothing_and_equals_brute_force_over_sizes():
@@ -261,9 +261,9 @@ def test_what_a_band_cannot_do_is_a_sentence():
         with pytest.raises(PgsrError, match=r"greater than 0|below 1"):
             band(measured, level)
     with pytest.raises(PgsrError, match="Gini"):
-        band(measured).of(Gini())
-    with pytest.raises(PgsrError, match="up to that"):
-        band(measured).of(Tail(7))
+        band(measured).intervals("gini", truth)
+    with pytest.raises(PgsrError, match="the sizes of this table are"):
+        band(measured).intervals("tail:7", truth)
     with pytest.raises(EmptyBandError, match="nearer to 1"):
         band(replace(measured, cells=cells_of(measured.matrix + 1_000)))
     with pytest.raises(PgsrError, match="64 bits"):
@@ -272,7 +272,7 @@ def test_what_a_band_cannot_do_is_a_sentence():
 
 def test_intervals_of_a_band_show_the_released_value():
     truth = CountOfCounts(SMALL, [[0, 5], [2, 4]])
-    found = band(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("a")), 0.9).intervals(Tail(0), truth)
+    found = band(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("a")), 0.9).intervals("tail:0", truth)
     frame = found.to_frame()
     columns = ["region_id", "level", "level_name", "level_0", "level_1", "statistic", "lower", "estimate", "upper"]
     assert list(frame.columns) == columns

@@ -1,6 +1,7 @@
 """The parametric bootstrap: its replicates, its measured coverage; intervals as values and as a command."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,19 +15,9 @@ from test_core_cli import invoke
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.algorithms import TreeProjection
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching
-from pgsr.intervals import (
-    Count,
-    Counts,
-    CumulativeCounts,
-    Difference,
-    MeanSize,
-    Origin,
-    Replicates,
-    Tail,
-    band,
-    intervals,
-    replicate,
-)
+from pgsr.intervals import band, intervals
+from pgsr.intervals.replicates import between_quantiles, bootstrapped, ends, symmetric
+from pgsr.intervals.statistics import Statistic, statistic_of
 from pgsr.methods.mechanism import Mechanism
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
@@ -37,14 +28,18 @@ TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[2, 90, 40, 11], [5, 80, 30, 6]], "bootstrap")
 
 
+def statistics(*texts: str) -> list[Statistic]:
+    return [statistic_of(text, TRUTH.sizes) for text in texts]
+
+
 def mechanism(kind: str = "kuo", totals: str | None = None) -> Mechanism:
     return planned(Terms("bootstrap", 3, "2", kind, totals=totals), 2).mechanism
 
 
-def naive_interval(t: float, values: list[float], level: float, origin: Origin) -> tuple[float, float]:
+def naive_interval(t: float, values: list[float], level: float, form) -> tuple[float, float]:
     """Sort: the quantile p is at place p (B - 1) of the sorted values, between two places the outer one."""
     n = len(values) - 1
-    if origin is Origin.BOOTSTRAP:
+    if form is symmetric:
         width = sorted(abs(value - t) for value in values)[math.ceil(n * level - 1e-9)]
         return t - width, t + width
     ordered = sorted(values)
@@ -52,20 +47,21 @@ def naive_interval(t: float, values: list[float], level: float, origin: Origin) 
     return min(low, t), max(high, t)
 
 
-@pytest.mark.parametrize("origin", list(Origin))
-def test_intervals_equal_sorting(origin):
+@pytest.mark.parametrize("form", [symmetric, between_quantiles])
+def test_intervals_equal_sorting(form):
     rng = np.random.default_rng(1)
-    for level in ("0.5", "0.8", "0.95"):
+    [tail, mean] = statistics("tail:1", "mean")
+    for level in (0.5, 0.8, 0.95):
         estimate, values = rng.integers(3, 60, 3), rng.integers(0, 70, (37, 3))
-        found = Replicates(TREE, Tail(1), estimate, values, (0.0, 64.0), origin).intervals(level)
+        lower, upper = ends(tail, estimate, values, level, 64.0, form)
         for place in range(3):
-            low, high = naive_interval(estimate[place], values[:, place].tolist(), float(level), origin)
+            low, high = naive_interval(estimate[place], values[:, place].tolist(), level, form)
             clipped = [min(max(side, 0), 64) for side in (low, high)]
-            assert [found.lower[place], found.upper[place]] == [math.floor(clipped[0]), math.ceil(clipped[1])]
-        assert found.lower.dtype == found.upper.dtype == np.int64
-        real = Replicates(TREE, MeanSize(), estimate / 7, values / 7, (0.0, 9.0), origin).intervals(level)
-        low, high = naive_interval(estimate[0] / 7, (values[:, 0] / 7).tolist(), float(level), origin)
-        np.testing.assert_allclose([real.lower[0], real.upper[0]], np.clip([low, high], 0, 9))
+            assert [lower[place], upper[place]] == [math.floor(clipped[0]), math.ceil(clipped[1])]
+        assert lower.dtype == upper.dtype == np.int64
+        real = ends(mean, estimate / 23, values / 23, level, 64.0, form)
+        low, high = naive_interval(estimate[0] / 23, (values[:, 0] / 23).tolist(), level, form)
+        np.testing.assert_allclose([real[0][0], real[1][0]], np.clip([low, high], 0, 3))
 
 
 @pytest.mark.drawn(2)
@@ -75,17 +71,29 @@ def test_replicates_are_releases_of_the_release(kind, totals):
     """They repeat for a seed, differ from the release's own noise, and keep what is public."""
     made = mechanism(kind, totals)
     released = made.release(TRUTH, Seeded("intervals")).estimate.counts()
-    found = replicate(made, released, [Counts(), Tail(3), Tail(0)], replicates=20)
-    again = replicate(made, released, [Counts()], replicates=20)
-    np.testing.assert_array_equal(found[0].values, again[0].values)
-    other = replicate(made, released, [Counts()], replicates=20, seed="other")
-    assert (other[0].values != again[0].values).any()
-    assert len({values.tobytes() for values in again[0].values}) > 15
-    np.testing.assert_array_equal(found[2].values, found[0].values[..., 1:].sum(axis=-1))
+    one, again, other = (replicates(made, released, seed) for seed in ("intervals", "intervals", "other"))
+    np.testing.assert_array_equal(one, again)
+    assert (one != other).any()
+    assert len({values.tobytes() for values in one}) > 15
     if totals is None:
-        assert (found[0].values[:, 0].sum(axis=1) == TRUTH.totals[0]).all()
-    assert (found[1].values == 0).all()
-    assert found[2].possible[1] == (math.inf if totals else TRUTH.totals[0])
+        assert (one[:, 0].sum(axis=1) == TRUTH.totals[0]).all()
+    asked = statistics("tail:3", "tail:0", "count")
+    none, some, count = bootstrapped(made, released, asked, "0.9", 20, "intervals")
+    assert not np.any([none.lower, none.upper])
+    width = np.quantile(np.abs(one - released.counts), 0.9, axis=0, method="higher")
+    np.testing.assert_array_equal(count.lower, np.maximum(released.counts - width, 0))
+    tails = one[..., 1:].sum(axis=-1)
+    width = np.quantile(np.abs(tails - some.estimate), 0.9, axis=0, method="higher")
+    most = np.inf if totals else TRUTH.totals[0]
+    np.testing.assert_array_equal(some.upper, np.minimum(some.estimate + width, most))
+
+
+def replicates(made: Mechanism, released: CountOfCounts, seed: str) -> np.ndarray:
+    """Release the release again 20 times, and keep what the bootstrap is told of it."""
+    found: list[np.ndarray] = []
+    kept = replace(statistics("count")[0], of=lambda counts: found.append(counts) or counts)
+    bootstrapped(made, released, [kept], "0.9", 20, seed)
+    return np.array(found[1:])  # the first one is the release
 
 
 def test_the_noise_is_not_that_of_a_release_with_the_same_seed():
@@ -100,8 +108,8 @@ def test_the_noise_is_not_that_of_a_release_with_the_same_seed():
 
     made.release(TRUTH, Told("same", 0))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pgsr.intervals.bootstrap.Seeded", Told)
-        replicate(made, TRUTH, [Tail(1)], replicates=20, seed="same")
+        patch.setattr("pgsr.intervals.replicates.Seeded", Told)
+        intervals(made, TRUTH, "tail:1", replicates=20, seed="same")
     assert names[0] == ("same", 0)
     assert names[0] not in names[3:]
     assert len(set(names)) == 21
@@ -114,11 +122,10 @@ def test_measured_coverage_of_cumulative_counts(post):
     """Intervals of 90 % hold the truth in 80 % of cases at least, by every level, over nested replicates."""
     noise = Geometric(View.COUNTS if isinstance(post, TreeProjection) else View.CUMULATIVE, 2)
     made = Mechanism(noise, post)
-    statistic = CumulativeCounts()
-    true, hits = statistic.of(TRUTH.counts), []
+    true, hits = np.cumsum(TRUTH.counts, axis=1), []
     for outer in range(scale(30, 60)):
         released = made.release(TRUTH, Seeded("outer", outer))
-        found = intervals(made, released, statistic, "0.9", 60, seed=outer)
+        found = intervals(made, released, "cumulative", "0.9", 60, seed=outer)
         hits.append((found.lower <= true) & (true <= found.upper))
     by_region = np.mean(hits, axis=(0, 2))
     assert (by_region >= 0.8).all(), by_region
@@ -126,14 +133,14 @@ def test_measured_coverage_of_cumulative_counts(post):
 
 def test_a_release_without_noise_worth_the_name_has_no_width():
     made = Mechanism(Geometric(View.CUMULATIVE, 1_000), Matching())
-    found = intervals(made, TRUTH, Counts(), replicates=20)
+    found = intervals(made, TRUTH, "count", replicates=20)
     np.testing.assert_array_equal(found.lower, TRUTH.counts)
     np.testing.assert_array_equal(found.upper, TRUTH.counts)
 
 
 def test_frames_and_figures():
     made = mechanism()
-    one, every = (intervals(made, TRUTH, statistic, replicates=20) for statistic in (Tail(1), Counts()))
+    one, every = (intervals(made, TRUTH, statistic, replicates=20) for statistic in ("tail:1", "count"))
     columns = ["region_id", "level", "level_name", "level_0", "level_1", "statistic", "lower", "estimate", "upper"]
     assert list(one.to_frame().columns) == columns
     assert one.to_frame(level_names=("nation", "state"))["state"].tolist()[1:] == ["GA", "MI"]
@@ -145,7 +152,8 @@ def test_frames_and_figures():
     assert frame[frame["region_id"] == "US/GA"]["estimate"].tolist() == TRUTH.counts[1].tolist()
     assert "90 %" in one._repr_html_()
     assert "symmetric bootstrap" in repr(every)
-    assert len(one.plot().axes) == len(one.plot(level=0).axes) == len(every.plot(("US", "GA")).axes) == 1
+    assert len(one.plot().axes) == len(one.plot(level=0).axes) == 1
+    assert len(every.plot(("US", "GA")).axes) == 2
     for draw in (lambda: one.plot(("US", "GA")), lambda: every.plot(level=1)):
         with pytest.raises(PgsrError, match="give"):
             draw()
@@ -155,7 +163,7 @@ def test_regions_that_padding_repeats_have_one_row():
     tree = Hierarchy.from_paths([("US", "DC"), ("US", "GA", "Cobb"), ("US", "GA", "Fulton")], pad_ragged=True)
     truth = CountOfCounts(tree, [[0, 9], [3, 4], [0, 5]])
     measured = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("padded"))
-    frame = band(measured).intervals(Tail(0), truth).to_frame()
+    frame = band(measured).intervals("tail:0", truth).to_frame()
     assert sorted(frame["region_id"]) == ["US", "US/DC", "US/GA", "US/GA/Cobb", "US/GA/Fulton"]
     assert dict(zip(frame["region_id"], frame["level"], strict=True))["US/DC"] == 1
 
@@ -165,22 +173,22 @@ def test_regions_that_padding_repeats_have_one_row():
     [
         ({"replicates": 19}, "from 20 up"),
         ({"level": 1}, "below 1"),
-        ({"statistic": Count(4)}, "up to that"),
-        ({"statistic": "tail"}, "Tail\\(100\\)"),
-        ({"statistic": Difference(Tail(1), ("US", "HI"))}, "no region"),
+        ({"statistic": "count:4"}, "the sizes of this table are"),
+        ({"statistic": "tail"}, "tail:100"),
+        ({"statistic": "tail:1 minus US/HI"}, "no region"),
         ({"mechanism": Matching()}, "give the Mechanism"),
         ({"released": [[1]]}, "its counts"),
     ],
 )
 def test_what_the_bootstrap_cannot_use_is_a_sentence(change, word):
-    arguments = {"mechanism": mechanism(), "released": TRUTH, "statistic": Tail(1), "replicates": 20} | change
+    arguments = {"mechanism": mechanism(), "released": TRUTH, "statistic": "tail:1", "replicates": 20} | change
     with pytest.raises(PgsrError, match=word):
         intervals(**arguments)
 
 
 def test_progress_is_told():
     told: list[tuple[int, int]] = []
-    intervals(mechanism(), TRUTH, Tail(1), replicates=20, progress=lambda *part: told.append(part))
+    bootstrapped(mechanism(), TRUTH, statistics("tail:1"), "0.9", 20, "s", lambda *part: told.append(part))
     assert told == [(place, 20) for place in range(20)]
 
 
@@ -206,7 +214,7 @@ def test_a_folder_is_read_back_and_has_intervals(tmp_path, kind):
         assert len(frame) == published.counts.hierarchy.n_regions * 5
         assert (frame["lower"] <= frame["upper"]).all()
         if form == "band":
-            found = band(published.measurement, Fraction(4, 5)).intervals(Tail(1), published.counts)
+            found = band(published.measurement, Fraction(4, 5)).intervals("tail:1", published.counts)
             expected = found.to_frame(level_names=names)
             pd.testing.assert_frame_equal(frame.head(len(expected)), expected)
     first, second = frame["region_id"].unique()[1:3]
@@ -229,7 +237,7 @@ def test_the_command_refuses_in_the_users_words(tmp_path):
     for arguments, word in [
         ((folder, "--kind", "exact"), "bootstrap or band"),
         ((folder, "--statistic", "median"), "quantile:0.5"),
-        ((folder, "--statistic", "tail:9"), "up to that"),
+        ((folder, "--statistic", "tail:9"), "the sizes of this table are"),
         ((folder, "--region", "US/HI"), "no region"),
         ((folder, "--level", "2"), "below 1"),
         ((folder, "--output", tmp_path / "there.csv"), "exists"),

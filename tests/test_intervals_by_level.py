@@ -10,7 +10,9 @@ from instances import scale
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.algorithms import TreeProjection
 from pgsr.estimators import IsotonicTreeProjection
-from pgsr.intervals import cell_intervals
+from pgsr.intervals import intervals
+from pgsr.intervals.replicates import bootstrapped
+from pgsr.intervals.statistics import statistic_of
 from pgsr.methods.mechanism import Mechanism
 from pgsr.noise import Geometric
 from pgsr.noise.measurement import Totals
@@ -35,16 +37,17 @@ def made(seed: int) -> CountOfCounts:
 
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
-def test_equals_a_loop_over_cells(name, view):
+@pytest.mark.parametrize("statistic", ["count", "cumulative"])
+def test_equals_a_loop_over_cells(name, statistic):
     """The symmetric form by sorting, from releases of the release; clipped to what is possible, whole numbers."""
     mechanism = MECHANISMS[name]
     released, asked = mechanism.release(made(1), Seeded("a")).estimate.counts(), []
-    found = cell_intervals(mechanism, released, "0.8", view, 24, "b", progress=lambda *told: asked.append(told))
+    wanted = [statistic_of(statistic, released.sizes)]
+    [found] = bootstrapped(mechanism, released, wanted, "0.8", 24, "b", lambda *told: asked.append(told))
     assert asked == [(place, 24) for place in range(24)]
     truth = CountOfCounts(TREE, released.tables, "replicate")
     again = [mechanism.release(truth, Seeded("replicates of a release: b", place)).estimate for place in range(24)]
-    of = (lambda table: table) if view is View.COUNTS else (lambda table: np.cumsum(table, axis=1))
+    of = (lambda table: table) if statistic == "count" else (lambda table: np.cumsum(table, axis=1))
     for level in range(3):
         estimate = of(released.tables[level])
         assert np.array_equal(found.estimate[level], estimate)
@@ -65,7 +68,7 @@ def test_intervals_cover(name):
     for seed in range(scale(12, 30)):
         truth = made(seed)
         released = mechanism.release(truth, Seeded(f"{seed}")).estimate.counts()
-        found = cell_intervals(mechanism, released, replicates=60)
+        found = intervals(mechanism, released, "count", replicates=60)
         for level, table in enumerate(truth.tables):
             held[level].append(((found.lower[level] <= table) & (table <= found.upper[level])).mean())
     assert min(map(np.mean, held)) >= 0.85, [float(np.mean(part)) for part in held]
@@ -75,15 +78,15 @@ def test_intervals_cover(name):
     ("change", "says"),
     [
         ({"replicates": 19}, "whole number from 20 up"),
-        ({"view": View.RANKED}, "give View.COUNTS or View.CUMULATIVE"),
+        ({"statistic": "mean"}, "intervals of mean want one max_size for all levels; write count or cumulative"),
         ({"level": 1}, "above 0 and below 1"),
-        ({"released": None}, "give the counts of a result"),
+        ({"released": None}, "give a result of the mechanism, or its counts"),
         ({"mechanism": None}, "give the Mechanism"),
     ],
 )
 def test_what_is_wrong_is_told(change, says):
     mechanism = MECHANISMS["M_H"]
     released = mechanism.release(made(1), Seeded("a")).estimate.counts()
-    given = {"mechanism": mechanism, "released": released, "replicates": 20}
+    given = {"mechanism": mechanism, "released": released, "statistic": "count", "replicates": 20}
     with pytest.raises(PgsrError, match=says):
-        cell_intervals(**given | change)
+        intervals(**given | change)

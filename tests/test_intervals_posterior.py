@@ -1,5 +1,7 @@
 """Intervals from draws of the posterior: what draws are, that intervals hold the release, coverage, and the command."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,27 +11,17 @@ from test_core_cli import invoke
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.data.region_ids import region_id
+from pgsr.data.sizes import Sizes
 from pgsr.estimators import Matching, Posterior
-from pgsr.intervals import (
-    Counts,
-    CumulativeCounts,
-    Gini,
-    MeanSize,
-    Origin,
-    Quantile,
-    Replicates,
-    Share,
-    Statistic,
-    Tail,
-    posterior_draws,
-)
+from pgsr.intervals import Intervals, posterior_intervals
+from pgsr.intervals.replicates import between_quantiles, drawn, ends
+from pgsr.intervals.statistics import Statistic, statistic_of
 from pgsr.methods.mechanism import Mechanism
+from pgsr.methods.method import Result
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 
-STATISTICS: tuple[Statistic, ...] = (
-    *(Counts(), CumulativeCounts(), Tail(5), MeanSize(), Quantile("0.9"), Gini(), Share(2, 4)),
-)
+STATISTICS = ("count", "cumulative", "tail:5", "mean", "quantile:0.9", "gini", "share:2..4")
 POSTERIOR = Mechanism(Geometric(View.CUMULATIVE, 1, totals="regions"), Posterior())
 
 
@@ -45,29 +37,41 @@ def test_the_intervals_are_quantiles_of_the_draws_widened_to_hold_the_release() 
     tree = Hierarchy.from_parents(["US"], [-1])
     values = np.arange(100.0)[::-1, None]
     for estimate, low, high in ((50, 4, 95), (1, 1, 95), (99, 4, 99)):
-        found = Replicates(tree, Tail(1), np.array([estimate]), values, (0, 200), Origin.POSTERIOR).intervals("0.9")
-        assert (found.lower[0], found.estimate[0], found.upper[0]) == (low, estimate, high)
-        assert found.method == "posterior"
+        tail = statistic_of("tail:1", Sizes.alike(tree, 3))
+        lower, upper = ends(tail, np.array([estimate]), values, 0.9, 200, between_quantiles)
+        assert (lower[0], upper[0]) == (low, high)
 
 
 def test_every_statistic_is_one_of_the_same_draws() -> None:
     truth = population(0)
     released = POSTERIOR.release(truth, Seeded("same"))
     told: list[tuple[int, int]] = []
-    found = posterior_draws(POSTERIOR, released, STATISTICS, 30, "s", lambda *part: told.append(part))
+    tables: list[np.ndarray] = []
+    asked = [statistic_of(text, truth.sizes) for text in STATISTICS]
+    kept = replace(asked[0], of=lambda counts: tables.append(counts) or counts)
+    found = of_draws(released, [kept, *asked[1:]], 30, "s", lambda *part: told.append(part))
     assert told == [(place, 30) for place in range(30)]
-    counts = found[0].values
+    estimate, counts = tables[0], np.array(tables[1:])
+    np.testing.assert_array_equal(estimate, released.estimate.counts().counts)
     assert counts.shape == (30, *truth.counts.shape)
-    for each in found:
-        np.testing.assert_array_equal(each.values, each.statistic.of(counts))
-        one = each.intervals()
-        assert (one.lower <= one.estimate).all()
-        assert (one.estimate <= one.upper).all()
+    for statistic, each in zip(asked, found, strict=True):
+        assert (each.lower <= each.estimate).all()
+        assert (each.estimate <= each.upper).all()
+        assert each.method == "posterior"
+        low, high = ends(statistic, statistic.of(estimate), statistic.of(counts), 0.9, 10**6, between_quantiles)
+        np.testing.assert_array_equal(each.lower, low)
+        np.testing.assert_array_equal(each.upper, high)
     assert (counts >= 0).all()
     np.testing.assert_array_equal(counts.sum(axis=2), np.tile(truth.totals, (30, 1)))
-    of_counts = released.estimate.counts()
-    again = posterior_draws(POSTERIOR, of_counts, [Tail(5)], 30, "s", measurement=released.measurement)[0]
-    np.testing.assert_array_equal(again.values, found[2].values)
+    again = posterior_intervals(POSTERIOR, released, "tail:5", "0.9", 30, "s")
+    np.testing.assert_array_equal([again.lower, again.upper], [found[2].lower, found[2].upper])
+
+
+def of_draws(
+    released: Result, statistics: list[Statistic], draws: int, seed: str | int, progress=None
+) -> list[Intervals]:
+    counts = released.estimate.counts()
+    return drawn(POSTERIOR, released.measurement, counts, statistics, "0.9", draws, seed, progress)
 
 
 @pytest.mark.drawn(1, pool="intervals hold the truth")
@@ -78,11 +82,12 @@ def test_measured_coverage_by_level() -> None:
     for seed in range(scale(20, 60)):
         truth = population(seed % 4)
         released = POSTERIOR.release(truth, Seeded("covered", seed))
-        for each in posterior_draws(POSTERIOR, released, STATISTICS, 100, seed):
-            true, found = each.statistic.of(truth.counts), each.intervals("0.9")
+        asked = [statistic_of(text, truth.sizes) for text in STATISTICS]
+        for statistic, found in zip(asked, of_draws(released, asked, 100, seed), strict=True):
+            true = statistic.of(truth.counts)
             inside = (found.lower <= true + 1e-12) & (true - 1e-12 <= found.upper)
             for level in range(3):
-                held.setdefault((each.statistic.name, level), []).append(inside[truth.hierarchy.level(level)].ravel())
+                held.setdefault((statistic.name, level), []).append(inside[truth.hierarchy.level(level)].ravel())
     shares = {key: np.concatenate(parts).mean() for key, parts in held.items()}
     least = scale(0.7, 0.8)  # of the root there is one interval per release
     assert all(share >= (least if level == 0 else 0.8) for (_, level), share in shares.items()), shares
@@ -92,7 +97,7 @@ def test_measured_coverage_by_level() -> None:
     ("mechanism", "counts", "draws", "word"),
     [
         (Mechanism(Geometric(View.CUMULATIVE, 1), Matching()), False, 20, "only a posterior release"),
-        (POSTERIOR, True, 20, "measurement="),
+        (POSTERIOR, True, 20, "which holds the noisy values"),
         (POSTERIOR, False, 19, "from 20 up"),
         (
             Mechanism(Geometric(View.CUMULATIVE, 1, totals="noisy", totals_share="1/10"), Posterior()),
@@ -105,7 +110,7 @@ def test_measured_coverage_by_level() -> None:
 def test_what_draws_cannot_be_made_of_is_a_sentence(mechanism, counts, draws, word) -> None:
     released = mechanism.release(population(1), Seeded("refused"))
     with pytest.raises(PgsrError, match=word):
-        posterior_draws(mechanism, released.estimate.counts() if counts else released, [Tail(1)], draws)
+        posterior_intervals(mechanism, released.estimate.counts() if counts else released, "tail:1", draws=draws)
 
 
 def test_the_command_takes_what_the_release_knows(tmp_path) -> None:

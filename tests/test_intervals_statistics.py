@@ -7,65 +7,63 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import PgsrError
-from pgsr.intervals import (
-    Bounds,
-    Count,
-    Counts,
-    Cumulative,
-    CumulativeCounts,
-    Difference,
-    Gini,
-    MeanSize,
-    Quantile,
-    Share,
-    Statistic,
-    Tail,
-    statistic_of,
-)
+from pgsr import CountOfCounts, Hierarchy, PgsrError
+from pgsr.data.sizes import Sizes
+from pgsr.intervals.bounds import Bounds
+from pgsr.intervals.statistics import Statistic, statistic_of
 
 
-def naive(statistic: Statistic, counts: list[int]) -> float | list[float]:
+def naive(text: str, counts: list[int]) -> float | list[float]:
     """The statistic of one region, from the list of its groups' sizes."""
     sizes = [size for size, count in enumerate(counts) for _ in range(count)]
-    n = len(sizes)
-    match statistic:
-        case Count(size):
-            return sum(h == size for h in sizes)
-        case Cumulative(size):
-            return sum(h <= size for h in sizes)
-        case Tail(size):
-            return sum(h > size for h in sizes)
-        case MeanSize():
+    n, (word, _, value) = len(sizes), text.partition(":")
+    match word, value:
+        case "count", "":
+            return [sizes.count(size) for size in range(len(counts))]
+        case "cumulative", "":
+            return [sum(h <= size for h in sizes) for size in range(len(counts))]
+        case "count", _:
+            return sum(h == int(value) for h in sizes)
+        case "cumulative", _:
+            return sum(h <= int(value) for h in sizes)
+        case "tail", _:
+            return sum(h > int(value) for h in sizes)
+        case "mean", _:
             return sum(sizes) / n if n else 0
-        case Quantile(p):
-            return next((h for rank, h in enumerate(sizes, 1) if Fraction(rank, n) >= p), 0)
-        case Gini():
+        case "quantile", _:
+            return next((h for rank, h in enumerate(sizes, 1) if Fraction(rank, n) >= Fraction(value)), 0)
+        case "gini", _:
             apart = sum(abs(a - b) for a in sizes for b in sizes)
             return apart / (2 * n * sum(sizes)) if sum(sizes) else 0
-        case Share(first, last):
+        case "share", _:
+            first, last = map(int, value.split(".."))
             return sum(first <= h <= last for h in sizes) / n if n else 0
-        case Counts():
-            return [sizes.count(size) for size in range(len(counts))]
-        case CumulativeCounts():
-            return [sum(h <= size for h in sizes) for size in range(len(counts))]
-    raise AssertionError(statistic)
+    raise AssertionError(text)
 
 
-def all_of(max_size: int) -> list[Statistic]:
+def texts_of(max_size: int) -> list[str]:
     sizes = range(max_size + 1)
-    found: list[Statistic] = [MeanSize(), Gini(), Counts(), CumulativeCounts()]
-    found += [kind(size) for kind in (Count, Cumulative, Tail) for size in sizes]
-    found += [Quantile(p) for p in ("1/10", "1/3", "0.5", "0.9", "1")]
-    return found + [Share(first, last) for first in sizes for last in sizes if first <= last]
+    found = ["mean", "gini", "count", "cumulative"]
+    found += [f"{word}:{size}" for word in ("count", "cumulative", "tail") for size in sizes]
+    found += [f"quantile:{p}" for p in ("1/10", "1/3", "1/2", "9/10", "1")]
+    return found + [f"share:{first}..{last}" for first in sizes for last in sizes if first <= last]
+
+
+def all_of(sizes: Sizes) -> list[Statistic]:
+    return [statistic_of(text, sizes) for text in texts_of(sizes.max_sizes[0])]
+
+
+def sizes_up_to(max_size: int) -> Sizes:
+    return Sizes.alike(Hierarchy.from_parents(["US", "n/a"], [-1, 0]), max_size)
 
 
 def test_equal_loops_over_groups():
     rng = np.random.default_rng(1)
     for _ in range(scale(20, 200)):
         truth = random_truth(rng, random_tree(rng), max_size=int(rng.integers(1, 6)))
-        for statistic in all_of(truth.max_size):
-            expected = [naive(statistic, row.tolist()) for row in truth.counts]
+        for text in texts_of(truth.max_size):
+            statistic = statistic_of(text, truth.sizes)
+            expected = [naive(text, row.tolist()) for row in truth.counts]
             np.testing.assert_allclose(statistic.of(truth.counts), expected, rtol=1e-12)
             both = np.stack([truth.counts, truth.counts[::-1]])
             np.testing.assert_array_equal(statistic.of(both)[1], statistic.of(truth.counts)[::-1])
@@ -75,8 +73,9 @@ def test_values_are_possible():
     rng = np.random.default_rng(2)
     for _ in range(scale(20, 200)):
         truth = random_truth(rng, random_tree(rng))
-        for statistic in [*all_of(truth.max_size), Difference(MeanSize(), 0), Difference(Tail(2), 0)]:
-            low, high = statistic.possible(float(truth.totals[0]), truth.max_size)
+        others = [statistic_of(f"{text} minus root", truth.sizes) for text in ("mean", "tail:2")]
+        for statistic in [*all_of(truth.sizes), *others]:
+            low, high = statistic.possible(float(truth.totals[0]))
             values = statistic.of(truth.counts)
             assert ((low <= values) & (values <= high)).all(), statistic.name
             assert (values.dtype.kind == "i") == statistic.whole
@@ -91,8 +90,8 @@ def test_bounds_hold_for_all_counts_within_and_are_met_by_exact_ones():
         inside = np.array(list(product(*(range(a, b + 1) for a, b in zip(low, high, strict=True)))))
         reached = np.cumsum(inside, axis=1)
         box = Bounds((low, high), (reached.min(axis=0), reached.max(axis=0)))
-        for statistic in all_of(3):
-            if isinstance(statistic, Gini):
+        for statistic in all_of(sizes_up_to(3)):
+            if statistic.name == "gini":
                 continue
             least, most = statistic.within(box)
             values = statistic.of(inside)
@@ -105,45 +104,62 @@ def test_bounds_hold_for_all_counts_within_and_are_met_by_exact_ones():
 def test_differences_are_taken_from_every_region():
     rng = np.random.default_rng(4)
     truth = random_truth(rng, random_tree(rng, n_levels=2))
-    tree = truth.hierarchy
-    for statistic in (Tail(2), MeanSize(), Counts()):
-        placed = Difference(statistic, tree.paths[1]).placed(tree)
-        values = statistic.of(truth.counts)
-        np.testing.assert_array_equal(placed.of(truth.counts), values - values[1])
+    for text in ("tail:2", "mean", "count"):
+        values = statistic_of(text, truth.sizes).of(truth.counts)
+        difference = statistic_of(f"{text} minus root/r0", truth.sizes)
+        np.testing.assert_array_equal(difference.of(truth.counts), values - values[1])
         point = Bounds((truth.counts,) * 2, (np.cumsum(truth.counts, axis=1),) * 2)
-        np.testing.assert_allclose(placed.within(point)[0], values - values[1], atol=1e-12)
-    assert placed.names(1) == ["count:0 minus root/r0", "count:1 minus root/r0"]
+        np.testing.assert_allclose(difference.within(point)[0], values - values[1], atol=1e-12)
 
 
 def test_quantiles_of_many_groups_do_not_wrap():
     counts = np.array([2**61, 2**61 - 1])
-    assert Quantile("0.5").of(counts) == 0
-    assert Quantile("500001/1000000").of(counts) == 1
+    assert statistic_of("quantile:0.5", sizes_up_to(1)).of(counts) == 0
+    assert statistic_of("quantile:500001/1000000", sizes_up_to(1)).of(counts) == 1
 
 
-@pytest.mark.parametrize("statistic", [*all_of(2), Difference(Tail(1), ("US", "n/a"))])
-def test_names_are_read_back(statistic):
-    assert statistic_of(statistic.name) == statistic
+@pytest.mark.parametrize("text", [*texts_of(2), "tail:1 minus US/n%2Fa"])
+def test_names_are_texts(text):
+    assert statistic_of(text, sizes_up_to(2)).name == text
+
+
+def test_numbers_are_written_in_one_way():
+    assert statistic_of("quantile:0.5", sizes_up_to(2)).name == "quantile:1/2"
+    assert statistic_of("tail:01", sizes_up_to(2)).name == "tail:1"
 
 
 @pytest.mark.parametrize(
-    ("make", "word"),
+    ("text", "word"),
     [
-        (lambda: statistic_of("median"), "quantile:0.5"),
-        (lambda: statistic_of("tail:many"), "tail:100"),
-        (lambda: statistic_of("share:3"), "share:1..3"),
-        (lambda: statistic_of("mean minus "), "id of a region"),
-        (lambda: Count(-1), "from 0 up"),
-        (lambda: Tail(True), "from 0 up"),
-        (lambda: Share(3, 1), "smaller size first"),
-        (lambda: Quantile("1.5"), "at most 1"),
-        (lambda: Quantile("0"), "greater than 0"),
-        (lambda: Quantile("1/1234567"), "such as '0.9'"),
-        (lambda: Tail(5).check(4), "up to that"),
-        (lambda: Difference(Difference(MeanSize(), 0), 0), "difference of differences"),
-        (lambda: Difference(MeanSize(), ("US",)).of(np.ones((2, 3), int)), "index"),
+        ("median", "quantile:0.5"),
+        ("tail:many", "tail:100"),
+        ("tail", "tail:100"),
+        ("share:3", "share:1..3"),
+        ("mean:3", "quantile:0.5"),
+        (3, "quantile:0.5"),
+        ("mean minus ", "id of a region"),
+        ("mean minus US/HI", "no region"),
+        ("mean minus US minus US", "no region"),
+        ("count:-1", r"the sizes of this table are 0\.\.4"),
+        ("tail:5", r"the sizes of this table are 0\.\.4"),
+        ("share:3..1", "smaller size first"),
+        ("quantile:1.5", "at most 1"),
+        ("quantile:0", "greater than 0"),
+        ("quantile:1/1234567", "such as '0.9'"),
     ],
 )
-def test_what_is_no_statistic_is_a_sentence(make, word):
+def test_what_is_no_statistic_is_a_sentence(text, word):
     with pytest.raises(PgsrError, match=word):
-        make()
+        statistic_of(text, sizes_up_to(4))
+
+
+def test_where_levels_have_sizes_of_their_own_there_are_counts_alone():
+    tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
+    truth = CountOfCounts(tree, ([[0, 1, 2]], [[0, 3]]))
+    assert [statistic_of("cumulative", truth.sizes).of(table).tolist() for table in truth.tables] == [
+        [[0, 1, 3]],
+        [[0, 3]],
+    ]
+    for text in ("mean", "count:1", "count minus US"):
+        with pytest.raises(PgsrError, match="write count or cumulative"):
+            statistic_of(text, truth.sizes)

@@ -9,10 +9,12 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View, certify
-from pgsr.algorithms import Isotonic, MinMax, isotonic_l1, isotonic_l2
+from pgsr.algorithms import Isotonic, MinMax
 from pgsr.algorithms.isotonic.regression import (
     Optimum,
+    isotonic_l1,
     isotonic_l1_middles,
+    isotonic_l2,
     isotonic_l2_runs,
     isotonic_min_max,
     isotonic_within,

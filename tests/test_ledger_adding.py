@@ -6,12 +6,15 @@ from math import comb, exp, log
 
 import pytest
 
-from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho, epsilon_delta
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting.loss import epsilon_delta
 from pgsr.privacy.accounting.zcdp import epsilon_of, rho_of
 from pgsr.privacy.enclosure import log_bounds
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release.ledger import Charge, LedgerError, LedgerFile
+from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger.adding import counted, fits, spent
+from pgsr.release.ledger.charge import Charge
+from pgsr.release.ledger.errors import LedgerError
 from pgsr.release.ledger.relation import steps
 
 Law = dict[object, Fraction]

@@ -11,7 +11,8 @@ from ledger_checks import files, left, new, small, spend
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
 from pgsr.release.ledger.errors import BrokenLedgerError
 
 

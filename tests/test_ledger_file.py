@@ -14,14 +14,17 @@ from ledger_checks import files, left, new, small, spend
 from waiting import MINUTES
 
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release.ledger import Charge, LedgerError, LedgerFile
-from pgsr.release.ledger.errors import BrokenLedgerError
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
+from pgsr.release.ledger.errors import BrokenLedgerError, LedgerError
 
 CHARGES = """
 import sys
 from fractions import Fraction
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release.ledger import Charge, LedgerError, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
+from pgsr.release.ledger.errors import LedgerError
 print("ready", flush=True)
 for line in sys.stdin:
     try:
@@ -120,7 +123,8 @@ def test_two_kills_in_a_row_leave_a_ledger_that_can_be_used(tmp_path):
     code = f"""
 import os, signal, unittest.mock
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
 append = LedgerFile._append
 def killed(*about):
     with unittest.mock.patch.object(LedgerFile, "_note", lambda *_: os.kill(os.getpid(), signal.SIGKILL)):
@@ -327,7 +331,9 @@ def test_a_full_disk_charges_nothing(tmp_path):
     code = f"""
 import resource, signal
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release.ledger import Charge, LedgerError, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
+from pgsr.release.ledger.errors import LedgerError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
 try:
@@ -349,7 +355,8 @@ def test_killed_while_charging(tmp_path, moment):
     code = f"""
 import os, signal, unittest.mock
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
 with unittest.mock.patch.object(LedgerFile, {moment!r}, lambda *_: os.kill(os.getpid(), signal.SIGKILL)):
     LedgerFile({str(ledger.path)!r}).charge(Charge(PureEpsilon("1/4"), "killed"), "demo")
 """
@@ -366,7 +373,8 @@ def test_killed_at_any_time(tmp_path):
     code = """
 import os, signal, sys, time
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
 for trial, path in enumerate(sys.argv[1:]):  # modules are imported once for all of them
     told, tell = os.pipe()
     if (charging := os.fork()) == 0:

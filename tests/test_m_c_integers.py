@@ -20,7 +20,8 @@ from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
-from pgsr.certificates import lagrangian_bound, objective
+from pgsr.certificates.certificate import objective
+from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data import Estimate
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError

@@ -10,12 +10,8 @@ from instances import random_tree, random_truth
 from waiting import MINUTES, until
 
 from pgsr import Problem, View
-from pgsr.algorithms import (
-    CumulativeIntegers,
-    CumulativeProjection,
-    RegionTotalsProjection,
-    isotonic_l2,
-)
+from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, RegionTotalsProjection
+from pgsr.algorithms.isotonic.regression import isotonic_l2
 from pgsr.machine import parallel
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded

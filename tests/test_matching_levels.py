@@ -10,7 +10,7 @@ from test_m_c_folded import adds_up
 
 from pgsr import CountOfCounts, Hierarchy, Status, View
 from pgsr.algorithms import IsotonicFit
-from pgsr.algorithms.isotonic import isotonic_l1
+from pgsr.algorithms.isotonic.regression import isotonic_l1
 from pgsr.data.views import cumulative
 from pgsr.errors import ProblemError
 from pgsr.estimators import BottomUp, Matching, Merge, NoConsistency

@@ -16,8 +16,8 @@ from pgsr.experiments.lib.run import all_methods
 from pgsr.experiments.report.method_tables import method_tables
 from pgsr.methods import Method, PostProcess, toys
 from pgsr.methods.catalogue import Entry, Proof, Use
-from pgsr.models import SOLVERS, all_entries
 from pgsr.models.availability import solvers
+from pgsr.models.catalogue import SOLVERS, all_entries
 from pgsr.noise import Measurement
 from pgsr.privacy import Seeded
 from pgsr.release import Terms

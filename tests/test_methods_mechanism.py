@@ -9,7 +9,8 @@ from instances import random_tree, random_truth, scale
 from made_measurements import cells_of
 
 from pgsr import PgsrError, Problem, Status, View, certify
-from pgsr.algorithms import IsotonicFit, TreeProjection, isotonic_l2
+from pgsr.algorithms import IsotonicFit, TreeProjection
+from pgsr.algorithms.isotonic.regression import isotonic_l2
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, NoConsistency
 from pgsr.methods import Mechanism
 from pgsr.models import Cvxpy

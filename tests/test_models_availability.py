@@ -15,9 +15,10 @@ from scipy import sparse
 from pgsr import Hierarchy, PgsrError, Problem, Status, View
 from pgsr.comparison import compare
 from pgsr.datasets import census_like
-from pgsr.models import SOLVERS, CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.adapter import SolverModel
 from pgsr.models.availability import capabilities, solvers
+from pgsr.models.catalogue import SOLVERS
 from pgsr.models.cvxpy_ import SOLVERS as OF_CVXPY
 from pgsr.models.gurobi_ import BUNDLED_QUADRATIC_LIMIT
 from pgsr.models.judge import SolverClaim

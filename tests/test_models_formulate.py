@@ -7,7 +7,7 @@ from program_files import NAMES
 
 from pgsr import Problem, Status, View
 from pgsr.algorithms import CumulativeProjection, TreeProjection
-from pgsr.certificates import violations
+from pgsr.certificates.certificate import violations
 from pgsr.data import Estimate
 from pgsr.datasets import census_like
 from pgsr.experiments.benchmarks.agreement import random_problem
@@ -27,7 +27,7 @@ def random_problems(count, seed=0):
 
 
 def test_a_point_satisfies_the_program_if_and_only_if_it_satisfies_the_problem():
-    """Rows and bounds against `pgsr.certificates.violations`, which shares nothing with them."""
+    """Rows and bounds against `pgsr.certificates.certificate.violations`, which shares nothing with them."""
     rng = np.random.default_rng(0)
     seen = set()
     for problem in random_problems(scale(10, 500)):

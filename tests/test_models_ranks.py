@@ -11,7 +11,8 @@ from program_files import by_our_reader
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import CumulativeIntegers, CumulativeProjection
-from pgsr.certificates import certify, objective
+from pgsr.certificates import certify
+from pgsr.certificates.certificate import objective
 from pgsr.data import Estimate, Split
 from pgsr.methods.gate import Besides
 from pgsr.methods.method import Method

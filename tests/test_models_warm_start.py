@@ -13,20 +13,9 @@ from pgsr import Hierarchy, PgsrError, Problem, Result, Status, View, certify
 from pgsr.algorithms import CumulativeProjection, TreeProjection
 from pgsr.datasets import census_like
 from pgsr.errors import ArgumentError, MethodError
-from pgsr.models import (
-    SOLVERS,
-    Copt,
-    CpSat,
-    Cvxpy,
-    Flow,
-    Gurobi,
-    MathOpt,
-    QpSolvers,
-    Scip,
-    Scipy,
-    Xpress,
-)
+from pgsr.models import Copt, CpSat, Cvxpy, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy, Xpress
 from pgsr.models.adapter import STARTING, Route, SolverModel
+from pgsr.models.catalogue import SOLVERS
 from pgsr.models.formulate import formulate
 from pgsr.models.program import ProgramKind, quadratic
 from pgsr.models.start import duals_to_start, values_to_start

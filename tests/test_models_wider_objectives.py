@@ -10,8 +10,9 @@ from instances import scale
 from program_files import by_gurobi, by_our_reader
 
 from pgsr import Hierarchy, Problem, Status, View, certify
-from pgsr.certificates import Multipliers, lagrangian_bound
+from pgsr.certificates import Multipliers
 from pgsr.certificates.certificate import EXCHANGE_TEST, MULTIPLIERS
+from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.certificates.largest_deviation import least_with_largest
 from pgsr.data import Estimate
 from pgsr.datasets import census_like

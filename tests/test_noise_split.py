@@ -14,10 +14,10 @@ from neighbours import ALONE, CHAIN, PAIR
 from privacy_checks import check_likelihood, check_losses, frozen
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
-from pgsr.algorithms import IsotonicFit, isotonic_l1, isotonic_l2
+from pgsr.algorithms import IsotonicFit
 from pgsr.algorithms.groups import GroupRuns
 from pgsr.algorithms.isotonic.meeting import groups_below
-from pgsr.algorithms.isotonic.regression import Optimum
+from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2
 from pgsr.comparison import overlay
 from pgsr.data import Split
 from pgsr.estimators import BottomUp, Matching, NoConsistency, Posterior, TwoStage

@@ -13,8 +13,7 @@ from pgsr import CountOfCounts, Hierarchy
 from pgsr.data.split_view import Split
 from pgsr.data.views import AnyView, View, cumulative, ranked
 from pgsr.estimators import Posterior
-from pgsr.estimators.posterior import Evidence
-from pgsr.estimators.posterior.evidence import SETTLED
+from pgsr.estimators.posterior.evidence import SETTLED, Evidence
 from pgsr.estimators.posterior.likelihood import Likelihood
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded

@@ -11,9 +11,10 @@ from scipy.special import polygamma
 from test_posterior_chain import likelihood, made, negative_binomial
 
 from pgsr import View
-from pgsr.estimators.posterior import Evidence, dispersion
+from pgsr.estimators.posterior import dispersion
 from pgsr.estimators.posterior.dispersion import penalty, stepped
 from pgsr.estimators.posterior.dispersion_kernel import derivatives, digamma, tetragamma
+from pgsr.estimators.posterior.evidence import Evidence
 from pgsr.estimators.posterior.knots import Knots
 from pgsr.privacy.laws import DoubleGeometric
 

@@ -18,9 +18,10 @@ from pgsr.datasets import flights
 from pgsr.datasets.worlds import world
 from pgsr.errors import DataError
 from pgsr.estimators import Posterior
-from pgsr.estimators.posterior import Evidence, Marginals, learned
 from pgsr.estimators.posterior import elementary_kernel as elementary
+from pgsr.estimators.posterior import learned
 from pgsr.estimators.posterior.dispersion import MOST
+from pgsr.estimators.posterior.evidence import Evidence, Marginals
 from pgsr.estimators.posterior.knots import Knots
 from pgsr.estimators.posterior.learned import Learned, Newton, Point, PriorModel, Seen, learn
 from pgsr.estimators.posterior.learned_kernel import (

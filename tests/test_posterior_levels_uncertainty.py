@@ -192,14 +192,14 @@ def test_intervals_as_a_table():
     found = result.intervals(0.9)
     frame = found.to_frame(level_names=("nation", "state", "county", "block"))
     assert len(frame) == result.estimate.sizes.n_cells
-    row = frame[(frame.region_id == "r/A/C/F") & (frame.size_class == "6 or more")].iloc[0]
+    row = frame[(frame.region_id == "r/A/C/F") & (frame.statistic == "count:6 or more")].iloc[0]
     place = TREE.index(("r", "A", "C", "F")) - TREE.level(3).start
     assert row.block == "F"
-    assert [row.n_groups, row.lower, row.upper] == [
+    assert [row.estimate, row.lower, row.upper] == [
         part[3][place, 6] for part in (found.estimate, found.lower, found.upper)
     ]
     up_to = result.intervals(0.9, View.CUMULATIVE).to_frame()
-    assert "size_class" not in up_to
-    assert up_to.n_groups_of_at_most.iloc[60] == result.estimate.tables[0][0, -1] == up_to.upper.iloc[60]
+    assert up_to.statistic.iloc[60] == "cumulative:60 or more"
+    assert up_to.estimate.iloc[60] == result.estimate.tables[0][0, -1] == up_to.upper.iloc[60]
     assert "sizes 0..60 / 0..40 / 0..40 / 0..6" in repr(found)
     assert "0..60 / 0..40 / 0..40 / 0..6" in found._repr_html_()

@@ -146,9 +146,10 @@ def test_public_facts_have_no_interval() -> None:
     assert (found.lower >= 0).all()
     frame = found.to_frame()
     assert len(frame) == truth.counts.size
-    assert list(frame.columns[-3:]) == ["n_groups_of_at_most", "lower", "upper"]
+    assert list(frame.columns[-4:]) == ["statistic", "lower", "estimate", "upper"]
+    assert frame["statistic"].iloc[1] == "cumulative:1"
     assert found.plot(("r", "a1")).axes[0].collections, "a band"
-    assert "90%" in found._repr_html_()
+    assert "90 %" in found._repr_html_()
 
 
 def test_methods_that_do_not_know_say_so() -> None:
@@ -160,7 +161,7 @@ def test_methods_that_do_not_know_say_so() -> None:
     with pytest.raises(NoEstimateError, match="on noisy cumulative counts or noisy counts"):
         Posterior().apply(ranked).intervals()
     of_counts = Posterior().apply(noisy)
-    assert of_counts.intervals().view is View.COUNTS
+    assert of_counts.intervals().statistic == "count"
     with pytest.raises(NoEstimateError, match="none of sums of many of them"):
         of_counts.intervals(0.9, View.CUMULATIVE)
     result = Posterior().apply(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("none")))

@@ -17,8 +17,8 @@ from waiting import MINUTES
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.errors import BudgetError, MemoryNeededError
 from pgsr.noise import Geometric
-from pgsr.privacy import Budget, Ledger, Seeded
-from pgsr.privacy.budget import Number, exact
+from pgsr.privacy import Ledger, Seeded
+from pgsr.privacy.budget import Budget, Number, exact
 from pgsr.privacy.random import ByteStream, StreamId
 
 EPSILONS: list[Number] = [

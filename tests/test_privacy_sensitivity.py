@@ -16,7 +16,9 @@ from pgsr.errors import ArgumentError, MemoryNeededError, ProblemError
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
-from pgsr.release.ledger import Charge, LedgerError, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
+from pgsr.release.ledger.errors import LedgerError
 
 LEAVES = 2
 

@@ -10,7 +10,8 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
-from pgsr.certificates import certify, objective
+from pgsr.certificates import certify
+from pgsr.certificates.certificate import objective
 from pgsr.data import Estimate, Split
 from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Seeded

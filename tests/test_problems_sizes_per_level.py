@@ -11,8 +11,9 @@ from level_points import SHAPES, Shape
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import CostTables, CumulativeProjection, Isotonic, SimplexProjection, TreeProjection
-from pgsr.certificates import Multipliers, lagrangian_bound, violations
-from pgsr.certificates.certificate import MULTIPLIERS, POTENTIALS
+from pgsr.certificates import Multipliers
+from pgsr.certificates.certificate import MULTIPLIERS, POTENTIALS, violations
+from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.certificates.potentials import is_potential_optimal
 from pgsr.data import Estimate
 from pgsr.data.sizes import Sizes

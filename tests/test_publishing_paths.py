@@ -13,7 +13,8 @@ from pgsr import PgsrError
 from pgsr.release import ReleaseConfig, check, finish, publish, read_release
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.synthesis.publish.check import check_synthesis
-from pgsr.tables import Csv, Entities, Parquet, read_long
+from pgsr.tables import Csv, Entities, Parquet
+from pgsr.tables.long import read_long
 from pgsr.tables.source import files
 
 synthetic = place_of_synthesis

@@ -23,7 +23,8 @@ from pgsr.privacy.budget import exact
 from pgsr.privacy.neighbours import Unit
 from pgsr.release import Terms, check, outline, publish
 from pgsr.release.folder import artefact
-from pgsr.release.ledger import LedgerError, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.errors import LedgerError
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
 

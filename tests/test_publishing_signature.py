@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from made_tables import write_config, write_tables
 
-from pgsr.release import ReleaseConfig, ReleaseError, check, finish, new_key, publish
+from pgsr.release import ReleaseConfig, check, finish, publish
 from pgsr.release.folder import artefact
 from pgsr.release.make.making import UNFINISHED
 from pgsr.release.publishing import digests
-from pgsr.release.publishing.errors import SignatureError
+from pgsr.release.publishing.errors import ReleaseError, SignatureError
 from pgsr.release.publishing.places import only_one
-from pgsr.release.publishing.signature import fingerprint, load_private, sign
+from pgsr.release.publishing.signature import fingerprint, load_private, new_key, sign
 
 
 @pytest.fixture

@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from made_tables import TABLES, release, write_config, write_tables
 
-from pgsr.release import ConfigError, ReleaseConfig, check
+from pgsr.release import ReleaseConfig, check
 from pgsr.release.publishing.configuration.declared import DeclaredTable, require
 from pgsr.release.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART, files_read, read_source
+from pgsr.release.publishing.errors import ConfigError
 from pgsr.synthesis.publish.config import SYNTHESIS_EXAMPLE, SynthesisConfig
 from pgsr.tables import Csv, Database, Parquet
 

@@ -18,7 +18,7 @@ from pgsr.release.folder.artefact import files
 from pgsr.release.folder.manifest import FIELDS
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
-from pgsr.tables import read_long
+from pgsr.tables.long import read_long
 
 BY_LEVEL = "{nation = 6, state = 3, county = 2}"
 """The largest sizes of levels that have sizes of their own."""

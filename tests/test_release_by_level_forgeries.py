@@ -18,7 +18,7 @@ from test_release_forgeries import ALONE, COUNTS, in_manifest, in_table, version
 from pgsr import View
 from pgsr.data.estimate import Estimate
 from pgsr.privacy import Seeded
-from pgsr.release import ReleaseConfig, check, new_key, publish
+from pgsr.release import ReleaseConfig, check, publish
 from pgsr.release.checks.judging import certificate_of
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.datapackage import package_text
@@ -26,6 +26,7 @@ from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.make.writing import _write_text
 from pgsr.release.publishing.findings import Outcome
+from pgsr.release.publishing.signature import new_key
 
 KINDS = ("m_h", "m_c_dp", "kuo", "two_stage", "posterior")
 

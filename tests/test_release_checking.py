@@ -24,7 +24,7 @@ from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data import Estimate
 from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
-from pgsr.release import ReleaseConfig, Terms, check, digest_of
+from pgsr.release import ReleaseConfig, Terms, check
 from pgsr.release.checks.rehearsals import _log_cdf, is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.columns import Columns
@@ -32,9 +32,10 @@ from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.publishing import digests
+from pgsr.release.publishing.digests import digest_of
 from pgsr.release.publishing.findings import Outcome
 from pgsr.release.stated.kinds import Kind
-from pgsr.tables import read_long
+from pgsr.tables.long import read_long
 
 Tamper = Callable[[Path, np.random.Generator], None]
 

@@ -11,9 +11,11 @@ from made_tables import TABLES, config, make_ledger, release, write_config, writ
 
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release import EXAMPLE, ConfigError, ReleaseConfig, Terms, check, publish
+from pgsr.release import ReleaseConfig, Terms, check, publish
+from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.plan.planning import recommended_split
+from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.terms import FitOptions

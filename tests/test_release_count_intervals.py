@@ -21,12 +21,13 @@ from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data import Estimate
 from pgsr.data.region_ids import region_id
 from pgsr.errors import ProblemError
-from pgsr.intervals import band, statistic_of
+from pgsr.intervals import band
+from pgsr.intervals.statistics import statistic_of
 from pgsr.noise import Measurement
 from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release import ConfigError, ReleaseConfig, ReleaseError, Terms, check, finish, outline, publish, read_release
+from pgsr.release import ReleaseConfig, Terms, check, finish, outline, publish, read_release
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.columns import Columns
 from pgsr.release.folder.count_intervals import SD_ERROR, CountIntervals
@@ -34,7 +35,8 @@ from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.released_tables import Ends
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing import digests
-from pgsr.release.read.own_intervals import own_intervals, own_result
+from pgsr.release.publishing.errors import ConfigError, ReleaseError
+from pgsr.release.read.intervals import own_intervals, own_result
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import peak_bytes, require_arithmetic
 
@@ -442,7 +444,7 @@ def test_the_command_gives_the_published_ends(tmp_path):
         read = read_release(publish(wanted).folder)
         result = own_result(read)
         counts, some, tail, cumulative = (
-            own_intervals(read, result, statistic_of(text), Fraction(9, 10))
+            own_intervals(read, result, statistic_of(text, read.counts.sizes), Fraction(9, 10))
             for text in ("count", "count:2", "tail:3", "cumulative:3")
         )
         assert all(found is not None for found in (counts, some, tail, cumulative))
@@ -455,4 +457,4 @@ def test_the_command_gives_the_published_ends(tmp_path):
         assert np.array_equal(tail.upper, read.counts.totals - cumulative.lower)
         assert (tail.lower <= tail.estimate).all()
         assert (tail.estimate <= tail.upper).all()
-        assert own_intervals(read, result, statistic_of("mean"), Fraction(9, 10)) is None
+        assert own_intervals(read, result, statistic_of("mean", read.counts.sizes), Fraction(9, 10)) is None

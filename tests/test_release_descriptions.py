@@ -11,12 +11,13 @@ import pytest
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release import ConfigError, ReleaseConfig, check, publish
+from pgsr.release import ReleaseConfig, check, publish
 from pgsr.release.folder import artefact
 from pgsr.release.folder.region_views import MOST_BARS, size_bins
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing import digests
 from pgsr.release.publishing.charts import bars, nice_ticks
+from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
 
 TYPES = {"string": "string", "integer": "int64", "boolean": "boolean"}

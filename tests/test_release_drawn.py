@@ -10,8 +10,9 @@ from instances import FULL
 
 from pgsr import PgsrError, View
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release import ConfigError, ReleaseConfig, Terms, check, outline, publish, read_release
+from pgsr.release import ReleaseConfig, Terms, check, outline, publish, read_release
 from pgsr.release.ledger import LedgerFile
+from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
 from pgsr.tables import Entities, Groups, Parents
 

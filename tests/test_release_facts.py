@@ -15,12 +15,13 @@ from planned import planned
 from pgsr import CountOfCounts, Hierarchy, PgsrError
 from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release import ConfigError, ReleaseConfig, ReleaseError, Terms, check, forecast, outline, publish
+from pgsr.release import ReleaseConfig, Terms, check, forecast, outline, publish
 from pgsr.release.checks.fact_tests import chance_of, comparisons, judge_facts
 from pgsr.release.folder import artefact, released_tables
 from pgsr.release.folder.columns import Columns
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.make.making import UNFINISHED
+from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind
 from pgsr.tables import Entities, Groups, Parents

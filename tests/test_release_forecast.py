@@ -21,12 +21,13 @@ from pgsr.methods import metrics
 from pgsr.methods.mechanism import Mechanism
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
-from pgsr.release import ConfigError, ReleaseConfig, Terms, epsilon_for, forecast
+from pgsr.release import ReleaseConfig, Terms, epsilon_for, forecast
 from pgsr.release.plan.epsilon_for import _LAST, _next_readable, _search, readable, shown
 from pgsr.release.plan.forecast import Choice, Forecast, splits_for
 from pgsr.release.plan.planning import usual_splits
 from pgsr.release.plan.split_reasons import split_reasons
 from pgsr.release.plan.stand_ins import geometric_law, stand_in_for
+from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
 
 NAMES = {"level_names": '["nation", "state", "county"]'}

@@ -25,11 +25,11 @@ from planned import planned
 from pgsr import Hierarchy
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
-from pgsr.release import ReleaseConfig, check, new_key, publish
+from pgsr.release import ReleaseConfig, check, publish
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.readme import readme
 from pgsr.release.publishing import digests
-from pgsr.release.publishing.signature import load_private, sign
+from pgsr.release.publishing.signature import load_private, new_key, sign
 from pgsr.release.stated.kinds import Kind
 
 # One file is changed, and the digests are written anew

@@ -12,7 +12,7 @@ from pgsr.bounds import lower_bound
 from pgsr.methods import metrics
 from pgsr.release import check, publish, read_release
 from pgsr.release.stated import least_error
-from pgsr.tables import read_long
+from pgsr.tables.long import read_long
 
 HEADED = "How near any release can be"
 

@@ -17,7 +17,8 @@ from pgsr.release import (
     publish,
     read_release,
 )
-from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
 from pgsr.tables import Entities, Groups
 
 HOSTILE = "<b>town</b> & co"

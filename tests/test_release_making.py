@@ -15,9 +15,9 @@ from test_release import BY_LEVEL
 from pgsr import PgsrError
 from pgsr.errors import BudgetError, HierarchyError, MemoryNeededError, TableError
 from pgsr.noise import Geometric
-from pgsr.release import ReleaseError, finish
-from pgsr.release.ledger import LedgerError
-from pgsr.release.publishing.errors import ConfigError
+from pgsr.release import finish
+from pgsr.release.ledger.errors import LedgerError
+from pgsr.release.publishing.errors import ConfigError, ReleaseError
 
 
 @pytest.fixture

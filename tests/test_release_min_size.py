@@ -17,10 +17,11 @@ from pgsr import CountOfCounts, Hierarchy
 from pgsr.cli import app
 from pgsr.errors import ArgumentError
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release import ConfigError, ReleaseConfig, Terms, check, forecast, outline, publish, read_release
+from pgsr.release import ReleaseConfig, Terms, check, forecast, outline, publish, read_release
 from pgsr.release.folder import artefact
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.plan.stand_ins import stand_in_for
+from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.excess import counts_by_size, excess_counts
 from pgsr.release.stated.kinds import Kind
 from pgsr.tables import Entities, Groups, Parents

@@ -19,11 +19,12 @@ from planned import planned
 from pgsr import View
 from pgsr.data import Estimate
 from pgsr.noise import Measurement
-from pgsr.release import ReleaseConfig, Terms, check, new_key, publish
+from pgsr.release import ReleaseConfig, Terms, check, publish
 from pgsr.release.checks.judging import certificate_of
 from pgsr.release.folder import artefact, released_tables
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.make.writing import _write
+from pgsr.release.publishing.signature import new_key
 
 COUNTS = artefact.COUNTS
 

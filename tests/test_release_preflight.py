@@ -16,7 +16,8 @@ from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import MemoryNeededError
 from pgsr.machine.isolation import run_isolated
 from pgsr.noise import Totals
-from pgsr.release import ReleaseConfig, ReleaseError
+from pgsr.release import ReleaseConfig
+from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import most_filled, peak_bytes
 

@@ -17,13 +17,14 @@ from made_tables import TABLES, write_config, write_tables
 from planned import planned
 
 from pgsr.errors import PgsrError
-from pgsr.release import ConfigError, ReleaseConfig, Terms, check, publish, read_release
+from pgsr.release import ReleaseConfig, Terms, check, publish, read_release
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.columns import MOST_CELLS, MOST_SIZES, wide_files
 from pgsr.release.publishing import digests
+from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS, Publication
-from pgsr.tables import read_long
+from pgsr.tables.long import read_long
 
 WORDS = {
     "group_name": "households <&>",

@@ -11,8 +11,7 @@ from scipy.stats import kstest
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.privacy.laws.gaussian_sums import GaussianSizes
 from pgsr.privacy.laws.inversion import Thresholds, table_of, thresholds
-from pgsr.release import selftest
-from pgsr.release.make.selftest import REJECT, expected_thresholds, sign_p_value, size_p_value
+from pgsr.release.make.selftest import REJECT, expected_thresholds, selftest, sign_p_value, size_p_value
 from pgsr.release.publishing.findings import Outcome
 
 MODULE = import_module("pgsr.release.make.selftest")  # its name in the package is that of the function

@@ -16,27 +16,18 @@ from typer.testing import CliRunner
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View, cli
 from pgsr.data import Split
 from pgsr.data.views import cumulative
-from pgsr.intervals import Tail, posterior_draws
+from pgsr.intervals import posterior_intervals
 from pgsr.noise import Geometric, SplitByRoot, step
 from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
-from pgsr.release import (
-    ConfigError,
-    ReleaseConfig,
-    ReleaseError,
-    Terms,
-    check,
-    forecast,
-    outline,
-    publish,
-    read_release,
-)
+from pgsr.release import ReleaseConfig, Terms, check, forecast, outline, publish, read_release
 from pgsr.release.checks.noise_law import judge
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.make.making import finish
-from pgsr.release.read.own_intervals import own_result
+from pgsr.release.publishing.errors import ConfigError, ReleaseError
+from pgsr.release.read.intervals import own_result
 from pgsr.release.stated.kinds import Kind, MeasuredView
 
 SHARES = ("1/5", "2/5", "2/5")
@@ -146,7 +137,7 @@ def test_intervals_and_draws(made):
     assert (table.lower < table.upper).any()
     published = read_release(made)
     result = own_result(published)
-    found = posterior_draws(published.mechanism, result, [Tail(3)], draws=50)[0].intervals("9/10")
+    found = posterior_intervals(published.mechanism, result, "tail:3", "9/10", 50)
     assert (found.lower <= found.estimate).all()
     assert (found.estimate <= found.upper).all()
     assert found.lower[0] < found.upper[0]

@@ -15,9 +15,10 @@ from test_release_split_views import config, known
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release import ConfigError, ReleaseConfig, ReleaseError, Terms, check, epsilon_for, forecast, outline, publish
+from pgsr.release import ReleaseConfig, Terms, check, epsilon_for, forecast, outline, publish
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.ledger import LedgerFile
+from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.preflight import bytes_needed, n_ranks, rank_bytes, require_arithmetic
 

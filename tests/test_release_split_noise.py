@@ -17,11 +17,12 @@ from pgsr.data import Split
 from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
-from pgsr.release import ReleaseError, Terms, check, publish
+from pgsr.release import Terms, check, publish
 from pgsr.release.checks.fact_tests import judge_facts
 from pgsr.release.checks.noise_law import families, judge
 from pgsr.release.checks.split_residuals import DOUBT
 from pgsr.release.folder import artefact
+from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind
 

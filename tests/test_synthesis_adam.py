@@ -9,8 +9,7 @@ from synthesis_fits import WORKLOAD, population
 
 from pgsr.privacy import Seeded
 from pgsr.synthesis import AdaptiveBudget, HPDFixed, WholeMarginals, fit
-from pgsr.synthesis.queries.adam import Adam
-from pgsr.synthesis.queries.torch_runs import Device
+from pgsr.synthesis.queries.torch_runs import Adam, Device
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from test_synthesis_filled_households import CASES, random_model
 
 from pgsr.synthesis import FilledHouseholds, Population
+from pgsr.synthesis.data.domain import Neighbours
+from pgsr.synthesis.marginals import balanced_draws
 from pgsr.synthesis.marginals import balanced_draws as draws
-from pgsr.synthesis.marginals import exchange
 from pgsr.synthesis.marginals.balanced_kernel import draw_values
-from pgsr.synthesis.queries.sensitivity import Neighbours
 
 
 def inverted(chance: list[float], u: float) -> int:
@@ -66,7 +66,7 @@ def test_members_equal_dictionaries(case: int, monkeypatch: pytest.MonkeyPatch) 
         return members(model, kinds, component, numbers, order, generator(7))
 
     monkeypatch.setattr(draws, "_members", noted)
-    monkeypatch.setattr(exchange, "SWEEPS", 0)
+    monkeypatch.setattr(balanced_draws, "SWEEPS", 0)
     monkeypatch.setattr(draws, "GROUPS_AT_ONCE", 5)  # in several parts, over which differences are kept
     found = model.sample(12, seed=1)
     assert found.persons.tolist() == one_by_one(model, **told)

@@ -19,10 +19,9 @@ from typer.testing import CliRunner
 from pgsr import CountOfCounts, Hierarchy, cli
 from pgsr.errors import MissingPackageError
 from pgsr.privacy import Seeded
-from pgsr.release import digest_of
-from pgsr.release.publishing.digests import sums_text
+from pgsr.release.publishing.digests import digest_of, sums_text
 from pgsr.release.publishing.findings import Outcome
-from pgsr.synthesis import SynthesisError
+from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.publish.check import check_synthesis
 from pgsr.synthesis.publish.folder import FIELDS, FILES
 from pgsr.synthesis.publish.given_sizes import require_source

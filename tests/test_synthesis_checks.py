@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from pgsr import errors
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload, answers
-from pgsr.synthesis.data.domain import Role
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
+from pgsr.synthesis.data.domain import Role, SynthesisError
 from pgsr.synthesis.data.linked_tables import LinkedTableError
+from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.sensitivity import sensitivity
 from pgsr.synthesis.queries.workload import Relative
 

@@ -15,8 +15,8 @@ from scipy import stats
 from pgsr.errors import BudgetError
 from pgsr.privacy import Seeded
 from pgsr.privacy.random import ByteStream, StreamId
-from pgsr.synthesis import SynthesisError
-from pgsr.synthesis.queries.selection import exponential_mechanism, thresholds
+from pgsr.synthesis.data.domain import SynthesisError
+from pgsr.synthesis.queries.noise import exponential_mechanism, thresholds
 
 pytestmark = pytest.mark.usefixtures("precise")
 

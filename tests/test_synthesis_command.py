@@ -19,17 +19,19 @@ from pgsr.experiments.others.simulators import households
 from pgsr.privacy import Secure
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release import ReleaseConfig, digest_of, publish
+from pgsr.release import ReleaseConfig, publish
 from pgsr.release.folder.manifest import written
-from pgsr.release.ledger import Charge, LedgerError, LedgerFile
-from pgsr.release.publishing.digests import digest
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
+from pgsr.release.ledger.errors import LedgerError
+from pgsr.release.publishing.digests import digest, digest_of
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
-from pgsr.synthesis import SynthesisError, read_population
+from pgsr.synthesis import read_population
+from pgsr.synthesis.data.domain import Neighbours, SynthesisError
 from pgsr.synthesis.publish.config import SYNTHESIS_EXAMPLE, SynthesisConfig
 from pgsr.synthesis.publish.given_sizes import read_sizes
 from pgsr.synthesis.publish.making import synthesize
 from pgsr.synthesis.publish.sampling import load_model
-from pgsr.synthesis.queries.sensitivity import Neighbours
 from pgsr.tables.session import Session
 
 __all__ = ["fewer_steps"]

@@ -16,14 +16,14 @@ from pgsr.errors import ArgumentError, BudgetError
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian
 from pgsr.privacy.random import ByteStream, StreamId
-from pgsr.synthesis import MWEM, AdaptiveBudget, HPDFixed, HPDGen, Level, Population, SynthesisError, Workload, answers
+from pgsr.synthesis import MWEM, AdaptiveBudget, HPDFixed, HPDGen, Level, Population, Workload
+from pgsr.synthesis.data.domain import Neighbours, SynthesisError
 from pgsr.synthesis.queries import curator
-from pgsr.synthesis.queries.answers import counts
+from pgsr.synthesis.queries.answers import answers, counts
 from pgsr.synthesis.queries.curator import Curator
 from pgsr.synthesis.queries.noise import noise_of, with_noise
-from pgsr.synthesis.queries.rho_budget import RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours, NoiseScale, sensitivity
-from pgsr.synthesis.queries.transcript import MeasuredQuery
+from pgsr.synthesis.queries.sensitivity import NoiseScale, sensitivity
+from pgsr.synthesis.queries.transcript import MeasuredQuery, RhoLedger
 
 pytestmark = pytest.mark.usefixtures("precise")
 

@@ -7,13 +7,13 @@ import pytest
 from test_synthesis_balanced_draws import inverted
 from test_synthesis_filled_households import CASES, PLAIN, random_model
 
-from pgsr.synthesis import FilledHouseholds, Level, Marginal, Population, Workload, answers
+from pgsr.synthesis import FilledHouseholds, Level, Marginal, Population, Workload
+from pgsr.synthesis.data.domain import Neighbours
 from pgsr.synthesis.data.impossible import violations
 from pgsr.synthesis.data.linked_tables import to_tables
-from pgsr.synthesis.marginals import exchange as exchanges
+from pgsr.synthesis.marginals import balanced_draws as exchanges
 from pgsr.synthesis.marginals.balanced_draws import spread
-from pgsr.synthesis.queries.answers import counts
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.answers import answers, counts
 
 
 def all_tables(model: FilledHouseholds) -> Workload:

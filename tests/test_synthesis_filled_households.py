@@ -10,24 +10,14 @@ import pytest
 from instances import scale
 from test_synthesis_mixture import full_workload, random_population
 
-from pgsr.synthesis import (
-    Attribute,
-    Domain,
-    FilledHouseholds,
-    Impossible,
-    Level,
-    Population,
-    PublicHouseholds,
-    SynthesisError,
-    Workload,
-    answers,
-)
-from pgsr.synthesis.data.domain import Role
+from pgsr.synthesis import Attribute, Domain, FilledHouseholds, Impossible, Level, Population, Workload
+from pgsr.synthesis.data.domain import Neighbours, Role, SynthesisError
 from pgsr.synthesis.data.impossible import blocks_of, implied, violations
 from pgsr.synthesis.marginals.balanced_draws import spread
 from pgsr.synthesis.marginals.filled_households import logit_shapes
 from pgsr.synthesis.marginals.filling import Filling
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.marginals.public_households import PublicHouseholds
+from pgsr.synthesis.queries.answers import answers
 
 AREA, SEX = Attribute("area", ("urban", "rural")), Attribute("sex", ("female", "male"))
 AGE, DRIVER = Attribute("age", (0, 15, 65)), Attribute("driver", ("yes", "no"))

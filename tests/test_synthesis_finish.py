@@ -16,7 +16,7 @@ from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.digests import SIGNATURE
 from pgsr.release.publishing.errors import ConfigError, SignatureError
 from pgsr.release.publishing.signature import new_key
-from pgsr.synthesis import SynthesisError
+from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.data.linked_tables import LinkedTableError
 from pgsr.synthesis.publish.check import check_synthesis
 from pgsr.synthesis.publish.making import finish

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from pgsr.errors import MissingPackageError
-from pgsr.synthesis import Attribute, Domain, HPDFixed, HPDGen, Level, Population, SynthesisError, Workload, answers
+from pgsr.synthesis import Attribute, Domain, HPDFixed, HPDGen, Level, Population, Workload
+from pgsr.synthesis.data.domain import SynthesisError
+from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.batch_answers import answers_of, batches
 from pgsr.synthesis.queries.hpd import _active
 from pgsr.synthesis.queries.logits import FixedLogits, LogitNetwork
-from pgsr.synthesis.queries.mixture import Mixture
-from pgsr.synthesis.queries.mixture_answers import all_answers
+from pgsr.synthesis.queries.mixture import Mixture, all_answers
 from pgsr.synthesis.queries.torch_runs import Device
 from pgsr.synthesis.queries.transcript import MeasuredQuery
 

@@ -10,8 +10,9 @@ from instances import scale
 from pgsr.errors import PgsrError
 from pgsr.experiments.data.ipums import Misfit, read_ipums
 from pgsr.experiments.others.simulators import households, referrals, related_households
-from pgsr.synthesis import Attribute, Domain, Population, SynthesisError
+from pgsr.synthesis import Attribute, Domain, Population
 from pgsr.synthesis.data.binning import Binning
+from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.data.linked_tables import LinkedTableError, read_population, to_tables
 
 AREA, SEX, ROOMS = Attribute("area", ("urban", "rural")), Attribute("sex", ("f", "m")), Attribute("rooms", (1, 2, 3))

@@ -7,9 +7,9 @@ import pytest
 from test_synthesis_sensitivity import HOUSEHOLD, PLAIN, answer, groups, marginals, with_one_more, without
 
 from pgsr.privacy.neighbours import Unit
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, SynthesisError, Workload
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Workload
+from pgsr.synthesis.data.domain import Neighbours, SynthesisError
 from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity
-from pgsr.synthesis.queries.sensitivity import Neighbours
 from pgsr.synthesis.queries.workload import Relative
 
 SMALL = [d for d in (*PLAIN, *HOUSEHOLD) if len(groups(d)) <= 140]

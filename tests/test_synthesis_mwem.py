@@ -10,13 +10,12 @@ import pytest
 from instances import scale
 
 from pgsr.errors import MemoryNeededError
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload
-from pgsr.synthesis.data.domain import Role
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
+from pgsr.synthesis.data.domain import Role, SynthesisError
 from pgsr.synthesis.queries.answers import answers, counts
 from pgsr.synthesis.queries.mwem import MWEM, MWEMEstimator, Output, Update, group_step, individual_step, matches
 from pgsr.synthesis.queries.transcript import MeasuredQuery
-from pgsr.synthesis.queries.type_distribution import TypeDistribution
-from pgsr.synthesis.queries.universe import Universe, n_types
+from pgsr.synthesis.queries.universe import TypeDistribution, Universe, n_types
 from pgsr.synthesis.queries.workload import PAIRS, Relative
 
 AREA, SEX, AGE = Attribute("area", ("urban", "rural")), Attribute("sex", ("f", "m")), Attribute("age", (0, 1, 2))

@@ -24,13 +24,13 @@ from pgsr.errors import BudgetError
 from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.accounting.zcdp import Conversion
 from pgsr.privacy.random import ByteStream, StreamId
-from pgsr.synthesis import AdaptiveBudget, Level, Population, Workload, answers, errors
+from pgsr.synthesis import AdaptiveBudget, Level, Population, Workload, errors
+from pgsr.synthesis.data.domain import Neighbours
 from pgsr.synthesis.queries import adaptive
 from pgsr.synthesis.queries.adaptive import replay
+from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.curator import Curator
-from pgsr.synthesis.queries.rho_budget import RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours
-from pgsr.synthesis.queries.transcript import MeasuredQuery
+from pgsr.synthesis.queries.transcript import MeasuredQuery, RhoLedger
 
 
 def test_golden_transcript() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload, answers
-from pgsr.synthesis.data.domain import Role
-from pgsr.synthesis.queries.answers import counts
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
+from pgsr.synthesis.data.domain import Role, SynthesisError
+from pgsr.synthesis.queries.answers import answers, counts
 from pgsr.synthesis.queries.workload import Relative
 
 RELATIVES = {

@@ -13,7 +13,7 @@ from privacy_amounts import pairs
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting.zcdp import rho_of
 from pgsr.synthesis import AdaptiveBudget
-from pgsr.synthesis.queries.rho_budget import RhoLedger
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 
 @pytest.mark.parametrize(("alpha", "eps0"), [("0.5", "0.032515"), ("0.67", "0.030784")])

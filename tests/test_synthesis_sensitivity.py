@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from pgsr.privacy.neighbours import Relation as Neighbouring
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, SynthesisError, Workload
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
+from pgsr.synthesis.data.domain import Neighbours, SynthesisError
 from pgsr.synthesis.queries.answers import counts
-from pgsr.synthesis.queries.sensitivity import Neighbours, sensitivities, sensitivity
+from pgsr.synthesis.queries.sensitivity import sensitivities, sensitivity
 from pgsr.synthesis.queries.workload import Relative
 
 Row = tuple[int, ...]

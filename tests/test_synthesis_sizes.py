@@ -7,8 +7,8 @@ from test_synthesis_mixture import random_mixture
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import ArgumentError
-from pgsr.synthesis import Attribute, Domain, SynthesisError, sample_to_sizes
-from pgsr.synthesis.data.domain import Role
+from pgsr.synthesis import Attribute, Domain, sample_to_sizes
+from pgsr.synthesis.data.domain import Role, SynthesisError
 from pgsr.synthesis.data.linked_tables import LinkedTableError
 from pgsr.synthesis.queries.mixture import Mixture
 

@@ -7,9 +7,9 @@ import pytest
 from test_synthesis_mixture import PLAIN, full_workload, random_population
 
 from pgsr.privacy import Seeded
-from pgsr.synthesis import MWEM, AdaptiveBudget, Domain, SynthesisError, fit
+from pgsr.synthesis import MWEM, AdaptiveBudget, Domain, fit
+from pgsr.synthesis.data.domain import Neighbours, SynthesisError
 from pgsr.synthesis.queries.adaptive import replay
-from pgsr.synthesis.queries.sensitivity import Neighbours
 from pgsr.synthesis.queries.transcript import MeasuredQuery, Transcript
 
 BUDGET = AdaptiveBudget("1/3", "1e-7", rounds=7, alpha="2/3", conversion="tight")  # pyright: ignore[reportArgumentType]

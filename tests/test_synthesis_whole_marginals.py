@@ -12,26 +12,16 @@ from test_synthesis_mixture import random_population
 
 from pgsr.errors import ArgumentError, BudgetError
 from pgsr.privacy import Seeded
-from pgsr.synthesis import (
-    AdaptiveBudget,
-    Attribute,
-    Domain,
-    Level,
-    Marginal,
-    Population,
-    PublicHouseholds,
-    SynthesisError,
-    WholeMarginals,
-    Workload,
-    answers,
-)
+from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, Level, Marginal, Population, WholeMarginals, Workload
+from pgsr.synthesis.data.domain import Neighbours, SynthesisError
 from pgsr.synthesis.marginals import marginal_curator
 from pgsr.synthesis.marginals.filling_fit import FillingFit
 from pgsr.synthesis.marginals.marginal_curator import GROUPS_WEIGH, MarginalCurator, MeasuredMarginal
 from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity
+from pgsr.synthesis.marginals.public_households import PublicHouseholds
 from pgsr.synthesis.marginals.whole_marginals import replay
-from pgsr.synthesis.queries.rho_budget import RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.answers import answers
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")]
 

@@ -17,7 +17,8 @@ from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.digests import sums_text
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.synthesis import FilledHouseholds, SynthesisError
+from pgsr.synthesis import FilledHouseholds
+from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.publish.check import check_synthesis
 from pgsr.synthesis.publish.config import SYNTHESIS_EXAMPLE, SynthesisConfig
 from pgsr.synthesis.publish.folder import FILES

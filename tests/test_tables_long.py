@@ -11,7 +11,7 @@ from small_tables import ONE, counted, frame, with_row
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data import Estimate
 from pgsr.errors import ArgumentError, HierarchyError, TableError
-from pgsr.tables import read_long, to_long
+from pgsr.tables.long import read_long, to_long
 
 
 @pytest.mark.drawn(2)

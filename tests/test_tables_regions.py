@@ -9,14 +9,8 @@ from small_tables import HOMES, PEOPLE, REGIONS, counted, frame, with_row
 
 from pgsr import Hierarchy
 from pgsr.errors import HierarchyError, TableError
-from pgsr.tables import (
-    Entities,
-    Groups,
-    Levels,
-    Parents,
-    read_long,
-    to_long,
-)
+from pgsr.tables import Entities, Groups, Levels, Parents
+from pgsr.tables.long import read_long, to_long
 
 
 def test_level_columns_region_ids_and_a_given_tree_are_the_same_hierarchy() -> None:

@@ -37,7 +37,7 @@ from pgsr.figures.drawing import (
     log_labels,
     new_figure,
 )
-from pgsr.intervals import Counts, band
+from pgsr.intervals import band
 from pgsr.methods import PostProcess, metrics
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.noise import Geometric, Measurement
@@ -307,7 +307,7 @@ def intervals() -> Figure:
     result = Posterior().apply(measured)
     district = truth.hierarchy.index(("Town", "North"))
     alone = result.intervals(0.9, View.COUNTS)
-    at_once = band(measured, "0.9").intervals(Counts(), result.estimate.counts())
+    at_once = band(measured, "0.9").intervals("count", result.estimate.counts())
     counts, sizes = truth.row(district), np.arange(truth.max_size + 1)
     figure = new_figure(WIDTH, 3.6)
     left, right = figure.subplots(1, 2)

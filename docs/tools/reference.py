@@ -34,9 +34,6 @@ PACKAGES = (
 )
 
 
-LONG = ("pgsr.release.EXAMPLE",)
-"""Values that are too long to be shown."""
-
 EXAMPLE = re.compile(r"(?m)((?:^ {4}>>>.*\n(?:^ {4}.*\n|^\n(?= {4}))*)+)")
 
 
@@ -108,4 +105,4 @@ def _entry(package: str, name: str) -> str:
     path = f"{package}.{name}"
     if (_folder(package) / f"{name}.py").exists() and _source(package, name) == f"{path}.{name}":
         path += f".{name}"
-    return f"::: {path}" + ("\n    options:\n      show_attribute_values: false" if path in LONG else "")
+    return f"::: {path}"

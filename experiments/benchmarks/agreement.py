@@ -15,7 +15,8 @@ from pgsr.data.views import AnyView
 from pgsr.engines.losses import Huber
 from pgsr.methods.catalogue import Proof, Use
 from pgsr.methods.method import Method, Result, Status
-from pgsr.models import Cvxpy, all_entries
+from pgsr.models import Cvxpy
+from pgsr.models.catalogue import all_entries
 from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, either, entities, groups, total, zero_or_at_least

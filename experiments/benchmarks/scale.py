@@ -16,9 +16,10 @@ from pgsr.algorithms import (
     TreeProjection,
 )
 from pgsr.datasets import census_like
+from pgsr.estimators.two_stage import TwoStage
 from pgsr.machine.isolation import run_isolated
 from pgsr.methods import Method, PostProcess
-from pgsr.models import Flow, TwoStage
+from pgsr.models import Flow
 from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Seeded
 

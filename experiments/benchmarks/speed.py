@@ -20,8 +20,8 @@ from scipy import sparse
 from scipy.optimize import isotonic_regression, linprog
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
-from pgsr.algorithms import TreeProjection, isotonic_l1
-from pgsr.algorithms.isotonic.regression import isotonic_l2_runs
+from pgsr.algorithms import TreeProjection
+from pgsr.algorithms.isotonic.regression import isotonic_l1, isotonic_l2_runs
 from pgsr.datasets import census_like
 from pgsr.estimators import Matching, NoConsistency, Posterior
 from pgsr.experiments.benchmarks import history, scale

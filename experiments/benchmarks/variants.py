@@ -12,8 +12,8 @@ from pgsr import CountOfCounts, Problem, View
 from pgsr.errors import ArgumentError
 from pgsr.methods.catalogue import Entry, Use
 from pgsr.methods.method import Method, PostProcess
-from pgsr.models import all_entries
 from pgsr.models.adapter import SolverModel
+from pgsr.models.catalogue import all_entries
 from pgsr.noise import Geometric, Measurement, SplitByRoot
 from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy import Seeded

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr.synthesis.data.binning import Binning
-from pgsr.synthesis.data.domain import Domain
+from pgsr.synthesis.data.domain import Domain, Population
 from pgsr.synthesis.data.linked_tables import LinkedTableError, load, numbered, read_population
-from pgsr.synthesis.data.population import Population
 
 if TYPE_CHECKING:
     from pgsr.synthesis.data.linked_tables import Table

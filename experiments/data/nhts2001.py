@@ -11,9 +11,8 @@ from pgsr.errors import DataError
 from pgsr.experiments.data.files import DataFile, Total
 from pgsr.machine.extras import extra
 from pgsr.synthesis.data.binning import Binning
-from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, SynthesisError
+from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, Population, SynthesisError
 from pgsr.synthesis.data.linked_tables import load, read_population
-from pgsr.synthesis.data.population import Population
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pgsr.errors import DataError
 from pgsr.experiments.engine.experiment import DataSet
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Population
 
 
 @dataclass(frozen=True, kw_only=True)

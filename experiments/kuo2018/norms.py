@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pgsr import View
-from pgsr.algorithms import IsotonicFit, isotonic_l1
-from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l2_means
+from pgsr.algorithms import IsotonicFit
+from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2_means
 from pgsr.estimators import NoConsistency
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial

@@ -23,7 +23,7 @@ from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_error
 from pgsr.experiments.engine.verdicts import Verdict, at_most, compared, exactly
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import HC, HG, ONE, TENTH, combinations, combined, note_on
-from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
+from pgsr.experiments.kuo2018.choosing import DISTINCT_SIZES, ChosenByScore, ChosenByStatistic
 from pgsr.experiments.kuo2018.data import (
     CENSUS_STATES,
     HAWAIIAN_WEST,
@@ -211,7 +211,11 @@ def _by_score(label: str, candidates: list[tuple[View, ...]], honest: bool = Tru
 def _by_statistic(label: str) -> ReleaseArm:
     def build(fit: IsotonicFit, epsilon: Fraction) -> ChosenByStatistic:
         dense, sparse = (_mechanism(fit, (1 - CHOICE) * epsilon, (view,) * LEVELS) for view in (HC, HG))
-        return ChosenByStatistic((dense, sparse), lambda sizes: sparse if sizes < SPARSE else dense, CHOICE * epsilon)
+
+        def choose(sizes: int) -> Mechanism:
+            return sparse if sizes < SPARSE else dense
+
+        return ChosenByStatistic((dense, sparse), choose, CHOICE * epsilon, DISTINCT_SIZES)
 
     return ReleaseArm(label=label, build=build)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pgsr import Problem, Result, Status, __version__
-from pgsr.certificates import objective, violations
+from pgsr.certificates.certificate import objective, violations
 from pgsr.comparison.comparing import SOLVER_SHARE, label_of
 from pgsr.data.estimate import Estimate
 from pgsr.errors import ArgumentError

@@ -11,8 +11,7 @@ from pgsr.experiments.data.nhts2001 import nhts2001
 from pgsr.experiments.engine.population_data import PopulationData
 from pgsr.experiments.engine.printed import StandsFor
 from pgsr.experiments.others.simulators import households, referrals, related_households
-from pgsr.synthesis.data.domain import Domain
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Domain, Population
 
 
 def only(population: Population, group: tuple[str, ...], individual: tuple[str, ...]) -> Population:

@@ -11,7 +11,7 @@ from pgsr.errors import BudgetError
 from pgsr.experiments.others.graphical_model import Columns, GraphicalModel
 from pgsr.experiments.others.single_table import TableMechanism
 from pgsr.privacy.budget import Number, exact
-from pgsr.synthesis.data.checks import SynthesisError, require_whole
+from pgsr.synthesis.data.domain import SynthesisError, require_whole
 from pgsr.synthesis.marginals.marginal_curator import MarginalCurator, MeasuredMarginal, variance_of
 
 ROUNDS_PER_COLUMN = 16

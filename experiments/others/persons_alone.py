@@ -14,14 +14,12 @@ from pgsr.experiments.others.random_households import RandomHouseholds
 from pgsr.machine import memory
 from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.random import Source
-from pgsr.synthesis.data.domain import Domain, SynthesisError
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Domain, Neighbours, Population, SynthesisError
 from pgsr.synthesis.queries.adaptive import Family, fit
 from pgsr.synthesis.queries.curator import require_fit
 from pgsr.synthesis.queries.independent_marginals import tables_of_sizes
 from pgsr.synthesis.queries.noisy_histograms import noisy_shares, of_sizes
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.queries.workload import Level, Marginal, Workload
 
 

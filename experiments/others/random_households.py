@@ -7,9 +7,7 @@ from math import prod
 
 import numpy as np
 
-from pgsr.synthesis.data.checks import require_whole
-from pgsr.synthesis.data.domain import Attribute, Domain, SynthesisError
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Attribute, Domain, Population, SynthesisError, require_whole
 from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal, Workload
 
 

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.synthesis.data.binning import Binning
-from pgsr.synthesis.data.checks import require_whole
-from pgsr.synthesis.data.domain import Attribute, Domain
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Attribute, Domain, Population, require_whole
 
 AGE = Binning("age", (0, 5, 15, 25, 45, 65))
 AREA = Attribute("area", ("urban", "suburban", "rural"))

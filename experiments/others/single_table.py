@@ -12,14 +12,11 @@ from pgsr.checks import require_kind, require_source
 from pgsr.experiments.others.graphical_model import Columns, GraphicalModel
 from pgsr.experiments.others.persons_alone import table_of_persons
 from pgsr.privacy.random import Source
-from pgsr.synthesis.data.checks import chosen, require_whole
-from pgsr.synthesis.data.domain import Attribute, Domain, SynthesisError
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Attribute, Domain, Neighbours, Population, SynthesisError, chosen, require_whole
 from pgsr.synthesis.marginals.marginal_curator import MarginalCurator, MeasuredMarginal
 from pgsr.synthesis.queries.mixture import draw
 from pgsr.synthesis.queries.noisy_histograms import nearest_shares, noisy_shares, of_sizes
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.queries.workload import Level, Marginal
 
 FOR_SIZES = Fraction(1, 10)

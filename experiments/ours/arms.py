@@ -9,8 +9,8 @@ from functools import partial
 from pgsr import Problem, View
 from pgsr.algorithms import CumulativeIntegers
 from pgsr.estimators import Matching
+from pgsr.estimators.two_stage import TwoStage
 from pgsr.experiments.engine.experiment import Arm
-from pgsr.models import TwoStage
 from pgsr.noise import Geometric, SplitByRoot
 from pgsr.noise.view_rules import ViewRule
 from pgsr.release.plan.planning import recommended_split

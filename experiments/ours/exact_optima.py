@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pgsr import Problem, View
 from pgsr.algorithms import CumulativeIntegers, RegionTotalsProjection
 from pgsr.estimators import BottomUp, IsotonicTreeProjection
+from pgsr.estimators.two_stage import TwoStage
 from pgsr.experiments.engine.experiment import Arm, Experiment, Scale
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
@@ -43,7 +44,7 @@ from pgsr.experiments.ours.arms import (
 from pgsr.experiments.ours.by_arm import draw_by_arm
 from pgsr.experiments.ours.profiles import profiles
 from pgsr.figures.drawing import finish, head, legend_below, level_name, log_labels, new_figure
-from pgsr.models import Flow, TwoStage
+from pgsr.models import Flow
 from pgsr.noise import Totals
 
 if TYPE_CHECKING:

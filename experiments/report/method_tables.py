@@ -12,9 +12,9 @@ from pgsr.methods import toys
 from pgsr.methods.catalogue import Entry, Use
 from pgsr.methods.gate import Taken
 from pgsr.methods.method import Method
-from pgsr.models import all_entries
 from pgsr.models.adapter import SolverModel
 from pgsr.models.availability import SolverInfo, capabilities, name_of, solvers
+from pgsr.models.catalogue import all_entries
 from pgsr.problems.conditions import cells, either
 
 

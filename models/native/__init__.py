@@ -7,7 +7,3 @@
 `stated` writes a problem as a program with names, which a solver model makes in its interface as it makes any other
 (`pgsr.models.built`); `model` brings solutions back.
 """
-
-from pgsr.models.native.model import NativeModel
-
-__all__ = ["NativeModel"]

@@ -16,9 +16,9 @@ what its code computes. A method is a value with `supports` and `solve`; a new o
 `pgsr.methods.gate.GatedMethod`, and a line of `pgsr.own_methods.METHODS`.
 """
 
-from pgsr.algorithms.choice_tree import ChoiceTree, choices_bound
+from pgsr.algorithms.choice_tree import ChoiceTree
 from pgsr.algorithms.cost_tables import CostTables, SlopeGreedy, SlopeMerge
-from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, MinMax, isotonic_l1, isotonic_l2
+from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, MinMax
 from pgsr.algorithms.m_c import CumulativeIntegers, CumulativeProjection
 from pgsr.algorithms.m_h import TreeProjection
 from pgsr.algorithms.m_h_regions import RegionTotalsProjection
@@ -39,7 +39,4 @@ __all__ = [
     "SlopeGreedy",
     "SlopeMerge",
     "TreeProjection",
-    "choices_bound",
-    "isotonic_l1",
-    "isotonic_l2",
 ]

@@ -37,8 +37,7 @@ Files besides: `certificate` is the entry, `conditions` counts what keeps counts
 `potentials_kernel`.
 """
 
-from pgsr.certificates.certificate import Certificate, certify, objective, violations
-from pgsr.certificates.lagrangian import lagrangian_bound
+from pgsr.certificates.certificate import Certificate, certify
 from pgsr.certificates.multipliers import Multipliers
 
-__all__ = ["Certificate", "Multipliers", "certify", "lagrangian_bound", "objective", "violations"]
+__all__ = ["Certificate", "Multipliers", "certify"]

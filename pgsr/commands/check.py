@@ -31,7 +31,7 @@ def check(
 ) -> None:
     """Verify a release or synthesis from its folder alone: arithmetic, conditions, post-processing. Exit 1 if not."""
     if not folder.is_dir():
-        from pgsr.release import ReleaseError
+        from pgsr.release.publishing.errors import ReleaseError
 
         raise ReleaseError(f"{str(folder)!r} is no folder; name the folder of a release or synthesis")
     if (folder / "transcript.json").exists() and not (folder / "manifest.json").exists():

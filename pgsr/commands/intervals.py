@@ -1,6 +1,5 @@
 """The command `pgsr intervals`; `pgsr.cli` registers it."""
 
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +9,11 @@ from rich.table import Table
 
 from pgsr.commands.options import console_of, require_left_out
 from pgsr.help import examples
-from pgsr.intervals import SPELLINGS
+from pgsr.intervals.statistics import SPELLINGS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pgsr.intervals import Statistic
     from pgsr.release import Published
 
 KINDS_OF_INTERVALS = ("posterior", "bootstrap", "band")
@@ -61,10 +59,15 @@ def intervals(
     output: Annotated[Path | None, typer.Option(help="A CSV file that does not exist yet; else a table here.")] = None,
 ) -> None:
     """Say how far released counts may be from the truth, from the folder alone. Costs no privacy."""
-    from pgsr.data.region_ids import path_of_id, region_id
-    from pgsr.intervals import statistic_of
-    from pgsr.intervals.value import exact_level
-    from pgsr.release import ConfigError, read_release
+    import pandas as pd
+
+    from pgsr.data.region_ids import path_of_id
+    from pgsr.intervals.statistics import exact_level
+    from pgsr.release import read_release
+    from pgsr.release.plan.forecast import SIMULATING
+    from pgsr.release.publishing.errors import ConfigError
+    from pgsr.release.publishing.progress import DRAWING, Stages
+    from pgsr.release.read.intervals import intervals_of
 
     if kind is not None and kind not in KINDS_OF_INTERVALS:
         raise ConfigError(f"--kind is {kind!r}; write {', '.join(KINDS_OF_INTERVALS[:-1])} or {KINDS_OF_INTERVALS[-1]}")
@@ -75,20 +78,23 @@ def intervals(
     draws = {"replicates": replicates, "seed": seed}
     if kind == "band":
         require_left_out(draws, "with --kind band, which draws nothing")
-    asked, wanted = [statistic_of(text) for text in statistic or []], exact_level(level)
-    published, console = read_release(folder), console_of()
-    tree = published.counts.hierarchy
+    wanted, published, console = exact_level(level), read_release(folder), console_of()
+    tree, by_level = published.counts.hierarchy, published.terms.max_sizes is not None
     place = None if region is None else tree.find(path_of_id(region))
     kind = _kind_of_intervals(published, kind)
+    if kind == "posterior" and by_level:
+        require_left_out(draws, "with the intervals of a posterior, which draw nothing, but with --kind bootstrap")
+    asked = statistic or (["count"] if by_level else ["mean"])
     n, key = 200 if replicates is None else replicates, "intervals" if seed is None else seed
-    if published.terms.max_sizes is None:
-        frame = _intervals(published, asked, wanted, kind, n, key, place)
-    else:
-        if kind == "posterior":
-            require_left_out(draws, "with the intervals of a posterior, which draw nothing, but with --kind bootstrap")
-        frame = _intervals_of_cells(published, asked, wanted, kind, n, key)
-        if place is not None:
-            frame = frame.loc[frame["region_id"] == region_id(tree.paths[place])]
+    with Stages(console_of()) as stages:
+
+        def told(done: int, total: int) -> None:
+            if not done:
+                stages(DRAWING if kind == "posterior" else SIMULATING)
+            stages.advance(done, total)
+
+        found = intervals_of(published, asked, wanted, kind, n, key, told)
+    frame = pd.concat([each.to_frame(place, level_names=published.plan.names) for each in found], ignore_index=True)
     if not published.secure:
         console.print("[bold red]Of a rehearsal: NOT private. Keep these as secret as the data.[/bold red]")
     if output is not None:
@@ -101,7 +107,7 @@ def intervals(
 
 def _kind_of_intervals(published: "Published", kind: str | None) -> str:
     """Choose the kind of intervals of a release, or check the one that was asked for."""
-    from pgsr.release import ConfigError
+    from pgsr.release.publishing.errors import ConfigError
     from pgsr.release.stated.kinds import Construction, MeasuredView
 
     terms = published.terms
@@ -121,68 +127,6 @@ def _kind_of_intervals(published: "Published", kind: str | None) -> str:
             "is measured; leave --kind out"
         )
     return kind or ("posterior" if own else "bootstrap")
-
-
-def _intervals(
-    published: "Published", asked: "list[Statistic]", level: Fraction, kind: str, n: int, seed: str, place: int | None
-) -> "pd.DataFrame":
-    """Compute the rows of intervals of a release, all statistics by the same draws or replicates.
-
-    Of a posterior the release knows those of counts, cumulative counts and tails itself.
-    """
-    import pandas as pd
-
-    from pgsr.intervals import Intervals, MeanSize, band, posterior_draws, replicate
-    from pgsr.release.plan.forecast import SIMULATING
-    from pgsr.release.publishing.progress import DRAWING, Stages
-    from pgsr.release.read.own_intervals import own_intervals, own_result
-    from pgsr.release.read.sizes_of_excess import OfSizes
-
-    asked, least = asked or [MeanSize()], published.terms.min_size
-    own: list[Intervals | None] = [None] * len(asked)
-    if kind == "posterior":
-        result = own_result(published)
-        own = [own_intervals(published, result, each, level) for each in asked]
-    others = [OfSizes(each, least) for each, known in zip(asked, own, strict=True) if known is None]
-    about = published.mechanism, published.by_excess, others, n, seed
-    if kind == "band":
-        bounds = band(published.measurement, level)
-        rest = [bounds.intervals(each, published.by_excess) for each in others]
-    elif others:
-        with Stages(console_of()) as stages:
-            stages(DRAWING if kind == "posterior" else SIMULATING)
-            if kind == "posterior":
-                drawn = posterior_draws(*about, progress=stages.advance, measurement=published.measurement)
-            else:
-                drawn = replicate(*about, progress=stages.advance)
-        rest = [each.intervals(level) for each in drawn]
-    else:
-        rest = []
-    following = iter(rest)
-    found = [next(following) if known is None else known for known in own]
-    names = published.plan.names
-    return pd.concat([each.to_frame(place, level_names=names) for each in found], ignore_index=True)
-
-
-def _intervals_of_cells(
-    published: "Published", asked: "list[Statistic]", level: Fraction, kind: str, n: int, seed: str
-) -> "pd.DataFrame":
-    """Compute the rows of intervals of a release with sizes per level, all statistics by the same replicates."""
-    import pandas as pd
-
-    from pgsr.intervals import Counts
-    from pgsr.release.plan.forecast import SIMULATING
-    from pgsr.release.publishing.progress import Stages
-    from pgsr.release.read.cell_intervals import bootstrapped_cells, posterior_cells, statistic_frame, view_of_statistic
-
-    views = [view_of_statistic(each) for each in asked or [Counts()]]
-    if kind == "posterior":
-        found = posterior_cells(published, level, views)
-    else:
-        with Stages(console_of()) as stages:
-            stages(SIMULATING)
-            found = bootstrapped_cells(published, level, views, n, seed, stages.advance)
-    return pd.concat([statistic_frame(each, published.plan.names) for each in found], ignore_index=True)
 
 
 def _show_intervals(frame: "pd.DataFrame", title: str) -> None:

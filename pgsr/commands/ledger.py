@@ -8,7 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from pgsr.commands.options import console_of
-from pgsr.privacy.accounting import Approximate, Rho, epsilon_delta
+from pgsr.privacy.accounting import Approximate, Rho
+from pgsr.privacy.accounting.loss import epsilon_delta
 from pgsr.privacy.accounting.odometer import Odometer
 from pgsr.privacy.neighbours import IN_WORDS, Relation, Unit
 
@@ -45,7 +46,8 @@ def init(
     ] = "entity",
 ) -> None:
     """Make the ledger of a new data set. One data set has one ledger: a second one would be a second budget."""
-    from pgsr.release.ledger import LedgerError, LedgerFile
+    from pgsr.release.ledger import LedgerFile
+    from pgsr.release.ledger.errors import LedgerError
 
     if (total is None) == (rho is None) or (delta is not None and total is None):
         raise LedgerError("say what may be spent: --total EPSILON, --total EPSILON --delta DELTA, or --rho RHO")

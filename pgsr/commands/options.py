@@ -19,7 +19,7 @@ SomeConfig = Annotated[
 
 def require_left_out(options: Mapping[str, object], where: str) -> None:
     """Raise `ConfigError` if an option is given that would change nothing."""
-    from pgsr.release import ConfigError
+    from pgsr.release.publishing.errors import ConfigError
 
     given = [name for name, value in options.items() if value is not None]
     if given:

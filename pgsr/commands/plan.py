@@ -77,8 +77,9 @@ def plan(
     ] = None,
 ) -> None:
     """Recommend mechanism and split, or epsilon, before any is spent. On made-up sizes; opens no private table."""
-    from pgsr.release import ConfigError, ReleaseConfig, epsilon_for, forecast
+    from pgsr.release import ReleaseConfig, epsilon_for, forecast
     from pgsr.release.plan.planning import WORST
+    from pgsr.release.publishing.errors import ConfigError
     from pgsr.release.publishing.progress import Stages
     from pgsr.release.publishing.saying import told_if_stopped
 
@@ -118,7 +119,7 @@ def plan(
 
 def _by_level(texts: list[str] | None, option: str, least: float | None = None) -> dict[str, float]:
     """Read the values of an option that are written LEVEL=NUMBER, with numbers from `least` up."""
-    from pgsr.release import ConfigError
+    from pgsr.release.publishing.errors import ConfigError
 
     found: dict[str, float] = {}
     for text in texts or []:

@@ -46,8 +46,10 @@ def release(
     ] = None,
 ) -> None:
     """Charge the ledger, draw secure noise, and write a folder that anybody can check."""
-    from pgsr.release import EXAMPLE, ConfigError, ReleaseConfig, publish
+    from pgsr.release import ReleaseConfig, publish
     from pgsr.release import finish as complete
+    from pgsr.release.configuration.example import EXAMPLE
+    from pgsr.release.publishing.errors import ConfigError
     from pgsr.release.publishing.progress import Stages
 
     if example:

@@ -31,7 +31,7 @@ def selftest(
     """Test the sampler as installed here, at the scales in use. Exit 1 if it is not to be trusted."""
     from pgsr.privacy.laws import DoubleGeometric
     from pgsr.release import ReleaseConfig
-    from pgsr.release import selftest as run
+    from pgsr.release.make.selftest import selftest as run
     from pgsr.release.stated.plan import Plan
 
     if config is not None:

@@ -30,9 +30,10 @@ def validate(
 
     A configuration with a table [households] or [persons] is one of `pgsr synthesize`. Nothing is charged.
     """
-    from pgsr.release import ConfigError, outline
+    from pgsr.release import outline
     from pgsr.release.configuration.schema import schema_text
     from pgsr.release.publishing.configuration.toml import read_toml
+    from pgsr.release.publishing.errors import ConfigError
     from pgsr.release.publishing.saying import told_if_stopped
     from pgsr.synthesis.publish.config import SynthesisConfig, is_synthesis
     from pgsr.synthesis.publish.outline import outline as outline_of_synthesis

@@ -6,7 +6,7 @@
 | `counts`         | `CountOfCounts`: how many groups have s members; `sizes` of every level       |
 | `views`          | `View`: counts, cumulative counts or ranked sizes of the same groups          |
 | `estimate`       | `Estimate`: what a method found, in a view                                    |
-| `cell_intervals` | lower and upper ends for every count                                          |
+| `intervals`      | `Intervals`: lower and upper ends of a statistic, or of every count         |
 | `long_tables`    | a row per region and size; `region_ids` names regions, `rounding` rounds sums |
 """
 

@@ -210,7 +210,7 @@ class CountOfCounts:
         return self.rows(region, region + 1)[0]
 
     def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
-        """The counts in long form, one row per region and size, as `pgsr.tables.to_long` explains.
+        """The counts in long form, one row per region and size, as `pgsr.tables.long.to_long` explains.
 
         Example:
             >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA"], [-1, 0]), [[0, 2, 1]])
@@ -220,7 +220,7 @@ class CountOfCounts:
             4     US/GA           1         2
             5     US/GA           2         1
         """
-        return tables_frame(self.sizes, {"n_groups": self.rows}, zeros=False, level_names=level_names)
+        return tables_frame(self.sizes, self.rows, level_names)
 
     def plot(self, region: int | Sequence[str] | None = None) -> "Figure":
         """Draw the counts of one region by size, by its path or index; the root's if None."""

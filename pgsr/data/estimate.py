@@ -118,8 +118,8 @@ class Estimate:
         return self.rows(region, region + 1)[0]
 
     def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
-        """The counts in long form, one row per region and size, as `pgsr.tables.to_long` explains."""
-        return tables_frame(self.sizes, {"n_groups": self.rows}, zeros=False, level_names=level_names)
+        """The counts in long form, one row per region and size, as `pgsr.tables.long.to_long` explains."""
+        return tables_frame(self.sizes, self.rows, level_names)
 
     def plot(self, region: int | Sequence[str] | None = None) -> "Figure":
         """Draw one region by size in the estimate's view, by its path or index; the root if None."""

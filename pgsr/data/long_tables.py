@@ -1,6 +1,6 @@
 """The long form of tables whose levels may have sizes of their own: one row per region and size."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,22 +71,18 @@ def tables_cells(
 
 def tables_frame(
     sizes: Sizes,
-    columns: Mapping[str, Reading],
-    *,
-    zeros: bool,
+    counts: Reading,
     level_names: Sequence[str] | None,
-    cumulative: bool = False,
 ) -> "pd.DataFrame":
-    """Make a data frame of the rows of `tables_cells`: the region, its size, the class of sizes, then the columns.
+    """Make a data frame of the rows of `tables_cells`, no zeros: the region, its size, the class of sizes, the count.
 
-    Classes are named where levels have sizes of their own, and of counts alone.
+    Classes are named where levels have sizes of their own.
     """
-    region, size, *values = tables_cells(sizes, list(columns.values()), zeros)
-    first, *others = columns
-    frame = long_frame(sizes.hierarchy.region_columns(level_names), (region, size, values[0]), first)
-    if not (sizes.equal or cumulative):
-        frame.insert(list(frame.columns).index(first), SIZE_CLASS, class_of_cells(sizes, region, size))
-    return frame.assign(**dict(zip(others, values[1:], strict=True)))
+    region, size, values = tables_cells(sizes, [counts], zeros=False)
+    frame = long_frame(sizes.hierarchy.region_columns(level_names), (region, size, values), "n_groups")
+    if not sizes.equal:
+        frame.insert(list(frame.columns).index("n_groups"), SIZE_CLASS, class_of_cells(sizes, region, size))
+    return frame
 
 
 def class_of_cells(sizes: Sizes, region: np.ndarray, size: np.ndarray) -> np.ndarray:

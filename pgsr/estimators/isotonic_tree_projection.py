@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import isotonic_l2
+from pgsr.algorithms.isotonic.regression import isotonic_l2
 from pgsr.algorithms.m_h import TreeProjection
 from pgsr.certificates import certify
 from pgsr.checks import require_kind

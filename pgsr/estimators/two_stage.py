@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import isotonic_l2
-from pgsr.algorithms.isotonic.regression import isotonic_l1_middles
+from pgsr.algorithms.isotonic.regression import isotonic_l1_middles, isotonic_l2
 from pgsr.algorithms.m_c.joint import (
     integers_of,
     joint_problem,

@@ -1,4 +1,4 @@
-"""The figure of one region: counts by size, or sizes by rank, of one or several tables."""
+"""The figures of regions: counts of one by size, or its sizes by rank, of one or several tables; or a bar for each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.figures.drawing import BLACK, BLUE, ORANGE, Look, finish, head, legend_below, new_figure
+from pgsr.figures.drawing import BLACK, BLUE, ORANGE, SKY, Look, finish, head, legend_below, new_figure
 from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ COUNTED, NOISY, ESTIMATED = Look(BLACK, "_"), Look(ORANGE, "x"), Look(BLUE, "o",
 
 MOST_MARKS = 120
 """Sizes up to which every value has a mark; more are lines."""
+
+MOST_REGIONS = 40
+"""Regions up to which every one is named on the axis."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,27 @@ def ranks_figure(title: str, curve: Curve) -> "Figure":
     axes = drawn.subplots()
     _draw(axes, curve, curve.values)
     _finish(axes, "rank of the group, smallest first (number)", "group size (entities)")
+    legend_below(drawn, [axes])
+    head(drawn, title)
+    return drawn
+
+
+def regions_figure(
+    title: str, value: str, names: Sequence[str], lower: np.ndarray, estimate: np.ndarray, upper: np.ndarray
+) -> "Figure":
+    """Draw an interval of `value` per region, the smallest estimate at the bottom; arrays have shape (regions,)."""
+    drawn = new_figure(8.4, 1.6 + 0.22 * min(len(names), MOST_REGIONS))
+    axes = drawn.subplots()
+    order = np.argsort(estimate, kind="stable")
+    places = np.arange(len(names))
+    axes.hlines(places, lower[order], upper[order], color=SKY, linewidth=3, label="interval")
+    axes.plot(estimate[order], places, linestyle="", markersize=5, label="estimate", **ESTIMATED.marks)
+    finish(axes, value, "" if len(names) <= MOST_REGIONS else "regions, by estimate", "")
+    axes.grid(axis="x", color="#e5e5e5")
+    if len(names) <= MOST_REGIONS:
+        axes.set_yticks(places, [str(names[place]) for place in order])
+    else:
+        axes.set_yticks([])
     legend_below(drawn, [axes])
     head(drawn, title)
     return drawn

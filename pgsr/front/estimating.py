@@ -21,7 +21,7 @@ from pgsr.privacy.laws.per_level import GeometricNoise
 from pgsr.problems.problem import Problem
 
 if TYPE_CHECKING:
-    from pgsr.intervals import Intervals, Statistic
+    from pgsr.intervals import Intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,15 +59,15 @@ class Released:
         """The released counts of groups by region and size; raises `NoEstimateError` or `CountError` without."""
         return self.estimate.counts()
 
-    def intervals(self, statistic: "str | Statistic" = "count", level: Number = "0.9") -> "Intervals":
+    def intervals(self, statistic: str = "count", level: Number = "0.9") -> "Intervals":
         """Give intervals for a statistic of every region; only what was released is used, so they cost no privacy.
 
         A release by `Posterior()` has those of draws from the posterior, any other those of the bootstrap, in which the
         release is measured again and again. `pgsr.intervals` says what they hold, and has others.
 
         Args:
-            statistic: text such as "tail:3", the number of groups of more than 3 members, or a value such as
-                `pgsr.intervals.Tail(3)`; `pgsr.intervals.SPELLINGS` lists the texts.
+            statistic: its text, such as "tail:3", the number of groups of more than 3 members; `pgsr.intervals` lists
+                them.
             level: the chance that an interval holds the truth, each by itself.
 
         Raises:
@@ -76,15 +76,12 @@ class Released:
 
         Complexity: 200 draws, or 200 releases.
         """
-        from pgsr.intervals import intervals, posterior_draws, statistic_of
-        from pgsr.intervals.posterior import Drawing
+        from pgsr.intervals import intervals, posterior_intervals
+        from pgsr.intervals.replicates import Drawing
 
-        wanted = statistic_of(statistic) if isinstance(statistic, str) else statistic
         mechanism = Mechanism(noise_of(self.measurement), self.post, self.problem)
-        if isinstance(self.post, Drawing):
-            [draws] = posterior_draws(mechanism, self.result, [wanted])
-            return draws.intervals(level)
-        return intervals(mechanism, self.result, wanted, level)
+        of = posterior_intervals if isinstance(self.post, Drawing) else intervals
+        return of(mechanism, self.result, statistic, level)
 
     def __repr__(self) -> str:
         return f"Released({self.post!r}: {self.result!r})"

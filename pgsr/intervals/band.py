@@ -8,13 +8,13 @@ import numpy as np
 from pgsr.checks import require_kind
 from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.intervals import Intervals
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.errors import ProblemError, TooLargeError
-from pgsr.intervals.bounds import Bounds, Pair
+from pgsr.intervals.bounds import Bounds, tightened
 from pgsr.intervals.noise_quantiles import noise_quantiles
-from pgsr.intervals.statistics import Statistic
-from pgsr.intervals.tightening import tightened
-from pgsr.intervals.value import Intervals, exact_level
+from pgsr.intervals.statistics import Statistic, exact_level, statistic_of
 from pgsr.machine import memory
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.budget import Number
@@ -51,26 +51,23 @@ class Band:
         """The upper bounds of cumulative counts; shape (regions, K + 1), int64."""
         return self.bounds.cumulative[1]
 
-    def of(self, statistic: Statistic) -> Pair:
-        """Bound a statistic of every region; shape (regions,), or (regions, K + 1) where it is by size.
-
-        Raises:
-            ArgumentError: the statistic speaks of sizes above K.
-            ProblemError: bounds of counts give none of this statistic.
-        """
-        require_kind(statistic, Statistic, "the statistic", "give one such as Tail(100)")
-        statistic.check(self.lower.shape[1] - 1)
-        return statistic.placed(self.hierarchy).within(self.bounds)
-
-    def intervals(self, statistic: Statistic, released: CountOfCounts) -> Intervals:
+    def intervals(self, statistic: str, released: CountOfCounts) -> Intervals:
         """Put the released value of a statistic beside its bounds.
 
+        Args:
+            statistic: its text, such as "tail:100"; `pgsr.intervals` lists them.
+            released: the released counts.
+
         Raises:
-            ArgumentError, ProblemError: as `of`.
+            ArgumentError: the text is no statistic of these regions and sizes.
+            ProblemError: bounds of counts give none of this statistic.
         """
-        low, high = self.of(statistic)
-        placed = statistic.placed(self.hierarchy)
-        return Intervals(self.hierarchy, placed, self.level, low, placed.of(released.counts), high, "band")
+        return self.around(statistic_of(statistic, Sizes.alike(self.hierarchy, self.lower.shape[1] - 1)), released)
+
+    def around(self, statistic: Statistic, released: CountOfCounts) -> Intervals:
+        """Give the same of a statistic that was read before."""
+        low, high = statistic.within(self.bounds)
+        return Intervals(self.hierarchy, statistic.name, self.level, low, statistic.of(released.counts), high, "band")
 
     def __repr__(self) -> str:
         quantiles = " / ".join("-" if q is None else f"{q:,}" for q in self.quantiles)

@@ -1,412 +1,216 @@
-"""Statistics of a region's counts that intervals are given for.
+"""Statistics of a region's counts, and levels of confidence, as a user writes them; `pgsr.intervals` lists them."""
 
-Throughout x[s] is the number of groups of size s = 0..K, c[s] = x[0] + ... + x[s], t[s] = c[K] - c[s] the number of
-groups larger than s, n = c[K] the number of groups, and e = t[0] + ... + t[K - 1] the number of entities. A region
-without groups has mean, quantiles, share and Gini coefficient 0, by convention.
-"""
-
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from pgsr.checks import require_kind
-from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.region_ids import region_id
+from pgsr.data.region_ids import path_of_id, region_id
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import cumulative
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.intervals.bounds import Bounds, Pair
 from pgsr.privacy.budget import Number, exact
 
+SPELLINGS = "count, count:5, cumulative, cumulative:5, tail:100, mean, quantile:0.5, gini or share:1..3"
+"""The texts of statistics, by example."""
 
-class Statistic(ABC):
-    """The interface of a statistic, a value that is computed from the counts of every region.
+_FINEST = 10**6
+"""Largest denominator of the p of a quantile."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A value that is computed from the counts of every region.
 
     Attributes:
+        name: its text, such as "tail:100".
+        of: computes it from counts of shape (..., regions, K + 1): shape (..., regions), or that of the counts where it
+            is by size.
+        within: bounds it where counts are bounded; raises `ProblemError` where these bounds say too little.
+        most: the largest value of any region; the number of groups if None.
+        signed: whether it may be as far below 0; else 0 is the smallest value.
         whole: whether its values are whole numbers.
         by_size: whether it has one value per size 0..K, not one per region.
     """
 
-    whole: ClassVar[bool] = True
-    by_size: ClassVar[bool] = False
+    name: str
+    of: Callable[[np.ndarray], np.ndarray]
+    within: Callable[[Bounds], Pair]
+    most: float | None = None
+    signed: bool = False
+    whole: bool = True
+    by_size: bool = False
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The text that `pgsr.intervals.statistic_of` reads, such as "tail:100"."""
-
-    @abstractmethod
-    def of(self, counts: np.ndarray) -> np.ndarray:
-        """Compute the statistic from counts of shape (..., K + 1): shape (...), or (..., K + 1) where it is by size."""
-
-    @abstractmethod
-    def within(self, bounds: Bounds) -> Pair:
-        """Bound the statistic where counts are bounded.
-
-        Raises:
-            ProblemError: bounds of counts say too little about it.
-        """
-
-    def possible(self, n_groups: float, max_size: int) -> tuple[float, float]:
+    def possible(self, n_groups: float) -> tuple[float, float]:
         """Give the smallest and the largest value of any region with at most this many groups."""
-        del max_size
-        return 0.0, n_groups
-
-    @property
-    def largest(self) -> int:
-        """The largest size that it names."""
-        return 0
-
-    def check(self, max_size: int) -> None:
-        """Raise `ArgumentError` if it names a size that is larger than K."""
-        if self.largest > max_size:
-            raise ArgumentError(f"{self.name}: the largest size of this table is {max_size}; give a size up to that")
-
-    def placed(self, tree: Hierarchy) -> "Statistic":
-        """Give the same statistic with every region that it names found in this hierarchy."""
-        del tree
-        return self
-
-    def names(self, max_size: int) -> list[str]:
-        """Name its values in one region, one or K + 1."""
-        return [f"{self.name}:{size}" for size in range(max_size + 1)] if self.by_size else [self.name]
+        most = n_groups if self.most is None else self.most
+        return (-most if self.signed else 0.0), most
 
 
-@dataclass(frozen=True)
-class _OfSize(Statistic):
-    """The base of statistics that name one size.
+def statistic_of(text: str, sizes: Sizes) -> Statistic:
+    """Read a statistic of counts of these regions and sizes from its text.
 
-    Attributes:
-        word: what its name says before the size.
-    """
-
-    size: int
-    word: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        _check_size(self.size)
-
-    @property
-    def name(self) -> str:
-        return f"{self.word}:{self.size}"
-
-    @property
-    def largest(self) -> int:
-        return self.size
-
-
-@dataclass(frozen=True)
-class Count(_OfSize):
-    """The number of groups of one size, x[size].
+    Raises:
+        ArgumentError: no statistic is written so, it names a size above K, or it is of sizes that levels do not share.
+        HierarchyError: there is no region that it names.
 
     Example:
-        >>> Count(1).of(np.array([[0, 2, 1, 2], [0, 0, 0, 0]]))
-        array([2, 0])
-    """
-
-    word: ClassVar[str] = "count"
-
-    def of(self, counts: np.ndarray) -> np.ndarray:
-        return counts[..., self.size]
-
-    def within(self, bounds: Bounds) -> Pair:
-        low, high = bounds.counts
-        return low[..., self.size], high[..., self.size]
-
-
-@dataclass(frozen=True)
-class Cumulative(_OfSize):
-    """The number of groups of at most one size, c[size].
-
-    Example:
-        >>> Cumulative(2).of(np.array([[0, 2, 1, 2], [0, 0, 0, 0]]))
+        >>> from pgsr import Hierarchy
+        >>> sizes = Sizes.alike(Hierarchy.from_parents(["US", "GA"], [-1, 0]), 3)
+        >>> statistic_of("tail:1", sizes).of(np.array([[0, 2, 1, 2], [0, 4, 0, 0]]))
         array([3, 0])
+        >>> statistic_of("mean minus US/GA", sizes).of(np.array([[0, 2, 1, 2], [0, 4, 0, 0]]))
+        array([1., 0.])
     """
+    require_kind(text, str, "the statistic", f"write {SPELLINGS}")
+    if not sizes.equal and text not in _BY_SIZE:
+        raise ArgumentError(
+            f"levels have sizes of their own here, and intervals of {text} want one max_size for all levels; write "
+            "count or cumulative"
+        )
+    first, minus, other = text.partition(" minus ")
+    found = _plain(first, sizes.max_sizes[0])
+    return _difference(found, sizes, path_of_id(other)) if minus else found
 
-    word: ClassVar[str] = "cumulative"
 
-    def of(self, counts: np.ndarray) -> np.ndarray:
-        return counts[..., : self.size + 1].sum(axis=-1)
+def exact_level(level: Number) -> Fraction:
+    """Read a level of confidence as an exact fraction.
 
-    def within(self, bounds: Bounds) -> Pair:
-        return bounds.up_to(self.size)
-
-
-@dataclass(frozen=True)
-class Tail(_OfSize):
-    """The number of groups larger than one size, t[size].
+    Raises:
+        ArgumentError: it is not above 0 and below 1.
 
     Example:
-        >>> Tail(1).of(np.array([[0, 2, 1, 2], [0, 0, 0, 0]]))
-        array([3, 0])
+        >>> exact_level(0.9)
+        Fraction(9, 10)
     """
-
-    word: ClassVar[str] = "tail"
-
-    def of(self, counts: np.ndarray) -> np.ndarray:
-        return counts[..., self.size + 1 :].sum(axis=-1)
-
-    def within(self, bounds: Bounds) -> Pair:
-        low, high = bounds.tails()
-        return low[..., self.size], high[..., self.size]
+    found = exact(level, "level")
+    if not found < 1:
+        raise ArgumentError(f"level={level!r}; give a probability above 0 and below 1, such as 0.9")
+    return found
 
 
-@dataclass(frozen=True)
-class MeanSize(Statistic):
-    """The number of entities per group, e / n.
-
-    Example:
-        >>> MeanSize().of(np.array([[0, 2, 1, 2], [0, 0, 0, 0]]))
-        array([2., 0.])
-    """
-
-    whole: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        return "mean"
-
-    def of(self, counts: np.ndarray) -> np.ndarray:
-        return _ratio(_tails(counts).sum(axis=-1), counts.sum(axis=-1))
-
-    def within(self, bounds: Bounds) -> Pair:
-        """Bound every part of e / n = sum over s < K of t[s] / (t[s] + c[s])."""
-        low, high = _share_within(bounds.tails(), bounds.cumulative)
-        return low.sum(axis=-1), high.sum(axis=-1)
-
-    def possible(self, n_groups: float, max_size: int) -> tuple[float, float]:
-        del n_groups
-        return 0.0, float(max_size)
+def _plain(text: str, max_size: int) -> Statistic:
+    word, _, value = text.partition(":")
+    match word, value:
+        case (("count" | "cumulative"), ""):
+            of, within = _BY_SIZE[word]
+            return Statistic(word, of, within, by_size=True)
+        case (("count" | "cumulative" | "tail"), _):
+            return _of_size(word, _number(value, text, max_size))
+        case "mean", "":
+            return Statistic("mean", _mean, _mean_within, float(max_size), whole=False)
+        case "quantile", _:
+            return _quantile(exact(value, "the p of a quantile"), max_size)
+        case "share", _:
+            low, _, high = value.partition("..")
+            return _share(_number(low, text, max_size), _number(high, text, max_size))
+        case "gini", "":
+            return Statistic("gini", _gini, _no_band_of_gini, 1.0, whole=False)
+    raise _unknown(text)
 
 
-@dataclass(frozen=True)
-class Quantile(Statistic):
-    """The smallest size s with c[s] >= p n; p = 1/2 gives the median.
+def _number(value: str, text: str, max_size: int) -> int:
+    try:
+        size = int(value)
+    except ValueError:
+        raise _unknown(text) from None
+    if not 0 <= size <= max_size:
+        raise ArgumentError(f"{text}: the sizes of this table are 0..{max_size}; give one of these")
+    return size
 
-    Args:
-        p: above 0, at most 1; text such as "0.9" or "1/3", or a number.
 
-    Example:
-        >>> Quantile("1/2").of(np.array([[0, 2, 1, 2], [0, 0, 0, 0]]))
-        array([2, 0])
-    """
+def _unknown(text: str) -> ArgumentError:
+    return ArgumentError(f"{text!r} is no statistic; write {SPELLINGS}")
 
-    p: Number
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "p", exact(self.p, "the p of a quantile"))
-        if exact(self.p) > 1 or exact(self.p).denominator > _FINEST:
-            raise ArgumentError(f"the p of a quantile is {self.p}; give a number above 0 and at most 1, such as '0.9'")
+def _of_size(word: str, size: int) -> Statistic:
+    of, within = {**_BY_SIZE, "tail": (_tails, Bounds.tails)}[word]
 
-    @property
-    def name(self) -> str:
-        return f"quantile:{self.p}"
+    def bounded(bounds: Bounds) -> Pair:
+        low, high = within(bounds)
+        return low[..., size], high[..., size]
 
-    def of(self, counts: np.ndarray) -> np.ndarray:
-        return self._smallest(cumulative(counts), counts.sum(axis=-1, keepdims=True))
+    return Statistic(f"{word}:{size}", lambda counts: of(counts)[..., size], bounded)
 
-    def within(self, bounds: Bounds) -> Pair:
-        """Find the smallest size at which c[s] / (c[s] + t[s]) can reach p, and the smallest at which it has to."""
-        (low, high), (tail_low, tail_high) = bounds.cumulative, bounds.tails()
-        return self._smallest(high, high + tail_low), self._smallest(low, low + tail_high)
 
-    def possible(self, n_groups: float, max_size: int) -> tuple[float, float]:
-        del n_groups
-        return 0.0, float(max_size)
+def _mean(counts: np.ndarray) -> np.ndarray:
+    return _ratio(_tails(counts).sum(axis=-1), counts.sum(axis=-1))
 
-    def _smallest(self, reached: np.ndarray, n_groups: np.ndarray) -> np.ndarray:
-        p = exact(self.p)
+
+def _mean_within(bounds: Bounds) -> Pair:
+    """Bound every part of e / n = sum over s < K of t[s] / (t[s] + c[s])."""
+    low, high = _share_within(bounds.tails(), bounds.cumulative)
+    return low.sum(axis=-1), high.sum(axis=-1)
+
+
+def _quantile(p: Fraction, max_size: int) -> Statistic:
+    if p > 1 or p.denominator > _FINEST:
+        raise ArgumentError(f"the p of a quantile is {p}; give a number above 0 and at most 1, such as '0.9'")
+
+    def smallest(reached: np.ndarray, n_groups: np.ndarray) -> np.ndarray:
         whole, rest = np.divmod(n_groups, p.denominator)  # p n rounded up, without a product that could wrap
         needed = whole * p.numerator - (-rest * p.numerator // p.denominator)
         return (reached >= needed).argmax(axis=-1)
 
+    def within(bounds: Bounds) -> Pair:
+        """Find the smallest size at which c[s] / (c[s] + t[s]) can reach p, and the smallest at which it has to."""
+        (low, high), (tail_low, tail_high) = bounds.cumulative, bounds.tails()
+        return smallest(high, high + tail_low), smallest(low, low + tail_high)
 
-@dataclass(frozen=True)
-class Gini(Statistic):
-    """The Gini coefficient of sizes, which is 0 where all groups are equally large:
+    def of(counts: np.ndarray) -> np.ndarray:
+        return smallest(cumulative(counts), counts.sum(axis=-1, keepdims=True))
 
-        (sum over all pairs i, j of |h[i] - h[j]|) / (2 n e)  =  (sum over s of c[s] t[s]) / (n e),
-
-    with h[i] the sizes of the n groups. A band gives no interval for it.
-
-    Example:
-        >>> Gini().of(np.array([[0, 0, 3], [1, 0, 1]]))
-        array([0. , 0.5])
-    """
-
-    whole: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        return "gini"
-
-    def of(self, counts: np.ndarray) -> np.ndarray:
-        reached, tails = cumulative(counts).astype(float), _tails(counts).astype(float)
-        return _ratio((reached * tails).sum(axis=-1), reached[..., -1] * tails.sum(axis=-1))
-
-    def within(self, bounds: Bounds) -> Pair:
-        raise ProblemError("a band gives no interval for the Gini coefficient; use the bootstrap (kind bootstrap)")
-
-    def possible(self, n_groups: float, max_size: int) -> tuple[float, float]:
-        del n_groups, max_size
-        return 0.0, 1.0
+    return Statistic(f"quantile:{p}", of, within, float(max_size))
 
 
-@dataclass(frozen=True)
-class Share(Statistic):
-    """The share of groups of the sizes first..last, (x[first] + ... + x[last]) / n.
-
-    Example:
-        >>> Share(2, 3).of(np.array([[0, 2, 1, 2], [0, 0, 0, 0]]))
-        array([0.6, 0. ])
-    """
-
-    first: int
-    last: int
-    whole: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        _check_size(self.first)
-        _check_size(self.last)
-        if self.first > self.last:
-            raise ArgumentError(f"the share of sizes {self.first}..{self.last} is of none; give the smaller size first")
-
-    @property
-    def name(self) -> str:
-        return f"share:{self.first}..{self.last}"
-
-    def of(self, counts: np.ndarray) -> np.ndarray:
-        return _ratio(counts[..., self.first : self.last + 1].sum(axis=-1), counts.sum(axis=-1))
-
-    def within(self, bounds: Bounds) -> Pair:
-        return _share_within(bounds.between(self.first, self.last), bounds.outside(self.first, self.last))
-
-    def possible(self, n_groups: float, max_size: int) -> tuple[float, float]:
-        del n_groups, max_size
-        return 0.0, 1.0
-
-    @property
-    def largest(self) -> int:
-        return self.last
+def _share(first: int, last: int) -> Statistic:
+    if first > last:
+        raise ArgumentError(f"the share of sizes {first}..{last} is of none; give the smaller size first")
+    return Statistic(
+        f"share:{first}..{last}",
+        lambda counts: _ratio(counts[..., first : last + 1].sum(axis=-1), counts.sum(axis=-1)),
+        lambda bounds: _share_within(bounds.between(first, last), bounds.outside(first, last)),
+        most=1.0,
+        whole=False,
+    )
 
 
-@dataclass(frozen=True)
-class Counts(Statistic):
-    """The counts of all sizes, x[0], ..., x[K].
-
-    Example:
-        >>> Counts().names(2)
-        ['count:0', 'count:1', 'count:2']
-    """
-
-    by_size: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        return "count"
-
-    def of(self, counts: np.ndarray) -> np.ndarray:
-        return counts
-
-    def within(self, bounds: Bounds) -> Pair:
-        return bounds.counts
+def _gini(counts: np.ndarray) -> np.ndarray:
+    reached, tails = cumulative(counts).astype(float), _tails(counts).astype(float)
+    return _ratio((reached * tails).sum(axis=-1), reached[..., -1] * tails.sum(axis=-1))
 
 
-@dataclass(frozen=True)
-class CumulativeCounts(Statistic):
-    """The cumulative counts of all sizes, c[0], ..., c[K].
-
-    Example:
-        >>> CumulativeCounts().of(np.array([0, 2, 1, 2]))
-        array([0, 2, 3, 5])
-    """
-
-    by_size: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        return "cumulative"
-
-    def of(self, counts: np.ndarray) -> np.ndarray:
-        return cumulative(counts)
-
-    def within(self, bounds: Bounds) -> Pair:
-        return bounds.cumulative
+def _no_band_of_gini(bounds: Bounds) -> Pair:
+    raise ProblemError("a band gives no interval for the Gini coefficient; use the bootstrap (kind bootstrap)")
 
 
-@dataclass(frozen=True)
-class Difference(Statistic):
-    """The difference between a statistic of every region and the same of another region.
+def _difference(statistic: Statistic, sizes: Sizes, other: tuple[str, ...]) -> Statistic:
+    """Make the difference between a statistic of every region and the same of another region."""
+    place = sizes.hierarchy.find(other)
+    here = (..., slice(place, place + 1)) + (slice(None),) * statistic.by_size
 
-    Args:
-        statistic: what is compared.
-        other: the path of the region that is subtracted, or its index; counts have shape (..., regions, K + 1).
+    def of(counts: np.ndarray) -> np.ndarray:
+        values = statistic.of(counts)
+        return values - values[here]
 
-    Example:
-        >>> Difference(MeanSize(), 1).of(np.array([[0, 2, 1, 2], [0, 4, 0, 0]]))
-        array([1., 0.])
-    """
-
-    statistic: Statistic
-    other: int | Sequence[str]
-    place: int | None = field(default=None, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        require_kind(self.statistic, Statistic, "the statistic of a difference", "give one such as MeanSize()")
-        if isinstance(self.statistic, Difference):
-            raise ArgumentError("a difference of differences is no statistic here; give a statistic such as MeanSize()")
-
-    @property
-    def whole(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.statistic.whole
-
-    @property
-    def by_size(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.statistic.by_size
-
-    @property
-    def name(self) -> str:
-        return f"{self.statistic.name} minus {self.other if isinstance(self.other, int) else region_id(self.other)}"
-
-    def of(self, counts: np.ndarray) -> np.ndarray:
-        values = self.statistic.of(counts)
-        return values - self._others(values)
-
-    def within(self, bounds: Bounds) -> Pair:
-        low, high = self.statistic.within(bounds)
-        least, most = low - self._others(high), high - self._others(low)
-        self._others(least)[...] = 0  # a region does not differ from itself
-        self._others(most)[...] = 0
+    def within(bounds: Bounds) -> Pair:
+        low, high = statistic.within(bounds)
+        least, most = low - high[here], high - low[here]
+        least[here] = most[here] = 0  # a region does not differ from itself
         return least, most
 
-    def possible(self, n_groups: float, max_size: int) -> tuple[float, float]:
-        low, high = self.statistic.possible(n_groups, max_size)
-        return low - high, high - low
-
-    @property
-    def largest(self) -> int:
-        return self.statistic.largest
-
-    def placed(self, tree: Hierarchy) -> "Difference":
-        place = tree.find(self.other)
-        return replace(self, other=tree.real_paths[place], place=place)
-
-    def names(self, max_size: int) -> list[str]:
-        other = self.name.removeprefix(self.statistic.name)
-        return [f"{name}{other}" for name in self.statistic.names(max_size)]
-
-    def _others(self, values: np.ndarray) -> np.ndarray:
-        """The values of the other region, as a view."""
-        place = self.other if self.place is None else self.place
-        if not isinstance(place, int):
-            raise ArgumentError(f"{self.name}: give the index of the other region, or ask through intervals(...)")
-        return values[..., place : place + 1, :] if self.by_size else values[..., place : place + 1]
-
-
-_FINEST = 10**6
-"""Largest denominator of the p of a quantile."""
+    return Statistic(
+        f"{statistic.name} minus {region_id(sizes.hierarchy.real_paths[place])}",
+        of,
+        within,
+        statistic.most,
+        signed=True,
+        whole=statistic.whole,
+        by_size=statistic.by_size,
+    )
 
 
 def _tails(counts: np.ndarray) -> np.ndarray:
@@ -425,6 +229,8 @@ def _share_within(part: Pair, rest: Pair) -> Pair:
     return _ratio(part[0], part[0] + rest[1]), _ratio(part[1], part[1] + rest[0])
 
 
-def _check_size(size: object) -> None:
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-        raise ArgumentError(f"the size {size!r} is none; give a whole number from 0 up")
+_BY_SIZE: dict[str, tuple[Callable[[np.ndarray], np.ndarray], Callable[[Bounds], Pair]]] = {
+    "count": (lambda counts: counts, lambda bounds: bounds.counts),
+    "cumulative": (cumulative, lambda bounds: bounds.cumulative),
+}
+"""The statistics with a value per size."""

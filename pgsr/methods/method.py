@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from pgsr.certificates import Certificate, Multipliers
-from pgsr.data.cell_intervals import CellIntervals
 from pgsr.data.estimate import Estimate
+from pgsr.data.intervals import Intervals
 from pgsr.data.views import View
 from pgsr.errors import NoDualsError, NoEstimateError
 from pgsr.figures.html import facts_table
@@ -184,7 +184,7 @@ class Result:
             )
         return Duals(self.problem, prices)
 
-    def intervals(self, level: float = 0.9, view: View = View.COUNTS) -> CellIntervals:
+    def intervals(self, level: float = 0.9, view: View = View.COUNTS) -> Intervals:
         """Give an interval for every cell of the estimate, by methods that know how far they may be off.
 
         Args:
@@ -291,7 +291,7 @@ class Result:
 class Uncertain(Protocol):
     """The interface of a method that knows how large its errors may be."""
 
-    def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals:
+    def intervals(self, estimate: Estimate, level: float, view: View) -> Intervals:
         """Give an interval for every cell of the estimate."""
         ...
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgsr.certificates import certify, objective
+from pgsr.certificates import certify
+from pgsr.certificates.certificate import objective
 from pgsr.data.estimate import Estimate
 from pgsr.data.sizes import Sizes
 from pgsr.methods.method import Result

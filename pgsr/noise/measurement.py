@@ -259,7 +259,7 @@ class Measurement:
     def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
         """The noisy values in long form, one row per measured region and size, zeros included.
 
-        The columns of `pgsr.tables.to_long`, with `noisy_count` or `noisy_cumulative_count` in place of `n_groups`; of
+        The columns of `pgsr.tables.long.to_long`, with `noisy_count` or `noisy_cumulative_count` for `n_groups`; of
         ranked sizes `rank`, from 0 for the smallest group, and `noisy_group_size`. A split view has rows of both kinds,
         with `noisy_excess`, what the group of a rank has beyond the threshold, for its size. Where
         regions differ in view, columns of the others are empty.

@@ -13,13 +13,11 @@
 
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.spending import Ledger
-from pgsr.privacy.budget import Budget
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.random import Secure, Seeded
 
 __all__ = [
     "Approximate",
-    "Budget",
     "Ledger",
     "PureEpsilon",
     "Relation",

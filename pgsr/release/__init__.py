@@ -55,7 +55,7 @@ What that would be, and what errors to expect of every mechanism. Neither opens 
     (('kuo; 1/2, 1/2 (configured)', 'posterior; 1/3, 2/3'), (6, 2))
 
 The release, and what its readers do with the folder. `publish`, `outline` and `forecast` also take the name of a TOML
-file (`EXAMPLE` is one) in place of the configuration:
+file (`pgsr release --example` prints one) in place of the configuration:
 
     >>> made = publish(config)
     >>> report = check(made.folder, made.digest)
@@ -70,39 +70,28 @@ from pgsr.machine.extras import extra
 
 with extra("release"):
     from pgsr.release.checks.checking import check
-    from pgsr.release.configuration.example import EXAMPLE
     from pgsr.release.configuration.release_config import ReleaseConfig
     from pgsr.release.make.making import Release, finish, publish
     from pgsr.release.make.outline import outline
-    from pgsr.release.make.selftest import selftest
     from pgsr.release.plan.epsilon_for import epsilon_for
     from pgsr.release.plan.forecast import forecast
     from pgsr.release.plan.share_search import choose_shares
-    from pgsr.release.publishing.digests import digest_of
-    from pgsr.release.publishing.errors import ConfigError, ReleaseError
     from pgsr.release.publishing.findings import Report
-    from pgsr.release.publishing.signature import new_key
     from pgsr.release.read.reading import Published, read_release
     from pgsr.release.stated.terms import Terms
 
 __all__ = [
-    "EXAMPLE",
-    "ConfigError",
     "Published",
     "Release",
     "ReleaseConfig",
-    "ReleaseError",
     "Report",
     "Terms",
     "check",
     "choose_shares",
-    "digest_of",
     "epsilon_for",
     "finish",
     "forecast",
-    "new_key",
     "outline",
     "publish",
     "read_release",
-    "selftest",
 ]

@@ -25,22 +25,18 @@ distribution of it again. `sample_to_sizes` draws to the sizes of a release of
 from pgsr.machine.extras import extra
 
 with extra("release"):
-    from pgsr.synthesis.data.domain import Attribute, Domain, SynthesisError
+    from pgsr.synthesis.data.domain import Attribute, Domain, Population
     from pgsr.synthesis.data.impossible import Impossible
     from pgsr.synthesis.data.linked_tables import read_population, to_tables
-    from pgsr.synthesis.data.population import Population
     from pgsr.synthesis.marginals.filled_households import FilledHouseholds
-    from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity
-    from pgsr.synthesis.marginals.public_households import PublicHouseholds
     from pgsr.synthesis.marginals.sizes import sample_to_sizes
     from pgsr.synthesis.marginals.whole_marginals import WholeMarginals
     from pgsr.synthesis.queries.adaptive import fit
-    from pgsr.synthesis.queries.answers import answers
     from pgsr.synthesis.queries.evaluation import errors
     from pgsr.synthesis.queries.hpd import HPDFixed, HPDGen
     from pgsr.synthesis.queries.independent_marginals import IndependentMarginals
     from pgsr.synthesis.queries.mwem import MWEM
-    from pgsr.synthesis.queries.rho_budget import AdaptiveBudget
+    from pgsr.synthesis.queries.transcript import AdaptiveBudget
     from pgsr.synthesis.queries.workload import Level, Marginal, Workload
 
 __all__ = [
@@ -56,14 +52,10 @@ __all__ = [
     "Level",
     "Marginal",
     "Population",
-    "PublicHouseholds",
-    "SynthesisError",
     "WholeMarginals",
     "Workload",
-    "answers",
     "errors",
     "fit",
-    "marginal_sensitivity",
     "read_population",
     "sample_to_sizes",
     "to_tables",

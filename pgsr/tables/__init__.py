@@ -5,7 +5,6 @@ from pgsr.machine.extras import extra
 with extra("release"):
     from pgsr.tables.group_counts import count_groups
     from pgsr.tables.inputs import Entities, Groups, Quantities
-    from pgsr.tables.long import read_long, to_long
     from pgsr.tables.regions import Levels, Parents
     from pgsr.tables.session import Limits
     from pgsr.tables.source import Csv, Database, Parquet
@@ -21,6 +20,4 @@ __all__ = [
     "Parquet",
     "Quantities",
     "count_groups",
-    "read_long",
-    "to_long",
 ]

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from pgsr import Result, View
-from pgsr.algorithms.isotonic import isotonic_l2
+from pgsr.algorithms.isotonic.regression import isotonic_l2
 from pgsr.data import Estimate
 from pgsr.data.rounding import largest_remainder
 from pgsr.experiments.engine.experiment import Trial

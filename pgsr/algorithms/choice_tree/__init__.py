@@ -23,7 +23,6 @@ A node is solved and proved in one of two ways.
 Files besides: `search` is the tree, `method` answers a problem, `bound` proves the answers of others.
 """
 
-from pgsr.algorithms.choice_tree.bound import choices_bound
 from pgsr.algorithms.choice_tree.method import ChoiceTree
 
-__all__ = ["ChoiceTree", "choices_bound"]
+__all__ = ["ChoiceTree"]

@@ -41,6 +41,5 @@ Files: `regression` are the functions, `fit` the groups of a region from its noi
 
 from pgsr.algorithms.isotonic.fit import IsotonicFit
 from pgsr.algorithms.isotonic.method import Isotonic, MinMax
-from pgsr.algorithms.isotonic.regression import isotonic_l1, isotonic_l2
 
-__all__ = ["Isotonic", "IsotonicFit", "MinMax", "isotonic_l1", "isotonic_l2"]
+__all__ = ["Isotonic", "IsotonicFit", "MinMax"]

@@ -8,7 +8,8 @@ import numpy as np
 
 from pgsr.algorithms.m_c.arrays import Blocks, Diagonal, LeafTerms, NodeTree, Takings
 from pgsr.algorithms.m_c.preconditioner import Preconditioner, TwoLevel, added_up
-from pgsr.certificates import Multipliers, objective
+from pgsr.certificates import Multipliers
+from pgsr.certificates.certificate import objective
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View

@@ -12,7 +12,9 @@ from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import DualPoint, SquaresDual, cumulative_counts_exceed, refused_bounds_above
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
-from pgsr.certificates import Multipliers, certify, lagrangian_bound, objective
+from pgsr.certificates import Multipliers, certify
+from pgsr.certificates.certificate import objective
+from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import MethodError

@@ -50,7 +50,6 @@ and `uncertainty` the intervals of a release.
 Where levels have sizes of their own, `folded_errors` has the intervals.
 """
 
-from pgsr.estimators.posterior.evidence import Evidence, Marginals
 from pgsr.estimators.posterior.method import Posterior
 
-__all__ = ["Evidence", "Marginals", "Posterior"]
+__all__ = ["Posterior"]

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.isotonic import isotonic_l1
-from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l2_counts
+from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2_counts
 from pgsr.algorithms.simplex import simplex_projection
 from pgsr.data.views import AnyView, View
 from pgsr.estimators.posterior.arrays import Moments, Noisy, Prior, Room, Window

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from pgsr.data.cell_intervals import CellIntervals
 from pgsr.data.estimate import Estimate
+from pgsr.data.intervals import Intervals
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import AnyView, View
 from pgsr.errors import ArgumentError, NoEstimateError
@@ -160,7 +160,7 @@ class Uncertainty:
             )
         return self.cumulative
 
-    def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals:
+    def intervals(self, estimate: Estimate, level: float, view: View) -> Intervals:
         """The intervals of all cells: low - z sd to high + z sd, z the (1 + level) / 2 quantile of the normal law.
 
         They are widened to hold the estimate. Ends are rounded to the nearest integers, which widens an interval by
@@ -191,9 +191,9 @@ class Uncertainty:
         if view is View.CUMULATIVE and self.fixed:
             last = sizes.last_cell
             lower.ravel()[last] = upper.ravel()[last] = values.ravel()[last]
-        if sizes.equal:
-            return CellIntervals(estimate.hierarchy, view, level, values, lower, upper)
-        return CellIntervals(estimate.hierarchy, view, level, *map(sizes.tables, (values, lower, upper)))
+        statistic = "count" if view is View.COUNTS else "cumulative"
+        lower, values, upper = map(sizes.shaped, (lower, values, upper))
+        return Intervals(estimate.hierarchy, statistic, level, lower, values, upper, "posterior")
 
 
 def ends(

@@ -14,6 +14,6 @@ All bounds are computed in integers and rounded to the safe side.
 """
 
 from pgsr.privacy.accounting.choosing import best_noise
-from pgsr.privacy.accounting.loss import Approximate, PureEpsilon, Rho, epsilon_delta
+from pgsr.privacy.accounting.loss import Approximate, PureEpsilon, Rho
 
-__all__ = ["Approximate", "PureEpsilon", "Rho", "best_noise", "epsilon_delta"]
+__all__ = ["Approximate", "PureEpsilon", "Rho", "best_noise"]

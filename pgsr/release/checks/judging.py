@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from pgsr.certificates import Certificate, certify, objective
+from pgsr.certificates import Certificate, certify
+from pgsr.certificates.certificate import objective
 from pgsr.certificates.conditions import broken_conditions
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View, cumulative

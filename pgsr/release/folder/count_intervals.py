@@ -35,12 +35,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from pgsr.algorithms.tree_rounding.rounding import GRID
-from pgsr.data.cell_intervals import Values
 from pgsr.data.estimate import Estimate
+from pgsr.data.intervals import Values
 from pgsr.data.views import View
 from pgsr.estimators.posterior.folded_errors import cells_of
 from pgsr.estimators.posterior.uncertainty import Uncertainty
-from pgsr.intervals import Band, EmptyBandError, band
+from pgsr.intervals import Band, band
+from pgsr.intervals.band import EmptyBandError
 from pgsr.methods.method import Result
 from pgsr.noise.measurement import Measurement
 from pgsr.release.folder.released_tables import Ends, dense

@@ -15,10 +15,10 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from pgsr.data.cell_intervals import Values
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.intervals import Values
 from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
@@ -31,8 +31,7 @@ from pgsr.release.publishing.parquet_pages import without_numbers
 from pgsr.release.stated.excess import counts_by_size, with_sizes_below
 from pgsr.release.stated.kinds import MeasuredView
 from pgsr.release.stated.plan import Plan
-from pgsr.tables import read_long, to_long
-from pgsr.tables.long import SIZE_CLASS, region_columns
+from pgsr.tables.long import SIZE_CLASS, read_long, region_columns, to_long
 
 _BLOCK_ROWS = 1 << 20
 _ARROW = {"string": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
@@ -63,7 +62,7 @@ def _cells(values: Values) -> np.ndarray:
 def counts_table(
     counts: CountOfCounts, plan: Plan, columns: Columns, facts: Mapping[str, str], ends: Ends | None = None
 ) -> pa.Table:
-    """The table of released counts, a row per region and size; see `pgsr.tables.to_long`.
+    """The table of released counts, a row per region and size; see `pgsr.tables.long.to_long`.
 
     The plan says whether rows of 0 are left out. With the ends of intervals, those that would hold 0 in all three
     columns are, and no others that hold 0.

@@ -1,7 +1,5 @@
 """A privacy ledger in a file: what may be spent on one data set, and every charge. If in doubt, it refuses."""
 
-from pgsr.release.ledger.charge import Charge
-from pgsr.release.ledger.errors import LedgerError
 from pgsr.release.ledger.file import LedgerFile
 
-__all__ = ["Charge", "LedgerError", "LedgerFile"]
+__all__ = ["LedgerFile"]

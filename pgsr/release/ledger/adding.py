@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho, epsilon_delta
-from pgsr.privacy.accounting.loss import Loss
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting.loss import Loss, epsilon_delta
 from pgsr.privacy.accounting.noise_rho import rho_of_pure
 from pgsr.privacy.accounting.zcdp import SMALLEST as SMALLEST_DELTA
 from pgsr.privacy.accounting.zcdp import epsilon_of, rho_of

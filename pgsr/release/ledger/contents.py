@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from pgsr.errors import BudgetError, PgsrError
-from pgsr.privacy.accounting import Rho, epsilon_delta
-from pgsr.privacy.accounting.loss import Loss
+from pgsr.privacy.accounting import Rho
+from pgsr.privacy.accounting.loss import Loss, epsilon_delta
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release.ledger.adding import counted, fits, spent
 from pgsr.release.ledger.charge import Charge

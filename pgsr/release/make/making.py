@@ -15,7 +15,8 @@ from pgsr.privacy.random import Secure, Seeded
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.columns import Columns
-from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
 from pgsr.release.make.private_log import OperatorLog
 from pgsr.release.make.writing import UNFINISHED, completed, write_measurement
 from pgsr.release.publishing import digests, signature
@@ -27,7 +28,7 @@ from pgsr.release.publishing.saying import STOPPED_CHARGING, cost_told, told_if_
 from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.preflight import require_arithmetic, require_publishable, require_room
 from pgsr.release.stated.terms import Terms
-from pgsr.tables import read_long
+from pgsr.tables.long import read_long
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr import errors
-from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, SynthesisError
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, Population, SynthesisError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,4 +1,4 @@
-"""The compiled loop of `pgsr.synthesis.marginals.exchange`: one sweep of moves over members and their attributes."""
+"""The compiled loop of `balanced_draws.exchange`: one sweep of moves over members and their attributes."""
 
 from typing import NamedTuple
 

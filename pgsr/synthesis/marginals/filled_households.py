@@ -9,10 +9,8 @@ from os import PathLike
 import numpy as np
 
 from pgsr.synthesis.data import archive
-from pgsr.synthesis.data.checks import require_whole
-from pgsr.synthesis.data.domain import Domain, SynthesisError
+from pgsr.synthesis.data.domain import Domain, Population, SynthesisError, require_whole
 from pgsr.synthesis.data.impossible import Impossible, blocks_of
-from pgsr.synthesis.data.population import Population
 from pgsr.synthesis.marginals.balanced_draws import fill, spread
 from pgsr.synthesis.marginals.filling import Filling, Given
 from pgsr.synthesis.marginals.public_households import PublicHouseholds, cells_matrix, values_matrix

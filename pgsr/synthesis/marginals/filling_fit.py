@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgsr.synthesis.data.checks import torch
+from pgsr.synthesis.data.domain import torch
 from pgsr.synthesis.data.impossible import Impossible, blocks_of
 from pgsr.synthesis.marginals.filled_households import AT_ONCE, FilledHouseholds, logit_shapes
 from pgsr.synthesis.marginals.filling import Filling
 from pgsr.synthesis.marginals.marginal_curator import MeasuredMarginal
 from pgsr.synthesis.marginals.public_households import PublicHouseholds, cells_matrix, values_matrix
-from pgsr.synthesis.queries.adam import Adam
-from pgsr.synthesis.queries.torch_runs import quiet_torch
+from pgsr.synthesis.queries.torch_runs import Adam, quiet_torch
 from pgsr.synthesis.queries.workload import Level, Marginal
 
 Tensor = Any

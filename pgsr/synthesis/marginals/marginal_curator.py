@@ -1,4 +1,4 @@
-"""The only holder of the true counts of whole marginals. It selects and measures, and charges before it draws."""
+"""The only holder of the true counts of whole marginals, which charges before it draws, and the record leaving it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +11,12 @@ import numpy as np
 from pgsr.privacy.enclosure import root_below
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Source, StreamId
-from pgsr.synthesis.data.checks import SynthesisError
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Domain, Neighbours, Population, SynthesisError
 from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity
+from pgsr.synthesis.marginals.public_households import PublicHouseholds
 from pgsr.synthesis.queries.answers import counts
-from pgsr.synthesis.queries.noise import noise_of, with_noise
-from pgsr.synthesis.queries.rho_budget import RhoLedger
-from pgsr.synthesis.queries.selection import exponential_mechanism
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.noise import exponential_mechanism, noise_of, with_noise
+from pgsr.synthesis.queries.transcript import Privacy, RhoLedger
 from pgsr.synthesis.queries.workload import Level, Marginal, Workload
 
 _LARGEST_SCORE = 2**61
@@ -168,3 +166,48 @@ class MarginalCurator:
 def variance_of(squared: int, rho: Fraction) -> Fraction:
     """Compute the variance of the noise that makes counts of this squared sensitivity cost rho."""
     return Fraction(squared) / (2 * rho)
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalTranscript:
+    """The record of all that post-processing may see; `whole_marginals.replay` makes the distribution of it again.
+
+    Attributes:
+        households: public.
+        measured: in order.
+        rounds: how many marginals each round measured, those of one attribute first.
+
+    Raises:
+        SynthesisError: a measurement of other cells than its marginal has, or rounds that do not add up.
+    """
+
+    households: PublicHouseholds
+    measured: tuple[MeasuredMarginal, ...]
+    rounds: tuple[int, ...]
+    privacy: Privacy
+
+    def __post_init__(self) -> None:
+        if sum(self.rounds) != len(self.measured) or any(n < 1 for n in self.rounds):
+            raise SynthesisError(f"rounds of {self.rounds} measurements do not add up to {len(self.measured)}")
+        for m in self.measured:
+            if m.noisy.shape != (m.marginal.cells(self.domain),):
+                raise SynthesisError(f"{m.marginal} has {m.marginal.cells(self.domain)} cells, and not {len(m.noisy)}")
+            if m.variance <= 0 or m.rho <= 0:
+                raise SynthesisError("a measurement has no noise, or cost nothing")
+
+    @property
+    def domain(self) -> Domain:
+        return self.households.domain
+
+    @property
+    def n_groups(self) -> int:
+        return self.households.n_groups
+
+    @property
+    def by_round(self) -> list[tuple[MeasuredMarginal, ...]]:
+        """The measurements of every round."""
+        ends = np.cumsum([0, *self.rounds]).tolist()
+        return [self.measured[start:stop] for start, stop in pairwise(ends)]
+
+    def __repr__(self) -> str:
+        return f"MarginalTranscript({len(self.measured):,} marginals, privacy: {self.privacy.claim})"

@@ -5,9 +5,7 @@ from itertools import pairwise, product
 from math import prod
 
 from pgsr.privacy.neighbours import Unit
-from pgsr.synthesis.data.checks import chosen
-from pgsr.synthesis.data.domain import Domain, SynthesisError
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.data.domain import Domain, Neighbours, SynthesisError, chosen
 from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal
 
 

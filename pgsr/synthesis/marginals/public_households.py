@@ -6,10 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from pgsr.synthesis.data.checks import chosen
-from pgsr.synthesis.data.domain import Domain, SynthesisError
-from pgsr.synthesis.data.population import Population
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.data.domain import Domain, Neighbours, Population, SynthesisError, chosen
 
 
 @dataclass(frozen=True, eq=False)

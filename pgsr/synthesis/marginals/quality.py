@@ -15,14 +15,13 @@ import numpy as np
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Seeded
 from pgsr.release.publishing.charts import bars
-from pgsr.synthesis.data.domain import COUNT
+from pgsr.synthesis.data.domain import COUNT, Neighbours
 from pgsr.synthesis.data.impossible import violations
 from pgsr.synthesis.marginals.filled_households import FilledHouseholds
 from pgsr.synthesis.marginals.whole_marginals import WholeMarginals
 from pgsr.synthesis.queries.evaluation import Errors, errors
 from pgsr.synthesis.queries.independent_marginals import IndependentMarginals
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import AdaptiveBudget
 from pgsr.synthesis.queries.workload import Level, Marginal, Workload
 
 if TYPE_CHECKING:

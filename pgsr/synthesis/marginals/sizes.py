@@ -9,10 +9,8 @@ import numpy as np
 from pgsr.checks import require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.synthesis.data.checks import require_whole
-from pgsr.synthesis.data.domain import Domain, SynthesisError
+from pgsr.synthesis.data.domain import Domain, Population, SynthesisError, require_whole
 from pgsr.synthesis.data.linked_tables import require_free_names, to_tables
-from pgsr.synthesis.data.population import Population
 from pgsr.synthesis.marginals.balanced_draws import fill
 from pgsr.synthesis.marginals.filled_households import FilledHouseholds
 from pgsr.synthesis.marginals.public_households import PublicHouseholds

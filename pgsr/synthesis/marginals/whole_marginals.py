@@ -17,21 +17,22 @@ from pgsr.errors import BudgetError
 from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Source
-from pgsr.synthesis.data.checks import require_whole
-from pgsr.synthesis.data.domain import Domain, SynthesisError
+from pgsr.synthesis.data.domain import Domain, Neighbours, Population, SynthesisError, require_whole
 from pgsr.synthesis.data.impossible import Impossible
-from pgsr.synthesis.data.population import Population
 from pgsr.synthesis.marginals.filled_households import FilledHouseholds
 from pgsr.synthesis.marginals.filling_fit import FillingFit
-from pgsr.synthesis.marginals.marginal_curator import GROUPS_WEIGH, MarginalCurator, MeasuredMarginal, variance_of
+from pgsr.synthesis.marginals.marginal_curator import (
+    GROUPS_WEIGH,
+    MarginalCurator,
+    MarginalTranscript,
+    MeasuredMarginal,
+    variance_of,
+)
 from pgsr.synthesis.marginals.marginal_sensitivity import marginal_sensitivity, require_unit
-from pgsr.synthesis.marginals.marginal_transcript import MarginalTranscript
 from pgsr.synthesis.marginals.public_households import PublicHouseholds
 from pgsr.synthesis.queries.curator import require_fit
 from pgsr.synthesis.queries.noise import noise_of
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours
-from pgsr.synthesis.queries.transcript import Privacy
+from pgsr.synthesis.queries.transcript import AdaptiveBudget, Privacy, RhoLedger
 from pgsr.synthesis.queries.workload import Level, Marginal, Workload
 
 FEWEST_ROUNDS = 4

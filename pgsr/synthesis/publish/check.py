@@ -16,17 +16,14 @@ from pgsr.release.publishing.findings import Report
 from pgsr.release.publishing.parquet_pages import require_plain
 from pgsr.release.publishing.strict_fields import require_versions
 from pgsr.synthesis.data import archive
-from pgsr.synthesis.data.domain import COUNT, SynthesisError
+from pgsr.synthesis.data.domain import COUNT, Neighbours, SynthesisError
 from pgsr.synthesis.data.linked_tables import read_population, to_tables
 from pgsr.synthesis.marginals import whole_marginals
 from pgsr.synthesis.marginals.filled_households import FilledHouseholds
 from pgsr.synthesis.publish import folder as files
-from pgsr.synthesis.publish import marginal_fields
-from pgsr.synthesis.publish.dictionary import dictionary
 from pgsr.synthesis.publish.given_sizes import require_source
 from pgsr.synthesis.publish.sampling import load_model
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import AdaptiveBudget
 
 TOLERANCE = 1e-9
 """How far probabilities may be off when a model is fitted again: sums of floats differ from machine to machine."""
@@ -114,8 +111,8 @@ class _SynthesisCheck(FolderCheck):
         if model.households.with_sizes != (neighbours is Neighbours.REPLACE):
             raise SynthesisError(f"{files.MODEL} holds other public facts than the relation {neighbours} leaves")
         secure = fields["charged"] is not None
-        transcript = marginal_fields.read_back(fields, model.households, method, budget, secure)
-        _require(fields, marginal_fields.derived_fields(transcript, neighbours, Unit.parse(fields["unit"])))
+        transcript = files.read_back(fields, model.households, method, budget, secure)
+        _require(fields, files.derived_fields(transcript, neighbours, Unit.parse(fields["unit"])))
         self.known["transcript"] = transcript
         paid = "all of it was charged, it says" if secure else "nothing was charged"
         return (
@@ -161,7 +158,7 @@ class _SynthesisCheck(FolderCheck):
             raise SynthesisError("persons are not numbered from 1 in every household, in the order of households")
         if not set(people["role"]) <= {role.name for role in domain.roles}:
             raise SynthesisError("a person has a role that the domain does not have")
-        if (self.path / files.DICTIONARY).read_bytes() != dictionary(domain, len(levels)).encode():
+        if (self.path / files.DICTIONARY).read_bytes() != files.dictionary(domain, len(levels)).encode():
             raise SynthesisError(f"{files.DICTIONARY} does not describe the tables as a synthesis does")
         return f"{len(homes):,} households and {len(people):,} persons, all values, sizes and keys of the domain"
 

@@ -12,15 +12,13 @@ from pgsr.release.publishing.configuration.sources import read_source
 from pgsr.release.publishing.configuration.toml import read_toml, shown
 from pgsr.release.publishing.errors import ConfigError, Faults
 from pgsr.synthesis.data.binning import Binning
-from pgsr.synthesis.data.domain import Attribute, Domain
+from pgsr.synthesis.data.domain import Attribute, Domain, Neighbours, Population
 from pgsr.synthesis.data.impossible import Impossible, blocks_of, implied
 from pgsr.synthesis.data.linked_tables import load, read_population
-from pgsr.synthesis.data.population import Population
 from pgsr.synthesis.marginals.marginal_sensitivity import require_unit
 from pgsr.synthesis.marginals.whole_marginals import WholeMarginals
 from pgsr.synthesis.publish.keys import KEYS
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import AdaptiveBudget
 from pgsr.tables.source import Source
 
 if TYPE_CHECKING:

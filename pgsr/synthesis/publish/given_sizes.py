@@ -11,12 +11,11 @@ import pyarrow.parquet as pq
 from pgsr.data.counts import CountOfCounts
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release.folder import artefact, manifest
-from pgsr.release.ledger import LedgerError
+from pgsr.release.ledger.errors import LedgerError
 from pgsr.release.ledger.relation import steps
 from pgsr.release.publishing import digests
-from pgsr.synthesis.data.domain import SynthesisError
-from pgsr.synthesis.queries.sensitivity import Neighbours
-from pgsr.tables import read_long
+from pgsr.synthesis.data.domain import Neighbours, SynthesisError
+from pgsr.tables.long import read_long
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from pgsr.release.publishing.configuration import forms
 from pgsr.release.publishing.configuration.declared import DeclaredTable, Key
 from pgsr.release.publishing.configuration.forms import Form, choice
 from pgsr.release.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.data.domain import Neighbours
 
 _ATTRIBUTE = Form(
     "an array of its values (strings or integers), or {bins = [0, 18, 65]}",

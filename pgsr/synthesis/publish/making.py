@@ -19,15 +19,12 @@ from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.folder import appear, hidden_folder, name_folder, output_of
 from pgsr.release.publishing.places import folder_of, only_one, require_place
 from pgsr.release.publishing.saying import NOTHING_SPENT, STOPPED_CHARGING, cost_told, told_if_stopped, unfailing
-from pgsr.synthesis.data.domain import SynthesisError
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Neighbours, Population, SynthesisError
 from pgsr.synthesis.marginals import quality
 from pgsr.synthesis.marginals.filled_households import FilledHouseholds
 from pgsr.synthesis.marginals.whole_marginals import FittedMarginals
 from pgsr.synthesis.publish import folder as files
-from pgsr.synthesis.publish import marginal_fields
 from pgsr.synthesis.publish.config import SynthesisConfig
-from pgsr.synthesis.publish.folder import MODEL, SUMS, TRANSCRIPT
 from pgsr.synthesis.publish.given_sizes import GivenSizes, read_sizes
 from pgsr.synthesis.publish.preflight import (
     charge_for,
@@ -39,8 +36,7 @@ from pgsr.synthesis.publish.preflight import (
     sizes_of,
 )
 from pgsr.synthesis.publish.sampling import levels, load_model, sampled, write
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import AdaptiveBudget, RhoLedger
 
 Say = Callable[[str], None]
 
@@ -120,7 +116,7 @@ def transcript_fields(
     config: SynthesisConfig, fitted: FittedMarginals, given: GivenSizes | None, sample: int
 ) -> dict[str, Any]:
     """Collect everything that was learned from the data, and its cost. It may be published with the model."""
-    derived = marginal_fields.derived_fields(fitted.transcript, config.neighbours, config.unit)
+    derived = files.derived_fields(fitted.transcript, config.neighbours, config.unit)
     return {**derived, **fixed_fields(config, given), "sampled": sample}
 
 
@@ -159,7 +155,7 @@ def _make(
             say(NOTHING_SPENT)
         raise
     finally:
-        if rehearse or not (hidden / MODEL).exists():
+        if rehearse or not (hidden / files.MODEL).exists():
             shutil.rmtree(hidden, ignore_errors=True)
 
 
@@ -193,14 +189,14 @@ class _Cost:
         if self.paid is None:
             return "nothing was charged"
         spent, place = f"{self.paid} is spent", shlex.quote(str(hidden.absolute()))
-        if (hidden / TRANSCRIPT).exists():
+        if (hidden / files.TRANSCRIPT).exists():
             more = [("--sizes", self.sizes), ("--sign", self.sign)]
             flags = "".join(f" {flag} {shlex.quote(str(Path(p).absolute()))}" for flag, p in more if p is not None)
             return (
                 f"{spent}; the fitted model and its transcript lie in {str(hidden)!r}, and `pgsr synthesize --finish "
                 f"{place}{flags}` makes the synthesis of them at no further charge"
             )
-        if (hidden / MODEL).exists():
+        if (hidden / files.MODEL).exists():
             return (
                 f"{spent}; the fitted model lies in {str(hidden)!r}, and `pgsr synthesize --model` samples it at no "
                 "further charge, but its transcript could not be written, so that nobody can check it"
@@ -213,27 +209,28 @@ class _Cost:
 
 def _keep(hidden: Path, model: FilledHouseholds, fields: dict[str, Any]) -> None:
     """Put the model and then the transcript on the disk; each appears under its name when it is complete."""
-    part = hidden / f"part-{MODEL}"
+    part = hidden / f"part-{files.MODEL}"
     model.save(part)
-    appear(part, hidden / MODEL)
-    part = hidden / f"{TRANSCRIPT}.part"
+    appear(part, hidden / files.MODEL)
+    part = hidden / f"{files.TRANSCRIPT}.part"
     part.write_text(files.written(fields), encoding="utf-8")
-    appear(part, hidden / TRANSCRIPT)
+    appear(part, hidden / files.TRANSCRIPT)
 
 
 def _complete(hidden: Path, folder: Path, given: GivenSizes | None, key: Ed25519PrivateKey | None, say: Say) -> None:
     """Sample the model that was kept, write, report, sign, and give the folder its name."""
     for path in hidden.iterdir():  # what an earlier attempt left
-        if path.name not in (MODEL, TRANSCRIPT):
+        if path.name not in (files.MODEL, files.TRANSCRIPT):
             path.unlink()
     say("sampling and writing")
-    fields, model = _kept_fields(hidden), load_model(hidden / MODEL)  # as read back: anybody draws the same sample
+    fields = _kept_fields(hidden)
+    model = load_model(hidden / files.MODEL)  # as read back, so that anybody draws the same sample
     tables = sampled(model, fields["sampled"], fields["seed"], None if given is None else given.counts)
     write(hidden, tables, model.domain, levels(given))
     say("writing the report, with a rehearsal on a sample of the model, which costs nothing")
     page = quality.report(fields, model, *tables, _stand_in(fields, model))
     (hidden / files.REPORT).write_text(page, encoding="utf-8", newline="")
-    (hidden / SUMS).write_text(digests.sums_text(hidden, files.FILES), encoding="utf-8", newline="")
+    (hidden / files.SUMS).write_text(digests.sums_text(hidden, files.FILES), encoding="utf-8", newline="")
     if key is not None:
         signature.sign(hidden, key)
     name_folder(hidden, folder)
@@ -241,11 +238,11 @@ def _complete(hidden: Path, folder: Path, given: GivenSizes | None, key: Ed25519
 
 def _kept_fields(hidden: Path) -> dict[str, Any]:
     """Read the transcript that was kept; it is there when the fit is complete."""
-    if not (hidden / TRANSCRIPT).exists() or not (hidden / MODEL).exists():
+    if not (hidden / files.TRANSCRIPT).exists() or not (hidden / files.MODEL).exists():
         raise SynthesisError(
             f"{str(hidden)!r} holds no complete fit, so nothing can be made of it; a new synthesis costs epsilon again"
         )
-    return files.read((hidden / TRANSCRIPT).read_bytes().decode())
+    return files.read((hidden / files.TRANSCRIPT).read_bytes().decode())
 
 
 def _require_same_sizes(fields: dict[str, Any], given: GivenSizes | None) -> None:

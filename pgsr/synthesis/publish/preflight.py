@@ -13,17 +13,16 @@ from pgsr.machine import memory
 from pgsr.privacy.accounting import Rho
 from pgsr.privacy.neighbours import Relation
 from pgsr.privacy.random import Secure
-from pgsr.release.ledger import Charge, LedgerFile
+from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger.charge import Charge
 from pgsr.release.publishing import signature
 from pgsr.release.publishing.configuration.sources import require_unread
 from pgsr.release.publishing.errors import ConfigError, Faults
 from pgsr.release.publishing.formulas import require_no_formula
 from pgsr.release.publishing.places import folder_of, require_outside, require_place
 from pgsr.release.publishing.strict_fields import versions
-from pgsr.synthesis.data.checks import require_whole, torch
-from pgsr.synthesis.data.domain import Domain, SynthesisError
+from pgsr.synthesis.data.domain import Domain, Population, SynthesisError, require_whole, torch
 from pgsr.synthesis.data.linked_tables import require_free_names, to_tables
-from pgsr.synthesis.data.population import Population
 from pgsr.synthesis.marginals.filled_households import AT_ONCE
 from pgsr.synthesis.publish import folder as files
 from pgsr.synthesis.publish.config import SynthesisConfig

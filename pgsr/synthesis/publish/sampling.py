@@ -16,8 +16,6 @@ from pgsr.synthesis.data.linked_tables import require_free_names, to_tables
 from pgsr.synthesis.marginals.filled_households import FilledHouseholds
 from pgsr.synthesis.marginals.sizes import RegionalPopulation, sample_to_sizes
 from pgsr.synthesis.publish import folder as files
-from pgsr.synthesis.publish.dictionary import dictionary
-from pgsr.synthesis.publish.folder import HOUSEHOLDS, MODEL, PERSONS
 from pgsr.synthesis.publish.given_sizes import GivenSizes, read_sizes
 
 if TYPE_CHECKING:
@@ -75,11 +73,11 @@ def load_model(path: str | PathLike[str]) -> FilledHouseholds:
         SynthesisError: the file is absent, or holds something else.
     """
     if not Path(path).is_file():
-        raise SynthesisError(f"there is no file {str(path)!r}; give the {MODEL} of a synthesis")
+        raise SynthesisError(f"there is no file {str(path)!r}; give the {files.MODEL} of a synthesis")
     try:
         return FilledHouseholds.load(path)
     except SynthesisError as error:
-        raise SynthesisError(f"{str(path)!r} holds no model; give the {MODEL} of a synthesis") from error
+        raise SynthesisError(f"{str(path)!r} holds no model; give the {files.MODEL} of a synthesis") from error
 
 
 def sampled(model: FilledHouseholds, groups: int, seed: int, release: CountOfCounts | None = None) -> Tables:
@@ -105,9 +103,11 @@ def sampled(model: FilledHouseholds, groups: int, seed: int, release: CountOfCou
 
 def write(folder: Path, tables: Tables, domain: Domain, n_levels: int) -> None:
     """Write both tables and their dictionary; `n_levels` are those of regions."""
-    for frame, name, schema in zip(tables, (HOUSEHOLDS, PERSONS), files.schemas(domain, n_levels), strict=True):
+    for frame, name, schema in zip(
+        tables, (files.HOUSEHOLDS, files.PERSONS), files.schemas(domain, n_levels), strict=True
+    ):
         pq.write_table(files.table_of(frame, schema), folder / name)
-    (folder / files.DICTIONARY).write_text(dictionary(domain, n_levels), encoding="utf-8", newline="")
+    (folder / files.DICTIONARY).write_text(files.dictionary(domain, n_levels), encoding="utf-8", newline="")
 
 
 def levels(given: GivenSizes | None) -> int:

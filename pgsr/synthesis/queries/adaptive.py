@@ -16,13 +16,10 @@ from tqdm import tqdm
 
 from pgsr.errors import ArgumentError
 from pgsr.privacy.random import Source
-from pgsr.synthesis.data.checks import require_whole
-from pgsr.synthesis.data.domain import Domain
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Domain, Neighbours, Population, require_whole
 from pgsr.synthesis.queries.curator import Curator
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours, NoiseScale
-from pgsr.synthesis.queries.transcript import MeasuredQuery, Transcript
+from pgsr.synthesis.queries.sensitivity import NoiseScale
+from pgsr.synthesis.queries.transcript import AdaptiveBudget, MeasuredQuery, RhoLedger, Transcript
 from pgsr.synthesis.queries.workload import Workload
 
 

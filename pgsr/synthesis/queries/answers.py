@@ -5,8 +5,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from pgsr.synthesis.data.domain import Domain, SynthesisError
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Domain, Population, SynthesisError
 from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal, Workload
 
 

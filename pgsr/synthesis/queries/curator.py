@@ -9,14 +9,11 @@ import numpy as np
 
 from pgsr.checks import require_kind, require_source
 from pgsr.privacy.random import Source, StreamId
-from pgsr.synthesis.data.checks import SynthesisError, chosen
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Neighbours, Population, SynthesisError, chosen
 from pgsr.synthesis.queries.answers import counts
-from pgsr.synthesis.queries.noise import noise_of, with_noise
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.queries.selection import exponential_mechanism
-from pgsr.synthesis.queries.sensitivity import Neighbours, NoiseScale, sensitivities, sensitivity
-from pgsr.synthesis.queries.transcript import MeasuredQuery, Privacy
+from pgsr.synthesis.queries.noise import exponential_mechanism, noise_of, with_noise
+from pgsr.synthesis.queries.sensitivity import NoiseScale, sensitivities, sensitivity
+from pgsr.synthesis.queries.transcript import AdaptiveBudget, MeasuredQuery, Privacy, RhoLedger
 from pgsr.synthesis.queries.workload import Level, Workload
 
 _LARGEST_SCORE = 2**61

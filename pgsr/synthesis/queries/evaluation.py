@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Population
 from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.workload import Level, Workload
 

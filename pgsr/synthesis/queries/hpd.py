@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.synthesis.data.checks import chosen, require_whole
-from pgsr.synthesis.data.domain import SynthesisError
-from pgsr.synthesis.queries.adam import Adam
+from pgsr.synthesis.data.domain import SynthesisError, chosen, require_whole
 from pgsr.synthesis.queries.batch_answers import Batch, answers_of, batches
 from pgsr.synthesis.queries.logits import FixedLogits, LogitNetwork, Model
-from pgsr.synthesis.queries.mixture import Mixture
-from pgsr.synthesis.queries.mixture_answers import all_answers
+from pgsr.synthesis.queries.mixture import Mixture, all_answers
 from pgsr.synthesis.queries.sensitivity import NoiseScale
-from pgsr.synthesis.queries.torch_runs import Device, chosen_device, quiet_torch
+from pgsr.synthesis.queries.torch_runs import Adam, Device, chosen_device, quiet_torch
 from pgsr.synthesis.queries.transcript import MeasuredQuery
 from pgsr.synthesis.queries.workload import Workload
 
@@ -76,7 +73,7 @@ class HPDFixed(Descent):
         SynthesisError: a setting is out of range.
         MissingPackageError: on `start`, without torch.
 
-    Cost: a step takes O(K M) per measurement and O(parameters); `answers` see `mixture_answers.all_answers`.
+    Cost: a step takes O(K M) per measurement and O(parameters); `answers` see `mixture.all_answers`.
 
     Source: Liu & Wu 2022, HPD-Fixed and algorithm 6.
     """

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.privacy.random import Source
-from pgsr.synthesis.data.domain import Domain
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Domain, Neighbours, Population
 from pgsr.synthesis.queries.curator import require_fit
 from pgsr.synthesis.queries.mixture import Mixture
 from pgsr.synthesis.queries.noisy_histograms import noisy_shares, of_groups, of_persons, of_sizes
-from pgsr.synthesis.queries.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import AdaptiveBudget, RhoLedger
 
 
 @dataclass(frozen=True)

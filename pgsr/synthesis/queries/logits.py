@@ -6,8 +6,7 @@ A model holds its parameters in `parameters` and makes tables of probabilities f
 from math import prod
 from typing import Any, Protocol
 
-from pgsr.synthesis.data.checks import torch
-from pgsr.synthesis.data.domain import Domain
+from pgsr.synthesis.data.domain import Domain, torch
 from pgsr.synthesis.queries.tables import ComponentTables
 
 Tensor = Any

@@ -9,13 +9,11 @@ from enum import StrEnum
 
 import numpy as np
 
-from pgsr.synthesis.data.checks import chosen, require_whole
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Population, chosen, require_whole
 from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.sensitivity import NoiseScale
 from pgsr.synthesis.queries.transcript import MeasuredQuery
-from pgsr.synthesis.queries.type_distribution import TypeDistribution
-from pgsr.synthesis.queries.universe import MOST_TYPES, Universe
+from pgsr.synthesis.queries.universe import MOST_TYPES, TypeDistribution, Universe
 from pgsr.synthesis.queries.workload import PAIRS, Level, Workload
 
 

@@ -11,11 +11,9 @@ from fractions import Fraction
 import numpy as np
 
 from pgsr.privacy.random import Source, StreamId
-from pgsr.synthesis.data.domain import SynthesisError
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Neighbours, Population, SynthesisError
 from pgsr.synthesis.queries.noise import noise_of, with_noise
-from pgsr.synthesis.queries.rho_budget import RhoLedger
-from pgsr.synthesis.queries.sensitivity import Neighbours
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,22 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from pgsr.synthesis.data.checks import chosen, require_whole
-from pgsr.synthesis.data.domain import Domain
+from pgsr.synthesis.data.domain import Domain, Neighbours, chosen, require_whole
 from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal, Workload
-
-
-class Neighbours(StrEnum):
-    """A relation of neighbouring populations. Groups, their attributes and the domain are the same in both, and public.
-
-    REPLACE: the attribute values of one person differ, and the role where the domain leaves a choice.
-    ADD_REMOVE: one person more or less.
-    MOVE: one person is removed and another inserted, in the same group or elsewhere; REPLACE is a part of it.
-    """
-
-    REPLACE = "replace"
-    ADD_REMOVE = "add_remove"
-    MOVE = "move"
 
 
 class NoiseScale(StrEnum):

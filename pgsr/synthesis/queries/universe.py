@@ -1,7 +1,8 @@
 """The explicit universe of a domain: every kind of group once, members of a role as a multiset.
 
 No query tells members of one role apart, so all orderings of them are one type; a type weighs as many orderings as it
-has, which makes the collapsed universe equivalent to the uniform one over ordered members.
+has, which makes the collapsed universe equivalent to the uniform one over ordered members. MWEM finds a probability for
+every type.
 """
 
 from dataclasses import dataclass
@@ -13,8 +14,9 @@ import numpy as np
 
 from pgsr.errors import MemoryNeededError
 from pgsr.machine import memory
-from pgsr.synthesis.data.domain import Domain, Role
-from pgsr.synthesis.data.population import Population
+from pgsr.synthesis.data.domain import Domain, Population, Role, SynthesisError, require_whole
+from pgsr.synthesis.queries.answers import answers
+from pgsr.synthesis.queries.workload import Workload
 
 MOST_TYPES = 2_000_000
 """Types built unless told otherwise; MWEM touches all of them for every query of every round."""
@@ -144,3 +146,54 @@ def _codes(numbers: np.ndarray, lengths: list[int]) -> np.ndarray:
     if not lengths:
         return np.zeros((len(numbers), 0), np.int64)
     return np.stack(np.unravel_index(numbers, lengths), axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class TypeDistribution:
+    """A distribution A over the types of a universe; the members of a role are in random order within a type.
+
+    Attributes:
+        types: one group per type, as in `Universe`.
+        probabilities: A, one per type.
+
+    Example:
+        >>> from pgsr.synthesis import Attribute, Domain
+        >>> from pgsr.synthesis.queries.universe import Universe
+        >>> universe = Universe.of(Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2))
+        >>> TypeDistribution(universe.types, universe.prior).sample(1_000, seed=0).n_groups
+        1000
+    """
+
+    types: Population
+    probabilities: np.ndarray
+
+    def __post_init__(self) -> None:
+        a = np.asarray(self.probabilities, np.float64)
+        if a.shape != (self.types.n_groups,) or not (a >= 0).all() or abs(a.sum() - 1) > 1e-9:
+            raise SynthesisError(f"a distribution over {self.types.n_groups:,} types is as many shares that sum to 1")
+        object.__setattr__(self, "probabilities", a)
+
+    @property
+    def domain(self) -> Domain:
+        return self.types.domain
+
+    def __repr__(self) -> str:
+        return f"TypeDistribution({self.types.n_groups:,} types)"
+
+    def answers(self, workload: Workload) -> np.ndarray:
+        """Compute the shares of all queries: <phi, A> of groups, <phi, A> / <size, A> of individuals."""
+        return answers(self.types, workload, self.probabilities)
+
+    def sample(self, n_groups: int, seed: int) -> Population:
+        """Draw independent groups, the members of each role in random order, in O(types + persons log persons) time."""
+        require_whole(n_groups=n_groups)
+        require_whole(least=0, seed=seed)
+        rng = np.random.default_rng(seed)
+        drawn = rng.choice(self.types.n_groups, size=n_groups, p=self.probabilities / self.probabilities.sum())
+        sizes = self.types.sizes[drawn]
+        group_of = np.repeat(np.arange(n_groups), sizes)
+        place = np.arange(len(group_of)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rows = self.types.first[drawn][group_of] + place
+        role_of = self.types.role_of[rows]
+        shuffled = rows[np.lexsort((rng.random(len(rows)), role_of, group_of))]
+        return Population(self.types.domain, self.types.groups[drawn], self.types.persons[shuffled], group_of, role_of)

@@ -13,8 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from pgsr.synthesis.data.checks import chosen, require_whole
-from pgsr.synthesis.data.domain import COUNT, Domain, SynthesisError
+from pgsr.synthesis.data.domain import COUNT, Domain, SynthesisError, chosen, require_whole
 
 
 class Level(StrEnum):

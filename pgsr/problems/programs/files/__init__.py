@@ -119,6 +119,3 @@ def _ending(path: Path) -> str:
     if not found:
         raise ArgumentError(f"the file {path.name!r} ends in none of {', '.join(ENDINGS)}; rename it")
     return found[0]
-
-
-__all__ = ["ENDINGS", "read_fields", "read_program", "write_problem"]

@@ -1,0 +1,178 @@
+"""Intervals of a statistic of every region, or of every cell, as a value that shows itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.long_tables import reading
+from pgsr.data.sizes import Sizes
+from pgsr.errors import ArgumentError
+from pgsr.figures.html import facts_table
+from pgsr.figures.region_figure import ESTIMATED, Curve, regions_figure, sizes_figure
+from pgsr.machine import memory
+from pgsr.machine.extras import extra
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+Values = np.ndarray | tuple[np.ndarray, ...]
+"""A number per region, or one per region and size; where levels have sizes of their own, a table per level."""
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """The intervals of a statistic of every region.
+
+    Attributes:
+        hierarchy: the regions.
+        statistic: what was estimated, as text such as "tail:100"; "count" and "cumulative" have a value per size.
+        level: the chance, over the noise, that an interval holds the truth; of a band, that all of them do at once.
+        lower, estimate, upper: the ends, which belong to the interval, and the released value; shape (regions,), or
+            (regions, K + 1) for statistics by size, or where levels have sizes of their own one table per level, root
+            first. They are int64 where the statistic is a whole number.
+        method: "band", "posterior", or the form of the bootstrap.
+
+    Example:
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> estimate = np.array([[0, 3, 1, 2]]), np.array([[0, 2, 1], [0, 1, 2]])
+        >>> lower, upper = (tuple(table + by for table in estimate) for by in (0, 2))
+        >>> found = Intervals(tree, "count", 0.9, lower, estimate, upper, "posterior")
+        >>> found.to_frame()[["region_id", "statistic", "lower", "estimate", "upper"]].tail(2)
+          region_id        statistic  lower  estimate  upper
+        8     US/MI          count:1      1         1      3
+        9     US/MI  count:2 or more      2         2      4
+    """
+
+    hierarchy: Hierarchy
+    statistic: str
+    level: Fraction | float
+    lower: Values
+    estimate: Values
+    upper: Values
+    method: str
+
+    @cached_property
+    def sizes(self) -> Sizes | None:
+        """The sizes of every level; None where the statistic has one value per region."""
+        if isinstance(self.estimate, tuple):
+            return Sizes(self.hierarchy, tuple(table.shape[1] - 1 for table in self.estimate))
+        return Sizes.alike(self.hierarchy, self.estimate.shape[1] - 1) if self.estimate.ndim == 2 else None
+
+    def to_frame(
+        self, region: int | Sequence[str] | None = None, *, level_names: Sequence[str] | None = None
+    ) -> "pd.DataFrame":
+        """Make a data frame, a row per region and value.
+
+        Its columns are region_id, level, the region's name on every level, statistic, lower, estimate and upper.
+        `level` is the region's in the hierarchy, 0 at the root, as in the tables of a release.
+
+        Args:
+            region: its path or index, for this region's rows alone.
+            level_names: names of the columns with the regions' names, root first; those of the hierarchy if None.
+        """
+        with extra("release"):
+            import pandas as pd
+
+        tree = self.hierarchy
+        regions = tree.listed
+        if region is not None:
+            path = tree.real_paths[tree.find(region)]
+            regions = np.array([place for place in regions if tree.real_paths[place] == path])
+        names = [self._names(level) for level in range(tree.n_levels)]
+        levels = tree.level_of[regions]
+        repeats = np.array([len(of_level) for of_level in names])[levels]
+        memory.require(200 * int(repeats.sum()), f"{repeats.sum():,} rows of intervals")
+        described = pd.DataFrame(tree.region_columns(level_names)).drop(columns="is_leaf")
+        return (
+            described.take(np.repeat(regions, repeats))
+            .reset_index(drop=True)
+            .assign(
+                statistic=[name for level in levels for name in names[level]],
+                lower=self._listed(self.lower, regions),
+                estimate=self._listed(self.estimate, regions),
+                upper=self._listed(self.upper, regions),
+            )
+        )
+
+    def plot(self, region: int | Sequence[str] | None = None, *, level: int | None = None) -> "Figure":
+        """Draw one region by size, the root if None; or a value per region of a level, the last level if None.
+
+        Raises:
+            ArgumentError: a region is named for a statistic with one value per region, or a level for one by size.
+            HierarchyError: there is no such region or level.
+        """
+        tree, sides = self.hierarchy, (self.lower, self.estimate, self.upper)
+        if self.sizes is not None:
+            if level is not None:
+                raise ArgumentError(f"{self.statistic} is drawn by size for one region; give region, not level")
+            place = tree.find(region)
+            lower, estimate, upper = (reading(self.sizes, side)(place, place + 1)[0] for side in sides)
+            title = f"{' / '.join(tree.real_paths[place])}: {self._about}"
+            released = Curve("released", estimate, ESTIMATED)
+            band = Curve("interval", np.stack([lower, upper]), ESTIMATED)
+            cumulative = self.statistic.startswith("cumulative")
+            return sizes_figure(title, [released], cumulative, below=released, band=band)
+        if region is not None:
+            raise ArgumentError(f"{self.statistic} is one number per region; give level, or None for the last one")
+        here = tree.level(tree.n_levels - 1 if level is None else level)
+        names = [" / ".join(path[1:] or path) for path in tree.real_paths[here]]
+        return regions_figure(self._about, self.statistic, names, *(np.asarray(side)[here] for side in sides))
+
+    def _names(self, level: int) -> list[str]:
+        """Name the values of a region of a level, one or K + 1."""
+        if self.sizes is None:
+            return [self.statistic]
+        word, minus, other = self.statistic.partition(" minus ")
+        classes = map(str, range(self.sizes.max_sizes[0] + 1)) if self.sizes.equal else self.sizes.class_names(level)
+        return [f"{word}:{name}{minus}{other}" for name in classes]
+
+    def _listed(self, values: Values, regions: np.ndarray) -> np.ndarray:
+        """List the values of regions, which ascend, one after the other."""
+        if isinstance(values, np.ndarray):
+            return values[regions].ravel()
+        starts = [self.hierarchy.level(level).start for level in range(self.hierarchy.n_levels)]
+        parts = np.split(regions, np.searchsorted(regions, starts[1:]))
+        return np.concatenate(
+            [table[of - start].ravel() for table, of, start in zip(values, parts, starts, strict=True)]
+        )
+
+    @property
+    def _about(self) -> str:
+        together = ", all at once" if self.method == "band" else ""
+        return f"{float(100 * self.level):.4g} % intervals, {self.method}{together}"
+
+    def __repr__(self) -> str:
+        lower, estimate, upper = (_first(side) for side in (self.lower, self.estimate, self.upper))
+        where = self.hierarchy.name(0) + ("" if self.sizes is None else f", sizes {self.sizes.text}, size 0")
+        return f"Intervals({self.statistic}, {self._about}; {where}: {estimate} in [{lower}, {upper}])"
+
+    def _repr_html_(self) -> str:
+        return facts_table(
+            "Intervals",
+            {
+                "statistic": self.statistic + ("" if self.sizes is None else f", sizes {self.sizes.text}"),
+                "intervals": self._about,
+                "regions by level, root first": self.hierarchy.levels_text,
+                "median width by level, root first": " / ".join(self._widths()),
+            },
+        )
+
+    def _widths(self) -> list[str]:
+        tree, widths = self.hierarchy, []
+        for level in range(tree.n_levels):
+            here = np.arange(*tree.level(level).indices(tree.n_regions))
+            width = np.median(self._listed(self.upper, here) - self._listed(self.lower, here))
+            widths.append(f"{width:,.6g}")
+        return widths
+
+
+def _first(values: Values) -> str:
+    """The first value of the root."""
+    first = np.ravel(values[0])[0]
+    return f"{first:,.6g}" if isinstance(first, np.floating) else f"{first:,}"

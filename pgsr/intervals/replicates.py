@@ -1,0 +1,276 @@
+"""Intervals from many tables: releases of the release (the parametric bootstrap), or draws of what the truth may be."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from pgsr.checks import require_kind
+from pgsr.data.counts import CountOfCounts
+from pgsr.data.intervals import Intervals
+from pgsr.errors import ArgumentError, ProblemError
+from pgsr.intervals.statistics import Statistic, exact_level, statistic_of
+from pgsr.machine import memory
+from pgsr.methods.mechanism import Mechanism
+from pgsr.methods.method import Result
+from pgsr.noise.measurement import Measurement, Totals
+from pgsr.privacy.budget import Number
+from pgsr.privacy.random import Seeded
+
+Told = Callable[[int, int], None]
+"""What is told how many of how many tables are there."""
+
+Form = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]]
+"""Gives the ends of intervals from the released values, those of the tables, shape (tables, ...), and the level."""
+
+SEED = "intervals"
+
+
+@runtime_checkable
+class Drawing(Protocol):
+    """The interface of a post-process that draws what the truth may be, such as `pgsr.estimators.Posterior`."""
+
+    def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[Any]:
+        """Yield cumulative counts of all regions, real, shape (regions, K + 1), or a table per level."""
+        ...
+
+
+def intervals(
+    mechanism: Mechanism,
+    released: Result | CountOfCounts,
+    statistic: str,
+    level: Number = "0.9",
+    replicates: int = 200,
+    seed: str | int = SEED,
+) -> Intervals:
+    """Give intervals for a statistic of every region of a release, by the parametric bootstrap.
+
+    The released counts are taken for the truth: the mechanism releases them again with research noise, with the same
+    views, epsilons and public totals. How far the replicates stray from the release tells how far the release may have
+    strayed from the truth. With t the released value and t* those of the replicates the interval is
+
+        t -+ the level-quantile of |t* - t|,
+
+    clipped to what is possible; ends of whole numbers are rounded outward. That is approximate, and holds for each
+    interval by itself: coverage falls short of `level` where the release has smoothed away what the truth had;
+    docs/publish/intervals.md has measurements. Only what was released is used, so it costs no privacy.
+
+    Args:
+        mechanism: that made the release.
+        released: what it released.
+        statistic: its text, such as "tail:100"; `pgsr.intervals` lists them. Where levels have sizes of their own,
+            "count" or "cumulative".
+        level: above 0 and below 1.
+        replicates: releases to make, 20 at least.
+        seed: of the research noise.
+
+    Raises:
+        ArgumentError: an argument is none of these.
+        CountError: the result is no valid release.
+        MemoryNeededError: the replicates do not fit.
+
+    Complexity: `replicates` releases; memory replicates x regions, times sizes for a statistic by size.
+
+    Example:
+        >>> from pgsr import Hierarchy, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.estimators import Matching
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
+        >>> mechanism = Mechanism(Geometric(View.CUMULATIVE, epsilon=1), Matching())
+        >>> released = mechanism.release(truth, Seeded("demo"))
+        >>> found = intervals(mechanism, released, "tail:1", replicates=50)
+        >>> bool((found.lower <= found.upper).all())
+        True
+    """
+    require_kind(mechanism, Mechanism, "the mechanism", "give the Mechanism(noise, post) that made the release")
+    require_kind(released, (Result, CountOfCounts), "the release", "give a result of the mechanism, or its counts")
+    counts = released.estimate.counts() if isinstance(released, Result) else released
+    [found] = bootstrapped(mechanism, counts, [statistic_of(statistic, counts.sizes)], level, replicates, seed)
+    return found
+
+
+def posterior_intervals(
+    mechanism: Mechanism,
+    released: Result,
+    statistic: str,
+    level: Number = "0.9",
+    draws: int = 200,
+    seed: str | int = SEED,
+) -> Intervals:
+    """Give intervals for a statistic of every region of a posterior release, from draws of what the truth may be.
+
+    With Q the quantiles of the statistic of the draws, given the noisy values, the interval is
+
+        [Q((1 - level) / 2), Q((1 + level) / 2)],
+
+    each by itself, widened to hold the release: a group that integers put at one of many sizes may lie outside. The
+    cumulative counts of draws are rounded to whole numbers, because a statistic is one of whole groups. Only what was
+    released is used, so it costs no privacy.
+
+    Args:
+        mechanism: that made the release; its post-processing draws, as `pgsr.estimators.Posterior` does.
+        released: what it released, with the noisy values.
+        statistic: its text, such as "tail:100"; `pgsr.intervals` lists them.
+        level: above 0 and below 1.
+        draws: how many, 20 at least.
+        seed: of the draws: the same text or number gives the same draws.
+
+    Raises:
+        ArgumentError: an argument is none of these.
+        ProblemError: the mechanism draws nothing, or the numbers of groups are noisy, which the draws take for exact.
+        MemoryNeededError: the draws do not fit.
+
+    Complexity: one post-processing, then O(regions x sizes) per draw.
+
+    Example:
+        >>> from pgsr import Hierarchy, View
+        >>> from pgsr.noise import Geometric
+        >>> from pgsr.estimators import Posterior
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
+        >>> mechanism = Mechanism(Geometric(View.CUMULATIVE, epsilon=1, totals="regions"), Posterior())
+        >>> found = posterior_intervals(mechanism, mechanism.release(truth, Seeded("demo")), "mean", draws=50)
+        >>> bool((found.lower <= found.estimate).all() and (found.estimate <= found.upper).all())
+        True
+
+    Shown by `tests/test_intervals_posterior.py`.
+    """
+    require_kind(mechanism, Mechanism, "the mechanism", "give the Mechanism(noise, post) that made the release")
+    require_kind(released, Result, "the release", "give the result of the mechanism, which holds the noisy values")
+    counts, noisy = released.estimate.counts(), released.measurement
+    if noisy is None:
+        raise ArgumentError("the result holds no noisy values, which draws need; give that of mechanism.release(...)")
+    wanted = [statistic_of(statistic, counts.sizes)]
+    [found] = drawn(mechanism, noisy, counts, wanted, level, draws, seed)
+    return found
+
+
+def bootstrapped(
+    mechanism: Mechanism,
+    released: CountOfCounts,
+    statistics: Sequence[Statistic],
+    level: Number,
+    replicates: int,
+    seed: str | int,
+    progress: Told | None = None,
+) -> list[Intervals]:
+    """Give `intervals` of several statistics, all of the same replicates."""
+    number, private = _checked(replicates), mechanism.noise.totals is Totals.NOISY
+    truth = CountOfCounts(  # with the public facts that the noise step asks of a truth
+        *(released.hierarchy, released.values, "replicate"),
+        max_quantity=mechanism.noise.max_quantity,
+        private_groups=private,
+    )
+    again = (
+        _tables(mechanism.release(truth, Seeded(f"replicates of a release: {seed}", place)).estimate.counts())
+        for place in _told(number, progress)
+    )
+    n_groups = np.inf if private else float(released.totals[0])
+    return _formed(released, statistics, level, number, again, n_groups, symmetric, "symmetric bootstrap")
+
+
+def drawn(
+    mechanism: Mechanism,
+    measurement: Measurement,
+    released: CountOfCounts,
+    statistics: Sequence[Statistic],
+    level: Number,
+    draws: int,
+    seed: str | int,
+    progress: Told | None = None,
+) -> list[Intervals]:
+    """Give `posterior_intervals` of several statistics, all of the same draws."""
+    number = _checked(draws)
+    if not isinstance(mechanism.post, Drawing):
+        raise ProblemError(
+            f"{mechanism.post!r} draws nothing; only a posterior release has such intervals, any other the bootstrap "
+            "(pgsr.intervals.intervals)"
+        )
+    if not measurement.sizes.equal:
+        raise ProblemError(
+            "levels have sizes of their own here, and statistics of draws are of the same sizes everywhere; take the "
+            "intervals of the result, or Posterior().draws(measurement, number)"
+        )
+    if measurement.public is Totals.NOISY:
+        raise ProblemError(
+            "the numbers of groups are noisy, and draws of the posterior take them for exact; use the bootstrap "
+            "(pgsr.intervals.intervals)"
+        )
+    # The seed as a number that is not negative, different for different texts.
+    key = int.from_bytes(sha256(f"draws of a posterior: {seed}".encode()).digest()[:8], "big")
+    each = zip(_told(number, progress), mechanism.post.draws(measurement, number, key), strict=True)
+    tables = ((np.diff(np.rint(draw).astype(np.int64), prepend=0, axis=1),) for _, draw in each)
+    n_groups = float(released.totals[0])
+    return _formed(released, statistics, level, number, tables, n_groups, between_quantiles, "posterior")
+
+
+def symmetric(estimate: np.ndarray, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Go as far from the released value as the level-quantile of the distances of replicates from it."""
+    width = np.quantile(np.abs(values - estimate), level, axis=0, method="higher")
+    return estimate - width, estimate + width
+
+
+def between_quantiles(estimate: np.ndarray, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Go from quantile to quantile of the draws, the outer value where one lies between two, and hold the estimate."""
+    tail = (1 - level) / 2
+    low, high = (
+        np.quantile(values, tail, axis=0, method="lower"),
+        np.quantile(values, 1 - tail, axis=0, method="higher"),
+    )
+    return np.minimum(low, estimate), np.maximum(high, estimate)
+
+
+def ends(
+    statistic: Statistic, estimate: np.ndarray, values: np.ndarray, level: float, n_groups: float, form: Form
+) -> tuple[np.ndarray, np.ndarray]:
+    """Form intervals, clipped to what is possible with at most so many groups; ends of whole numbers go outward."""
+    low, high = (np.clip(side, *statistic.possible(n_groups)) for side in form(estimate, values, level))
+    return (np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)) if statistic.whole else (low, high)
+
+
+def _formed(
+    released: CountOfCounts,
+    statistics: Sequence[Statistic],
+    level: Number,
+    number: int,
+    tables: Iterable[tuple[np.ndarray, ...]],
+    n_groups: float,
+    form: Form,
+    method: str,
+) -> list[Intervals]:
+    """Compute statistics of a release and of so many others, as they come, and make intervals of them."""
+    tree, wanted = released.hierarchy, exact_level(level)
+    own = _tables(released)
+    estimates = [tuple(statistic.of(table) for table in own) for statistic in statistics]
+    n_values = sum(part.size for estimate in estimates for part in estimate)
+    memory.require(8 * ((number + 8) * n_values + 4 * released.sizes.n_cells), f"{number} replicates")
+    values = [[np.empty((number, *part.shape), part.dtype) for part in estimate] for estimate in estimates]
+    for place, other in enumerate(tables):
+        for statistic, rows in zip(statistics, values, strict=True):
+            for part, table in zip(rows, other, strict=True):
+                part[place] = statistic.of(table)
+    found = []
+    for statistic, estimate, rows in zip(statistics, estimates, values, strict=True):
+        parts = [ends(statistic, at, of, float(wanted), n_groups, form) for at, of in zip(estimate, rows, strict=True)]
+        lower, upper = zip(*parts, strict=True)
+        low, at, high = (side[0] if released.sizes.equal else side for side in (lower, estimate, upper))
+        found.append(Intervals(tree, statistic.name, wanted, low, at, high, method))
+    return found
+
+
+def _tables(counts: CountOfCounts) -> tuple[np.ndarray, ...]:
+    """One table of all regions, or one per level where these have sizes of their own."""
+    return (counts.counts,) if counts.sizes.equal else counts.tables
+
+
+def _checked(number: object) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 20:
+        raise ArgumentError(f"replicates={number!r}; give a whole number from 20 up, 200 is usual")
+    return number
+
+
+def _told(n: int, progress: Told | None) -> Iterator[int]:
+    for place in range(n):
+        if progress is not None:
+            progress(place, n)
+        yield place
