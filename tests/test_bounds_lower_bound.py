@@ -19,6 +19,7 @@ TINY = ([0, 2, 1, 0], [3, 0, 0, 1], [0, 1, 0, 1, 0], [1, 0, 2, 1], [4, 0, 0], [0
 """Regions of 2 to 4 groups; their whole worlds have 15 to 35 data sets."""
 
 
+@pytest.mark.drawn(10)
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 2])
 @pytest.mark.parametrize("row", TINY, ids=str)
 def test_no_mechanism_is_below(row, epsilon):
@@ -36,6 +37,7 @@ def test_no_mechanism_is_below(row, epsilon):
     assert bound == pytest.approx(naive.least_risk(distance, neighbours, prior, epsilon), rel=1e-6)
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1, 1e-4), (2, 0.01)])
 @pytest.mark.parametrize("row", TINY[:4], ids=str)
 def test_no_mechanism_with_delta_is_below(row, epsilon, delta):
@@ -62,6 +64,7 @@ def test_gaussian_releases_are_above_the_bound_of_their_rho_on_the_mean_over_the
     assert np.mean(errors) - 4 * deviation > lower_bound(row, rho).emd[0] > 0.5 * np.mean(errors)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("row", TINY, ids=str)
 def test_the_largest_error_near_the_counts_is_above(row):
     """The least largest error over all data sets between those of the bound is what it is below."""
@@ -78,6 +81,7 @@ def test_the_largest_error_near_the_counts_is_above(row):
         assert bound >= 0.65 * largest  # so it says something
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("epsilon", [0.4, 1, 20])
 def test_numbers_vary_on_their_own_and_one_entity_changes_one_of_them(epsilon):
     rng, seen = np.random.default_rng(7), 0
@@ -101,6 +105,7 @@ def test_numbers_vary_on_their_own_and_one_entity_changes_one_of_them(epsilon):
     assert seen > 40
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("epsilon", [0.1, 1, 30])
 def test_chains_are_the_best_of_all(epsilon):
     """Boxes between all pairs of points are looked at, in Python."""
@@ -125,6 +130,7 @@ def test_at_least_what_columns_below_a_cut_and_rows_above_give():
         assert lower_bound(row, 0.5).emd[0] >= max(by_cut) - 1e-9
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("view", [View.CUMULATIVE, View.RANKED])
 def test_releases_are_above_on_the_mean_over_the_data(view):
     """Isotonic regression of H_c and H_g, on data drawn from the product of ranges."""

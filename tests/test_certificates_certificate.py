@@ -19,7 +19,7 @@ from pgsr.errors import ProblemError
 def test_exchange_test_equals_brute_force():
     rng = np.random.default_rng(11)
     checked = 0
-    while checked < scale(8_000, 60_000):
+    while checked < scale(2_000, 60_000):
         tree = random_tree(rng, max_regions=6)
         n_sizes = int(rng.integers(2, 4))
         noisy = rng.integers(-3, 6, (tree.n_regions, n_sizes))
@@ -36,7 +36,7 @@ def test_exchange_test_equals_brute_force():
 @pytest.mark.parametrize("integer", [True, False])
 def test_any_multipliers_give_a_bound(integer):
     rng = np.random.default_rng(12)
-    for _ in range(scale(2_000, 20_000)):
+    for _ in range(scale(500, 20_000)):
         tree = random_tree(rng, max_regions=6)
         noisy = rng.integers(-3, 6, (tree.n_regions, 2))
         problem = naive.problem_of(tree, noisy, int(rng.integers(0, 4)))

@@ -137,7 +137,7 @@ def far_apart(far, norm):
     )
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("method", TAKING, ids=repr)
 @pytest.mark.parametrize("norm", [1, 2])
 def test_implications_hold_however_far_counts_are_apart(method, norm):
@@ -193,6 +193,7 @@ def test_switched_rows_say_the_same_as_implications():
                 assert kept == (holds.all() and (implied.order @ v <= implied.order_right + 1e-9).all())
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("method", [*TAKING, Cvxpy("SCIP"), Cvxpy("GUROBI")], ids=repr)
 def test_native_models_state_choices(method):
     problem = COUNTS.where(

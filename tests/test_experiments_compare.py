@@ -174,6 +174,7 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
     assert {row["key"] for row in rows} == {"mean_consistency", "releases"}
     optima = [row["objective"] for row in rows if row["status"] == "OPTIMAL"]
     assert optima == pytest.approx([optima[0]] * len(optima)), "one optimum of mean consistency"
+    assert {path.suffix for path in tmp_path.iterdir()} == {".html", ".parquet", ".png"}
     page = next(tmp_path.glob("*.html")).read_text()
     assert all(words in page for words in ("mean consistency: least squares", "Posterior()", "data:image/png;base64"))
     assert "Posterior()" in done.output

@@ -75,7 +75,7 @@ def test_every_statistic_is_one_of_the_same_draws() -> None:
 def test_measured_coverage_by_level() -> None:
     """Intervals of 90 % hold the truth in 80 % of releases at least, by statistic and level."""
     held: dict[tuple[str, int], list[np.ndarray]] = {}
-    for seed in range(scale(20, 60)):
+    for seed in range(scale(12, 60)):
         truth = population(seed % 4)
         released = POSTERIOR.release(truth, Seeded("covered", seed))
         for each in posterior_draws(POSTERIOR, released, STATISTICS, 100, seed):

@@ -22,7 +22,7 @@ def test_equals_brute_force():
     """Integers are optimal, and the relaxed optimum is proved and no larger; without solutions both are infeasible."""
     rng = np.random.default_rng(31)
     statuses = []
-    for _ in range(scale(800, 20_000)):
+    for _ in range(scale(400, 20_000)):
         problem, points = small_instance(rng)
         stated = problem.conditions
         inside = points[((points >= stated.lower) & (points <= stated.upper)).all(axis=(1, 2))]

@@ -241,7 +241,7 @@ POSTS = [Matching(), Matching(merge=Merge.AVERAGE), Matching(IsotonicFit(optimum
 def test_every_release_meets_the_four_conditions():
     """Integers, non-negative, public numbers of groups, adding up; with empty regions and single children."""
     rng = np.random.default_rng(53)
-    for i in range(scale(600, 20_000)):
+    for i in range(scale(200, 20_000)):
         tree = random_tree(rng, max_regions=14)
         truth = random_truth(rng, tree, max_size=int(rng.integers(1, 9)), name=str(i))
         view = tuple(rng.choice(np.array([View.CUMULATIVE, View.RANKED], object), tree.n_levels))

@@ -27,7 +27,7 @@ def cheapest(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int | None, m
 
 def test_equals_brute_force():
     rng = np.random.default_rng(81)
-    for _ in range(scale(60, 2_000)):
+    for _ in range(scale(25, 2_000)):
         tree = random_tree(rng, max_regions=7)
         if tree.n_regions - tree.n_inner > 4:
             continue

@@ -17,7 +17,7 @@ def test_equals_brute_force():
     """Integers with random bounds of cells and a total, and the sentence where there are none."""
     rng = np.random.default_rng(91)
     infeasible = 0
-    for _ in range(scale(800, 60_000)):
+    for _ in range(scale(400, 60_000)):
         tree, y, w, total, points = small_instance(rng)
         lower, upper = random_bounds(rng, y.shape)
         inside = points[((points >= lower) & (points <= upper)).all(axis=(1, 2))]

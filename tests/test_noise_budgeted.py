@@ -45,7 +45,7 @@ def test_a_pure_budget_of_entities_is_geometric_noise() -> None:
         assert (general.cells == today.cells).all()
 
 
-LONG = pytest.mark.drawn(2, pool="budgets whose noise is searched for in distributions of losses")
+LONG = pytest.mark.drawn(1, pool="budgets whose noise is searched for in distributions of losses")
 
 
 @pytest.mark.drawn(4)

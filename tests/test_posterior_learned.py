@@ -143,6 +143,7 @@ VIEWS = [
 """Views, shares, and sizes per level where they differ."""
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("case", VIEWS, ids=str)
 def test_the_gradient_is_that_of_the_penalised_evidence(case):
     """By differences in coordinates of F and of deviations, of whatever was measured."""
@@ -181,6 +182,7 @@ def test_a_folded_shape_is_the_logarithm_of_sums():
     )
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("case", VIEWS[:3], ids=str)
 @pytest.mark.parametrize("theta", [0.0, 0.4, 3.0])
 def test_a_step_is_that_of_one_dense_system(case, theta):
@@ -289,6 +291,7 @@ def test_a_learned_prior_pays_and_no_step_loses_evidence(kind, most):
     assert (after < most * before).all(), (before, after)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("epsilon", ["1", "1/10"])
 def test_flights_have_no_spikes_but_of_noise(epsilon):
     """Airplanes by their number of flights: a long tail of single sizes. Noise makes less than one spike of 1,000."""
@@ -386,6 +389,7 @@ def test_the_same_bits_in_any_number_of_threads(threads, monkeypatch):
     assert np.array_equal(found.dispersions, expected.dispersions)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("view", [*View, SplitByRoot()])
 @pytest.mark.parametrize("shares", [None, ("1/5", "1/5", "3/5")])
 def test_releases_are_valid_and_lean_ones_equal(view, shares):

@@ -26,6 +26,7 @@ def small(rng: np.random.Generator, n_sizes: int = 7) -> CountOfCounts:
     return CountOfCounts(tree, tree.sum_up(leaves))
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.drawn(3)
 @pytest.mark.parametrize("view", View)
 @pytest.mark.parametrize("totals", ["regions", "noisy", "root"])
@@ -99,6 +100,7 @@ def test_without_noise_the_truth_comes_back() -> None:
         assert np.array_equal(Posterior().apply(noisy).estimate.counts().counts, truth.counts)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("epsilon", [10**6, 10**9])
 def test_hardly_any_noise_is_no_division_by_zero(epsilon: int) -> None:
     truth = small(np.random.default_rng(24))

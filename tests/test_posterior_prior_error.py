@@ -83,7 +83,7 @@ def test_signs_find_the_variances(monkeypatch) -> None:
     method, propagation = Posterior(), Propagation.of(noisy)
     found, learned = method.marginals(noisy), learn(noisy, NO_LIMIT)
     few = prior_error(learned, found, propagation)
-    monkeypatch.setattr(module, "DRAWS", 4_096)
+    monkeypatch.setattr(module, "DRAWS", 1_024)
     for view, many in prior_error(learned, found, propagation).items():
         ratios = few[view][many > 1e-3] / many[many > 1e-3]
         assert len(ratios) > 100

@@ -221,11 +221,11 @@ def test_two_statistics_share_one_set_of_replicates(made: Path, tmp_path: Path, 
     releases: list[object] = []
     released = Mechanism.release
     monkeypatch.setattr(Mechanism, "release", lambda self, *a: releases.append(0) or released(self, *a))
-    asked = ("--kind", "bootstrap", "--replicates", 20, "--seed", "s")
+    asked = ("--kind", "bootstrap", "--replicates", 4, "--seed", "s")
     for name, statistics in (("both", ("count", "cumulative")), ("one", ("cumulative",))):
         options = [part for each in statistics for part in ("--statistic", each)]
         command(made, *asked, *options, "--output", tmp_path / f"{name}.csv")
-        assert len(releases) == 20
+        assert len(releases) == 4
         releases.clear()
     both, one = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("both", "one"))
     pd.testing.assert_frame_equal(both.tail(len(one)).reset_index(drop=True), one)
@@ -242,7 +242,7 @@ def test_a_region_and_the_bootstrap_of_a_posterior(made: Path) -> None:
     assert "90 % intervals, posterior" in done.output
     assert "count:3 or more" in done.output
     assert "US%2FMI" not in done.output
-    again = command(made, "--region", "US/US%2FGA", "--kind", "bootstrap", "--replicates", 20, "--seed", "s")
+    again = command(made, "--region", "US/US%2FGA", "--kind", "bootstrap", "--replicates", 4, "--seed", "s")
     assert "90 % intervals, bootstrap" in again.output
 
 
@@ -299,6 +299,7 @@ def found_of(relative: float, seed: int) -> tuple[CountIntervals, Ends]:
     )
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("relative", [1e-7, 1e-6, 4e-6])
 def test_errors_of_floating_point_are_allowed(relative: float) -> None:
     for seed in range(3):

@@ -116,6 +116,7 @@ def copy(made, tmp_path) -> Path:
     return folder
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.drawn(3)
 @pytest.mark.parametrize("thresholds", THRESHOLDS)
 @pytest.mark.parametrize("kind", KINDS, ids=str)

@@ -149,7 +149,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "synthetic-rehearsal"
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("what", CHANGES)
 def test_changes_are_found(made: Path, what: str, tmp_path: Path) -> None:
     folder = tmp_path / "changed"

@@ -270,6 +270,7 @@ def test_headers_that_are_none(data: bytes, word: str, tmp_path: Path) -> None:
         count_groups(Entities(tmp_path / "table.csv", entity=None), TEXTS, TREE, max_size=3, limits=ONE)
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("block", [30, LONGEST])
 @pytest.mark.parametrize("commas", ["", ",", ",,", ",,,"])
 @pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n\r\n", "\n" * 100])
