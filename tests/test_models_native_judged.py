@@ -147,6 +147,7 @@ def with_at_most(model, most):
 CHANGED = "changed after it was made.*Problem.where"
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize(
     ("method", "norm"),
     [

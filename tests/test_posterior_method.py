@@ -93,13 +93,6 @@ def test_noise_of_large_quantities_is_known_to_be_larger() -> None:
     assert spread[0] > 2 * spread[1]
 
 
-def test_without_noise_the_truth_comes_back() -> None:
-    truth = small(np.random.default_rng(24))
-    for view in View:
-        noisy = Geometric(view, 300).measure(truth, Seeded("exact"))
-        assert np.array_equal(Posterior().apply(noisy).estimate.counts().counts, truth.counts)
-
-
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("epsilon", [10**6, 10**9])
 def test_hardly_any_noise_is_no_division_by_zero(epsilon: int) -> None:

@@ -143,6 +143,7 @@ FOLLOWING = [
     *((mechanism, {}) for mechanism in Kind),
     *((mechanism, {"max_size": BY_LEVEL}) for mechanism in Kind if mechanism is not Kind.BOTTOM_UP),
     ("kuo", {"view": '"split"', "max_size": "60", "threshold": "2"}),
+    *(("posterior", {"max_size": sizes, "intervals": '"9/10"'}) for sizes in ("3", BY_LEVEL)),
 ]
 
 

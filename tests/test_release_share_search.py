@@ -30,6 +30,7 @@ def two_stage(shares: Shares) -> Mechanism:
     return Mechanism(Geometric(View.CUMULATIVE, "1/10", shares), TwoStage())
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("method", [matching, two_stage])
 def test_no_usual_split_is_better_on_the_stand_in(method) -> None:
     """By errors made again one by one, of a national, a divisional and a state level."""

@@ -12,7 +12,7 @@ from pgsr.synthesis.data.domain import Role
 from pgsr.synthesis.queries import mixture_answers as by_marginals
 from pgsr.synthesis.queries.batch_answers import answers_of, batches
 from pgsr.synthesis.queries.mixture import Mixture
-from pgsr.synthesis.queries.workload import PAIRS, Relative
+from pgsr.synthesis.queries.workload import Relative
 
 AREA = Attribute("area", ("urban", "rural"))
 SEX = Attribute("sex", ("female", "male"))
@@ -213,54 +213,6 @@ def test_enough_components_represent_any_population(domain: Domain) -> None:
     for k in (1, 2, 3):
         workload = full_workload(domain, k)
         np.testing.assert_allclose(mixture.answers(workload), answers(population, workload), rtol=0, atol=1e-13)
-
-
-def test_one_component_is_independence() -> None:
-    mixture = random_mixture(PLAIN, 1, 12)
-    pair = mixture.answers(Workload(PLAIN, (Marginal(Level.GROUP, (0, 1)),))).reshape(2, 3)
-    np.testing.assert_allclose(pair, np.outer(mixture.group[0][0], mixture.group[1][0]), atol=1e-14)
-    with_person = mixture.answers(Workload(PLAIN, (Marginal(Level.GROUP, (0,), (0, 1)),))).reshape(2, 4)
-    alone = mixture.answers(Workload(PLAIN, (Marginal(Level.GROUP, (), (0, 1)),)))
-    np.testing.assert_allclose(with_person, np.outer(mixture.group[0][0], alone), atol=1e-14)
-
-
-def test_more_conditions_never_raise_an_answer() -> None:
-    for domain in (PLAIN, HOUSEHOLD, OTHER):
-        mixture = random_mixture(domain, 3, 13)
-        for level in (Level.GROUP, Level.INDIVIDUAL):
-            both = mixture.answers(Workload(domain, (Marginal(level, (0, domain.count), (0, 1)),)))
-            cube = both.reshape(2, len(domain.sizes), 2, -1)
-            fewer = [((0, domain.count), (0,), 3), ((0,), (0, 1), 1), ((domain.count,), (0, 1), 0)]
-            for group, individual, axis in fewer:
-                answer = mixture.answers(Workload(domain, (Marginal(level, group, individual),)))
-                less = answer.reshape([n for i, n in enumerate(cube.shape) if i != axis])
-                assert (cube <= np.expand_dims(less, axis) + 1e-15).all()
-            assert (both >= 0).all()
-            assert (both <= 1).all()
-
-
-def test_groups_with_a_match_are_no_more_than_matches() -> None:
-    mixture = random_mixture(PLAIN, 1, 14)
-    found = mixture.answers(
-        Workload(PLAIN, (Marginal(Level.GROUP, (), (0, 1)), Marginal(Level.INDIVIDUAL, (), (0, 1))))
-    )
-    matches = found[4:] * (mixture.sizes[0][0] @ np.arange(4))
-    assert (found[:4] < matches).all()
-    single = Mixture(PLAIN, mixture.group, mixture.slots, (np.array([[0, 1, 0, 0]]),))
-    found = single.answers(Workload(PLAIN, (Marginal(Level.GROUP, (), (0, 1)), Marginal(Level.INDIVIDUAL, (), (0, 1)))))
-    np.testing.assert_allclose(found[:4], found[4:], atol=1e-15)
-
-
-def test_relations_follow_the_table_of_roles() -> None:
-    """Nobody is married without spouses, and only heads have children."""
-    domain = Domain.household([], [SEX], max_children=1)
-    sex = np.full((1, 3, 2), 0.5)
-    mixture = Mixture(domain, (), (sex,), (np.array([[0, 1]]), np.array([[1, 0]]), np.array([[0, 1]])))
-    shares = {}
-    for relation in PAIRS:
-        answer = mixture.answers(Workload(domain, (Marginal(Level.RELATION, (), (), relation, (0,)),)))
-        shares[relation] = answer.tolist()
-    assert shares == {Relative.SPOUSE: [0, 0], Relative.CHILD: [0.25, 0.25], Relative.PARENT: [0.25, 0.25]}
 
 
 def test_refusals() -> None:
