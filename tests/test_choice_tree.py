@@ -62,6 +62,7 @@ def random_sides(rng, problem, n, width):
     return made
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.drawn(6)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_equals_the_best_of_all_points(kind):

@@ -92,6 +92,7 @@ def test_every_experiment_runs_draws_and_judges(name, tmp_path):
     assert all(isinstance(verdict.finding, TestOutcome) and verdict.words for verdict in verdicts)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", IDS)
 def test_half_a_sweep_can_be_looked_at(name):

@@ -232,6 +232,7 @@ MOST_PANELS, WIDEST = 16, 11.5
 """Of a figure, so that it can be read at the width of a page; the width in inches."""
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("identity", PUBLISHED)
 def test_every_published_experiment_has_a_verdict(identity):
     ((experiment, _, frame),) = published([find(identity)], DOCS / "results")

@@ -147,7 +147,7 @@ def test_all_arms_see_the_same_noise():
 @pytest.mark.drawn(1, pool="sweeps that are killed")
 def test_nothing_finished_is_lost_to_sigkill(tmp_path):
     """A sweep killed at random times, again and again, ends as if nothing had happened."""
-    kills, cells = scale(3, 20), scale(300, 2_000)
+    kills, cells = scale(3, 20), scale(100, 2_000)
     rng, store, told = np.random.default_rng(16), Store(tmp_path / "killed"), set()
     lost = torn = while_running = 0
     log = tmp_path / "log"

@@ -20,6 +20,7 @@ from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", SHAPES)
 def test_both_steps_equal_brute_force(name):

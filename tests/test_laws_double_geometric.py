@@ -332,22 +332,6 @@ def test_fit_rejects_mutants_of_small_scale(mutant: str, law_scale: Fraction) ->
 # Numbers of the law
 
 
-def mean_size(law: DoubleGeometric) -> float:
-    """E|X| = sum over m of P(|X| > m), from the sampler's thresholds."""
-    return sum(1 - t / 2**WORD_BITS for t in thresholds(law))
-
-
-@pytest.mark.parametrize(
-    ("law_scale", "zero", "variance", "size"), [(1, 0.462117, 1.841347, 0.850918), (2, 0.244919, 7.835396, 1.919035)]
-)
-def test_worked_noise_numbers(law_scale: int, zero: float, variance: float, size: float) -> None:
-    """The numbers are those of epsilon 1 at sensitivity 1 and 2."""
-    law = DoubleGeometric(Fraction(law_scale))
-    assert thresholds(law)[0] / 2**WORD_BITS == pytest.approx(zero, abs=5e-7)
-    assert law.variance == pytest.approx(variance, abs=5e-7)
-    assert mean_size(law) == pytest.approx(size, abs=1e-6)
-
-
 def test_printed_normaliser_is_not_ours() -> None:
     """The law would sum to 1.886819 with epsilon where epsilon / sensitivity belongs, as some papers print."""
     zero_as_printed = (1 - exp(-1)) / (1 + exp(-1))

@@ -12,7 +12,6 @@ from pgsr.synthesis.data.domain import Role
 from pgsr.synthesis.queries import mixture_answers as by_marginals
 from pgsr.synthesis.queries.batch_answers import answers_of, batches
 from pgsr.synthesis.queries.mixture import Mixture
-from pgsr.synthesis.queries.workload import Relative
 
 AREA = Attribute("area", ("urban", "rural"))
 SEX = Attribute("sex", ("female", "male"))
@@ -75,40 +74,6 @@ def joined(parts: list[Population]) -> Population:
         np.repeat(np.arange(len(parts)), [p.n_persons for p in parts]),
         np.concatenate([p.role_of for p in parts]),
     )
-
-
-def e16(components: int) -> Mixture:
-    domain = Domain.plain([AREA], [SEX], max_size=2)
-    area = np.array([[0.8, 0.2], [0.1, 0.9]])
-    sex = np.array([[[0.5, 0.5], [0.4, 0.6]], [[1, 0], [0.3, 0.7]]])
-    sizes = np.array([[0, 0.25, 0.75], [0, 1, 0]])
-    return Mixture(domain, (area[:components],), (sex[:components],), (sizes[:components],))
-
-
-def test_worked_example_of_answers() -> None:
-    for components, group_level, individual_level in ((1, 0.52, 0.64 / 1.75), (2, 0.31, 0.74 / 2.75)):
-        mixture = e16(components)
-        levels = (Level.GROUP, Level.INDIVIDUAL)
-        found = mixture.answers(Workload(mixture.domain, tuple(Marginal(level, (0,), (0,)) for level in levels)))
-        assert found[[0, 4]] == pytest.approx([group_level, individual_level], abs=1e-14)
-
-
-def test_worked_example_of_relations() -> None:
-    """Own predicate: attribute `own` is 0; the relative's: attribute `theirs` is 0."""
-    yes = Attribute("own", (1, 0)), Attribute("theirs", (1, 0))
-    domain = Domain.household([], yes, max_children=2)
-    own, theirs = np.array([[0.5, 0.7, 0.2, 0.6]]), np.array([[0.9, 0.3, 0.4, 0.1]])
-    mixture = Mixture(
-        domain,
-        (),
-        tuple(np.stack([p, 1 - p], axis=-1) for p in (own, theirs)),
-        (np.array([[0, 1]]), np.array([[0.4, 0.6]]), np.array([[0.5, 0.25, 0.25]])),
-    )
-    related = (Relative.SPOUSE, Relative.CHILD, Relative.PARENT)
-    workload = Workload(domain, tuple(Marginal(Level.RELATION, (), (0,), relation, (1,)) for relation in related))
-    first = [0, 4, 8]
-    assert mixture.answers(workload)[first] * 2.35 == pytest.approx([0.468, 0.1978, 0.2295], abs=1e-12)
-    assert mixture.answers(workload, pairs=True)[first] * 2.35 == pytest.approx([0.468, 0.1978, 0.27], abs=1e-12)
 
 
 @pytest.mark.drawn(1)
