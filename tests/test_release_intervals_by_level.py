@@ -182,7 +182,7 @@ def test_two_statistics_share_one_set_of_replicates(made: Path, tmp_path: Path, 
     releases: list[object] = []
     released = Mechanism.release
     monkeypatch.setattr(Mechanism, "release", lambda self, *a: releases.append(0) or released(self, *a))
-    asked = ("--kind", "bootstrap", "--replicates", 4, "--seed", "s")
+    asked = ("--kind", "bootstrap", "--replicates", 20, "--seed", "s")
     for name, statistics in (("both", ("count", "cumulative")), ("one", ("cumulative",))):
         options = [part for each in statistics for part in ("--statistic", each)]
         command(made, *asked, *options, "--output", tmp_path / f"{name}.csv")
@@ -203,7 +203,7 @@ def test_a_region_and_the_bootstrap_of_a_posterior(made: Path) -> None:
     assert "90 % intervals, posterior" in done.output
     assert "count:3 or more" in done.output
     assert "US%2FMI" not in done.output
-    again = command(made, "--region", "US/US%2FGA", "--kind", "bootstrap", "--replicates", 4, "--seed", "s")
+    again = command(made, "--region", "US/US%2FGA", "--kind", "bootstrap", "--replicates", 20, "--seed", "s")
     assert "90 % intervals, bootstrap" in again.output
 
 

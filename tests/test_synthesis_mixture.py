@@ -181,7 +181,7 @@ def test_enough_components_represent_any_population(domain: Domain) -> None:
 
 
 def test_refusals() -> None:
-    good = e16(1)
+    good = random_mixture(Domain.plain([AREA], [SEX], max_size=2), 1, 0)
     domain = good.domain
     with pytest.raises(SynthesisError, match="table of area has shape"):
         Mixture(domain, (np.ones((1, 3)) / 3,), good.slots, good.sizes)
