@@ -45,7 +45,6 @@ def conditioned(rng, kind, n):
 
 
 @pytest.mark.drawn(3)
-@pytest.mark.drawn(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_integer_solvers_find_the_best_of_all_points(kind):
@@ -98,7 +97,6 @@ def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_break
 
 
 @pytest.mark.drawn(2)
-@pytest.mark.drawn(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[3]], ids=str)
 def test_prices_of_duals_close_the_gap_of_our_own_bound(kind, monkeypatch):
@@ -132,7 +130,6 @@ def test_rows_of_every_relation_are_priced(view, monkeypatch):
 
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.drawn(4)
 def test_wild_prices_give_a_bound(kind):
     """Whatever the multipliers of rows and bounds, no point that satisfies all conditions is below."""
     rng = np.random.default_rng(3)
@@ -160,7 +157,6 @@ def test_wild_prices_give_a_bound(kind):
 
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.drawn(4)
 def test_a_contradiction_is_one_and_bounds_alone_hide_none(kind):
     rng = np.random.default_rng(4)
     found = 0
@@ -231,7 +227,6 @@ def test_numbers_that_are_no_integers_are_told_apart():
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[0] is View.COUNTS], ids=str)
 def test_conditions_on_totals_are_contradictory_only_where_no_point_is(kind):
     rng = np.random.default_rng(8)

@@ -83,7 +83,6 @@ def test_counties_against_the_list():
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("regions", "levels"),
     [

@@ -91,9 +91,11 @@ def test_m_h_and_m_c_show_every_interface_to_a_solver_and_other_parts_one() -> N
 SOLVERS = ("Cvxpy('HIGHS')", "Cvxpy('SCIP')", "Gurobi()", "MathOpt('GLOP')", "MathOpt('GSCIP')", "CpSat()", "Scipy()")
 
 
-def test_the_small_comparison_comes_first_and_every_solver_of_integers_proves_its_optima() -> None:
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize("problem", ["m_h", "m_c"])
+def test_the_small_comparison_comes_first_and_every_solver_of_integers_proves_its_optima(problem: str) -> None:
     """A sample of what `make compare` shows first: integer optima agree to the digit, and pgsr proves each."""
-    experiment = CompareExperiment(problems=("m_h", "m_c"), time_limit=30.0)
+    experiment = CompareExperiment(problems=(problem,), time_limit=30.0)
     small = experiment.before
     assert small is not None
     assert small.size is Size.SMALL

@@ -64,7 +64,11 @@ def entry(task: Task, record: Record) -> StoredCell:
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.id)
+@pytest.mark.parametrize(
+    "experiment",
+    [pytest.param(e, marks=pytest.mark.drawn(0, pool="a minute of run times")) if e.alone else e for e in EXPERIMENTS],
+    ids=lambda e: e.id,
+)
 def test_smoke_runs_draws_and_judges(experiment: Experiment, tmp_path):
     assert find(experiment.id) is experiment
     assert set(experiment.profiles) >= {Profile.SMOKE, Profile.QUICK, Profile.PAPER}

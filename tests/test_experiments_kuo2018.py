@@ -93,7 +93,6 @@ def test_every_experiment_runs_draws_and_judges(name, tmp_path):
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", IDS)
 def test_half_a_sweep_can_be_looked_at(name):
     """A sweep cut short has some arms and replicates only."""

@@ -68,7 +68,10 @@ def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.parametrize("identity", ALL)
+@pytest.mark.parametrize(
+    "identity",
+    [pytest.param(i, marks=pytest.mark.drawn(0, pool="a minute of run times")) if i == "PG2" else i for i in ALL],
+)
 def test_what_is_published_says_what_the_store_says(identity, tmp_path):
     experiment, store = find(identity), Store(tmp_path / "results")
     stored(identity, store)

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from instances import FULL
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.algorithms import TreeProjection
@@ -52,7 +53,7 @@ LONG = pytest.mark.drawn(1, pool="budgets whose noise is searched for in distrib
 @pytest.mark.parametrize(
     "budget", [pytest.param(b, marks=LONG) if isinstance(b, Approximate) else b for b in BUDGETS], ids=str
 )
-@pytest.mark.parametrize("unit", [Unit.ENTITY, Unit.entity_in_groups(3), Unit.GROUP], ids=str)
+@pytest.mark.parametrize("unit", [Unit.ENTITY, Unit.entity_in_groups(3 if FULL else 2), Unit.GROUP], ids=str)
 @pytest.mark.parametrize("view", View)
 def test_all_levels_and_totals_together_keep_the_budget(view: View, unit: Unit, budget: Loss) -> None:
     for totals in ("regions", "noisy"):

@@ -27,7 +27,6 @@ def small(rng: np.random.Generator, n_sizes: int = 7) -> CountOfCounts:
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("view", View)
 @pytest.mark.parametrize("totals", ["regions", "noisy", "root"])
 @pytest.mark.parametrize("shares", [None, ("1/4", "0", "3/4"), ("0", "0", "1")])

@@ -117,7 +117,6 @@ def copy(made, tmp_path) -> Path:
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("thresholds", THRESHOLDS)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_rehearsal_is_what_python_gives(tmp_path, kind, thresholds):
