@@ -473,6 +473,7 @@ def test_plan_names_the_levels_and_weighs_them(place):
     assert "(nation 0, state 1, county 2)" in shown
 
 
+@pytest.mark.drawn(1, pool="searched shares")
 def test_plan_searches_shares_and_recommends_them(place):
     """With a share of a size that no usual split has, for a level that alone is worth something."""
     path = write_config(place, max_size="5", level_names='["nation", "state", "county"]')

@@ -41,7 +41,7 @@ def made(folder: Path, rehearse: bool = False, kind: str = "m_h", **keys: str) -
     return release(config(folder, kind, max_size=SIZES, **keys), rehearse)
 
 
-SHAPES = [(40, (20, 20, 3)), (20_000, (200, 50, 7)), (4_000, (3_000, 1_000, 200))]
+SHAPES = [(40, (20, 20, 3)), *[(20_000, (200, 50, 7))] * FULL, (4_000, (3_000, 1_000, 200))]
 PEAKS = [
     *(("m_h", *shape, False) for shape in SHAPES),
     *((kind, 1_500, (1_000, 1_000, 1_000), False) for kind in (OTHERS if FULL else ("kuo", "posterior"))),

@@ -347,6 +347,7 @@ def test_an_unusual_split_has_its_reason(folder):
     assert "Its split" not in plan.recommendation()
 
 
+@pytest.mark.drawn(1, pool="searched shares")
 def test_searched_shares_are_a_choice_like_the_others(folder):
     """Their errors are those of the same noise, no other split of the posterior is better, and they are recommended."""
     asked, weights = config(folder, max_size="6"), {"state": 0, "county": 0}
