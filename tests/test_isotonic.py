@@ -29,6 +29,18 @@ def fit(y, lower=-(10**6), upper=10**6):
     return isotonic_l2(np.array([y]), np.array([lower]), np.array([upper]))[0].tolist()
 
 
+@pytest.mark.drawn(2, pool="equal to exhaustive search or another solver")
+def test_equals_brute_force():
+    """Rounding the exact fit is optimal among integers."""
+    rng = np.random.default_rng(22)
+    grid = np.stack(np.meshgrid(*[np.arange(-3, 5)] * 4, indexing="ij"), -1).reshape(-1, 4)
+    monotone = grid[(np.diff(grid, axis=1) >= 0).all(axis=1)]
+    for _ in range(scale(1_000, 20_000)):
+        y = rng.integers(-3, 5, 4)
+        best = ((monotone - y) ** 2).sum(axis=1).min()
+        assert ((np.array(fit(y)) - y) ** 2).sum() == best
+
+
 def test_equals_exact_fractions():
     rng = np.random.default_rng(21)
     for _ in range(scale(2_000, 100_000)):

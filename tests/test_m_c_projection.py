@@ -16,12 +16,24 @@ from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.errors import MethodError
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.methods.gate import Deadline, Stopped
+from pgsr.models import Cvxpy
 from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 from pgsr.problems.conditions import cells
 
 TOTALS = ("root", "regions", None)
+
+
+@pytest.mark.drawn(2, pool="equal to exhaustive search or another solver")
+@pytest.mark.parametrize("totals", TOTALS)
+def test_equals_clarabel(totals):
+    rng = np.random.default_rng(61)
+    for _ in range(scale(20, 200)):
+        problem = random_problem(rng, totals)
+        result, other = CumulativeProjection().solve(problem), Cvxpy("CLARABEL").solve(problem)
+        assert result.status is Status.OPTIMAL, (problem, result)
+        assert result.certificate.objective == pytest.approx(other.certificate.objective, rel=1e-6, abs=1e-5)
 
 
 @pytest.mark.parametrize("totals", TOTALS)
@@ -49,7 +61,6 @@ def test_answers_are_feasible_and_proved(totals):
 def test_bounds_of_leaves_equal_clarabel(totals):
     """Zeros, minima, maxima and fixed totals of the lowest regions, against a solver that takes all conditions."""
     pytest.importorskip("cvxpy")
-    from pgsr.models import Cvxpy
 
     rng = np.random.default_rng(66)
     solved = 0

@@ -13,6 +13,16 @@ from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 
 
+@pytest.mark.drawn(2, pool="equal to exhaustive search or another solver")
+def test_equals_brute_force():
+    rng = np.random.default_rng(1)
+    for _ in range(scale(1_000, 50_000)):
+        problem, points = small_instance(rng)
+        result = TreeProjection().solve(problem)
+        assert result.status is Status.OPTIMAL
+        assert result.certificate.objective == naive.objectives(problem, points).min()
+
+
 @pytest.mark.drawn(5, pool="M_H against brute force")
 def test_equals_brute_force_without_public_total():
     rng = np.random.default_rng(2)

@@ -13,10 +13,20 @@ from pgsr.algorithms import Isotonic, RegionTotalsProjection, TreeProjection
 from pgsr.certificates import certify
 from pgsr.errors import ProblemError
 from pgsr.estimators import IsotonicTreeProjection
-from pgsr.models import Flow
+from pgsr.models import Cvxpy, Flow
 from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, groups, total
+
+
+@pytest.mark.drawn(2, pool="equal to exhaustive search or another solver")
+def test_equals_clarabel():
+    rng = np.random.default_rng(41)
+    for _ in range(scale(60, 600)):
+        problem = random_problem(rng)
+        result, other = RegionTotalsProjection().solve(problem), Cvxpy("CLARABEL").solve(problem)
+        assert result.status is Status.OPTIMAL, result
+        assert result.certificate.objective == pytest.approx(other.certificate.objective, rel=1e-6, abs=1e-6)
 
 
 def test_some_totals_equal_clarabel():
