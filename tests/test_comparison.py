@@ -147,16 +147,21 @@ def test_a_table_of_good_and_bad_arms():
     assert len(table.plot().axes) == 2
 
 
-def test_the_frame_survives_parquet(tmp_path):
-    table = compare(PROBLEM, [TreeProjection(), Doing("raise", lambda: 1 / 0)], truth=TRUTH, progress=False)
+@pytest.fixture(scope="module")
+def one_fails():
+    return compare(PROBLEM, [TreeProjection(), Doing("raise", lambda: 1 / 0)], truth=TRUTH, progress=False)
+
+
+def test_the_frame_survives_parquet(one_fails, tmp_path):
+    table = one_fails
     table.to_frame().to_parquet(tmp_path / "t.parquet")
     again = pd.read_parquet(tmp_path / "t.parquet")
     assert again["status"].tolist() == ["OPTIMAL", "FAILED"]
     assert int(again.loc[0, "objective_exact"]) == table.rows[0].result.certificate.objective
 
 
-def test_errors_are_those_of_the_metrics():
-    row = compare(PROBLEM, [TreeProjection()], truth=TRUTH, progress=False).rows[0]
+def test_errors_are_those_of_the_metrics(one_fails):
+    row = one_fails.rows[0]
     difference = np.abs(row.result.estimate.values - TRUTH.counts).sum(axis=1)
     assert row.errors["l1"] == [difference[0], difference[1] + difference[2]]
     totals = np.abs(row.result.estimate.values.sum(axis=1) - TRUTH.totals)
@@ -318,9 +323,8 @@ def test_a_slow_start_is_told_from_a_slow_solve(monkeypatch):
     assert "did not start in time" in row.reason
 
 
-@pytest.mark.drawn(1, pool="processes of a comparison")
-def test_a_result_without_an_answer_says_so():
-    row = compare(PROBLEM, [Doing("raise", lambda: 1 / 0)], progress=False).rows[0]
+def test_a_result_without_an_answer_says_so(one_fails):
+    row = one_fails.rows[1]
     assert isinstance(row.result, Result)
     assert row.result.answer is None
 
