@@ -205,11 +205,11 @@ TWINS = {
         "continuous_point": ("the conditions of optimality, region by region", BOUNDED_PRICES),
         "merge_steps": (
             "through nearest_integers, whose optimum brute force checks",
-            "test_nearest_tree_bounds::test_equals_brute_force",
+            "test_nearest_tree_bounds::test_equals_brute_force_without_total",
         ),
         "distribute": (
             "through nearest_integers, whose optimum brute force checks",
-            "test_nearest_tree_bounds::test_equals_brute_force",
+            "test_nearest_tree_bounds::test_equals_brute_force_without_total",
         ),
     },
     "engines.convex_flow.kernel": {

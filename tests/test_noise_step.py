@@ -209,3 +209,20 @@ def test_a_name_that_is_no_text_is_refused() -> None:
     """The name keys the noise; a number would fail only when the first byte is drawn, after the budget is charged."""
     with pytest.raises(PgsrError):
         CountOfCounts(TREE, [[1, 2], [3, 4]], name=2024)  # type: ignore[arg-type]
+
+
+def test_single_child_is_drawn_independently_of_its_parent() -> None:
+    tree = Hierarchy.from_paths([("a", "a", "a")])
+    truth = CountOfCounts(tree, np.full((1, 100), 3))
+    noise = noise_of(Geometric(View.COUNTS, epsilon="0.3").measure(truth, Seeded("key")), truth)
+    assert len({row.tobytes() for row in noise}) == 3
+
+
+def test_empty_region_is_measured() -> None:
+    """Leaving it out would tell that it is empty (its number of groups may not be public)."""
+    truth = CountOfCounts(TREE, np.array([[5] * 50, [0] * 50]))
+    for view in (View.COUNTS, View.CUMULATIVE):
+        measured = Geometric(view, epsilon="0.1").measure(truth, Seeded("key"))
+        assert measured.measured.all()
+        assert measured.matrix[2].any()
+        assert measured.region_totals.tolist() == [250, 250, 0]
