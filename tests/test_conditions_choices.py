@@ -98,6 +98,7 @@ def test_violations_are_the_choices_that_no_alternative_keeps():
             assert found == (x.tobytes() not in kept)
 
 
+@pytest.mark.drawn(1, pool="national models")
 def test_a_nation_whose_small_counts_are_suppressed():
     """Totals of a million make no loose programs: alternatives go as far as some optimum, not as far as totals."""
     truth = census_like("divisions", 8, 1_000_000)

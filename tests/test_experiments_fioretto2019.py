@@ -390,6 +390,7 @@ def test_saturated_errors_are_not_compared():
     assert smaller_unless_saturated(None, error(1)).finding is TestOutcome.NOT_JUDGED
 
 
+@pytest.mark.drawn(3, pool="cells of experiments")
 def test_the_dense_taxi_data_do_not_saturate():
     """One release of each mechanism at the smallest epsilon: below a fifth of the largest error at every level."""
     truth = TAXI_DENSE.truth()

@@ -224,6 +224,7 @@ def test_k1_gives_the_published_totals():
     assert sorted(record["entities at level 1"]) == [3_927_662, 127_034_736]
 
 
+@pytest.mark.drawn(3, pool="cells of experiments")
 @needs_hawaiian
 def test_hawaiian_is_the_papers_own():
     """All that the paper prints of Hawaiian in the nation: its statistics, and errors of Hc and Hg at epsilon 1."""

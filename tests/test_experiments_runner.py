@@ -375,7 +375,7 @@ def test_free_parameters_and_preparation(tmp_path):
     assert frame["half"].tolist() == ["1/2"] * 2
 
 
-@pytest.mark.drawn(1, pool="Dask")
+@pytest.mark.drawn(1, pool="sweeps that are killed")
 def test_dask_workers_give_the_same_records(tmp_path):
     distributed = pytest.importorskip("distributed", reason="pip install '.[cluster]'")
     experiment = sweeps.experiment(arms=sweeps.releases())

@@ -106,6 +106,7 @@ def test_a_line_whose_head_was_not_noted_is_spent(tmp_path):
     assert left(tmp_path) == Fraction(1, 4)
 
 
+@pytest.mark.drawn(1, pool="ledgers of killed processes")
 def test_two_kills_in_a_row_leave_a_ledger_that_can_be_used(tmp_path):
     """Both between a line and its head: the second charge notes the head of the first one before its own line."""
     ledger = new(tmp_path)
@@ -225,6 +226,7 @@ def test_two_names_of_one_ledger_share_one_lock(tmp_path):
     assert not list(tmp_path.glob("link.jsonl.*"))
 
 
+@pytest.mark.drawn(1, pool="ledgers of killed processes")
 @pytest.mark.slow
 def test_a_killed_holder_lets_go(tmp_path):
     ledger = new(tmp_path)
@@ -346,6 +348,7 @@ with unittest.mock.patch.object(LedgerFile, {moment!r}, lambda *_: os.kill(os.ge
     assert len(ledger.entries) == 1 + (moment == "_note")
 
 
+@pytest.mark.drawn(1, pool="ledgers of killed processes")
 @pytest.mark.slow
 def test_killed_at_any_time(tmp_path):
     """The charges that were told are in the ledger, and at most one charge more, that nobody was told of."""

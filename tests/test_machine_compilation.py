@@ -122,6 +122,7 @@ def test_a_first_solve_compiles_apart_and_outside_its_limit(of, expected, tmp_pa
     assert again < 0.1 * compiled
 
 
+@pytest.mark.drawn(1, pool="compilation in a process of its own")
 @pytest.mark.slow
 def test_the_warm_up_compiles_every_loop_and_nothing_is_left_to_compile():
     """Nothing that trees and problems of all kinds call afterwards is of another type; what is cached stays cached."""

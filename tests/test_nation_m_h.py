@@ -33,7 +33,7 @@ from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 HERE = Engine(map, attempts=1)
-BY_DASK = pytest.mark.drawn(1, pool="a nation in parts, by Dask and by threads")
+BY_DASK = pytest.mark.drawn(1, pool="a nation in parts, resumed")
 GROUPS = 20_000
 SIZES = {"one drop": (12,) * 7 + (7,), "drops above and below": (20, 20, 12, 12, 10, 9, 9, 3)}
 

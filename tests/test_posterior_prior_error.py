@@ -77,6 +77,7 @@ def test_means_change_with_the_prior_as_brute_force_says() -> None:
         assert (up - down) / 2e-4 == pytest.approx(a[t] * covariance[:, t], rel=1e-4)
 
 
+@pytest.mark.drawn(1, pool="errors of priors")
 def test_signs_find_the_variances(monkeypatch) -> None:
     """As many more draws do, to within the standard error of the few."""
     noisy = Geometric(View.CUMULATIVE, 1, shares=(0, 0, 1), totals="regions").measure(_households(), Seeded("signs"))
@@ -156,6 +157,7 @@ def _reach_of(noisy: Measurement, view: View) -> Reach:
     return found.reach(view)
 
 
+@pytest.mark.drawn(1, pool="errors of priors")
 def test_blocks_of_sizes_change_nothing(monkeypatch) -> None:
     """Blocks of sizes, each of a size or a few."""
     noisy = Geometric(View.CUMULATIVE, "1/2").measure(_households(), Seeded("blocks"))

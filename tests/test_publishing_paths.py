@@ -145,6 +145,7 @@ def test_a_name_that_is_no_text_is_refused_before_the_charge(tmp_path):
     assert left(tmp_path) == 100
 
 
+@pytest.mark.drawn(2, pool="whole marginals by the command")
 def test_a_synthesis_in_a_folder_with_an_odd_name(synthetic, tmp_path):
     folder = tmp_path / "of [2026]*?"
     folder.mkdir()

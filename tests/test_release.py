@@ -147,9 +147,9 @@ FOLLOWING = [
 ]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "keys"), FOLLOWING)
-@pytest.mark.drawn(2)
 def test_files_follow_from_noisy_values(mechanism, keys):
     """Nothing that is published depends on the data but through the noisy values; there are no time stamps."""
     assert_files_follow_from_noisy_values(mechanism, **keys)
