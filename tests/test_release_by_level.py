@@ -44,9 +44,9 @@ def made(folder: Path, rehearse: bool = False, kind: str = "m_h", **keys: str) -
 SHAPES = [(40, (20, 20, 3)), *[(20_000, (200, 50, 7))] * FULL, (4_000, (3_000, 1_000, 200))]
 PEAKS = [
     *(("m_h", *shape, False) for shape in SHAPES),
-    *((kind, 1_500, (1_000, 1_000, 1_000), False) for kind in (OTHERS if FULL else ("kuo", "posterior"))),
+    *((kind, 1_500, (1_000, 1_000, 1_000), False) for kind in (OTHERS if FULL else ("kuo",))),
     *[("kuo", 20_000, (200, 50, 7), False)] * FULL,
-    ("posterior", 1_500, (1_000, 1_000, 1_000), True),
+    *[("posterior", 1_500, (1_000, 1_000, 1_000), True)] * FULL,
 ]
 """The releases whose memory is measured: mechanism, number of blocks, largest sizes by level, and with intervals?"""
 
