@@ -87,6 +87,14 @@ def test_ledgers_that_make_no_sense_are_not_made(tmp_path, data_set, total, word
     assert not list(tmp_path.iterdir())
 
 
+def test_an_empty_ledger_is_refused(tmp_path):
+    ledger = small(tmp_path)
+    ledger.path.write_bytes(b"")
+    with pytest.raises(BrokenLedgerError, match="is empty"):
+        spend(ledger, "1/8")
+    assert ledger.path.read_bytes() == b""
+
+
 def test_another_data_set_is_refused(tmp_path):
     ledger = new(tmp_path)
     with pytest.raises(LedgerError, match="is of the data set 'demo', and a release is of 'other'"):
@@ -224,6 +232,13 @@ def test_two_names_of_one_ledger_share_one_lock(tmp_path):
     spend(linked, "1/4")
     assert left(tmp_path) == Fraction(3, 4)
     assert not list(tmp_path.glob("link.jsonl.*"))
+
+
+def test_a_holder_that_does_not_let_go_is_waited_for_then_refused(tmp_path):
+    ledger = new(tmp_path)
+    with ledger._locked(), pytest.raises(LedgerError, match="another process holds"):
+        spend(LedgerFile(ledger.path, wait=0.1), "1/4")
+    spend(ledger, "1/4")
 
 
 @pytest.mark.drawn(1, pool="ledgers of killed processes")
