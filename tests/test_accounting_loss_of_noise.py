@@ -62,7 +62,7 @@ def test_deltas_are_the_largest_over_all_changes(change, sigma_squared) -> None:
             assert exact * (1 - mpf("1e-20")) - mpf("1e-24") <= stated <= exact * (1 + mpf("1e-9")) + mpf("1e-24")
 
 
-@pytest.mark.drawn(2, pool="likelihoods keep the budget")
+@pytest.mark.drawn(1, pool="likelihoods keep the budget")
 def test_levels_compose_whichever_change_each_has() -> None:
     """Two levels, of which each may change in any way: the stated delta is at least that of every combination."""
     laws = {DiscreteGaussian(Fraction(3)): (2,), DiscreteGaussian(Fraction(5, 3)): (2, 1)}

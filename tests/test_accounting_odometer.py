@@ -5,6 +5,7 @@ from itertools import product
 from math import exp
 
 import pytest
+from instances import FULL
 from test_ledger_adding import ANSWERS, epsilon_above, excess, jointly, renyi_above, response
 
 from pgsr.errors import BudgetError
@@ -20,8 +21,8 @@ def below_exp(epsilon: Fraction) -> Fraction:
     return Fraction(exp(epsilon)) * (1 - Fraction(1, 10**9))
 
 
-@pytest.mark.drawn(2, pool="likelihoods keep the budget")
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.drawn(1, pool="likelihoods keep the budget")
+@pytest.mark.parametrize("n", [1, 2, 3, *[4] * FULL])
 def test_pure_charges_by_all_answers(n) -> None:
     """The least epsilon at a delta, and hardly less would do: the bound is that of the responses themselves."""
     for ratios in product(ANSWERS[:3], repeat=n):

@@ -25,6 +25,21 @@ def naive_problem(rows, totals):
     return Problem.naive(replace(measurement, public=Totals.REGIONS, totals=np.asarray(totals)))
 
 
+@pytest.mark.drawn(2, pool="equal to exhaustive search or another solver")
+def test_equals_brute_force():
+    """No other integers are nearer."""
+    rng = np.random.default_rng(32)
+    lone = Hierarchy.from_parents(["all"], [-1])
+    for _ in range(scale(1_000, 20_000)):
+        y = rng.integers(-3, 6, int(rng.integers(1, 5)))
+        total = int(rng.integers(0, 6))
+        best = ((naive.feasible_points(lone, len(y), total)[:, 0] - y) ** 2).sum(axis=1).min()
+        x = simplex_projection(y[None], np.array([total]), integer=True)[0]
+        assert (x >= 0).all()
+        assert x.sum() == total
+        assert ((x - y) ** 2).sum() == best
+
+
 def test_worked_example():
     """Fractions 1.6, 0.7, 0.7 with total 3 become 1, 1, 1."""
     assert largest_remainder(np.array([1.6, 0.7, 0.7]), 3).tolist() == [1, 1, 1]
@@ -46,20 +61,6 @@ def test_equals_exact_fractions():
         for i in order[: total - sum(floors)]:
             floors[i] += 1
         assert integers.tolist() == floors
-
-
-def test_equals_brute_force():
-    """No other integers are nearer."""
-    rng = np.random.default_rng(32)
-    lone = Hierarchy.from_parents(["all"], [-1])
-    for _ in range(scale(1_000, 20_000)):
-        y = rng.integers(-3, 6, int(rng.integers(1, 5)))
-        total = int(rng.integers(0, 6))
-        best = ((naive.feasible_points(lone, len(y), total)[:, 0] - y) ** 2).sum(axis=1).min()
-        x = simplex_projection(y[None], np.array([total]), integer=True)[0]
-        assert (x >= 0).all()
-        assert x.sum() == total
-        assert ((x - y) ** 2).sum() == best
 
 
 def test_exchange_test_equals_brute_force():

@@ -95,7 +95,7 @@ WORLDS = {
     "one level, three sizes": Small(ALONE, (1,), 2, 0, 3),
     "two leaves": Small(PAIR, (0, 0), 1, 0, 1),
 }
-LONG = pytest.mark.drawn(2, pool="noisy totals in worlds of many releases")
+LONG = pytest.mark.drawn(1, pool="noisy totals in worlds of many releases")
 WITH_NOISY_TOTALS = [
     world if world in ("one level", "three levels") else pytest.param(world, marks=LONG) for world in WORLDS
 ]
@@ -129,7 +129,7 @@ def test_likelihood_ratio_of_three_levels(name: str, counted: Callable[[int, str
         counted(1, "of them with equality")
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.assure("R7")
 @pytest.mark.parametrize("share", ["1/3", "2/3"] if FULL else ["1/3"])
 @pytest.mark.parametrize("name", NOISY_TOTALS)
@@ -154,7 +154,6 @@ def test_noisy_numbers(counted: Callable[[int, str], None]) -> None:
     counted(check_noisy_totals_lose_their_epsilon(), "likelihoods")
 
 
-@pytest.mark.drawn(2, pool="likelihoods keep the budget")
 @pytest.mark.assure("R7")
 def test_losses_given_noisy_totals(counted: Callable[[int, str], None]) -> None:
     counted(check_values_lose_no_more_beside_noisy_totals(), "losses")

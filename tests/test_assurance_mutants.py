@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from mutants import MUTANTS, Mutant, accounts
+from mutants import MUTANTS, Mutant, accounts, laws
 
 pytestmark = pytest.mark.slow
 
@@ -29,8 +29,14 @@ def _forget() -> None:
                     value.cache_clear()
 
 
-CHECKS = {m.killer for m in MUTANTS} - {accounts.likelihoods_keep_every_budget}
-"""One counts pairs, so `test_accounting_noise_rho` runs it on the code as it is, in every run, too."""
+COUNTED = {
+    accounts.likelihoods_keep_every_budget,
+    laws.check_noisy_totals_lose_their_epsilon,
+    laws.check_values_lose_no_more_beside_noisy_totals,
+}
+"""Checks that count what they compare: `test_accounting_noise_rho` and `test_assurance_likelihood` run them always."""
+
+CHECKS = {m.killer for m in MUTANTS} - COUNTED
 
 
 @pytest.mark.assure("R9")

@@ -20,7 +20,7 @@ from pgsr.errors import ProblemError
 def test_exchange_test_equals_brute_force():
     rng = np.random.default_rng(11)
     checked = 0
-    while checked < scale(8_000, 60_000):
+    while checked < scale(2_000, 60_000):
         tree = random_tree(rng, max_regions=6)
         n_sizes = int(rng.integers(2, 4))
         noisy = rng.integers(-3, 6, (tree.n_regions, n_sizes))
@@ -31,19 +31,6 @@ def test_exchange_test_equals_brute_force():
             estimate = Estimate(tree, View.COUNTS, points[index])
             assert is_exchange_optimal(problem, estimate) == (values[index] == values.min())
             checked += 1
-
-
-@pytest.mark.drawn(1)
-@pytest.mark.parametrize("integer", [True, False])
-def test_any_multipliers_give_a_bound(integer):
-    rng = np.random.default_rng(12)
-    for _ in range(scale(2_000, 20_000)):
-        tree = random_tree(rng, max_regions=6)
-        noisy = rng.integers(-3, 6, (tree.n_regions, 2))
-        problem = naive.problem_of(tree, noisy, int(rng.integers(0, 4)))
-        best = naive.objectives(problem, naive.feasible_points(tree, 2, problem.root_total)).min()
-        wild = Multipliers(rng.normal(0, 10, (tree.n_inner, 2)), rng.normal(0, 10, 1))
-        assert lagrangian_bound(problem if integer else problem.relaxed(), wild) <= best
 
 
 def test_integer_multipliers_close_the_gap():

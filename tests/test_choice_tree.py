@@ -63,7 +63,7 @@ def random_sides(rng, problem, n, width):
     return made
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_equals_the_best_of_all_points(kind):
     """Bounds hold whatever is stated; what is supported is solved, and proved by flows to the last digit."""
@@ -95,6 +95,7 @@ def test_equals_the_best_of_all_points(kind):
     assert solved > 0
 
 
+@pytest.mark.drawn(1, pool="choices beside all alternatives")
 @pytest.mark.parametrize("largest", [20, 10**7])
 def test_equals_all_combinations_of_alternatives(largest):
     """M_H on three levels, with up to 2^8 combinations, each solved by `TreeProjection`."""
@@ -297,6 +298,7 @@ def test_time_is_a_limit():
     assert result.seconds.solve < 10
 
 
+@pytest.mark.drawn(1, pool="choices beside all alternatives")
 @pytest.mark.slow
 def test_all_of_two_to_the_twelve_alternatives():
     """Bounds leave out little here, and yet each combination is looked at once at most."""

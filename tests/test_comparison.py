@@ -52,7 +52,7 @@ def imported_once():
         yield
 
 
-@pytest.mark.drawn(2, pool="processes of a comparison")
+@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_comparisons_that_share_a_template_import_once():
     with template_of_arms() as template:
         first, second = (
@@ -147,16 +147,21 @@ def test_a_table_of_good_and_bad_arms():
     assert len(table.plot().axes) == 2
 
 
-def test_the_frame_survives_parquet(tmp_path):
-    table = compare(PROBLEM, [TreeProjection(), Doing("raise", lambda: 1 / 0)], truth=TRUTH, progress=False)
+@pytest.fixture(scope="module")
+def one_fails():
+    return compare(PROBLEM, [TreeProjection(), Doing("raise", lambda: 1 / 0)], truth=TRUTH, progress=False)
+
+
+def test_the_frame_survives_parquet(one_fails, tmp_path):
+    table = one_fails
     table.to_frame().to_parquet(tmp_path / "t.parquet")
     again = pd.read_parquet(tmp_path / "t.parquet")
     assert again["status"].tolist() == ["OPTIMAL", "FAILED"]
     assert int(again.loc[0, "objective_exact"]) == table.rows[0].result.certificate.objective
 
 
-def test_errors_are_those_of_the_metrics():
-    row = compare(PROBLEM, [TreeProjection()], truth=TRUTH, progress=False).rows[0]
+def test_errors_are_those_of_the_metrics(one_fails):
+    row = one_fails.rows[0]
     difference = np.abs(row.result.estimate.values - TRUTH.counts).sum(axis=1)
     assert row.errors["l1"] == [difference[0], difference[1] + difference[2]]
     totals = np.abs(row.result.estimate.values.sum(axis=1) - TRUTH.totals)
@@ -192,7 +197,7 @@ def test_a_post_process_needs_a_measurement():
         compare(PROBLEM, [IsotonicTreeProjection()], progress=False)
 
 
-@pytest.mark.drawn(2, pool="processes of a comparison")
+@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_isolation_keeps_output_apart_and_measures_the_child():
     held = np.ones(50_000_000)  # 400 MB in this process must not count as the child's
     outcome = run_isolated(lambda: print("noise on standard output") or 42)
@@ -203,7 +208,7 @@ def test_isolation_keeps_output_apart_and_measures_the_child():
     assert grown.peak_bytes > 480_000_000
 
 
-@pytest.mark.drawn(2, pool="processes of a comparison")
+@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_the_limit_starts_after_the_warm_up():
     outcome = run_isolated(lambda: "done", warm_up=lambda: time.sleep(2), time_limit=1.5)
     assert outcome.value == "done"
@@ -220,14 +225,14 @@ class Unreadable:
         return refuse_to_be_read, ()
 
 
-@pytest.mark.drawn(2, pool="processes of a comparison")
+@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_an_answer_that_cannot_be_read_is_a_failure_and_not_a_long_wait():
     outcome = run_isolated(Unreadable, time_limit=MINUTES)
     assert not outcome.timed_out
     assert outcome.error == "what it returned cannot be read: TypeError: not here"
 
 
-@pytest.mark.drawn(2, pool="processes of a comparison")
+@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_a_warm_up_that_never_ends_is_stopped_too(monkeypatch):
     monkeypatch.setattr("pgsr.machine.isolation.START_LIMIT", 2.0)
     outcome = run_isolated(lambda: "done", warm_up=lambda: time.sleep(2 * MINUTES), time_limit=MINUTES)
@@ -318,9 +323,8 @@ def test_a_slow_start_is_told_from_a_slow_solve(monkeypatch):
     assert "did not start in time" in row.reason
 
 
-@pytest.mark.drawn(2, pool="processes of a comparison")
-def test_a_result_without_an_answer_says_so():
-    row = compare(PROBLEM, [Doing("raise", lambda: 1 / 0)], progress=False).rows[0]
+def test_a_result_without_an_answer_says_so(one_fails):
+    row = one_fails.rows[1]
     assert isinstance(row.result, Result)
     assert row.result.answer is None
 
@@ -394,7 +398,7 @@ def _judged(problem):
     return Result(Status.RELAXED, "", estimate, certify(problem, estimate))
 
 
-@pytest.mark.drawn(2, pool="processes of a comparison")
+@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_memory_is_beyond_imports():
     outcome = run_isolated(lambda: int(np.ones(30_000_000).sum()), warm_up=lambda: np.ones(60_000_000).sum())
     assert outcome.baseline_bytes > 2 * 10**7
@@ -449,7 +453,7 @@ def test_axes_have_labels_and_a_colour_means_one_thing(rows):
     assert len(colours) == 1 or not colours[0] & colours[1]
 
 
-@pytest.mark.drawn(2, pool="processes of a comparison")
+@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_a_comparison_is_a_picture_in_notebooks_with_and_without_pyplot():
     """The processes are their own: pyplot changes how figures are displayed."""
     code = """

@@ -98,6 +98,7 @@ def test_violations_are_the_choices_that_no_alternative_keeps():
             assert found == (x.tobytes() not in kept)
 
 
+@pytest.mark.drawn(1, pool="national models")
 def test_a_nation_whose_small_counts_are_suppressed():
     """Totals of a million make no loose programs: alternatives go as far as some optimum, not as far as totals."""
     truth = census_like("divisions", 8, 1_000_000)
@@ -137,7 +138,7 @@ def far_apart(far, norm):
     )
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("method", TAKING, ids=repr)
 @pytest.mark.parametrize("norm", [1, 2])
 def test_implications_hold_however_far_counts_are_apart(method, norm):
@@ -193,6 +194,7 @@ def test_switched_rows_say_the_same_as_implications():
                 assert kept == (holds.all() and (implied.order @ v <= implied.order_right + 1e-9).all())
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("method", [*TAKING, Cvxpy("SCIP"), Cvxpy("GUROBI")], ids=repr)
 def test_native_models_state_choices(method):
     problem = COUNTS.where(

@@ -45,7 +45,7 @@ def conditioned(rng, kind, n):
         yield (problem.where(*written), dense, problem)
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_integer_solvers_find_the_best_of_all_points(kind):
@@ -97,7 +97,7 @@ def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_break
                     assert rounded.certificate.bound <= whole
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[3]], ids=str)
 def test_prices_of_duals_close_the_gap_of_our_own_bound(kind, monkeypatch):
@@ -129,8 +129,8 @@ def test_rows_of_every_relation_are_priced(view, monkeypatch):
         assert result.certificate.bound == pytest.approx(result.certificate.objective, rel=1e-6)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.drawn(4)
 def test_wild_prices_give_a_bound(kind):
     """Whatever the multipliers of rows and bounds, no point that satisfies all conditions is below."""
     rng = np.random.default_rng(3)
@@ -156,8 +156,8 @@ def test_wild_prices_give_a_bound(kind):
     assert seen > 0
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.drawn(4)
 def test_a_contradiction_is_one_and_bounds_alone_hide_none(kind):
     rng = np.random.default_rng(4)
     found = 0
@@ -227,7 +227,7 @@ def test_numbers_that_are_no_integers_are_told_apart():
     assert "at least 1,234,568.5 and at most 1,234,567.5" in clash.contradiction
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[0] is View.COUNTS], ids=str)
 def test_conditions_on_totals_are_contradictory_only_where_no_point_is(kind):
     rng = np.random.default_rng(8)

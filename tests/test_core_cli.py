@@ -91,14 +91,6 @@ def test_from_three_tables_to_a_checked_folder(place, ended):
     assert "cannot be read" in refused.err
 
 
-def test_findings_as_json(place):
-    write_config(place)
-    assert invoke("release", place / "release.toml", "--rehearse").exit_code == 0
-    done = invoke("check", place / "release-rehearsal", "--json")
-    assert done.exit_code == 0
-    assert {finding["outcome"] for finding in json.loads(done.stdout)} <= {"passed", "open"}
-
-
 def test_a_rehearsal_warns(place):
     write_config(place)
     done = invoke("release", place / "release.toml", "--rehearse", "--epsilon", "1/3", "--mechanism", "kuo")
@@ -215,23 +207,6 @@ def test_validate_names_absent_files_among_all_mistakes(place, ended):
         assert word in line
     assert "groups.parquet' is not there" in lines[4]
     assert "regions.csv' is not there" in lines[5]
-
-
-def test_validate_names_a_wrong_public_table_beside_a_missing_key(place, ended):
-    orphan(place)
-    done = ended("validate", write_config(place, sign='"publisher.key"'))
-    assert done.code == 2
-    assert "2 errors" in done.err
-    assert "orphan" in done.err
-
-
-@pytest.mark.parametrize("absent", ["groups.parquet", "regions.csv"])
-def test_validate_refuses_one_absent_public_table_in_one_line(place, ended, absent):
-    (place / absent).unlink()
-    done = ended("validate", write_config(place))
-    assert done.code == 2
-    assert f"{absent}' is not there; mend its path" in done.err
-    assert len(done.err.strip().splitlines()) == 1
 
 
 def test_validate_of_private_groups_opens_none_of_them(place):
@@ -354,7 +329,7 @@ def test_stages_elsewhere_are_plain_lines_without_times(place):
     assert tuple(line for line in lines if line in Stages.STAGES) == Stages.STAGES[:6]
     assert not re.search(r"\d s$", "\n".join(lines), re.MULTILINE)
     done = invoke("check", place / "release", "--json")
-    assert json.loads(done.stdout)
+    assert {finding["outcome"] for finding in json.loads(done.stdout)} <= {"passed", "open"}
     assert invoke("check", place / "release").stdout.startswith("checking\n")
 
 
@@ -499,10 +474,10 @@ def test_plan_names_the_levels_and_weighs_them(place):
     assert "(nation 0, state 1, county 2)" in shown
 
 
+@pytest.mark.drawn(1, pool="searched shares")
 def test_plan_searches_shares_and_recommends_them(place):
     """With a share of a size that no usual split has, for a level that alone is worth something."""
-    write_tables(place, n_groups=600)
-    path = write_config(place, max_size="20", level_names='["nation", "state", "county"]')
+    path = write_config(place, max_size="5", level_names='["nation", "state", "county"]')
     root_alone = ("--weight", "state=0", "--weight", "county=0")
     done = invoke("plan", path, "--replicates", "2", "--mechanism", "posterior", "--search-shares", *root_alone)
     assert "(searched)" in done.stdout
@@ -552,14 +527,6 @@ def test_names_to_complete_are_the_mechanisms():
     assert tuple(Kind) == MECHANISMS
 
 
-@pytest.mark.slow
-def test_importing_pgsr_loads_no_command_line():
-    heavy = ("typer", "rich", "pgsr.cli", "pgsr.release", "duckdb")
-    code = f"import sys, pgsr; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -588,9 +555,3 @@ def test_a_check_of_no_folder_is_one_sentence(place, ended, as_json):
     code, out, err = ended("check", "absent", *as_json)
     assert (code, out) == (2, "")
     assert err == "error: 'absent' is no folder; name the folder of a release or synthesis\n"
-
-
-def test_validate_refuses_a_missing_key(place, ended):
-    code, out, err = ended("validate", write_config(place, sign='"absent.key"'))
-    assert (code, out) == (2, "")
-    assert "absent.key" in err

@@ -82,7 +82,7 @@ def test_counties_against_the_list():
 # Census-like data
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("regions", "levels"),
     [
@@ -102,7 +102,7 @@ def test_shape_and_total(regions, levels, tail):
     assert truth.name == f"census-like/{regions}/K=30/seed=1/{tail}/2000003"
 
 
-@pytest.mark.parametrize("groups", [1, 51, 10_007, HOUSEHOLDS, 240_000_000])
+@pytest.mark.parametrize("groups", [1, 51, 10_007, 240_000_000])
 def test_any_number_of_groups(groups):
     assert census_like("states", groups=groups).totals[0] == groups
     if groups >= 5_100:
@@ -136,7 +136,7 @@ def test_divisions_hold_their_states():
 
 def test_smaller_max_size_clips_the_same_groups():
     wide = census_like("states", max_size=LARGEST_SIZE, groups=3_000_000).counts
-    for max_size in (1, 5, 40, 12_000):
+    for max_size in (1, 40, 12_000):
         narrow = census_like("states", max_size=max_size, groups=3_000_000).counts
         clipped = np.zeros_like(narrow)
         np.add.at(clipped.T, np.minimum(np.arange(LARGEST_SIZE + 1), max_size), wide.T)
@@ -199,6 +199,7 @@ def test_the_first_papers_census_keeps_its_classes():
     assert (counts[:, 300:].sum(axis=1) >= 35).all()
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_second_papers_census_has_its_numbers_of_people_and_sizes(seed):
     """117,630,445 groups give 305.1 million people (printed 305,276,358) and about 78 sizes; 51 leaves suffice."""

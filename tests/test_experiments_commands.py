@@ -39,6 +39,7 @@ def test_the_registry_is_sound():
         find("K99")
 
 
+@pytest.mark.drawn(3, pool="cells of experiments")
 def test_the_command_line(tmp_path, monkeypatch):
     def call(*arguments: str) -> str:
         done = CliRunner().invoke(app, [*arguments])

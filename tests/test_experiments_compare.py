@@ -91,9 +91,11 @@ def test_m_h_and_m_c_show_every_interface_to_a_solver_and_other_parts_one() -> N
 SOLVERS = ("Cvxpy('HIGHS')", "Cvxpy('SCIP')", "Gurobi()", "MathOpt('GLOP')", "MathOpt('GSCIP')", "CpSat()", "Scipy()")
 
 
-def test_the_small_comparison_comes_first_and_every_solver_of_integers_proves_its_optima() -> None:
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize("problem", ["m_h", "m_c"])
+def test_the_small_comparison_comes_first_and_every_solver_of_integers_proves_its_optima(problem: str) -> None:
     """A sample of what `make compare` shows first: integer optima agree to the digit, and pgsr proves each."""
-    experiment = CompareExperiment(problems=("m_h", "m_c"), time_limit=30.0)
+    experiment = CompareExperiment(problems=(problem,), time_limit=30.0)
     small = experiment.before
     assert small is not None
     assert small.size is Size.SMALL
@@ -174,6 +176,7 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
     assert {row["key"] for row in rows} == {"mean_consistency", "releases"}
     optima = [row["objective"] for row in rows if row["status"] == "OPTIMAL"]
     assert optima == pytest.approx([optima[0]] * len(optima)), "one optimum of mean consistency"
+    assert {path.suffix for path in tmp_path.iterdir()} == {".html", ".parquet", ".png"}
     page = next(tmp_path.glob("*.html")).read_text()
     assert all(words in page for words in ("mean consistency: least squares", "Posterior()", "data:image/png;base64"))
     assert "Posterior()" in done.output

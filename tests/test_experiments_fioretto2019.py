@@ -64,7 +64,16 @@ def entry(task: Task, record: Record) -> StoredCell:
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.id)
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        pytest.param(e, marks=pytest.mark.drawn(0, pool="a minute of run times"))
+        if e is runtime_by_epsilon.EXPERIMENT
+        else e
+        for e in EXPERIMENTS
+    ],
+    ids=lambda e: e.id,
+)
 def test_smoke_runs_draws_and_judges(experiment: Experiment, tmp_path):
     assert find(experiment.id) is experiment
     assert set(experiment.profiles) >= {Profile.SMOKE, Profile.QUICK, Profile.PAPER}
@@ -381,6 +390,7 @@ def test_saturated_errors_are_not_compared():
     assert smaller_unless_saturated(None, error(1)).finding is TestOutcome.NOT_JUDGED
 
 
+@pytest.mark.drawn(3, pool="cells of experiments")
 def test_the_dense_taxi_data_do_not_saturate():
     """One release of each mechanism at the smallest epsilon: below a fifth of the largest error at every level."""
     truth = TAXI_DENSE.truth()

@@ -50,6 +50,7 @@ def test_release_and_optimum_see_the_same_truth_and_noise() -> None:
     assert measured(x2.KUO, 3)["levels"]["emd"] == metrics.level_means(truth, metrics.emd(truth, again))
 
 
+@pytest.mark.drawn(3, pool="cells of experiments")
 def test_the_optimum_is_nearer_to_the_truth_than_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the mean over eight replicates and at every level; short chains are enough for that."""
     monkeypatch.setattr(x6, "SWEEPS", 400)

@@ -92,7 +92,7 @@ def test_every_experiment_runs_draws_and_judges(name, tmp_path):
     assert all(isinstance(verdict.finding, TestOutcome) and verdict.words for verdict in verdicts)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", IDS)
 def test_half_a_sweep_can_be_looked_at(name):
     """A sweep cut short has some arms and replicates only."""
@@ -224,6 +224,7 @@ def test_k1_gives_the_published_totals():
     assert sorted(record["entities at level 1"]) == [3_927_662, 127_034_736]
 
 
+@pytest.mark.drawn(3, pool="cells of experiments")
 @needs_hawaiian
 def test_hawaiian_is_the_papers_own():
     """All that the paper prints of Hawaiian in the nation: its statistics, and errors of Hc and Hg at epsilon 1."""

@@ -154,6 +154,7 @@ def test_views_of_families_are_those_of_their_problems():
         assert isinstance(view, View)
 
 
+@pytest.mark.drawn(3, pool="cells of experiments")
 def test_instances_that_largest_leaves_out_are_a_sentence(tmp_path):
     command = [sys.executable, "-m", "pgsr.experiments", "lib", "build", "mh-census-1e7-eps1", "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -126,6 +126,7 @@ def tree():
     return Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 
 
+@pytest.mark.drawn(3, pool="cells of experiments")
 @pytest.mark.slow
 def test_the_command_makes_the_table(tmp_path):
     done = CliRunner().invoke(app, ["traps", "--solvers", "Scipy()", "--limit", "5", "--out", str(tmp_path)])

@@ -37,6 +37,7 @@ def test_what_cannot_fit_is_refused_at_once(tmp_path):
     assert list(tmp_path.rglob("*.json")) == []
 
 
+@pytest.mark.drawn(3, pool="cells of experiments")
 def test_no_more_cells_at_once_than_fit(tmp_path):
     def measure(trial):
         start = time.time()
@@ -64,7 +65,7 @@ SHAPES = [(31, 100_001), (3_195, 2_001), (101, 20_001), (1_001, 5_001), (2, 1_00
           (301, 10_001), (61, 40_001), (501, 12_001), (61, 201), (1_501, 10_001), (551, 100_001)]  # fmt: skip
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(3, pool="cells of experiments")
 @pytest.mark.parametrize("shape", SHAPES[: scale(2, len(SHAPES))])
 def test_the_memory_estimate(shape, tmp_path):
     """Within 25 % of the true peak of the hungriest of Kuo's methods."""

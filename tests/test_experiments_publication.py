@@ -68,7 +68,10 @@ def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.parametrize("identity", ALL)
+@pytest.mark.parametrize(
+    "identity",
+    [pytest.param(i, marks=pytest.mark.drawn(0, pool="a minute of run times")) if i == "PG2" else i for i in ALL],
+)
 def test_what_is_published_says_what_the_store_says(identity, tmp_path):
     experiment, store = find(identity), Store(tmp_path / "results")
     stored(identity, store)
@@ -232,6 +235,7 @@ MOST_PANELS, WIDEST = 16, 11.5
 """Of a figure, so that it can be read at the width of a page; the width in inches."""
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("identity", PUBLISHED)
 def test_every_published_experiment_has_a_verdict(identity):
     ((experiment, _, frame),) = published([find(identity)], DOCS / "results")

@@ -125,15 +125,16 @@ NEEDS_A_SHELL = re.compile(r"[|<>;&$*?`#\\]")
 
 LONG = (
     *("add_a_method", "add_an_experiment", "compare", "intervals", "nation", "open_models", "release", "synthesis"),
-    *("start", "your_csv"),
+    *("start", "your_csv", "split_view", "choose_a_mechanism", "plan", "reproduce", "bounds", "release_options"),
+    *("solvers", "privacy", "m_c"),
 )
-"""Pages that take more than three seconds."""
+"""Pages that take more than a second."""
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=pytest.mark.drawn(1, pool="pages that take seconds") if page.stem in LONG else ())
+        pytest.param(page, marks=pytest.mark.drawn(3, pool="pages that take seconds") if page.stem in LONG else ())
         for page in PAGES
     ],
     ids=lambda page: page.stem,

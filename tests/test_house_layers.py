@@ -86,17 +86,6 @@ print(TreeProjection().solve(Problem.m_h(noisy)).status.name)
 
 
 @pytest.mark.slow
-def test_compare_end_to_end(tmp_path):
-    arguments = ["compare", "--problem", "mean_consistency", "--time-limit", "10", "--out", str(tmp_path)]
-    done = run("-m", "pgsr.experiments", *arguments)
-    assert done.returncode == 0, done.stderr
-    assert "OPTIMAL" in done.stdout
-    gurobi = [line.split()[1:3] for line in done.stdout.splitlines() if line.startswith("Gurobi()")]
-    assert gurobi == [["OPTIMAL", "bound"]] * 2, "what proves it, on the small hierarchy and the large one"
-    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".html", ".parquet", ".png"]
-
-
-@pytest.mark.slow
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("arguments", "word"),

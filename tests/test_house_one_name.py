@@ -3,11 +3,9 @@
 import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parent.parent
+from parsed import ROOT, trees
 
 EVERY_FILE_TWICE = """
 import os, sys
@@ -44,9 +42,14 @@ def test_both_names_of_a_file_are_one_module(first, second):
     assert int(done.stdout) > 60
 
 
-def test_pickles_carry_the_name_that_works_everywhere():
-    done = run("-c", "import pickle; from models import Cvxpy; print(pickle.dumps(Cvxpy('CLARABEL')))")
-    assert "pgsr.models.cvxpy_" in done.stdout, done.stderr
+def test_pickles_and_errors_carry_the_name_that_works_everywhere():
+    code = "import pickle\nfrom models import Cvxpy\nprint(pickle.dumps(Cvxpy('CLARABEL')))\n" + "\n".join(
+        f"try:\n    import {name}\nexcept ModuleNotFoundError as error:\n    print(error)"
+        for name in ("models.nothing", "pgsr.models.nothing")
+    )
+    pickled, *errors = run("-c", code).stdout.splitlines()
+    assert "pgsr.models.cvxpy_" in pickled
+    assert errors == ["No module named 'pgsr.models.nothing'"] * 2
 
 
 def test_somebody_elses_models_are_left_alone(tmp_path):
@@ -66,24 +69,13 @@ def test_commands_run_by_both_names(name):
     assert len(done.stdout) > 200
 
 
-def test_a_missing_file_is_missing_under_both_names():
-    code = "\n".join(
-        f"try:\n    import {name}\nexcept ModuleNotFoundError as error:\n    print(error)"
-        for name in ("models.nothing", "pgsr.models.nothing")
-    )
-    assert run("-c", code).stdout == "No module named 'pgsr.models.nothing'\n" * 2
-
-
 def test_no_name_of_a_class_stands_for_two_things():
     """Who meets a class in a traceback, in a docstring or in a search need not ask which of two classes is meant."""
     named: dict[str, list[str]] = {}
-    for folder in ("pgsr", "models", "experiments"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            if (ROOT / "pgsr" / "models") in path.parents or (ROOT / "pgsr" / "experiments") in path.parents:
-                continue  # links to the folders beside pgsr/
-            for node in ast.parse(path.read_text("utf-8")).body:
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    named.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+    for file, tree in trees().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                named.setdefault(node.name, []).append(file)
     twice = {name: files for name, files in named.items() if len(files) > 1}
     shipped_alone = {"Refused": ["experiments/lib/traps/verify_trap.py", "experiments/lib/verify.py"]}
     assert len(named) > 500

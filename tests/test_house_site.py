@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -49,6 +50,7 @@ def site(tmp_path_factory) -> Path:
     return into
 
 
+@cache
 def pages(site: Path) -> dict[str, str]:
     return {str(path.relative_to(site)): path.read_text("utf-8") for path in site.rglob("*.html")}
 
@@ -122,8 +124,6 @@ def test_a_broken_link_stops_the_build(tmp_path):
     (tmp_path / "mkdocs.yml").write_text("\n".join(["site_name: one page", *kept]), "utf-8")
     (tmp_path / "docs").mkdir()
     page = tmp_path / "docs" / "index.md"
-    page.write_text("# A page\n", "utf-8")
-    assert built(tmp_path, tmp_path / "site").returncode == 0
     page.write_text("# A page\n\n[nowhere](no_such_page.md)\n", "utf-8")
     done = built(tmp_path, tmp_path / "site")
     assert done.returncode != 0

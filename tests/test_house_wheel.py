@@ -66,6 +66,7 @@ def test_the_wheel_takes_no_name_but_pgsr(wheel):
     assert not [name for name in names if "__pycache__" in name or name.endswith((".nbi", ".nbc"))]
 
 
+@pytest.mark.drawn(1, pool="the wheel")
 def test_the_readme_snippet_runs_from_the_wheel(python, tmp_path):
     snippet = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert snippet
@@ -83,6 +84,8 @@ CODE = """
 import runpy, sys
 from importlib.resources import files
 import pgsr, pgsr.experiments.registry, pgsr.experiments.engine.worker as worker
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
 assert pgsr.__file__.startswith(sys.prefix), pgsr.__file__
 assert worker.Worker().reusable
 assert pgsr.experiments.registry.find("K8").id == "K8"
@@ -92,31 +95,20 @@ try:
 except ModuleNotFoundError:
     print(pgsr.__version__)
 runpy.run_module("pgsr.models", run_name="__main__", alter_sys=True)
+sys.modules["cvxpy"] = None
+tree = pgsr.Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+noisy = Geometric(pgsr.View.COUNTS, 1).measure(pgsr.CountOfCounts(tree, [[0, 2], [1, 1]]), Seeded(1))
+print(pgsr.models.Cvxpy("CLARABEL").solve(pgsr.Problem.m_h(noisy).relaxed()))
+sys.argv = ["experiments", "run", "K1", "--profile", "smoke", "--out", "."]
+runpy.run_module("pgsr.experiments", run_name="__main__", alter_sys=True)
 """
 
 
+@pytest.mark.drawn(1, pool="the wheel")
 def test_the_rest_is_there_too(python, tmp_path):
     version, listed = checked([str(python), "-c", CODE], cwd=tmp_path).split("\n", 1)
     assert version == PROJECT["version"]
     assert "Flow()" in listed
+    assert "pip install cvxpy" in listed, "what to install without a solver"
+    assert "done" in listed, "an experiment runs"
     assert "[" in checked([str(python.with_name("pgsr")), "release", "--example"], cwd=tmp_path)
-
-
-def test_experiments_run_from_the_wheel(python, tmp_path):
-    command = [str(python), "-m", "pgsr.experiments", "run", "K1", "--profile", "smoke", "--out", str(tmp_path)]
-    assert "done" in checked(command, cwd=tmp_path)
-
-
-def test_without_a_solver_the_wheel_says_what_to_install(python, tmp_path):
-    code = """
-import sys
-sys.modules["cvxpy"] = None
-from pgsr import CountOfCounts, Hierarchy, Problem, View
-from pgsr.noise import Geometric
-from pgsr.privacy import Seeded
-from pgsr.models import Cvxpy
-tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-noisy = Geometric(View.COUNTS, 1).measure(CountOfCounts(tree, [[0, 2], [1, 1]]), Seeded(1))
-print(Cvxpy("CLARABEL").solve(Problem.m_h(noisy).relaxed()))
-"""
-    assert "pip install cvxpy" in checked([str(python), "-c", code], cwd=tmp_path)

@@ -79,7 +79,7 @@ def of_draws(
 def test_measured_coverage_by_level() -> None:
     """Intervals of 90 % hold the truth in 80 % of releases at least, by statistic and level."""
     held: dict[tuple[str, int], list[np.ndarray]] = {}
-    for seed in range(scale(20, 60)):
+    for seed in range(scale(12, 60)):
         truth = population(seed % 4)
         released = POSTERIOR.release(truth, Seeded("covered", seed))
         asked = [statistic_of(text, truth.sizes) for text in STATISTICS]

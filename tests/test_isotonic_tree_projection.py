@@ -20,7 +20,7 @@ from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", SHAPES)
 def test_both_steps_equal_brute_force(name):
     """Fits in fractions, rounded; then all points with the public totals. In all 21,600 small trees at full counts."""

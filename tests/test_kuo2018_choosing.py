@@ -178,7 +178,7 @@ def test_a_choice_by_score_is_the_least_noisy_score() -> None:
     candidates = (hc("1/5"), hg("1/5"), hc("1/5"))
     chosen = ChosenByScore(candidates, "1/4")
     law, counted = DoubleGeometric(Fraction(2 * TREE.n_levels * 4)), [0, 0, 0]
-    for replicate in range(scale(60, 600)):
+    for replicate in range(scale(25, 600)):
         source = Seeded("score", replicate)
         results = [c.release(TRUTH, Branch(source, i)) for i, c in enumerate(candidates)]
         noisy = []

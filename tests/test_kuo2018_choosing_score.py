@@ -89,7 +89,7 @@ def chances(scores: tuple[int, ...], a: Fraction, reach: int = 80) -> list[Fract
     return chosen
 
 
-@pytest.mark.drawn(2, pool="likelihoods keep the budget")
+@pytest.mark.drawn(1, pool="likelihoods keep the budget")
 def test_noisy_choice_loses_at_most_its_epsilon() -> None:
     """Three candidates, every direction of moves, in fractions: with a = e^(-eps2 / (2 L)) the ratio is <= e^eps2.
 

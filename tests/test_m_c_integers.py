@@ -232,6 +232,7 @@ def test_answers_are_feasible_and_not_below_the_bound(totals):
         assert result.certificate == certificate
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("epsilon", ["1", "1/10"])
 @pytest.mark.parametrize("totals", ["root", "regions"])
 def test_leaves_right_below_a_root_are_closed(epsilon, totals):
@@ -246,6 +247,7 @@ def test_leaves_right_below_a_root_are_closed(epsilon, totals):
         assert certify(problem, result.estimate, result.multipliers).optimal
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("n_states", [4, 8])
 @pytest.mark.parametrize("totals", ["root", "regions"])
 def test_three_levels_are_closed_where_a_linear_program_closes_them(n_states, totals):

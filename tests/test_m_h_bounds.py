@@ -22,7 +22,7 @@ def test_equals_brute_force():
     """Integers are optimal, and the relaxed optimum is proved and no larger; without solutions both are infeasible."""
     rng = np.random.default_rng(31)
     statuses = []
-    for _ in range(scale(800, 20_000)):
+    for _ in range(scale(400, 20_000)):
         problem, points = small_instance(rng)
         stated = problem.conditions
         inside = points[((points >= stated.lower) & (points <= stated.upper)).all(axis=(1, 2))]
@@ -40,7 +40,7 @@ def test_equals_brute_force():
         assert (values >= stated.lower - 1e-9).all()
         assert (values <= stated.upper + 1e-9).all()
     assert statuses.count(Status.INFEASIBLE) > 50
-    assert statuses.count(Status.OPTIMAL) > 200
+    assert statuses.count(Status.OPTIMAL) > 100
 
 
 @pytest.mark.drawn(1)

@@ -99,6 +99,7 @@ def test_two_hierarchies_over_the_same_leaves_have_a_proved_optimum():
     assert error[0] < error[1]  # the leaves were measured twice
 
 
+@pytest.mark.drawn(1, pool="counties in two hierarchies")
 @pytest.mark.slow
 def test_counties_by_states_and_by_metropolitan_areas():
     _, problem = crossed(np.random.default_rng(33), "counties", 10, 300, "1/10")
@@ -107,6 +108,7 @@ def test_counties_by_states_and_by_metropolitan_areas():
     assert result.certificate.objective == result.certificate.bound
 
 
+@pytest.mark.drawn(1, pool="counties in two hierarchies")
 @pytest.mark.slow
 def test_real_counties_by_states_and_by_population():
     """Households of 3,141 counties, by states, and by classes of counties of about as many households."""

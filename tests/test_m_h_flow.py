@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 from instances import scale
 from level_points import SHAPES
-from scipy import optimize, sparse
 
 from pgsr import Hierarchy, Problem, Status
 from pgsr.algorithms import TreeProjection
 from pgsr.algorithms.m_h.flow.part import UNKNOWN, FlowPart, PartPrices
 from pgsr.algorithms.m_h.flow.solving import solve
 from pgsr.errors import ProblemError
-from pgsr.models import Flow
 from pgsr.nation.judging import PartOutcome, judged, price_of_the_total
 
 
@@ -132,7 +130,6 @@ def random_problem(seed: int, fan: tuple[int, ...], max_sizes: tuple[int, ...], 
 
 
 KINDS = ("none", "root", "leaves", "some regions")
-MEDIUM = (((3, 3), (9, 6, 2)), ((2, 2, 3), (8, 8, 3, 1)), ((4, 3), (12, 3, 3)), ((2, 2, 2), (9, 6, 4, 2)))
 
 
 def rows_of(stated: Stated) -> tuple[np.ndarray, np.ndarray]:
@@ -163,92 +160,6 @@ def cells_of(stated: Stated) -> tuple[np.ndarray, np.ndarray]:
     part = stated.part
     y = np.concatenate([table.ravel() for table in part.tables])
     return y, np.repeat(part.w, [part.max_sizes[level] + 1 for level in part.hierarchy.level_of])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("fan", "max_sizes"), MEDIUM)
-@pytest.mark.drawn(2)
-def test_equals_two_general_solvers_and_min_cost_flows(fan, max_sizes, kind):
-    """Integer programs and a flow with a variable or an arc per unit, up to 3 units beyond the answer.
-
-    With that room an optimum of these is one of the problem, as costs are convex.
-    """
-    for seed in range(2):
-        stated = random_problem(seed, fan, max_sizes, kind)
-        result = solved(stated)
-        assert result.outcome.optimal
-        cells = np.concatenate([table.ravel() for table in result.tables])
-        units = UnitSteps.of(stated, int(cells.max()) + 3)
-        assert result.outcome.objective == by_highs(units) == by_cp_sat(units)
-        if kind != "some regions":  # whose rows are no network's as they stand
-            assert result.outcome.objective == by_flow(units)
-
-
-@dataclass(frozen=True, eq=False)
-class UnitSteps:
-    """A problem with a 0-1 variable per cell and unit; the j-th unit of a cell costs w (2 (j - y) + 1), j >= 0."""
-
-    rows: np.ndarray
-    right: np.ndarray
-    cost: np.ndarray
-    constant: int
-
-    @classmethod
-    def of(cls, stated: Stated, most: int) -> "UnitSteps":
-        (rows, right), (y, w) = rows_of(stated), cells_of(stated)
-        cost = w[:, None] * (2 * (np.arange(most) - y[:, None]) + 1)
-        return cls(np.repeat(rows, most, axis=1).astype(int), right, cost.ravel(), int(w @ y**2))
-
-
-def by_highs(units: UnitSteps) -> int:
-    rows = optimize.LinearConstraint(sparse.csr_array(units.rows), units.right, units.right)
-    found = optimize.milp(
-        units.cost, constraints=rows, integrality=np.ones(len(units.cost)), bounds=optimize.Bounds(0, 1)
-    )
-    assert found.status == 0
-    return round(found.fun) + units.constant
-
-
-def by_cp_sat(units: UnitSteps) -> int:
-    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
-    model = cp_model.CpModel()
-    x = [model.new_bool_var("") for _ in units.cost]
-    for row, value in zip(units.rows, units.right, strict=True):
-        model.add(sum(int(row[j]) * x[j] for j in np.flatnonzero(row)) == int(value))
-    model.minimize(sum(int(cost) * cell for cost, cell in zip(units.cost, x, strict=True)))
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 2
-    assert solver.solve(model) == cp_model.OPTIMAL
-    return round(solver.objective_value) + units.constant
-
-
-def by_flow(units: UnitSteps) -> int:
-    """Solve a flow: with the root's total turned round every column has at most a 1 and a -1.
-
-    It is an arc from the row of the one to that of the other, or to node 0 where there is none.
-    """
-    min_cost_flow = pytest.importorskip("ortools.graph.python.min_cost_flow")
-    flow, rows, right = min_cost_flow.SimpleMinCostFlow(), units.rows.copy(), units.right.copy()
-    if len(rows) and (rows == 1).sum(axis=0).max() == 2:
-        rows[-1] *= -1
-        right[-1] *= -1
-    for column, cost in zip(rows.T, units.cost, strict=True):
-        (start, end) = (np.flatnonzero(column == sign).tolist() for sign in (1, -1))
-        assert len(start) <= 1
-        assert len(end) <= 1
-        flow.add_arc_with_capacity_and_unit_cost(*(1 + row[0] if row else 0 for row in (start, end)), 1, int(cost))
-    for node, value in enumerate([-right.sum(), *right]):
-        flow.set_node_supply(node, int(value))
-    assert flow.solve() == flow.OPTIMAL
-    return flow.optimal_cost() + units.constant
-
-
-@pytest.mark.parametrize("kind", KINDS[:3])
-def test_equals_m_h_where_all_levels_have_the_same_sizes(kind):
-    for seed in range(20):
-        stated = random_problem(seed, (3, 4), (6, 6, 6), kind)
-        method = TreeProjection() if kind != "leaves" else Flow()
-        assert solved(stated).outcome.objective == method.solve(stated.problem).certificate.objective
 
 
 def test_the_judge_of_parts_refutes_what_is_not_optimal():

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from instances import random_tree, scale
 
-from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 
 
-@pytest.mark.drawn(5, pool="M_H against brute force")
+@pytest.mark.drawn(2, pool="equal to exhaustive search or another solver")
 def test_equals_brute_force():
     rng = np.random.default_rng(1)
     for _ in range(scale(1_000, 50_000)):
@@ -122,20 +122,6 @@ def test_padded_and_unmeasured_regions_do_not_count():
     assert TreeProjection().solve(problem).certificate.objective == naive.objectives(problem, points).min()
 
 
-@pytest.mark.drawn(5, pool="M_H against brute force")
-def test_outputs_satisfy_every_condition():
-    rng = np.random.default_rng(7)
-    for _ in range(scale(2_000, 1_000_000)):
-        tree = random_tree(rng, max_regions=15)
-        noisy = rng.integers(-9, 30, (tree.n_regions, int(rng.integers(2, 8))))
-        total = int(rng.integers(0, 200))
-        x = TreeProjection().solve(naive.problem_of(tree, noisy, total)).estimate.values
-        assert x.dtype == np.int64
-        assert x.min() >= 0
-        assert (x == tree.sum_up(x[tree.leaves])).all()
-        assert x[0].sum() == total
-
-
 def test_refuses_what_it_does_not_solve():
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     truth = CountOfCounts(tree, [[0, 2, 0, 1], [0, 1, 1, 1]])
@@ -150,31 +136,6 @@ def test_refuses_what_it_does_not_solve():
         result = TreeProjection().solve(problem)
         assert result.status is Status.UNSUPPORTED
         assert word in result.reason
-
-
-def test_certificate_survives_no_perturbation():
-    """Any change of an optimum that raises the cost must lose the proof."""
-    rng = np.random.default_rng(8)
-    tree = random_tree(rng, max_regions=40, n_levels=3)
-    noisy = rng.integers(-5, 60, (tree.n_regions, 12))
-    problem = naive.problem_of(tree, noisy, int(noisy[0].sum()))
-    result = TreeProjection().solve(problem)
-    best = result.estimate.values
-    raised = 0
-    while raised < scale(1_000, 10_000):
-        leaves = best[tree.leaves].copy()
-        (a, s), (b, t) = (
-            (int(rng.integers(len(leaves))), int(rng.integers(12))),
-            (int(rng.integers(len(leaves))), int(rng.integers(12))),
-        )
-        if leaves[a, s] == 0:
-            continue
-        leaves[a, s] -= 1
-        leaves[b, t] += 1
-        certificate = certify(problem, replace(result.estimate, values=tree.sum_up(leaves)))
-        if certificate.objective > result.certificate.objective:
-            raised += 1
-            assert not certificate.optimal
 
 
 def small_instance(rng):

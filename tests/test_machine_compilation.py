@@ -21,7 +21,7 @@ from pgsr.machine import compilation
 from pgsr.methods import toys
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Result, Seconds
-from pgsr.warming import warm_up, warmed
+from pgsr.warming import warmed
 
 ROOT = Path(__file__).parent.parent
 
@@ -112,7 +112,7 @@ arguments, in between and at the end, whether compiled now or read from the cach
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(1, pool="compilation in a process of its own")
 @pytest.mark.parametrize(("of", "expected"), [("problem", "OPTIMAL"), ("measurement", "FEASIBLE")])
 def test_a_first_solve_compiles_apart_and_outside_its_limit(of, expected, tmp_path):
     """The process starts with nothing compiled; half a second would not be enough to compile in."""
@@ -122,6 +122,7 @@ def test_a_first_solve_compiles_apart_and_outside_its_limit(of, expected, tmp_pa
     assert again < 0.1 * compiled
 
 
+@pytest.mark.drawn(1, pool="compilation in a process of its own")
 @pytest.mark.slow
 def test_the_warm_up_compiles_every_loop_and_nothing_is_left_to_compile():
     """Nothing that trees and problems of all kinds call afterwards is of another type; what is cached stays cached."""
@@ -139,9 +140,10 @@ def test_toys_are_of_every_kind():
         assert any(method.supports(toy) is None for toy in asked), method
 
 
-def test_warmup_names_what_it_compiled():
+def test_warmup_names_what_it_compiled(monkeypatch):
+    monkeypatch.setattr("pgsr.warming.warm_up", lambda: iter([("Isotonic()", 1.25), ("noise", 0.5)]))
     lines = CliRunner().invoke(cli.app, ["warmup"], catch_exceptions=False).stdout.splitlines()
-    assert [line.split(" s  ")[1] for line in lines] == [name for name, _ in warm_up()]
+    assert lines == ["  1.25 s  Isotonic()", "  0.50 s  noise"]
 
 
 def test_deadlines_stand_still_while_functions_are_compiled():
@@ -225,6 +227,7 @@ def run(code: str, *arguments: str, cache: Path | None = None) -> str:
     return done.stdout
 
 
+@pytest.mark.drawn(1, pool="compilation in a process of its own")
 def test_code_of_an_older_version_on_disk_is_compiled_anew(tmp_path):
     """A class that the compiled code names has another name now, in a file that is not the loop's own."""
     (tmp_path / "loop.py").write_text(

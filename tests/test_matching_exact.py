@@ -21,6 +21,7 @@ from pgsr.privacy.laws.per_level import GeometricNoise
 TENTH = GeometricNoise(Fraction(1, 10))
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("view", [View.CUMULATIVE, View.RANKED])
 @pytest.mark.parametrize("noise", [TENTH, GeometricNoise(Fraction(1, 3)), GeometricNoise(Fraction(7, 11))])
 def test_a_half_is_rounded_to_even(view, noise):
@@ -51,7 +52,7 @@ def test_a_half_of_unequal_precisions_is_rounded_to_even():
 def test_equals_a_twin_in_fractions(merge):
     """All levels: halves of sums of mean variances, at noise of one law and of several."""
     rng, halves = np.random.default_rng(61), 0
-    for i in range(scale(150, 5_000)):
+    for i in range(scale(80, 5_000)):
         tree = random_tree(rng, max_regions=16, n_levels=int(rng.integers(2, 5)))
         truth = random_truth(rng, tree, max_size=int(rng.integers(2, 12)), name=str(i), max_count=4)
         view = View.CUMULATIVE if i % 2 else View.RANKED
@@ -62,7 +63,7 @@ def test_equals_a_twin_in_fractions(merge):
         halves += near
         for region, sizes in zip(range(tree.level(tree.n_levels - 1).start, tree.n_regions), expected, strict=True):
             assert sizes_of(found.counts[region]) == sizes
-    assert halves > 50
+    assert halves > 20
 
 
 def test_a_region_by_itself_keeps_its_precisions():

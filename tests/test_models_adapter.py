@@ -223,6 +223,7 @@ ONE_OPTION = {
 """Options by which a solver gives up, so that one that were not passed on would show."""
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("method", EVERY, ids=repr)
 def test_every_adapter_has_the_same_options_and_tolerance(method):
     if repr(method) != "Cvxpy('GLOP')":

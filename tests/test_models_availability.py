@@ -129,6 +129,7 @@ print("ok")
 """
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("order", [("cvxpy", "highspy", "ortools"), ("ortools", "highspy", "cvxpy")], ids="-".join)
 def test_solvers_share_one_process(order):
@@ -148,6 +149,7 @@ MIXED = [
 """All that take integers beside real numbers; CP-SAT knows integers alone."""
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("method", MIXED, ids=repr)
 def test_an_integer_beside_a_real_number_is_solved(method):
     """Minimise c x + d z, x + z >= b, z whole, against all z. Objectives are whole, as those of our integer programs.

@@ -77,6 +77,7 @@ def off(duals, sides):
     return max(outside, default=0.0) / (1.0 + max(finite, default=0.0))
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("method", [*OURS, *LINEAR, *BOTH, *SQUARES], ids=repr)
 def test_prices_are_derivatives_of_the_optimum(method):
     """On every problem that the method solves; the slopes are of another solver that moves one row at a time."""
@@ -108,7 +109,7 @@ def test_our_prices_are_derivatives_on_random_problems(method):
     """Levels, weights, bounds and regions without groups among them; some multipliers do not tell the prices."""
     seen = untold = 0
     for name in RANDOM:
-        for seed in range(scale(4, 40)):
+        for seed in range(scale(2, 40)):
             problem = random_problem(name, np.random.default_rng([seed, *name.encode()])).relaxed()
             if problem.view is View.RANKED or problem.n_unknowns > 60 or method.supports(problem) is not None:
                 continue

@@ -30,7 +30,7 @@ def test_a_point_satisfies_the_program_if_and_only_if_it_satisfies_the_problem()
     """Rows and bounds against `pgsr.certificates.certificate.violations`, which shares nothing with them."""
     rng = np.random.default_rng(0)
     seen = set()
-    for problem in random_problems(scale(10, 500)):
+    for problem in random_problems(scale(5, 500)):
         if problem.view is View.RANKED or not problem.sizes.equal:  # these in test_problems_sizes_per_level
             continue
         program, tree, y = formulate(problem), problem.hierarchy, problem.target
@@ -80,7 +80,7 @@ def n_pieces(problem):
 
 
 def test_shapes_and_kinds():
-    for problem in random_problems(scale(3, 50)):
+    for problem in random_problems(scale(2, 50)):
         program = formulate(problem)
         assert program.n_cells == problem.n_unknowns == program.n - (0 if problem.ranks is None else n_pieces(problem))
         assert program.kind.integer == problem.integer

@@ -1,6 +1,7 @@
 """M_c^split as programs: solvers of integers against exhaustive search, reals against each other, files, starts."""
 
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 
 import naive
@@ -42,13 +43,18 @@ def points(problem: Problem) -> np.ndarray:
     return np.stack([TREE.sum_up(np.stack([closed[0][i], closed[1][j]])) for i, j in pairs.T])
 
 
+@cache
+def best_of(seed: int) -> float:
+    problem = small_problem(seed)
+    return min(objective(problem, Estimate(TREE, View.CUMULATIVE, x)) for x in points(problem))
+
+
 @pytest.mark.parametrize("solver", [Scipy(), Scip(), Gurobi(), CpSat(), MathOpt("HIGHS"), MathOpt("GLOP")], ids=repr)
 def test_solvers_of_integers_equal_exhaustive_search(solver) -> None:
     if solver.unavailable() is not None:
         pytest.skip(solver.unavailable().reason)
     for seed in range(scale(3, 30)):
-        problem = small_problem(seed)
-        best = min(objective(problem, Estimate(TREE, View.CUMULATIVE, x)) for x in points(problem))
+        problem, best = small_problem(seed), best_of(seed)
         result = solver.solve(problem)
         assert result.status is Status.OPTIMAL, (seed, result.reason)
         assert result.certificate.objective == best

@@ -93,6 +93,7 @@ def test_solvers_of_relaxations_agree_below_the_best_integers(norm, view):
     assert solved > 4
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("norm", NORMS, ids=str)
 def test_our_own_bound_closes_the_gap_without_order(norm, monkeypatch):
     """Without the program's bound to fall back on; prices are the solver's duals of rows and of sums."""
@@ -228,6 +229,7 @@ def test_methods_that_know_none_of_it_say_so():
     assert refused >= 10
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Gurobi(), MathOpt("GSCIP"), CpSat(), Scip()], ids=repr)
 def test_native_models_state_all_of_it(method):
     """With the unknowns behind the cells, by name, and an update to other noisy values."""

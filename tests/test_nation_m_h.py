@@ -33,12 +33,13 @@ from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 HERE = Engine(map, attempts=1)
-BY_DASK = pytest.mark.drawn(1, pool="a nation in parts, by Dask and by threads")
-SIZES = {"one drop": (40,) * 7 + (7,), "drops above and below": (60, 60, 40, 40, 20, 9, 9, 3)}
+BY_DASK = pytest.mark.drawn(1, pool="a nation in parts, resumed")
+GROUPS = 20_000
+SIZES = {"one drop": (12,) * 7 + (7,), "drops above and below": (20, 20, 12, 12, 10, 9, 9, 3)}
 
 
 def nation(sizes) -> CensusBlocks:
-    return CensusBlocks(blocks=3_200, groups=60_000, max_sizes=sizes)
+    return CensusBlocks(blocks=3_200, groups=GROUPS, max_sizes=sizes)
 
 
 def measured(tmp_path, sizes, engine=HERE, view=View.COUNTS, totals_of=None):
@@ -55,10 +56,10 @@ def in_memory(data, folder, view, totals_of):
         totals = np.full(whole.hierarchy.n_regions, -1)
         of_parts = [folder.read(key, f"totals-{totals_of}")[:, 0] for key in data.keys]
         totals[whole.hierarchy.level(totals_of)] = np.concatenate(of_parts)
-    tree, total, tables = whole.hierarchy, 60_000 if totals is None else None, whole.tables
+    tree, total, tables = whole.hierarchy, GROUPS if totals is None else None, whole.tables
     if view is View.CUMULATIVE:
         public = Totals.ROOT if totals is None else Totals.REGIONS
-        known = np.array([60_000]) if totals is None else tree.sum_up(totals[tree.leaves])
+        known = np.array([GROUPS]) if totals is None else tree.sum_up(totals[tree.leaves])
         noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
         measurement = measurement_of(tree, view, whole.tables, 0, noise, public, known, False)
         tables = IsotonicTreeProjection(totals=public).stated(measurement).tables
@@ -87,7 +88,7 @@ def test_equals_the_whole(tmp_path, name, view):
     data, folder = measured(tmp_path, SIZES[name], view=view)
     streamed = StreamedLevelTreeProjection(HERE, view).solve(data, folder)
     assert_same(data, folder, streamed, in_memory(data, folder, view, None))
-    assert joined(data, folder, "counts").tables[0].sum() == 60_000
+    assert joined(data, folder, "counts").tables[0].sum() == GROUPS
 
 
 @pytest.mark.drawn(1, pool="M_H in parts equals the whole")
@@ -185,8 +186,8 @@ def test_an_interrupted_run_goes_on_and_is_charged_once(tmp_path):
 
 OTHERWISE = {
     "noise": (nation(SIZES["one drop"]), Geometric(View.COUNTS, 8), Seeded("s"), None),
-    "data set": (CensusBlocks(3_200, SIZES["one drop"], 60_001), Geometric(View.COUNTS, 4), Seeded("s"), None),
-    "sizes": (nation((40,) * 7 + (6,)), Geometric(View.COUNTS, 4), Seeded("s"), None),
+    "data set": (CensusBlocks(3_200, SIZES["one drop"], GROUPS + 1), Geometric(View.COUNTS, 4), Seeded("s"), None),
+    "sizes": (nation((12,) * 7 + (6,)), Geometric(View.COUNTS, 4), Seeded("s"), None),
     "seed": (nation(SIZES["one drop"]), Geometric(View.COUNTS, 4), Seeded("t"), None),
     "source": (nation(SIZES["one drop"]), Geometric(View.COUNTS, 4), Secure(), None),
     "totals": (nation(SIZES["one drop"]), Geometric(View.COUNTS, 4), Seeded("s"), 3),
@@ -219,7 +220,7 @@ def test_a_run_goes_on_whatever_kind_of_whole_number_names_the_level(tmp_path):
 
 def test_tables_of_an_unknown_measurement_are_not_added_to(tmp_path):
     data, folder = nation(SIZES["one drop"]), ParquetFolder(str(tmp_path))
-    folder.write("Ohio", "noisy-3", np.zeros((1, 41), np.int64))
+    folder.write("Ohio", "noisy-3", np.zeros((1, 13), np.int64))
     with pytest.raises(ProblemError, match="none that says how they were measured; measure into an empty folder"):
         measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE)
 
@@ -403,7 +404,7 @@ def test_what_cannot_be_done_is_told(tmp_path):
     states = measured(tmp_path / "states", SIZES["one drop"], view=View.CUMULATIVE, totals_of=3)[1]
     with pytest.raises(ProblemError, match="totals_of=7, the last level, or without totals_of"):
         StreamedLevelTreeProjection(HERE, View.CUMULATIVE).solve(data, states)
-    other = CensusBlocks(blocks=3_200, groups=60_000, max_sizes=(40,) * 7 + (5,))
+    other = CensusBlocks(blocks=3_200, groups=GROUPS, max_sizes=(12,) * 7 + (5,))
     with pytest.raises(ProblemError, match="measure into an empty folder"):
         StreamedLevelTreeProjection(HERE).solve(other, folder)
     with pytest.raises(TableError, match="cannot be read as a table of counts"):

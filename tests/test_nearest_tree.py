@@ -25,6 +25,7 @@ def cheapest(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int | None, m
     return best
 
 
+@pytest.mark.drawn(2, pool="equal to exhaustive search or another solver")
 def test_equals_brute_force():
     rng = np.random.default_rng(81)
     for _ in range(scale(60, 2_000)):
@@ -54,7 +55,7 @@ def test_weights_of_all_magnitudes():
 def test_prices_are_those_at_which_regions_take_what_their_children_take():
     """The search starts from prices of infinity, at a given price above the root, in several chunks of sizes."""
     rng = np.random.default_rng(83)
-    for _ in range(scale(40, 1_000)):
+    for _ in range(scale(15, 1_000)):
         tree, n_sizes = random_tree(rng, max_regions=12), int(rng.choice([1, 5, kernel.CHUNK + 3]))
         if not tree.n_inner:
             continue

@@ -13,25 +13,6 @@ from pgsr.engines.nearest_tree.exchange import passes_exchange_test
 from pgsr.errors import ProblemError, TooLargeError
 
 
-def test_equals_brute_force():
-    """Integers with random bounds of cells and a total, and the sentence where there are none."""
-    rng = np.random.default_rng(91)
-    infeasible = 0
-    for _ in range(scale(800, 60_000)):
-        tree, y, w, total, points = small_instance(rng)
-        lower, upper = random_bounds(rng, y.shape)
-        inside = points[((points >= lower) & (points <= upper)).all(axis=(1, 2))]
-        if not len(inside):
-            infeasible += 1
-            with pytest.raises(ProblemError, match=r"bounds|at least"):
-                nearest_integers(tree, y, w, total, lower, upper)
-            continue
-        x = nearest_integers(tree, y, w, total, lower, upper)
-        assert (x == inside).all(axis=(1, 2)).any()
-        assert cost(x, y, w) == cost(inside, y, w).min()
-    assert infeasible > 100
-
-
 def test_equals_brute_force_without_total():
     rng = np.random.default_rng(92)
     for _ in range(scale(100, 5_000)):

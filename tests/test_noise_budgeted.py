@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from instances import FULL
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.algorithms import TreeProjection
@@ -45,14 +46,14 @@ def test_a_pure_budget_of_entities_is_geometric_noise() -> None:
         assert (general.cells == today.cells).all()
 
 
-LONG = pytest.mark.drawn(2, pool="budgets whose noise is searched for in distributions of losses")
+LONG = pytest.mark.drawn(1, pool="budgets whose noise is searched for in distributions of losses")
 
 
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     "budget", [pytest.param(b, marks=LONG) if isinstance(b, Approximate) else b for b in BUDGETS], ids=str
 )
-@pytest.mark.parametrize("unit", [Unit.ENTITY, Unit.entity_in_groups(3), Unit.GROUP], ids=str)
+@pytest.mark.parametrize("unit", [Unit.ENTITY, Unit.entity_in_groups(3 if FULL else 2), Unit.GROUP], ids=str)
 @pytest.mark.parametrize("view", View)
 def test_all_levels_and_totals_together_keep_the_budget(view: View, unit: Unit, budget: Loss) -> None:
     for totals in ("regions", "noisy"):

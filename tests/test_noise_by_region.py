@@ -12,8 +12,6 @@ from pgsr.comparison import overlay
 from pgsr.data import Estimate
 from pgsr.estimators import BottomUp, Matching, Merge, NoConsistency
 from pgsr.estimators.matching.alone import precision_of
-from pgsr.experiments.kuo2018.choosing import ChosenByScore
-from pgsr.methods import Mechanism
 from pgsr.methods.toys import toy_of
 from pgsr.noise import Geometric, Measurement, Totals
 from pgsr.privacy import Seeded
@@ -148,37 +146,6 @@ def test_matching_by_levels_is_matching_by_regions():
     by_region = replace(noisy, views=tuple(levels[level] for level in TREE.level_of))
     for post in (Matching(), Matching(merge=Merge.AVERAGE), NoConsistency()):
         assert np.array_equal(_counts(post, noisy), _counts(post, by_region))
-
-
-@pytest.mark.parametrize("totals", ["regions", "noisy"])
-@pytest.mark.parametrize("post", [Matching(), BottomUp()], ids=repr)
-def test_releases_satisfy_the_four_conditions(post, totals):
-    rng = np.random.default_rng(72)
-    for i in range(scale(20, 500)):
-        truth = random_truth(rng, random_tree(rng), name=f"set {i}")
-        shares = (*(0,) * (truth.hierarchy.n_levels - 1), 1) if isinstance(post, BottomUp) else None
-        views = few_ranked(truth, int(rng.integers(1, 12)))
-        result = Mechanism(Geometric(views, "1/2", shares, totals), post).release(truth, Seeded("conditions", i))
-        counts = result.estimate.counts()
-        assert result.certificate is not None
-        assert result.measurement is not None
-        assert not any(result.certificate.violations.values())
-        assert np.array_equal(counts.totals, result.measurement.totals)
-
-
-def test_without_noise_the_truth_comes_back():
-    for post in (Matching(), BottomUp(), NoConsistency()):
-        found = Mechanism(Geometric(few_ranked(TRUTH), 10**9), post).release(TRUTH, Seeded(0))
-        assert np.array_equal(found.estimate.counts().counts, TRUTH.counts)
-
-
-def test_a_candidate_of_a_choice():
-    both = [Mechanism(Geometric(view, 1), Matching()) for view in (View.CUMULATIVE, View.RANKED)]
-    reason = ChosenByScore(both, 1).release(TRUTH, Seeded("choice")).reason
-    assert reason in {
-        "candidate 1 of 2, chosen by noisy scores: Matching() on cumulative",
-        "candidate 2 of 2, chosen by noisy scores: Matching() on ranked",
-    }
 
 
 def test_a_comparison_warms_up_on_regions_of_both_views():

@@ -120,6 +120,7 @@ def test_no_two_cells_share_noise_and_every_stream_is_asked_for_once() -> None:
     assert sorted(asked) == sorted((view, path) for path in TREE.paths for view in ("cumulative", "ranked"))
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.assure("R6")
 @pytest.mark.parametrize("threshold", range(5))
 def test_losses_of_every_threshold(threshold: int, counted: Callable[[int, str], None]) -> None:
@@ -129,26 +130,38 @@ def test_losses_of_every_threshold(threshold: int, counted: Callable[[int, str],
         counted(pairs, "neighbour pairs of split views")
 
 
+def noisy_values(measurement: Measurement) -> object:
+    return measurement.views, frozen(measurement.cells)
+
+
+@pytest.mark.drawn(1)
 @pytest.mark.assure("R7")
 @pytest.mark.parametrize("ranks", [None, 1])
-def test_likelihood_ratios(ranks: int | None, counted: Callable[[int, str], None]) -> None:
-    """P(output | D) <= e^epsilon P(output | D') in fractions, of noisy values and releases, with any totals."""
-    values = lambda measurement: (measurement.views, frozen(measurement.cells))  # noqa: E731
+@pytest.mark.parametrize("threshold", range(3))
+def test_likelihood_ratios(threshold: int, ranks: int | None, counted: Callable[[int, str], None]) -> None:
+    """P(output | D) <= e^epsilon P(output | D') in fractions, of noisy values, with public and with noisy totals."""
     bases, (low, high) = [Fraction(1, 2)], (-2, 3) if FULL else (-1, 2)  # exact values are 0 to 2
-    for threshold in range(3):
-        noise = Geometric(Split(threshold, ranks), "1")
-        n, attained = check_likelihood(Mechanism(noise, Matching()), ALONE, (2,), 2, 0, 2, bases, values)
-        assert attained
+    noise = Geometric(Split(threshold, ranks), "1")
+    n, attained = check_likelihood(Mechanism(noise, Matching()), ALONE, (2,), 2, 0, 2, bases, noisy_values)
+    assert attained
+    counted(n, "likelihoods")
+    noise = replace(noise, totals="noisy", totals_share="1/3")
+    for groups in (0, 1):
+        n, _ = check_likelihood(Mechanism(noise, Matching()), ALONE, (groups,), 2, low, high, bases, noisy_values)
         counted(n, "likelihoods")
-        noise = Geometric(Split(threshold, ranks), "1", totals="noisy", totals_share="1/3")
-        for groups in (0, 1):
-            n, _ = check_likelihood(Mechanism(noise, Matching()), ALONE, (groups,), 2, low, high, bases, values)
-            counted(n, "likelihoods")
-    noise = Geometric((Split(1, ranks), Split(1)), "1", ("1/3", "2/3"))
-    for published in (values, None):  # the release by matching, too
-        n, attained = check_likelihood(Mechanism(noise, Matching()), CHAIN, (1,), 2, 0, 2, bases, published)
-        assert attained or published is None
-        counted(n, "likelihoods")
+
+
+@pytest.mark.drawn(1)
+@pytest.mark.assure("R7")
+@pytest.mark.parametrize("ranks", [None, 1])
+@pytest.mark.parametrize("published", [noisy_values, None], ids=["noisy values", "the release by matching"])
+def test_likelihood_ratios_of_two_levels(
+    published: Callable[[Measurement], object] | None, ranks: int | None, counted: Callable[[int, str], None]
+) -> None:
+    mechanism = Mechanism(Geometric((Split(1, ranks), Split(1)), "1", ("1/3", "2/3")), Matching())
+    n, attained = check_likelihood(mechanism, CHAIN, (1,), 2, 0, 2, [Fraction(1, 2)], published)
+    assert attained or published is None
+    counted(n, "likelihoods")
 
 
 def test_a_threshold_per_level_and_per_region() -> None:

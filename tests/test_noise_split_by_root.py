@@ -6,6 +6,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
+from instances import FULL
 from neighbours import CHAIN
 from privacy_checks import check_likelihood, frozen
 
@@ -84,7 +85,7 @@ def test_every_stream_is_asked_for_once() -> None:
 
 
 @pytest.mark.assure("R6")
-@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("groups", [1, 2] if FULL else [1])
 def test_likelihood_ratios_of_root_and_leaf_together(groups: int, counted: Callable[[int, str], None]) -> None:
     """Of all noisy values, whose number hangs on the root's: at most e^epsilon, and all of it for some pair."""
     seen: set[object] = set()
@@ -100,6 +101,7 @@ def test_likelihood_ratios_of_root_and_leaf_together(groups: int, counted: Calla
     counted(n, "likelihoods")
 
 
+@pytest.mark.drawn(1, pool="split views measure large groups better")
 def test_sparse_regions_are_measured_better_than_by_either_view() -> None:
     """A power law up to 1,000: the mean over three draws, at the leaves, where the root gets 1/20."""
     tree, rng = Hierarchy.from_parents(["US", *"abcdef"], [-1] + [0] * 6), np.random.default_rng(5)

@@ -59,6 +59,7 @@ def test_values_are_those_of_the_definition() -> None:
     assert kinds == {"Split", View.RANKED, View.CUMULATIVE}
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.assure("R6")
 @pytest.mark.parametrize("view", [Split(1), Split(2, 1), Split(0), (Split(3), Split(1)), View.RANKED], ids=repr)
 def test_losses_with_sizes_per_level(view: object, counted: Callable[[int, str], None]) -> None:
@@ -148,6 +149,7 @@ def test_the_posterior_of_a_whole_view_is_that_of_cumulative_counts() -> None:
     assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
+@pytest.mark.drawn(1, pool="split views measure large groups better")
 def test_few_large_groups_are_measured_better() -> None:
     """A power law up to 400 at the states and to 1,000 at the nation: the mean error of the leaves over five draws."""
     tree, rng = Hierarchy.from_parents(["US", *"abcd"], [-1] + [0] * 4), np.random.default_rng(5)

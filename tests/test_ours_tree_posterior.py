@@ -79,6 +79,7 @@ def enumerated(measurement: Measurement) -> tuple[np.ndarray, np.ndarray]:
     return np.array([np.cumsum(TREE.sum_up(state), axis=1) for state in leaves]), masses / masses.sum()
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("view", [View.CUMULATIVE, View.RANKED, Split(1), Split(1, ranks=2)], ids=str)
 @pytest.mark.parametrize("shares", [(1, 1, 1), (0, 0, 1), (1, 0, 19)], ids=str)
 def test_medians_and_expected_errors_are_those_of_enumeration(view: AnyView, shares: tuple) -> None:

@@ -259,19 +259,6 @@ def test_the_powers_of_gaussian_noise() -> None:
         assert found.coarse[-1] * found.fine[-1] < 1e-290
 
 
-def test_ranked_sizes_weigh_cumulative_counts() -> None:
-    """The identity that the docstring of the room states, on random vectors."""
-    rng = np.random.default_rng(8)
-    for _ in range(200):
-        top, n = int(rng.integers(1, 8)), int(rng.integers(1, 9))
-        sizes = np.sort(rng.integers(0, top + 1, n))
-        noisy = rng.integers(-3, top + 4, n)
-        c = np.searchsorted(sizes, np.arange(top), side="right")
-        wrong = sum(int((noisy[: c[s]] > s).sum() + (noisy[c[s] :] <= s).sum()) for s in range(top))
-        outside = np.abs(noisy - np.clip(noisy, 0, top)).sum()
-        assert np.abs(noisy - sizes).sum() == wrong + outside
-
-
 def test_what_ranks_weigh_beyond_a_threshold() -> None:
     """The same identity for what groups have beyond a threshold, of the largest ranks alone."""
     rng = np.random.default_rng(11)

@@ -40,6 +40,7 @@ def test_the_slope_is_that_of_the_evidence(view):
         assert (information > 0).all()
 
 
+@pytest.mark.drawn(1, pool="direct maximisers")
 def test_steps_lead_to_the_optimum_of_a_direct_maximiser(monkeypatch):
     """Of two leaves with counts far from their prior means, which shapes below the largest explain."""
     law, rng = DoubleGeometric(Fraction(1)), np.random.default_rng(9)

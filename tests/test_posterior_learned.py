@@ -144,6 +144,7 @@ VIEWS = [
 """Views, shares, and sizes per level where they differ."""
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("case", VIEWS, ids=str)
 def test_the_gradient_is_that_of_the_penalised_evidence(case):
     """By differences in coordinates of F and of deviations, of whatever was measured."""
@@ -182,6 +183,7 @@ def test_a_folded_shape_is_the_logarithm_of_sums():
     )
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("case", VIEWS[:3], ids=str)
 @pytest.mark.parametrize("theta", [0.0, 0.4, 3.0])
 def test_a_step_is_that_of_one_dense_system(case, theta):
@@ -215,6 +217,7 @@ def test_a_step_is_that_of_one_dense_system(case, theta):
     assert own_variances[-1][-1] == pytest.approx(given, rel=1e-3)
 
 
+@pytest.mark.drawn(1, pool="direct maximisers")
 def test_the_optimum_is_that_of_a_direct_maximiser(monkeypatch):
     """With scales and dispersions held: the maximum that scipy finds of the exact sum over all vectors."""
     truth = CountOfCounts(_tree([2]), [[1, 2, 1, 0, 0], [1, 1, 1, 0, 1]])
@@ -290,6 +293,7 @@ def test_a_learned_prior_pays_and_no_step_loses_evidence(kind, most):
     assert (after < most * before).all(), (before, after)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("epsilon", ["1", "1/10"])
 def test_flights_have_no_spikes_but_of_noise(epsilon):
     """Airplanes by their number of flights: a long tail of single sizes. Noise makes less than one spike of 1,000."""
@@ -387,6 +391,7 @@ def test_the_same_bits_in_any_number_of_threads(threads, monkeypatch):
     assert np.array_equal(found.dispersions, expected.dispersions)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("view", [*View, SplitByRoot()])
 @pytest.mark.parametrize("shares", [None, ("1/5", "1/5", "3/5")])
 def test_releases_are_valid_and_lean_ones_equal(view, shares):

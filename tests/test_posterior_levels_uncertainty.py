@@ -10,7 +10,7 @@ from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.estimators import Posterior, TwoStage
 from pgsr.estimators.posterior.folded_errors import FoldedErrors
-from pgsr.estimators.posterior.propagation import FoldedPropagation, Propagation
+from pgsr.estimators.posterior.propagation import FoldedPropagation
 from pgsr.noise import Geometric, Measurement, SplitByRoot
 from pgsr.privacy import Seeded
 
@@ -75,21 +75,6 @@ def test_equals_dense_matrices(k):
         assert np.allclose(found.deviations(View.CUMULATIVE)[level] ** 2, cumulative[level])
         assert np.allclose(found.deviations(View.COUNTS)[level] ** 2, np.maximum(counts[level], 0))
     assert np.sqrt(counts[0]).min() >= 0
-
-
-def test_equals_the_propagation_where_all_levels_have_the_same_sizes():
-    """Variances of both views, and errors in draws."""
-    rng, weights = np.random.default_rng(5), [1.0, 0.3, 0.5, 0.2]
-    own = np.append(rng.random((TREE.n_regions, 9)), np.zeros((TREE.n_regions, 1)), axis=1)
-    tables = [own[TREE.level(level)] for level in range(4)]
-    folded, plain = FoldedPropagation(TREE, weights, (9,) * 4), np.asarray(weights)[TREE.level_of]
-    errors = FoldedErrors(folded, tables, tables, _no_error(tables))
-    expected = Propagation.weighted(TREE, plain).variances(own)
-    for view in (View.COUNTS, View.CUMULATIVE):
-        assert np.concatenate(errors.deviations(view)) ** 2 == pytest.approx(expected)
-    draws = rng.normal(size=(TREE.n_regions, 3, 10)) * (np.arange(10) < 9)
-    apart = folded.errors(tuple(draws[TREE.level(level)] for level in range(4)))
-    assert np.concatenate(apart) == pytest.approx(Propagation.weighted(TREE, plain).errors(draws))
 
 
 def test_errors_of_every_size_go_through_the_levels_that_share_it():

@@ -26,7 +26,7 @@ def small(rng: np.random.Generator, n_sizes: int = 7) -> CountOfCounts:
     return CountOfCounts(tree, tree.sum_up(leaves))
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("view", View)
 @pytest.mark.parametrize("totals", ["regions", "noisy", "root"])
 @pytest.mark.parametrize("shares", [None, ("1/4", "0", "3/4"), ("0", "0", "1")])
@@ -92,13 +92,7 @@ def test_noise_of_large_quantities_is_known_to_be_larger() -> None:
     assert spread[0] > 2 * spread[1]
 
 
-def test_without_noise_the_truth_comes_back() -> None:
-    truth = small(np.random.default_rng(24))
-    for view in View:
-        noisy = Geometric(view, 300).measure(truth, Seeded("exact"))
-        assert np.array_equal(Posterior().apply(noisy).estimate.counts().counts, truth.counts)
-
-
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("epsilon", [10**6, 10**9])
 def test_hardly_any_noise_is_no_division_by_zero(epsilon: int) -> None:
     truth = small(np.random.default_rng(24))

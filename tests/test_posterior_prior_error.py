@@ -78,13 +78,14 @@ def test_means_change_with_the_prior_as_brute_force_says() -> None:
         assert (up - down) / 2e-4 == pytest.approx(a[t] * covariance[:, t], rel=1e-4)
 
 
+@pytest.mark.drawn(1, pool="errors of priors")
 def test_signs_find_the_variances(monkeypatch) -> None:
     """As many more draws do, to within the standard error of the few."""
     noisy = Geometric(View.CUMULATIVE, 1, shares=(0, 0, 1), totals="regions").measure(_households(), Seeded("signs"))
     method, propagation = Posterior(), Propagation.of(noisy)
     found, learned = method.marginals(noisy), learn(noisy, NO_LIMIT)
     few = prior_error(learned, found, propagation)
-    monkeypatch.setattr(module, "DRAWS", 4_096)
+    monkeypatch.setattr(module, "DRAWS", 1_024)
     for view, many in prior_error(learned, found, propagation).items():
         ratios = few[view][many > 1e-3] / many[many > 1e-3]
         assert len(ratios) > 100
@@ -188,6 +189,7 @@ def _reach_of(noisy: Measurement, view: View) -> Reach:
     return found.reach(view)
 
 
+@pytest.mark.drawn(1, pool="errors of priors")
 def test_blocks_of_sizes_change_nothing(monkeypatch) -> None:
     """Blocks of sizes, each of a size or a few."""
     noisy = Geometric(View.CUMULATIVE, "1/2").measure(_households(), Seeded("blocks"))

@@ -104,6 +104,7 @@ def test_intervals_cover_on_nested_replicates(
         assert 0.85 <= together.mean() <= 0.99, (key, together.mean())
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("view", VIEWS, ids=repr)
 def test_draws_scatter_as_the_variances_say(view: AnyView | tuple[AnyView, ...]) -> None:

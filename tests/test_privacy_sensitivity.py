@@ -100,25 +100,6 @@ def test_a_sensitivity_too_small_by_one_is_found(case: Case) -> None:
         assert faults(Sensitivity(((*stated, 1),)), changes(view, case))
 
 
-@pytest.mark.parametrize(
-    ("case", "wrong"),
-    [
-        (Case(Unit.ENTITY, MOVE), Case(Unit.ENTITY, ADD)),
-        (Case(Unit.entity_in_groups(2), ADD), Case(Unit.ENTITY, ADD)),
-        (Case(Unit.GROUP, ADD), Case(Unit.ENTITY, ADD)),
-        (Case(Unit.GROUP, MOVE), Case(Unit.GROUP, REPLACE)),
-    ],
-    ids=str,
-)
-def test_the_wrong_unit_or_relation_is_found(case: Case, wrong: Case) -> None:
-    assert faults(of(View.CUMULATIVE, wrong), changes(View.CUMULATIVE, case))
-
-
-def test_an_entity_in_one_group_is_todays_sensitivity() -> None:
-    for view, quantity in product(View, (1, 2, 7)):
-        assert of(view, Case(Unit.ENTITY, ADD, quantity, 20)).l1 == (2 if view is View.COUNTS else quantity)
-
-
 def test_what_is_enumerated_for_m_groups_holds_for_larger_m() -> None:
     """Random worlds of many groups, for m = 7 and 20: nothing beyond the stated change."""
     rng = np.random.default_rng(71)

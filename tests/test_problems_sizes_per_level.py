@@ -183,29 +183,6 @@ def test_flow_potentials_prove_the_best_point_and_no_other(name, totals):
     assert refuted
 
 
-@pytest.mark.drawn(5)
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("max_sizes", [(9, 5, 2), (6, 6, 2), (5, 5, 5)], ids=str)
-@pytest.mark.parametrize("totals", TOTALS)
-def test_tree_projection_takes_all_totals_and_sizes(totals, max_sizes, seed):
-    """In integers, proved, with the objective of a general solver; with every region's total at equal sizes, too."""
-    rng = np.random.default_rng(seed)
-    tree = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(3) for j in range(1 + i)])
-    sizes = Sizes(tree, max_sizes)
-    truth = [rng.integers(0, 9, (tree.n_regions - tree.n_inner, max_sizes[-1] + 1))]
-    totals_of = tree.sum_up(truth[0].sum(axis=1))
-    y = rng.integers(-3, 9, sizes.n_cells)
-    groups = {None: None, "root": int(totals_of[0]), "regions": totals_of}[totals]
-    problem = Problem.of(sizes.tables(y), tree, groups=groups, totals=totals, label="M_H")
-    ours, theirs = TreeProjection().solve(problem), Gurobi().solve(problem, 5)
-    assert ours.status is Status.OPTIMAL, ours
-    assert theirs.status in (Status.OPTIMAL, Status.FEASIBLE), theirs
-    proved = theirs.status is Status.OPTIMAL
-    assert ours.certificate.objective <= theirs.certificate.objective
-    assert not proved or ours.certificate.objective == theirs.certificate.objective
-
-
 @pytest.mark.parametrize("totals", [None, "regions"])
 @pytest.mark.parametrize("norm", [1, 2])
 def test_regions_alone_are_solved_level_by_level(totals, norm):

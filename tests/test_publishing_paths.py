@@ -51,6 +51,7 @@ def in_csv(folder: Path) -> ReleaseConfig:
     return ReleaseConfig.read(write_config(folder, name="out [1]*?", tables=tables))
 
 
+@pytest.mark.drawn(2)
 def test_a_release_is_made_checked_copied_and_read(odd):
     made = release(in_csv(odd))
     assert left(odd) == 99
@@ -61,6 +62,7 @@ def test_a_release_is_made_checked_copied_and_read(odd):
     assert (read_release(copied).counts.counts == read_release(made).counts.counts).all()
 
 
+@pytest.mark.drawn(1)
 def test_a_release_is_finished(odd, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("pgsr.release.make.writing.check", lambda *_, **__: 1 / 0)
@@ -71,6 +73,7 @@ def test_a_release_is_finished(odd, monkeypatch):
     assert left(odd) == 99
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", [name for name in NAMES if "\\" not in name])
 def test_tables_are_read_beside_others_that_the_name_would_match(tmp_path, name):
     """The files of a folder, and not those of its neighbours, which its name would match as a pattern."""
@@ -143,6 +146,7 @@ def test_a_name_that_is_no_text_is_refused_before_the_charge(tmp_path):
     assert left(tmp_path) == 100
 
 
+@pytest.mark.drawn(2, pool="whole marginals by the command")
 def test_a_synthesis_in_a_folder_with_an_odd_name(synthetic, tmp_path):
     folder = tmp_path / "of [2026]*?"
     folder.mkdir()

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from instances import scale
 
 from pgsr import reconcile
 from pgsr.errors import MethodError, TableError
@@ -45,7 +46,7 @@ def distances(frame: pd.DataFrame, middle: str, every: np.ndarray) -> np.ndarray
 @pytest.mark.parametrize("fractions", [False, True])
 def test_two_hierarchies_equal_brute_force(fractions):
     rng = np.random.default_rng(3 + fractions)
-    for _ in range(3):
+    for _ in range(scale(1, 4)):
         states, areas = two_tables(rng, fractions)
         done = reconcile(
             states, ["nation", "state", "county"], "n", weights="w", also=[(areas, ["nation", "area", "county"])]
@@ -65,7 +66,7 @@ def test_two_hierarchies_equal_brute_force(fractions):
 def test_a_cross_table_with_totals_over_its_kinds():
     """Counts by county and race, and those of all races together, which are rows without a race."""
     rng = np.random.default_rng(9)
-    for _ in range(2):
+    for _ in range(scale(1, 4)):
         rows = [
             (region, race) for region in [("US", None), ("US", "a"), ("US", "b")] for race in ("white", "black", None)
         ]

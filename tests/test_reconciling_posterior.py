@@ -60,6 +60,7 @@ def enumerated(frame, law, scale, most, known=None):
     return x, logs
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("missing", [(), (0,), (1, 4), (3, 4, 5), (6, 2)])
 @pytest.mark.parametrize("law", LAWS)
 def test_equals_enumeration(law, missing):
@@ -179,6 +180,7 @@ def ranks(law, stated=None) -> np.ndarray:
     return np.array([chisquare(np.bincount(row, minlength=10)).pvalue for row in place[1:]])
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("law", LAWS)
 def test_ranks_of_the_truth_are_uniform(law):
     """Simulation-based calibration, with the root known; a scale that is stated wrongly is seen."""

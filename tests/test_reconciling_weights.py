@@ -133,6 +133,7 @@ def draw(rng, spread: float, scale: float, whole: bool):
     return (values.round() if whole else values).tolist(), weights.tolist()
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("spread", [0, 3, 6, 9, 14])
 @pytest.mark.parametrize("scale", [1e-10, 1.0, 1e3, 1e9])
 def test_random_reals_equal_exact_fractions(spread, scale):
@@ -147,6 +148,7 @@ def test_random_reals_equal_exact_fractions(spread, scale):
             assert done.levels[0].sums_off_after == done.levels[1].sums_off_after == 0
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("spread", [0, 3, 6, 9, 14])
 @pytest.mark.parametrize(("scale", "whole"), [(1.0, True), (1.0, False), (1e3, True), (1e9, True), (1e6, False)])
 def test_random_whole_numbers_equal_exact_fractions_or_are_refused(spread, scale, whole):
@@ -238,6 +240,7 @@ def _any_sign(problem: Problem) -> Problem:
     return replace(problem, nonnegative=False)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("solver", ["CLARABEL", "OSQP"])
 @pytest.mark.parametrize("scale", [1e-10, 1.0, 1e9])
 def test_chains_by_a_solver_are_not_refused_for_their_scale(solver, scale):

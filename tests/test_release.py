@@ -143,12 +143,13 @@ FOLLOWING = [
     *((mechanism, {}) for mechanism in Kind),
     *((mechanism, {"max_size": BY_LEVEL}) for mechanism in Kind if mechanism is not Kind.BOTTOM_UP),
     ("kuo", {"view": '"split"', "max_size": "60", "threshold": "2"}),
+    *(("posterior", {"max_size": sizes, "intervals": '"9/10"'}) for sizes in ("3", BY_LEVEL)),
 ]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "keys"), FOLLOWING)
-@pytest.mark.drawn(2)
 def test_files_follow_from_noisy_values(mechanism, keys):
     """Nothing that is published depends on the data but through the noisy values; there are no time stamps."""
     assert_files_follow_from_noisy_values(mechanism, **keys)

@@ -2,8 +2,6 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
-from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
 
@@ -13,11 +11,19 @@ from forging import LEAVES, Forgery, Target, unsigned, write_counts
 from made_measurements import cells_of
 from made_tables import write_config, write_tables
 from planned import planned
-from test_release_forgeries import ALONE, COUNTS, in_manifest, in_table, versions_everywhere
+from test_release_forgeries import (
+    ALONE,
+    COUNTS,
+    in_manifest,
+    in_table,
+    rehearsed,
+    relabelled,
+    shares_swapped,
+    versions_everywhere,
+)
 
 from pgsr import View
 from pgsr.data.estimate import Estimate
-from pgsr.privacy import Seeded
 from pgsr.release import ReleaseConfig, check, publish
 from pgsr.release.checks.judging import certificate_of
 from pgsr.release.folder import artefact, manifest
@@ -102,28 +108,6 @@ def longer_tail_above(tables: list[np.ndarray]) -> None:
     """One group of a size that is a tail for the level below is moved to a size that is not."""
     tables[0][0, int(tables[0][0, 5:].argmax()) + 5] -= 1
     tables[0][0, 0] += 1
-
-
-def relabelled(stated: str, drawn: str, target: Target) -> None:
-    terms, *_ = target.known()
-    real = replace(terms, epsilon=Fraction(drawn))
-    measured = planned(real, 3).mechanism.measure(target.config.count(), Seeded("forger"))
-    said = replace(terms, epsilon=Fraction(stated))
-    target.remake(
-        planned(said, measured.hierarchy).measured(measured.hierarchy, measured.cells, measured.totals, True), said
-    )
-
-
-def rehearsed(target: Target) -> None:
-    terms, *_ = target.known()
-    measured = planned(terms, 3).mechanism.measure(target.config.count(), Seeded(manifest.REHEARSAL_KEY))
-    target.remake(replace(measured, secure=True), terms)
-
-
-def shares_swapped(target: Target) -> None:
-    terms, tree, totals, values = target.known()
-    other = replace(terms, shares=(Fraction(1, 300), Fraction(1, 300), Fraction(149, 150)))
-    target.remake(planned(other, tree).measured(tree, cells_of(values), totals, True), other)
 
 
 def one_noisy_value(target: Target) -> None:

@@ -20,22 +20,17 @@ from instances import scale
 from made_tables import release, write_config, write_tables
 from planned import planned
 
-from pgsr import CountOfCounts, Hierarchy, View
-from pgsr.data import Estimate
+from pgsr import CountOfCounts, Hierarchy
 from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.release import ReleaseConfig, Terms, check
 from pgsr.release.checks.rehearsals import _log_cdf, is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.columns import Columns
-from pgsr.release.folder.datapackage import package_text
-from pgsr.release.folder.readme import readme
-from pgsr.release.folder.summary import summary
 from pgsr.release.publishing import digests
 from pgsr.release.publishing.digests import digest_of
 from pgsr.release.publishing.findings import Outcome
 from pgsr.release.stated.kinds import Kind
-from pgsr.tables.long import read_long
 
 Tamper = Callable[[Path, np.random.Generator], None]
 
@@ -224,18 +219,6 @@ def fix_digests(folder: Path) -> bool:
     return True
 
 
-def describe(folder: Path) -> None:
-    """Write README, data package and summary anew, so that they say what the manifest and the tables say."""
-    fields = json.loads((folder / "manifest.json").read_text())
-    plan, _ = manifest.plan_of(fields)
-    tree, _ = released_tables.read_regions(folder / "regions.csv", plan, Columns.of(plan))
-    counts = read_long(folder / "counts.parquet")
-    place = [counts.hierarchy.index(path) for path in tree.paths]
-    (folder / "README.txt").write_text(readme(fields))
-    (folder / "datapackage.json").write_text(package_text(folder, fields))
-    (folder / "summary.html").write_text(summary(fields, tree, Estimate(tree, View.COUNTS, counts.values[place])))
-
-
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -306,29 +289,6 @@ def test_consistent_counts_that_the_method_did_not_give(made, tmp_path):
         shutil.rmtree(folder)
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.parametrize("kind", Kind)
-def test_a_rehearsal_cannot_pass_for_a_release(tmp_path, kind):
-    """Somebody rewrites every claim of a rehearsal: the noise itself gives it away."""
-    leaves = [("US", f"s{i}", f"s{i}c{j}") for i in range(6) for j in range(3)]
-    write_tables(tmp_path, n_groups=400, leaves=leaves)
-    config = ReleaseConfig.read(write_config(tmp_path, kind, name=kind, max_size="9", epsilon='"1/2"'))
-    folder, honest = release(config, rehearse=True), release(config)
-    tables = {}
-    terms = manifest.plan_of(json.loads((folder / "manifest.json").read_text()))[0].terms
-    for table in ("counts", "measurement"):
-        path = folder / f"{table}.parquet"
-        tables[table] = pq.read_table(path).replace_schema_metadata(manifest.facts(terms, True, table))
-        pq.write_table(tables[table], path, compression="zstd")
-    fields = json.loads((folder / "manifest.json").read_text()) | {"privacy_claim": manifest.PRIVATE}
-    (folder / "manifest.json").write_text(manifest.written(fields))
-    describe(folder)
-    assert fix_digests(folder)
-    failed = [finding.name for finding in check(folder).findings if not finding.passed]
-    assert failed == ["privacy claim"]
-    assert check(honest).passed
-
-
 @pytest.mark.drawn(6)
 @pytest.mark.parametrize("totals", ["usual", "noisy"])
 @pytest.mark.parametrize("kind", Kind)
@@ -372,13 +332,3 @@ def test_folders_that_are_none(tmp_path):
         assert not report.passed
         assert report.findings[0].outcome is Outcome.FAILED
         assert {finding.outcome for finding in report.findings} <= {Outcome.FAILED, Outcome.SKIPPED}
-
-
-def test_links_are_no_files(made, tmp_path):
-    folder = tmp_path / "copy"
-    shutil.copytree(made[Kind.M_H], folder)
-    (folder / "counts.parquet").unlink()
-    (folder / "counts.parquet").symlink_to(made[Kind.M_H] / "counts.parquet")
-    [first, *_] = check(folder).findings
-    assert first.outcome is Outcome.FAILED
-    assert "counts.parquet" in first.sentence

@@ -15,7 +15,6 @@ import pytest
 from made_measurements import cells_of
 from made_tables import TABLES, config, write_config, write_tables
 from planned import planned
-from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data import Estimate
@@ -27,7 +26,7 @@ from pgsr.noise import Measurement
 from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release import ReleaseConfig, Terms, check, finish, outline, publish, read_release
+from pgsr.release import ReleaseConfig, Terms, check, outline, publish, read_release
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.columns import Columns
 from pgsr.release.folder.count_intervals import SD_ERROR, CountIntervals
@@ -147,23 +146,6 @@ def test_the_outline_says_so(tmp_path):
     write_tables(tmp_path)
     said = dict(outline(config(tmp_path, "posterior", **LEVEL)).facts)["intervals"]
     assert said.startswith("columns lower and upper, 90 %, at no cost")
-
-
-@pytest.mark.drawn(1, pool="files follow from noisy values")
-def test_they_follow_from_the_noisy_values_alone():
-    assert_files_follow_from_noisy_values("posterior", intervals='"9/10"')
-
-
-def test_noisy_values_that_were_paid_for_get_them_when_they_are_finished(tmp_path, monkeypatch):
-    write_tables(tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.make.writing._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
-        with pytest.raises(ReleaseError, match="epsilon 1 is spent"):
-            publish(config(tmp_path, "posterior", **LEVEL))
-    [hidden] = [path for path in tmp_path.iterdir() if path.name.startswith(".release.")]
-    made = finish(hidden)
-    assert made.report.passed
-    assert read_release(made.folder).terms.intervals == Fraction(9, 10)
 
 
 @pytest.mark.drawn(1)

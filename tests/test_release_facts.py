@@ -207,7 +207,7 @@ def test_the_chances_are_those_of_the_law():
             terms = Terms("demo", 3, "1", kind, facts=(Fact(relation, number, region=region, sizes=(2, 2)),))
             plan = planned(terms, 2)
             laws = tuple(level.law for level in plan.levels)
-            found = [next(comparisons(plan, measured(terms, truth, seed))) for seed in range(scale(400, 4_000))]
+            found = [next(comparisons(plan, measured(terms, truth, seed))) for seed in range(scale(150, 4_000))]
             chances = np.array([chance_of(each, laws) for each in found])
             for level in (0.5, 0.2):
                 share = float((chances <= level).mean())

@@ -298,8 +298,8 @@ def test_the_width_of_a_cell_is_that_of_the_published_intervals(folder, found):
 
 
 def test_a_cell_is_named_by_level_and_size(folder):
-    asked = config(folder, intervals='"99/100"', min_size="1", mechanism="posterior")
-    few = {"replicates": 2, "mechanisms": ["posterior"], "progress": False}
+    asked = config(folder, "posterior", intervals='"99/100"', min_size="1")
+    few = {"replicates": 2, "mechanisms": [], "progress": False}
     wide = forecast(asked, cell="state:1", **few).to_frame()["0.99 interval, width at state:1"]
     narrow = forecast(asked, cell="state:20", **few).to_frame()["0.99 interval, width at state:20"]
     assert (wide > narrow).all()  # a sixth of the groups are of size 1, hardly any of size 20
@@ -348,18 +348,19 @@ def test_an_unusual_split_has_its_reason(folder):
     assert "Its split" not in plan.recommendation()
 
 
-def test_searched_shares_are_a_choice_like_the_others(folder, found):
+@pytest.mark.drawn(1, pool="searched shares")
+def test_searched_shares_are_a_choice_like_the_others(folder):
     """Their errors are those of the same noise, no other split of the posterior is better, and they are recommended."""
-    weights = {"state": 0, "county": 0}
+    asked, weights = config(folder, max_size="6"), {"state": 0, "county": 0}
     few = {"replicates": 2, "mechanisms": ["posterior"], "weights": weights, "progress": False}
-    plain, more = forecast(config(folder), **few), forecast(config(folder), search=True, **few)
+    plain, more = forecast(asked, **few), forecast(asked, search=True, **few)
     assert more.labels[: len(plain.labels)] == plain.labels
     assert (more.mean[: len(plain.labels)] == plain.mean).all()
     (searched,) = more.choices[len(plain.choices) :]
     assert searched.searched
     assert sum(searched.shares) == 1
     assert more.labels[-1] == f"posterior; {searched.split} (searched)"
-    stand_in, _ = stand_in_for(config(folder), None, 3.0, None)
+    stand_in, _ = stand_in_for(asked, None, 3.0, None)
     mechanism = planned(searched.terms, 3).mechanism
     runs = [mechanism.release(stand_in, Seeded("plan", turn)).estimate for turn in range(2)]
     errors = [metrics.level_means(stand_in, metrics.emd(stand_in, run)) for run in runs]

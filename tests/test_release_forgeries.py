@@ -23,7 +23,6 @@ from parquet_footers import hide_between, hide_in_column
 from planned import planned
 
 from pgsr import Hierarchy
-from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.release import ReleaseConfig, check, publish
 from pgsr.release.folder import artefact, manifest
@@ -175,12 +174,11 @@ def sums_edited(target: Target) -> None:
 
 def relabelled(stated: str, drawn: str, target: Target) -> None:
     """Noise of one epsilon, and another one in the manifest, README, metadata, data package and summary alike."""
-    terms, _, _, _ = target.known()
-    truth = target.config.count()
-    real = Geometric(terms.view.plain, drawn, totals=terms.totals).measure(truth, Seeded("forger"))
-    stated_terms = replace(terms, epsilon=Fraction(stated), shares=None)
+    terms, *_ = target.known()
+    real, said = (replace(terms, epsilon=Fraction(epsilon)) for epsilon in (drawn, stated))
+    measured = planned(real, 3).mechanism.measure(target.config.count(), Seeded("forger"))
     target.remake(
-        planned(stated_terms, real.hierarchy).measured(real.hierarchy, real.cells, real.totals, True), stated_terms
+        planned(said, measured.hierarchy).measured(measured.hierarchy, measured.cells, measured.totals, True), said
     )
 
 
@@ -190,7 +188,7 @@ def without_noise(target: Target) -> None:
 
 def shares_swapped(target: Target) -> None:
     terms, tree, totals, values = target.known()
-    other = replace(terms, shares=(Fraction(1, 30), Fraction(1, 30), Fraction(14, 15)))
+    other = replace(terms, shares=(Fraction(1, 300), Fraction(1, 300), Fraction(149, 150)))
     target.remake(planned(other, tree).measured(tree, cells_of(values), totals, True), other)
 
 
@@ -209,12 +207,9 @@ def counts_moved(target: Target) -> None:
 
 def rehearsed(target: Target) -> None:
     """A rehearsal, of which every claim is rewritten."""
-    terms, _, _, _ = target.known()
-    truth = target.config.count()
-    measured = planned(terms, 3).mechanism.noise.measure(truth, Seeded(manifest.REHEARSAL_KEY))
-    target.remake(
-        planned(terms, truth.hierarchy).measured(truth.hierarchy, measured.cells, measured.totals, True), terms
-    )
+    terms, *_ = target.known()
+    measured = planned(terms, 3).mechanism.measure(target.config.count(), Seeded(manifest.REHEARSAL_KEY))
+    target.remake(replace(measured, secure=True), terms)
 
 
 def mechanism_renamed(target: Target) -> None:

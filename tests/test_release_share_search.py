@@ -30,6 +30,7 @@ def two_stage(shares: Shares) -> Mechanism:
     return Mechanism(Geometric(View.CUMULATIVE, "1/10", shares), TwoStage())
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("method", [matching, two_stage])
 def test_no_usual_split_is_better_on_the_stand_in(method) -> None:
     """By errors made again one by one, of a national, a divisional and a state level."""
@@ -46,6 +47,7 @@ def test_no_usual_split_is_better_on_the_stand_in(method) -> None:
     assert worst[place] < min(usual)
 
 
+@pytest.mark.drawn(1, pool="searches of shares")
 def test_a_whole_grid_of_sixteenths_has_nothing_much_better(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same noise; the search ends at 1/16, too, having tried less than half of the grid."""
     monkeypatch.setattr(share_search, "FINEST", Fraction(1, 16))
@@ -58,6 +60,7 @@ def test_a_whole_grid_of_sixteenths_has_nothing_much_better(monkeypatch: pytest.
     assert len(found.splits) < len(grid) / 2
 
 
+@pytest.mark.drawn(1, pool="searches of shares")
 def test_equal_input_gives_equal_shares_and_another_seed_other_noise() -> None:
     one, again = (choose_shares(TINY, matching, replicates=2, progress=False) for _ in range(2))
     assert one.shares == again.shares
@@ -66,6 +69,7 @@ def test_equal_input_gives_equal_shares_and_another_seed_other_noise() -> None:
     assert (other.errors.mean[: len(usual_splits(3))] != one.errors.mean[: len(usual_splits(3))]).any()
 
 
+@pytest.mark.drawn(1, pool="searches of shares")
 def test_levels_of_no_importance_cost_the_others_nothing() -> None:
     for level in range(3):
         importance = [float(place == level) for place in range(3)]

@@ -55,7 +55,7 @@ def copy(made, tmp_path) -> Path:
     return folder
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("kind", [Kind.KUO, Kind.POSTERIOR, Kind.TWO_STAGE], ids=str)
 def test_a_rehearsal_is_what_python_gives(tmp_path, kind, variant):

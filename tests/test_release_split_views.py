@@ -116,7 +116,7 @@ def copy(made, tmp_path) -> Path:
     return folder
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("thresholds", THRESHOLDS)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_rehearsal_is_what_python_gives(tmp_path, kind, thresholds):

@@ -162,7 +162,7 @@ HEALTH = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck
 
 @pytest.mark.slow
 @settings(
-    max_examples=scale(25, 2_000), deadline=None, suppress_health_check=HEALTH, print_blob=True,
+    max_examples=scale(8, 2_000), deadline=None, suppress_health_check=HEALTH, print_blob=True,
 )  # fmt: skip
 @example(USUAL | {"person_attributes": {"role": ["x", "y"]}})
 @example(USUAL | {"person_attributes": {"household": ["x", "y"]}})

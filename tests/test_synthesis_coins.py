@@ -186,7 +186,7 @@ def fits(draws: list[int], expected: dict[int, mpf]) -> bool:
 @pytest.mark.parametrize("parameter", ["1", "2", "63/4"])
 def test_draws_of_the_discrete_gaussian(parameter: str) -> None:
     variance = Fraction(parameter)
-    coins, n = Coins(stream(f"gaussian {parameter}")), scale(4_000, 100_000)
+    coins, n = Coins(stream(f"gaussian {parameter}")), scale(2_000, 100_000)
     draws = [discrete_gaussian(variance, coins) for _ in range(n)]
     for factor, right in ((mpf(1), True), (mpf(3) / 2, False)):
         expected = defined(lambda x, f=factor: mp.exp(-(x**2) / (2 * f * real(variance))), range(-80, 81))

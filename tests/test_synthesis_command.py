@@ -1,6 +1,5 @@
 """The command `pgsr synthesize`: two tables to a folder, sizes of a release, a saved model, refusals in a sentence."""
 
-import errno
 import json
 import os
 import shutil
@@ -181,17 +180,6 @@ def test_refusals_are_sentences_before_any_noise(place, monkeypatch):
         SynthesisConfig.read(broken)
     for word in ("'seed' is true", "'person' is unknown; did you mean 'persons'", "'sex' of [person_attributes] is ["):
         assert word in str(caught.value)
-
-
-def test_a_failure_after_the_noise_says_what_is_spent(place, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("pgsr.synthesis.publish.making.write", full)
-    with pytest.raises(SynthesisError, match=r"epsilon 1 is spent.*the disk is full"):
-        invoke(configured(place))
-    hidden = next(p for p in place.iterdir() if p.name.startswith(".synthetic"))
-    assert load_model(hidden / "model.npz")
 
 
 @pytest.mark.parametrize("stopped", ["require_room", "_fitted", "hidden_folder"])

@@ -13,7 +13,6 @@ from pgsr.synthesis.queries import mixture as by_marginals
 from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.batch_answers import answers_of, batches
 from pgsr.synthesis.queries.mixture import Mixture
-from pgsr.synthesis.queries.workload import PAIRS, Relative
 
 AREA = Attribute("area", ("urban", "rural"))
 SEX = Attribute("sex", ("female", "male"))
@@ -76,40 +75,6 @@ def joined(parts: list[Population]) -> Population:
         np.repeat(np.arange(len(parts)), [p.n_persons for p in parts]),
         np.concatenate([p.role_of for p in parts]),
     )
-
-
-def e16(components: int) -> Mixture:
-    domain = Domain.plain([AREA], [SEX], max_size=2)
-    area = np.array([[0.8, 0.2], [0.1, 0.9]])
-    sex = np.array([[[0.5, 0.5], [0.4, 0.6]], [[1, 0], [0.3, 0.7]]])
-    sizes = np.array([[0, 0.25, 0.75], [0, 1, 0]])
-    return Mixture(domain, (area[:components],), (sex[:components],), (sizes[:components],))
-
-
-def test_worked_example_of_answers() -> None:
-    for components, group_level, individual_level in ((1, 0.52, 0.64 / 1.75), (2, 0.31, 0.74 / 2.75)):
-        mixture = e16(components)
-        levels = (Level.GROUP, Level.INDIVIDUAL)
-        found = mixture.answers(Workload(mixture.domain, tuple(Marginal(level, (0,), (0,)) for level in levels)))
-        assert found[[0, 4]] == pytest.approx([group_level, individual_level], abs=1e-14)
-
-
-def test_worked_example_of_relations() -> None:
-    """Own predicate: attribute `own` is 0; the relative's: attribute `theirs` is 0."""
-    yes = Attribute("own", (1, 0)), Attribute("theirs", (1, 0))
-    domain = Domain.household([], yes, max_children=2)
-    own, theirs = np.array([[0.5, 0.7, 0.2, 0.6]]), np.array([[0.9, 0.3, 0.4, 0.1]])
-    mixture = Mixture(
-        domain,
-        (),
-        tuple(np.stack([p, 1 - p], axis=-1) for p in (own, theirs)),
-        (np.array([[0, 1]]), np.array([[0.4, 0.6]]), np.array([[0.5, 0.25, 0.25]])),
-    )
-    related = (Relative.SPOUSE, Relative.CHILD, Relative.PARENT)
-    workload = Workload(domain, tuple(Marginal(Level.RELATION, (), (0,), relation, (1,)) for relation in related))
-    first = [0, 4, 8]
-    assert mixture.answers(workload)[first] * 2.35 == pytest.approx([0.468, 0.1978, 0.2295], abs=1e-12)
-    assert mixture.answers(workload, pairs=True)[first] * 2.35 == pytest.approx([0.468, 0.1978, 0.27], abs=1e-12)
 
 
 @pytest.mark.drawn(1)
@@ -216,56 +181,8 @@ def test_enough_components_represent_any_population(domain: Domain) -> None:
         np.testing.assert_allclose(mixture.answers(workload), answers(population, workload), rtol=0, atol=1e-13)
 
 
-def test_one_component_is_independence() -> None:
-    mixture = random_mixture(PLAIN, 1, 12)
-    pair = mixture.answers(Workload(PLAIN, (Marginal(Level.GROUP, (0, 1)),))).reshape(2, 3)
-    np.testing.assert_allclose(pair, np.outer(mixture.group[0][0], mixture.group[1][0]), atol=1e-14)
-    with_person = mixture.answers(Workload(PLAIN, (Marginal(Level.GROUP, (0,), (0, 1)),))).reshape(2, 4)
-    alone = mixture.answers(Workload(PLAIN, (Marginal(Level.GROUP, (), (0, 1)),)))
-    np.testing.assert_allclose(with_person, np.outer(mixture.group[0][0], alone), atol=1e-14)
-
-
-def test_more_conditions_never_raise_an_answer() -> None:
-    for domain in (PLAIN, HOUSEHOLD, OTHER):
-        mixture = random_mixture(domain, 3, 13)
-        for level in (Level.GROUP, Level.INDIVIDUAL):
-            both = mixture.answers(Workload(domain, (Marginal(level, (0, domain.count), (0, 1)),)))
-            cube = both.reshape(2, len(domain.sizes), 2, -1)
-            fewer = [((0, domain.count), (0,), 3), ((0,), (0, 1), 1), ((domain.count,), (0, 1), 0)]
-            for group, individual, axis in fewer:
-                answer = mixture.answers(Workload(domain, (Marginal(level, group, individual),)))
-                less = answer.reshape([n for i, n in enumerate(cube.shape) if i != axis])
-                assert (cube <= np.expand_dims(less, axis) + 1e-15).all()
-            assert (both >= 0).all()
-            assert (both <= 1).all()
-
-
-def test_groups_with_a_match_are_no_more_than_matches() -> None:
-    mixture = random_mixture(PLAIN, 1, 14)
-    found = mixture.answers(
-        Workload(PLAIN, (Marginal(Level.GROUP, (), (0, 1)), Marginal(Level.INDIVIDUAL, (), (0, 1))))
-    )
-    matches = found[4:] * (mixture.sizes[0][0] @ np.arange(4))
-    assert (found[:4] < matches).all()
-    single = Mixture(PLAIN, mixture.group, mixture.slots, (np.array([[0, 1, 0, 0]]),))
-    found = single.answers(Workload(PLAIN, (Marginal(Level.GROUP, (), (0, 1)), Marginal(Level.INDIVIDUAL, (), (0, 1)))))
-    np.testing.assert_allclose(found[:4], found[4:], atol=1e-15)
-
-
-def test_relations_follow_the_table_of_roles() -> None:
-    """Nobody is married without spouses, and only heads have children."""
-    domain = Domain.household([], [SEX], max_children=1)
-    sex = np.full((1, 3, 2), 0.5)
-    mixture = Mixture(domain, (), (sex,), (np.array([[0, 1]]), np.array([[1, 0]]), np.array([[0, 1]])))
-    shares = {}
-    for relation in PAIRS:
-        answer = mixture.answers(Workload(domain, (Marginal(Level.RELATION, (), (), relation, (0,)),)))
-        shares[relation] = answer.tolist()
-    assert shares == {Relative.SPOUSE: [0, 0], Relative.CHILD: [0.25, 0.25], Relative.PARENT: [0.25, 0.25]}
-
-
 def test_refusals() -> None:
-    good = e16(1)
+    good = random_mixture(Domain.plain([AREA], [SEX], max_size=2), 1, 0)
     domain = good.domain
     with pytest.raises(SynthesisError, match="table of area has shape"):
         Mixture(domain, (np.ones((1, 3)) / 3,), good.slots, good.sizes)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
-from math import factorial
 
 import numpy as np
 import pytest
@@ -151,15 +150,6 @@ def test_universe_is_the_ordered_one_collapsed(domain: Domain) -> None:
     assert sum(orderings.values()) == domain.universe
     expected = [orderings[group] / domain.universe for group in found]
     np.testing.assert_allclose(universe.prior, expected, rtol=1e-14, atol=0)
-
-
-def test_number_of_types_by_hand() -> None:
-    """It is d_G sum_m C(d_I + m - 1, m): 2 (2 + 3 + 4); a head, a spouse or not, 0-2 children: 2 . 2 . 3 . 6."""
-    assert n_types(PLAIN) == 18
-    assert n_types(HOUSEHOLD) == 72
-    assert n_types(Domain.plain([], [Attribute("a", range(10))], max_size=5)) == sum(
-        factorial(10 + m - 1) // factorial(m) // factorial(9) for m in range(1, 6)
-    )
 
 
 def test_a_large_universe_is_refused_before_it_is_built() -> None:

@@ -135,23 +135,6 @@ def test_answers_divide_by_groups_or_persons() -> None:
         assert np.allclose(answers(population, whole, weights), 1)
 
 
-def test_weights_stand_for_repeated_groups() -> None:
-    rng = np.random.default_rng(44)
-    for _ in range(scale(20, 200)):
-        domain = random_domain(rng, household=bool(rng.integers(2)))
-        population = random_population(rng, domain, 6)
-        times = rng.integers(0, 4, 6)
-        rows = np.repeat(np.arange(6), times)
-        members = [np.flatnonzero(population.group_of == g) for g in rows]
-        persons = np.concatenate([np.zeros(0, int), *members])
-        group_of = np.repeat(np.arange(len(rows)), [len(m) for m in members]).astype(int)
-        repeated = Population(
-            domain, population.groups[rows], population.persons[persons], group_of, population.role_of[persons]
-        )
-        workload = all_marginals(rng, domain, 1)
-        assert np.array_equal(counts(repeated, workload), counts(population, workload, times))
-
-
 def test_female_and_white_is_one_member() -> None:
     """The joint reading: a white man and a black woman do not make a group with a white woman."""
     domain = Domain.plain([], [Attribute("sex", ("f", "m")), Attribute("race", ("black", "white"))], 2)

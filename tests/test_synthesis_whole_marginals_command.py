@@ -74,6 +74,7 @@ def test_public_facts_come_out_exactly(place, monkeypatch):
     assert of_people == list(people)
 
 
+@pytest.mark.drawn(2, pool="whole marginals by the command")
 def test_households_as_units(place: Path) -> None:
     """All members of a household are hidden: the noise, the ledger, the transcript, its check and the report say so."""
     text = ('unit = "group"\n' + REPLACED).replace("replace.jsonl", "groups.jsonl")
@@ -92,7 +93,7 @@ def test_households_as_units(place: Path) -> None:
     assert not check_synthesis(place / "synthetic").passed
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(2, pool="whole marginals by the command")
 @pytest.mark.parametrize("text", [CONFIG, MOVED])
 def test_other_neighbours(place, text):
     assert invoke(configured(place, text)).exit_code == 0
@@ -105,7 +106,7 @@ def test_other_neighbours(place, text):
     assert report.passed, report
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(2, pool="whole marginals by the command")
 @pytest.mark.parametrize("text", [CONFIG, REPLACED])
 def test_sizes_are_those_of_the_release(place, text):
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -150,7 +151,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "synthetic-rehearsal"
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("what", CHANGES)
 def test_changes_are_found(made: Path, what: str, tmp_path: Path) -> None:
     folder = tmp_path / "changed"

@@ -221,7 +221,7 @@ def test_csv_rows_are_those_of_pythons_csv_module(
 @pytest.mark.assure("R6")
 def test_one_csv_row_more_is_one_group_one_size_up(tmp_path: Path, counted: Callable[[int, str], None]) -> None:
     rng, pairs, n = np.random.default_rng(82), 0, 0
-    for i in range(scale(15, 2_000)):
+    for i in range(scale(len(DIALECTS), 2_000)):
         cast = {"group": "integer"} if i % 4 == 3 else {}
         dialect = Csv(str(tmp_path / "table.csv"), cast=cast, **DIALECTS[i % len(DIALECTS)])
         of = NUMBERS if cast else TEXTS
@@ -270,6 +270,7 @@ def test_headers_that_are_none(data: bytes, word: str, tmp_path: Path) -> None:
         count_groups(Entities(tmp_path / "table.csv", entity=None), TEXTS, TREE, max_size=3, limits=ONE)
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("block", [30, LONGEST])
 @pytest.mark.parametrize("commas", ["", ",", ",,", ",,,"])
 @pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n\r\n", "\n" * 100])
