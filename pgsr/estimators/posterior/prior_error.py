@@ -79,7 +79,10 @@ def prior_error(learned: Learned, found: Marginals, propagation: Carrying) -> di
     inner_cells = sum(len(row) for row in rows_of(found.mean)[: learned.model.n_inner])
     at_once = max(LEAST_AT_ONCE, min(DRAWS, n_cells // (INNER_SHARE * inner_cells)))
     of_f = 8 * DRAWS * sum(n * (n_knots + 2 * n_own) for n, n_knots, n_own in numbers)
-    memory.require(of_f + 32 * at_once * inner_cells, f"the errors of the prior of {n_regions:,} regions")
+    of_families = n_cells // CHILDREN_AT_ONCE + inner_cells
+    memory.require(
+        of_f + 8 * at_once * (4 * inner_cells + of_families), f"the errors of the prior of {n_regions:,} regions"
+    )
     ends = np.cumsum([n * n_own for n, _, n_own in numbers])
     parts = zip(np.split(_signs(int(ends[-1]), 2), ends[:-1]), numbers, strict=True)
     of_deviations = [part.reshape(n, n_own, DRAWS) for part, (n, _, n_own) in parts]
@@ -87,7 +90,7 @@ def prior_error(learned: Learned, found: Marginals, propagation: Carrying) -> di
     counts, cumulative = ([np.zeros(table.shape, np.float32) for table in means] for _ in range(2))
     for start in range(0, DRAWS, at_once):
         own = ErrorsOfMeans(learned, found, errors, slice(start, min(start + at_once, DRAWS)))
-        _add_squares(learned.model, own, propagation, [row for t in counts for row in t], rows_of(tuple(cumulative)))
+        _add_squares(learned.model, own, propagation, rows_of(tuple(counts)), rows_of(tuple(cumulative)))
     if not isinstance(found.mean, tuple):
         return {View.COUNTS: counts[0], View.CUMULATIVE: cumulative[0]}
     return {View.COUNTS: tuple(counts), View.CUMULATIVE: tuple(cumulative)}
