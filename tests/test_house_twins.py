@@ -69,18 +69,22 @@ TWINS = {
         "complete_information": ("by matrices", LEARNED + "test_derivatives_are_those_of_the_definition"),
         "of_softmax": ("by matrices", LEARNED + "test_derivatives_are_those_of_the_definition"),
         "add_information": ("by matrices", LEARNED + "test_derivatives_are_those_of_the_definition"),
-        "family_eliminated": ("a dense system", LEARNED + "test_a_step_is_that_of_one_dense_system"),
         "folded": ("the definition", LEARNED + "test_a_folded_shape_is_the_logarithm_of_sums"),
+        "prior_means": ("numpy.interp", LEARNED + "test_derivatives_are_those_of_the_definition"),
+    },
+    "estimators.posterior.elimination_kernel": {
+        "family_eliminated": ("a dense system", LEARNED + "test_a_step_is_that_of_one_dense_system"),
         "pulled_back": ("a dense system", LEARNED + "test_a_step_is_that_of_one_dense_system"),
         "factorised": ("the definition of an inverse", LEARNED + "test_an_inverse_is_one"),
         "inverse_of": ("the definition of an inverse", LEARNED + "test_an_inverse_is_one"),
         "with_covariance": ("the definition of an inverse", LEARNED + "test_an_inverse_is_one"),
+    },
+    "estimators.posterior.prior_error_kernel": {
         "mean_errors": ("by matrices", "test_posterior_prior_error::test_errors_of_means_are_those_of_matrices"),
         "add_squares": (
             "errors of all regions at once",
             "test_posterior_prior_error::test_two_passes_carry_what_the_propagation_of_all_regions_carries",
         ),
-        "prior_means": ("numpy.interp", LEARNED + "test_derivatives_are_those_of_the_definition"),
     },
     "algorithms.tree_rounding.kernel": {
         "share": ("interpolation and sorting", "test_tree_rounding::test_equals_interpolation_and_sorting"),

@@ -21,6 +21,7 @@ from pgsr.estimators import Posterior
 from pgsr.estimators.posterior import elementary_kernel as elementary
 from pgsr.estimators.posterior import learned
 from pgsr.estimators.posterior.dispersion import MOST
+from pgsr.estimators.posterior.elimination_kernel import factorised, inverse_of, with_covariance
 from pgsr.estimators.posterior.evidence import Evidence, Marginals
 from pgsr.estimators.posterior.knots import Knots
 from pgsr.estimators.posterior.learned import Learned, Newton, Point, PriorModel, Seen, learn
@@ -28,11 +29,8 @@ from pgsr.estimators.posterior.learned_kernel import (
     add_information,
     complete_information,
     derivatives,
-    factorised,
-    inverse_of,
     of_softmax,
     prior_means,
-    with_covariance,
 )
 from pgsr.estimators.posterior.scales import Scales
 from pgsr.estimators.posterior.start import Pooled

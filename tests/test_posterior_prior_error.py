@@ -12,9 +12,9 @@ from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior import prior_error as module
 from pgsr.estimators.posterior.learned import learn
-from pgsr.estimators.posterior.learned_kernel import mean_errors
 from pgsr.estimators.posterior.newton import Newton
 from pgsr.estimators.posterior.prior_error import ErrorsOfMeans, errors_of_priors, prior_error
+from pgsr.estimators.posterior.prior_error_kernel import mean_errors
 from pgsr.estimators.posterior.propagation import Propagation, blocks, propagation_of
 from pgsr.estimators.posterior.uncertainty import Reach, Uncertainty
 from pgsr.methods.gate import NO_LIMIT

@@ -74,7 +74,10 @@ def _place_of(together, value, place, nearby):
 def _even_out(left, due, gets, heap):
     """Give `left` more groups, one each, to the largest remaining dues; or take from the smallest if negative."""
     n = len(due)
-    if left > n and (due == np.floor(due)).all():
+    whole = True
+    for j in range(n):
+        whole = whole and due[j] == np.floor(due[j])
+    if left > n and whole:
         _level(left, due, gets)
         return
     # A heap of the children that may get one more, or give one back; a child that did is due one less, or one more, and
@@ -106,7 +109,9 @@ def _level(left, due, gets):
     """
     # One by one the largest dues would fall together, to the lowest level for which `left` suffices.
     n = len(due)
-    high = np.int64(due.max())
+    high = np.int64(due[0])
+    for j in range(n):
+        high = max(high, np.int64(due[j]))
     low = high - left - 1
     while high - low > 1:  # the lowest level for which there are enough
         level = (low + high) // 2

@@ -17,7 +17,7 @@ nearer than D lack to D.
 import numpy as np
 
 from pgsr.engines.quadratic_flow.exchange_kernel import longer, pop, push
-from pgsr.machine.compilation import compiled, inlined
+from pgsr.machine.compilation import compiled, inlined, uncounted
 
 NEVER = 2**62
 """The distance of what has not been seen."""
@@ -41,10 +41,7 @@ def balance(around, arcs, price, excess, reached):
     """
     start, end, _, _ = around
     _count(start, end, arcs, excess)
-    most = np.int64(0)
-    for v in range(len(excess)):
-        most = max(most, abs(excess[v]))
-    step = np.int64(1)
+    step, most = np.int64(1), _farthest(excess)
     while 2 * step <= most:
         step *= 2
     while True:
@@ -55,13 +52,22 @@ def balance(around, arcs, price, excess, reached):
             far = _shorten(around, arcs, price, excess, reached, step)
             if far < 0:
                 break
-            if far > FARTHEST or np.abs(price).max() > FARTHEST:
+            if far > FARTHEST or _farthest(price) > FARTHEST:
                 return FAR
             _send(around, arcs, price, excess, step)
         if step == 1:
             break
         step //= 2
-    return BALANCED if np.all(excess == 0) else CUT
+    return BALANCED if _farthest(excess) == 0 else CUT
+
+
+@uncounted
+def _farthest(values):
+    """Find the value that is farthest from 0, without its sign; operations on whole arrays take longer to compile."""
+    most = np.int64(0)
+    for v in range(len(values)):
+        most = max(most, abs(values[v]))
+    return most
 
 
 @compiled

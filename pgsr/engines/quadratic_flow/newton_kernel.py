@@ -70,7 +70,8 @@ def factorise(first, end, c, tie, keep, pivot):
 def solve(first, end, c, pivot, r, z):
     """Solve with the factors: z = (their product)^-1 r."""
     n = len(pivot)
-    z[:] = r
+    for v in range(n):  # assigning an array to a slice takes four seconds to compile
+        z[v] = r[v]
     # Backwards through the vertices: what comes in at u passes on to where its arcs end.
     for u in range(n - 1, 0, -1):
         share = z[u] / pivot[u]

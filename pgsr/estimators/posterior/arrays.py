@@ -104,7 +104,7 @@ class Moments(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The part of their elimination that regions keep, see `learned_kernel.eliminated`; a row per region.
+    """The part of their elimination that regions keep, see `elimination_kernel.eliminated`; a row per region.
 
     Attributes:
         gain, own: d[r] moves by own - gain (change of f[parent]); float32 (regions, j, J), and (regions, j).

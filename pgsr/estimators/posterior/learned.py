@@ -34,9 +34,9 @@ of a Gaussian Markov chain with the exact variances and neighbouring covariances
 
 **A step** takes I(theta) = I + theta (M - I): theta = 0 is Newton's method, theta = 1 a step of EM, which is never
 indefinite, and more is shorter. From the leaves up, the best d[r] is put in for a given change of f[parent], which
-leaves a gradient and an information on the parent (`learned_kernel.eliminated`); the root is solved for F, and the way
-down gives the changes of all d. The step is taken if L does not fall, else theta grows; after a first try it falls. No
-component is clipped, for the direction would no longer be one of ascent; theta grows until none is too far.
+leaves a gradient and an information on the parent (`elimination_kernel.eliminated`); the root is solved for F, and the
+way down gives the changes of all d. The step is taken if L does not fall, else theta grows; after a first try it falls.
+No component is clipped, for the direction would no longer be one of ascent; theta grows until none is too far.
 
 **Scales** are estimated before every step, from the inverse information at theta = 0. Dispersions move along with a
 step, and with it are dropped if it is refused. The search ends once two steps in a row gain next to nothing.

@@ -132,7 +132,7 @@ class Newton:
 
     def _eliminate(self, level: int, theta: float, below: Below, messages: Steps) -> None:
         """Eliminate the deviations of a level, and add up what its regions say about their parents."""
-        from pgsr.estimators.posterior.learned_kernel import family_eliminated, pulled_back
+        from pgsr.estimators.posterior.elimination_kernel import family_eliminated, pulled_back
 
         tree, seen, knots = self.model.tree, self.seen.levels[level], self.model.knots[level]
         above, here, n_knots = tree.level(level - 1), tree.level(level), len(knots.at)
@@ -171,7 +171,8 @@ class Newton:
 
     def _root(self, theta: float, below: Below) -> tuple[np.ndarray, np.ndarray]:
         """Give the information on F, penalties included, and the slope of L in F."""
-        from pgsr.estimators.posterior.learned_kernel import LEVEL, add_information
+        from pgsr.estimators.posterior.elimination_kernel import LEVEL
+        from pgsr.estimators.posterior.learned_kernel import add_information
 
         knots, seen, shape = self.model.knots[0], self.seen.levels[0], self.point.shape
         slope, curvature = below[0][0][0].copy(), below[0][1][0].copy()
@@ -192,7 +193,7 @@ class Newton:
 
 
 def _inverse(information: np.ndarray) -> np.ndarray:
-    from pgsr.estimators.posterior.learned_kernel import inverse_of
+    from pgsr.estimators.posterior.elimination_kernel import inverse_of
 
     inverse = np.empty(information.shape)
     inverse_of(*_factors(information), inverse)
@@ -201,7 +202,7 @@ def _inverse(information: np.ndarray) -> np.ndarray:
 
 def _with_covariance(information: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """Turn independent values of variance 1 into some whose covariance is the inverse; shape (n, draws)."""
-    from pgsr.estimators.posterior.learned_kernel import with_covariance
+    from pgsr.estimators.posterior.elimination_kernel import with_covariance
 
     errors = noise.copy()
     with_covariance(*_factors(information), errors)
@@ -210,7 +211,7 @@ def _with_covariance(information: np.ndarray, noise: np.ndarray) -> np.ndarray:
 
 def _factors(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Find L and D of L D L', with as much added to the diagonal as makes it positive definite."""
-    from pgsr.estimators.posterior.learned_kernel import factorised
+    from pgsr.estimators.posterior.elimination_kernel import factorised
 
     n, ridge = len(information), 0.0
     low, pivot = np.zeros(information.shape), np.empty(n)

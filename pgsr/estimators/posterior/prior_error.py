@@ -104,7 +104,7 @@ def _add_squares(
     cumulative: Sequence[np.ndarray],
 ) -> None:
     """Add the mean squares of the errors of the joint projection to every region's cells, of counts and of c."""
-    from pgsr.estimators.posterior.learned_kernel import add_squares
+    from pgsr.estimators.posterior.prior_error_kernel import add_squares
 
     tree, threads = model.tree, Threads()
     z: dict[int, np.ndarray] = {}
@@ -182,7 +182,7 @@ class ErrorsOfMeans:
 
     def __call__(self, region: int) -> np.ndarray:
         """Compute the errors of a region; shape (K + 1, draws), 0 where nothing was measured."""
-        from pgsr.estimators.posterior.learned_kernel import mean_errors
+        from pgsr.estimators.posterior.prior_error_kernel import mean_errors
 
         if region not in self._errors:
             return np.zeros(self.shape(region))
