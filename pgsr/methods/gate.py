@@ -278,7 +278,7 @@ def refused_conditions(problem: Problem, taken: Taken) -> str | None:
         ours = "Flow(around=RegionTotalsProjection())" if problem.integer else "RegionTotalsProjection()"
         remedy = f"take {ours}, {models} from pgsr.models, or leave them out"
     if taken is Taken.TOTALS:
-        regions, _ = stated_totals(stated, problem.max_size + 1)
+        regions, _ = stated_totals(stated, problem.sizes)
         other = stated.names[int(np.argmin(regions))] if (regions < 0).any() else stated.first_bound
         return f"this method takes {taken.value}, {other} is another condition; {remedy}"
     if taken is Taken.NONE:

@@ -432,6 +432,7 @@ class Problem(ProblemFields):
             Problem(M_H, totals='root', 18 measured sums, 18 unknowns)
         """
         require_kind(other, Problem, "the other problem", "state one, such as Problem.m_h(measurement)")
+        self._require_cells("measured sums are of cells")
         if other.view is not self.view or not other.sizes.equal or other.max_size != self.max_size:
             raise ProblemError(
                 f"{other!r} is of another view or of other sizes than {self!r}; measure both alike, or state sums by "
