@@ -11,7 +11,7 @@ from instances import random_tree
 from pgsr import Hierarchy, Problem, View
 from pgsr.engines.losses import Huber
 from pgsr.noise import Totals
-from pgsr.problems.conditions import cells, entities, groups, total
+from pgsr.problems.conditions import cells, either, entities, groups, total
 from pgsr.problems.conditions.expressions import Condition
 
 Dense = tuple[np.ndarray, str, int]
@@ -77,6 +77,24 @@ def satisfying(points: np.ndarray, dense: list[Dense]) -> np.ndarray:
         have = points.reshape(len(points), -1) @ row.ravel()
         kept &= {"==": have == number, "<=": have <= number, ">=": have >= number}[relation]
     return points[kept]
+
+
+def chosen(rng, problem, point):
+    """A random choice of two or three alternatives, one of one or two conditions each, and its twin."""
+    sides, twins = [], []
+    for _ in range(int(rng.integers(2, 4))):
+        written, dense = random_conditions(rng, problem, point, int(rng.integers(1, 3)))
+        if written:
+            sides.append(written)
+            twins.append(dense)
+    return (either(*sides), twins) if len(sides) > 1 else None
+
+
+def within(points, twins):
+    """The points of which one alternative holds."""
+    kept = [satisfying(points, dense) for dense in twins]
+    held = {point.tobytes() for part in kept for point in part}
+    return np.array([point for point in points if point.tobytes() in held]).reshape(-1, *points.shape[1:])
 
 
 def feasible_points(problem: Problem, most: int) -> np.ndarray:

@@ -210,8 +210,8 @@ def test_what_is_not_known_yet_is_refused_in_a_sentence():
         assert method.supports(problem).startswith("this method takes one largest size for all levels")
         assert method.solve(problem).status is Status.UNSUPPORTED
     assert not hasattr(IsotonicTreeProjection(), "sizes_per_level")
-    with pytest.raises(ProblemError, match="has sizes of its own on every level, which conditions do not know"):
-        problem.where(cells(size=0) == 0)
+    with pytest.raises(ProblemError, match="measured sums are of cells, which problems with sizes of their own"):
+        problem.also_measured(cells(size=0), 0)
     with pytest.raises(ProblemError, match="read its tables, one per level"):
         _ = problem.target
     with pytest.raises(ProblemError, match="a region has weight 0"):

@@ -317,6 +317,11 @@ def refused_bounds_above(problem: Problem) -> str | None:
     tree, stated = problem.hierarchy, problem.conditions
     if stated is None or tree.n_levels == 1:
         return None
+    if not problem.sizes.equal:
+        return (
+            f"this method takes no conditions where levels have sizes of their own, such as {stated.first}; take a "
+            "solver model such as Cvxpy, Gurobi or MathOpt from pgsr.models, or leave them out"
+        )
     low, high = _ordered_bounds(problem)
     implied = tree.sum_up(low[tree.leaves]), tree.sum_up(high[tree.leaves])
     stated_high = np.where(stated.upper < UNBOUNDED, stated.upper, np.inf).reshape(low.shape)

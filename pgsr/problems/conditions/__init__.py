@@ -7,7 +7,8 @@
 
 `expressions` has what a modeller writes, which names regions and sizes and knows no data, `arguments` checks it;
 `resolved` is an expression in numbers, `stated` what conditions mean for one hierarchy and the sizes of its levels:
-bounds of cells and rows of a sparse matrix; `choices` are conditions of which one holds; `propagation` finds contradictions.
+bounds of cells and rows of a sparse matrix; `choices` are conditions of which one holds; `propagation` finds
+contradictions.
 """
 
 from pgsr.problems.conditions.choices import either, zero_or_at_least

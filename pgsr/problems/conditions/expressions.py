@@ -32,7 +32,8 @@ class Expression(ABC):
 
     `+` and `-` go entry by entry, and one entry alone is repeated as often as needed; `*` takes an integer; `.sum()`
     adds the entries up. Numbers may be one, a list with one per entry, or an array with a row per region and a column
-    per size, which is no shape of regions with other numbers of sizes than each other. A comparison by `==`, `<=` or `>=` is a `Condition`, again entry by entry.
+    per size, where all these regions have as many sizes. A comparison by `==`, `<=` or `>=` is a `Condition`, again
+    entry by entry.
 
     Example:
         >>> cells(region=("US", "GA"), size=1) >= 2 * cells(region=("US", "GA"), size=2)

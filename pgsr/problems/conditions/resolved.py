@@ -94,9 +94,7 @@ def _repeated(one: Resolved, n: int) -> Resolved:
     )
 
 
-def rows_of(
-    columns: np.ndarray, data: np.ndarray, widths: np.ndarray, place: ProblemCells
-) -> "scipy.sparse.csr_array":
+def rows_of(columns: np.ndarray, data: np.ndarray, widths: np.ndarray, place: ProblemCells) -> "scipy.sparse.csr_array":
     """Make the matrix of rows one after the other, of which row i has the next widths[i] columns and numbers."""
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(widths)])
     return scipy.sparse.csr_array((data, columns, ends), shape=(len(widths), place.sizes.n_cells))
