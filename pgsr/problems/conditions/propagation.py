@@ -108,9 +108,10 @@ def _begun(stated: Conditions, place: ProblemCells, around: Surroundings, every_
     low, high = _stated_ends(stated)
     counts = place.view is View.COUNTS
     if decided and counts and not around.monotone and sizes.equal:  # of sizes without bounds one stands for all
-        bounded = sizes.table(stated.bounded, slice(0, sizes.hierarchy.n_regions)).any(axis=0)
+        shape = sizes.hierarchy.n_regions, len(names)
+        bounded = stated.bounded.reshape(shape).any(axis=0)
         names = np.concatenate([np.flatnonzero(bounded), np.flatnonzero(~bounded)[:1]])
-        low, high = (part.reshape(-1, len(bounded))[:, names].ravel() for part in (low, high))
+        low, high = (part.reshape(shape)[:, names].ravel() for part in (low, high))
         sizes = Sizes.alike(sizes.hierarchy, len(names) - 1)
     if around.nonnegative:
         low = np.maximum(low, 0.0)
@@ -193,23 +194,20 @@ class _Search:
     def _up(self) -> str | None:
         tables = self._tables
         for level in range(len(tables) - 2, -1, -1) if self.around.consistent else ():
-            (low, high), fold = tables[level], self._folds[level]
-            least, most = (self._of_children(part, level) for part in tables[level + 1])
-            others = fold.others(low), fold.others(high)
-            fold.narrow(low, least, others[1], np.maximum)
-            fold.narrow(high, most, others[0], np.minimum)
+            fold = self._folds[level]
+            least, most = (self._of_children(part, level)[:, fold.into] for part in tables[level + 1])
+            low, high = (part[:, fold.columns] for part in tables[level])
+            _narrow(low, high, least, most, lambda terms, fold=fold: fold.sums(terms)[:, fold.into])
+            tables[level][0][:, fold.columns], tables[level][1][:, fold.columns] = low, high
         return self._empty()
 
     def _down(self) -> str | None:
         tree, tables = self.place.hierarchy, self._tables
         for level in range(len(tables) - 1) if self.around.consistent else ():
-            (low, high), fold = tables[level + 1], self._folds[level]
-            parent = tree.parent[tree.level(level + 1)] - tree.level(level).start
-            least, most = (fold.sums(part)[parent] for part in tables[level])
-            of_siblings = lambda part, level=level, parent=parent: self._of_children(part, level)[parent]  # noqa: E731
-            others = _others(low, of_siblings), _others(high, of_siblings)
-            np.maximum(low, least - others[1], out=low)
-            np.minimum(high, most - others[0], out=high)
+            fold, parent = self._folds[level], tree.parent[tree.level(level + 1)] - tree.level(level).start
+            least, most = (fold.sums(part[:, fold.columns])[parent] for part in tables[level])
+            siblings = lambda terms, level=level, parent=parent: self._of_children(terms, level)[parent]  # noqa: E731
+            _narrow(*tables[level + 1], least, most, siblings)
         return self._empty()
 
     def _of_children(self, part: np.ndarray, level: int) -> np.ndarray:
@@ -231,10 +229,8 @@ class _Search:
                 name = region_id(self.place.hierarchy.paths[first + r])
                 return f"the cells of {name} would add up to {side}, not to its {known[r]:,.0f} groups, by {self._by()}"
             low[:, -1], high[:, -1] = np.maximum(low[:, -1], sums[0]), np.minimum(high[:, -1], sums[1])
-            of_region = lambda part: np.broadcast_to(part.sum(axis=1, keepdims=True), part.shape)  # noqa: E731
-            others = _others(low[:, :-1], of_region), _others(high[:, :-1], of_region)
-            low[:, :-1] = np.maximum(low[:, :-1], low[:, -1:] - others[1])
-            high[:, :-1] = np.minimum(high[:, :-1], high[:, -1:] - others[0])
+            region = lambda terms: np.broadcast_to(terms.sum(axis=1, keepdims=True), terms.shape)  # noqa: E731
+            _narrow(low[:, :-1], high[:, :-1], low[:, -1:], high[:, -1:], region)
             first += len(low)
         return self._empty()
 
@@ -364,25 +360,23 @@ class _Fold:
             columns, into = np.append(np.arange(below), largest), np.arange(below + 1)
         return cls(columns, into, np.flatnonzero(np.diff(into, prepend=-1)))
 
-    def sums(self, table: np.ndarray) -> np.ndarray:
-        """Add columns up to sums."""
-        return table if self.starts is None else np.add.reduceat(table[:, self.columns], self.starts, axis=1)
-
-    def others(self, table: np.ndarray) -> np.ndarray | float:
-        """Compute for each of `columns` the others that are part of the same sum."""
-        if self.starts is None:
-            return 0.0
-        part = table[:, self.columns]
-        return _others(part, lambda terms: np.add.reduceat(terms, self.starts, axis=1)[:, self.into])
-
-    def narrow(self, table: np.ndarray, sums: np.ndarray, others: np.ndarray | float, nearer: np.ufunc) -> None:
-        """Narrow each of `columns` to what its sum leaves beside the others."""
-        table[:, self.columns] = nearer(table[:, self.columns], sums[:, self.into] - others)
+    def sums(self, terms: np.ndarray) -> np.ndarray:
+        """Add numbers of `columns` up to sums."""
+        return terms if self.starts is None else np.add.reduceat(terms, self.starts, axis=1)
 
 
 def _number_text(number: float) -> str:
     """Write a number in full, an integer without decimals, any other with six at most."""
     return f"{number:,.0f}" if number.is_integer() else f"{number:,.6f}".rstrip("0").rstrip(".")
+
+
+def _narrow(
+    low: np.ndarray, high: np.ndarray, least: np.ndarray, most: np.ndarray, sums: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    """Narrow terms, in place, to what a sum between `least` and `most` leaves beside the other terms."""
+    others = _others(low, sums), _others(high, sums)
+    np.maximum(low, least - others[1], out=low)
+    np.minimum(high, most - others[0], out=high)
 
 
 def _others(values: np.ndarray, sums: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
