@@ -83,7 +83,7 @@ def intervals(stated: Conditions, place: ProblemCells, around: Surroundings) -> 
     """
     search = _begun(stated, place, around, every_size=True)
     if search is None:
-        low, high = _stated_ends(stated)
+        low, high = _ends(stated.lower, stated.upper)
         return np.maximum(low, 0.0) if around.nonnegative else low, high
     search.rounds()
     widths = [k + 1 for k in place.sizes.max_sizes]
@@ -94,9 +94,9 @@ def intervals(stated: Conditions, place: ProblemCells, around: Surroundings) -> 
     return low, high
 
 
-def _stated_ends(stated: Conditions) -> tuple[np.ndarray, np.ndarray]:
-    """Give the stated bounds of cells as floats, -inf and inf where nothing is."""
-    low, high = stated.lower.astype(float), stated.upper.astype(float)
+def _ends(lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Give bounds as floats, -inf and inf where nothing is stated."""
+    low, high = lower.astype(float), upper.astype(float)
     low[low <= -UNBOUNDED], high[high >= UNBOUNDED] = -np.inf, np.inf
     return low, high
 
@@ -105,14 +105,15 @@ def _begun(stated: Conditions, place: ProblemCells, around: Surroundings, every_
     """Begin the search with what is stated of single cells; None where numbers are too large for it."""
     decided = is_decided_by_sums(stated, place, around) and not every_size
     sizes, names = place.sizes, np.arange(place.sizes.max_sizes[0] + 1)
-    low, high = _stated_ends(stated)
-    counts = place.view is View.COUNTS
+    low, high, counts = stated.lower, stated.upper, place.view is View.COUNTS
     if decided and counts and not around.monotone and sizes.equal:  # of sizes without bounds one stands for all
         shape = sizes.hierarchy.n_regions, len(names)
-        bounded = stated.bounded.reshape(shape).any(axis=0)
+        low, high = low.reshape(shape), high.reshape(shape)
+        bounded = (low.max(axis=0) > -UNBOUNDED) | (high.min(axis=0) < UNBOUNDED)
         names = np.concatenate([np.flatnonzero(bounded), np.flatnonzero(~bounded)[:1]])
-        low, high = (part.reshape(shape)[:, names].ravel() for part in (low, high))
+        low, high = (part[:, names].ravel() for part in (low, high))
         sizes = Sizes.alike(sizes.hierarchy, len(names) - 1)
+    low, high = _ends(low, high)
     if around.nonnegative:
         low = np.maximum(low, 0.0)
     totals = around.totals.astype(float)
