@@ -16,6 +16,7 @@ from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.certificates.potentials import has_potentials
 from pgsr.data import Estimate
 from pgsr.errors import ProblemError
+from pgsr.experiments.lib import verify
 from pgsr.methods.gate import GatedMethod
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy
 from pgsr.noise import Totals
@@ -319,7 +320,7 @@ def test_own_methods_name_a_solver_model():
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("norm", [1, 2])
 def test_native_models_and_files_have_the_same_rows(view, norm, tmp_path):
-    problem, _, points = conditioned("rows, columns and more rows", view, "root", norm, 3)
+    problem, _, points = conditioned("rows, columns and more rows", view, "root", norm, 2)
     best, wanted = best_integer(problem, points), named(problem, "full")
     for method in (Gurobi(), Cvxpy("CLARABEL"), MathOpt("GSCIP"), MathOpt("HIGHS"), Scip(), CpSat()):
         if method.supports(problem) is None and (norm == 1 or method != MathOpt("HIGHS")):
@@ -341,6 +342,22 @@ def test_native_models_and_files_have_the_same_rows(view, norm, tmp_path):
         assert np.array_equal(getattr(again.conditions, part), getattr(stated, part))
     assert again.conditions.stated == stated.stated
     assert Scip().solve(again).certificate.objective == best
+
+
+def test_pgsr_lib_verifies_conditions(tmp_path):
+    """From the arrays of the file alone: the best point, a point that breaks a row, and bounds by any prices."""
+    problem, _, points = conditioned("rows, columns and more rows", View.COUNTS, "root", 2, 2)
+    problem.write(tmp_path / "problem.npz")
+    program, best = verify.ProblemArrays(tmp_path / "problem.npz"), best_integer(problem, points)
+    x = points[(problem.cell_weights * (points - problem.cells) ** 2).sum(axis=1).argmin()].astype(object)
+    assert verify.check_solution(program, x, 1) == best
+    every = allowed(problem, points_of("rows, columns and more rows"))
+    outside = next(x for x in every if not (points == x).all(axis=1).any())
+    with pytest.raises(verify.Refused):
+        verify.check_solution(program, outside.astype(object), 1)
+    rng = np.random.default_rng(1)
+    for unit in (1, 3):
+        assert verify.check_bound(program, rng.integers(-5, 6, program.m).astype(object), unit) <= best
 
 
 def test_alternatives_are_of_each_region():
