@@ -355,9 +355,11 @@ def test_pgsr_lib_verifies_conditions(tmp_path):
     outside = next(x for x in every if not (points == x).all(axis=1).any())
     with pytest.raises(verify.Refused):
         verify.check_solution(program, outside.astype(object), 1)
-    rng = np.random.default_rng(1)
+    rng, rows = np.random.default_rng(1), named(problem)
     for unit in (1, 3):
-        assert verify.check_bound(program, rng.integers(-5, 6, program.m).astype(object), unit) <= best
+        prices = rng.integers(-5, 6, program.m)
+        prices[((prices > 0) & np.isinf(rows.row_lower)) | ((prices < 0) & np.isinf(rows.row_upper))] = 0
+        assert verify.check_bound(program, prices.astype(object), unit) <= best
 
 
 def test_alternatives_are_of_each_region():
