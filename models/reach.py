@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from pgsr.certificates.certificate import objective
+from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
-from pgsr.engines.losses import Huber, farthest, loss
+from pgsr.engines.losses import Huber, farthest
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Status
 from pgsr.models.feasibility import some_point
@@ -142,9 +144,5 @@ def reach_of_added(
 
 
 def _objective(problem: Problem, x: np.ndarray) -> float:
-    """Compute the objective of a point, rounded; shape (cells,)."""
-    parts = [problem.cell_weights * loss((x - problem.cells).astype(float), problem.norm)]
-    if problem.sums is not None:
-        parts.append(problem.sums.weights * loss(problem.sums.off(x).astype(float), problem.norm))
-    terms = np.concatenate(parts)
-    return float(terms.max(initial=0.0) if problem.norm == np.inf else terms.sum())
+    """Compute the objective of a point, with all that counts in it; shape (cells,)."""
+    return float(objective(problem, Estimate(problem.hierarchy, problem.view, problem.sizes.shaped(x))))

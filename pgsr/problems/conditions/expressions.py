@@ -217,8 +217,8 @@ def entities(region: Sequence[Any] | None = None, *, level: int | None = None) -
     """Select numbers of entities of regions, persons where groups are households; one entry per region.
 
     A group of size s counts s times, in either view; groups of more than K entities count K, as all sizes beyond K do,
-    where K is that of the region's own level.
-    What holds at the lowest regions follows above them. Arguments and errors are those of `total`.
+    with the K of the region's own level. Where all levels have the same K, what holds at the lowest regions follows
+    above them. Arguments and errors are those of `total`.
 
     Example:
         >>> entities(region=("US", "MI")) == 2_500
