@@ -74,7 +74,7 @@ def satisfying(points: np.ndarray, dense: list[Dense]) -> np.ndarray:
     """The points that satisfy dense conditions; points have shape (points, regions, K + 1), or (points, cells)."""
     kept = np.ones(len(points), bool)
     for row, relation, number in dense:
-        have = points.reshape(len(points), -1) @ row.ravel()
+        have = points.reshape(len(points), row.size) @ row.ravel()
         kept &= {"==": have == number, "<=": have <= number, ">=": have >= number}[relation]
     return points[kept]
 

@@ -124,7 +124,7 @@ class Choices:
 
     def broken(self, x: np.ndarray, near: float = 0.0, relative: float = 0.0) -> np.ndarray:
         """Say which choices no alternative holds of, rows by as much as one of their cells may be off; bool."""
-        have = self.rows @ x
+        have = self.rows @ x.ravel()
         off = near * abs(self.rows).max(axis=1).toarray().ravel() + relative * np.abs(have)
         wrong = ((self.lower > -UNBOUNDED) & (have < self.lower - off)) | (
             (self.upper < UNBOUNDED) & (have > self.upper + off)
