@@ -8,7 +8,7 @@ from condition_checks import best_integer, best_real, chosen, random_conditions,
 from instances import scale
 from level_points import SHAPES, allowed, in_view, points_of, problem_of
 
-from pgsr import Hierarchy, Problem, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import ChoiceTree, CumulativeProjection, Isotonic, TreeProjection
 from pgsr.certificates import Multipliers
 from pgsr.certificates.certificate import MULTIPLIERS, POTENTIALS, violations
@@ -19,8 +19,9 @@ from pgsr.errors import ProblemError
 from pgsr.experiments.lib import verify
 from pgsr.methods.gate import GatedMethod
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy
-from pgsr.noise import Totals
+from pgsr.noise import Geometric, Totals
 from pgsr.own_methods import METHODS
+from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, either, entities, groups, total, zero_or_at_least
 from pgsr.problems.programs import named, read_program
 from pgsr.problems.programs.rows import program_of
@@ -367,3 +368,32 @@ def test_alternatives_are_of_each_region():
     result = Scip().solve(problem)
     assert result.status is Status.OPTIMAL
     assert sorted(table.sum() for table in result.estimate.tables[1]) == [0, 10]
+
+
+@pytest.mark.slow
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize(("view", "norm"), [(View.COUNTS, 2), (View.CUMULATIVE, 2), (View.CUMULATIVE, 1)])
+def test_solvers_agree_on_a_medium_tree(view, norm):
+    """A published class, minima and maxima, of 25 regions with sizes 0..12, 0..6 and 0..2; then a choice that costs."""
+    tree = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(4) for j in range(5)])
+    truth = CountOfCounts(tree, np.random.default_rng(0).integers(0, 200, (20, 13)))
+    noisy = Geometric(view, epsilon=1, max_sizes=(12, 6, 2)).measure(truth, Seeded("m"))
+    problem = (Problem.m_h(noisy) if view is View.COUNTS else Problem.m_c(noisy, norm)).where(
+        groups(level=1, size=3) == truth.folded((12, 6, 2)).tables[1][:, 3],
+        total(level=2) >= 300,
+        groups(level=0, size=slice(8, None)).sum() <= 9_000,
+        groups(level=2, size=0) <= 180,
+        entities(level=2) >= 100,
+    )
+    chosen_first = problem.where(zero_or_at_least(groups(("US", "s0"), size=1), 615))
+    objectives = []
+    for stated in (problem, chosen_first):
+        results = [method.solve(stated) for method in (MathOpt("GSCIP"), MathOpt("HIGHS"))]
+        assert {result.status for result in results} == {Status.OPTIMAL}
+        assert len({result.certificate.objective for result in results}) == 1
+        objectives.append(results[0].certificate.objective)
+    assert objectives[0] <= objectives[1]
+    relaxed = Cvxpy("CLARABEL").solve(problem.relaxed())
+    assert relaxed.status is Status.OPTIMAL
+    assert relaxed.certificate.gap < 1e-6
+    assert relaxed.certificate.objective <= objectives[0] * (1 + 1e-9)
