@@ -193,9 +193,8 @@ def fact_bounds(
         >>> low.tolist(), bool(high[1, 1] == 4)
         ([[0, 0, 0], [0, 4, 0], [0, 0, 0]], True)
     """
-    of_cells = [fact for fact in facts if fact.sizes is not None]
     place = ProblemCells(Sizes.alike(tree, n_sizes - 1), View.COUNTS)
-    stated = state(conditions_of(of_cells, names, min_size), place)
+    stated = state(conditions_of([fact for fact in facts if fact.sizes is not None], names, min_size), place)
     return np.maximum(stated.lower, 0).reshape(-1, n_sizes), stated.upper.reshape(-1, n_sizes)
 
 
