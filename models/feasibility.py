@@ -47,7 +47,7 @@ class ContradictingSum:
         names = [conditions.names[k] for k in np.flatnonzero(rows)]
         if conditions.sources is not None:
             for sources, weights in zip(conditions.sources, (self.lower_weights, self.upper_weights), strict=True):
-                used = sources.ravel()[weighed(weights)]
+                used = sources[weighed(weights)]
                 names += [conditions.stated[i] for i in np.unique(used[used >= 0])]
         return list(dict.fromkeys(names))
 

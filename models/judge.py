@@ -164,7 +164,7 @@ def _prices(problem: Problem, program: Program, answer: SolverAnswer) -> Multipl
         low, high = (low - program.weight, high + program.weight) if program.norm == 2 else (low, high)
     c = program.matrix.T @ answer.duals + program.order.T @ np.maximum(order, 0.0)
     left_over = np.where(low + c > 0, low + c, np.minimum(high + c, 0.0))
-    return replace(prices, bounds=left_over[: program.n_cells].reshape(problem.target.shape))
+    return replace(prices, bounds=left_over[: program.n_cells])
 
 
 def _slopes(program: Program, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

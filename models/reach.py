@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from pgsr.certificates.certificate import objective
+from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
-from pgsr.engines.losses import Huber, farthest, loss
+from pgsr.engines.losses import Huber, farthest
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Status
 from pgsr.models.feasibility import some_point
@@ -65,25 +67,25 @@ def _with_conditions(problem: Problem, program: Program) -> tuple[np.ndarray, np
     Raises:
         Stopped: there is no such point, or HiGHS found none in time.
     """
-    tree, y, w = problem.hierarchy, problem.target, problem.weights_of(slice(None))
-    low, high = (side[: y.size].reshape(y.shape) for side in (program.lower, program.upper))
+    y, w = problem.cells, problem.cell_weights
+    low, high = program.lower[: y.size], program.upper[: y.size]
     totals = problem.stated_totals
     if problem.nonnegative and (problem.view is View.COUNTS or problem.monotone):
         low = np.maximum(low, -y)
         if problem.totals is Totals.REGIONS:
-            high = np.minimum(high, problem.region_totals[:, None] - y)
+            high = np.minimum(high, problem.region_totals[problem.sizes.region_of_cell] - y)
         elif totals is not None and problem.consistent:
             high = np.minimum(high, totals[0] - y)
     assert problem.conditions is not None, "only asked where conditions are stated"
     choosing = problem.conditions.choices is not None
     if choosing or not (np.isfinite(low) & np.isfinite(high)).all():
-        z = (_point_near(problem, program) if choosing else some_point(program))[: y.size].reshape(y.shape)
+        z = (_point_near(problem, program) if choosing else some_point(program))[: y.size]
         most = _objective(problem, y + z) / np.maximum(w, 1)
         far = np.ceil(1.001 * farthest(most, problem.norm)) + 1  # the point is one within 1e-6 only
-        everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * tree.n_regions
+        everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * problem.hierarchy.n_regions
         low = np.maximum(low, np.where(w > 0, -far, -everywhere - y))
         high = np.minimum(high, np.where(w > 0, far, everywhere - y))
-    return low.ravel(), np.maximum(low, high).ravel()
+    return low, np.maximum(low, high)
 
 
 def _point_near(problem: Problem, program: Program) -> np.ndarray:
@@ -93,7 +95,7 @@ def _point_near(problem: Problem, program: Program) -> np.ndarray:
     where that is not far.
     """
     y = program.origin[: program.n_cells]
-    everywhere = [side.ravel() for side in problem.intervals]
+    everywhere = problem.intervals
     distance = 64.0
     while True:
         box = np.maximum(everywhere[0], y - distance), np.minimum(everywhere[1], y + distance)
@@ -142,10 +144,5 @@ def reach_of_added(
 
 
 def _objective(problem: Problem, x: np.ndarray) -> float:
-    """Compute the objective of a point, rounded; shape that of the cells."""
-    y, w = problem.cells.reshape(x.shape), problem.cell_weights.reshape(x.shape)
-    parts = [(w * loss((x - y).astype(float), problem.norm)).ravel()]
-    if problem.sums is not None:
-        parts.append(problem.sums.weights * loss(problem.sums.off(x).astype(float), problem.norm))
-    terms = np.concatenate(parts)
-    return float(terms.max(initial=0.0) if problem.norm == np.inf else terms.sum())
+    """Compute the objective of a point, with all that counts in it; shape (cells,)."""
+    return float(objective(problem, Estimate(problem.hierarchy, problem.view, problem.sizes.shaped(x))))

@@ -62,7 +62,7 @@ def duals_to_start(program: Program, problem: Problem, start: Result) -> tuple[n
         return None
     n_linked = int((program.weight > 0).sum()) if program.norm == 1 else 0
     stated = problem.conditions
-    equal, above, below = stated_sides(Conditions.none(1, 1) if stated is None else stated)
+    equal, above, below = stated_sides(Conditions.none(1) if stated is None else stated)
     n_equal = len(program.right) - int(equal.sum())
     n_order = len(program.order_right) - int(above.sum() + below.sum())
     if len(prices) != n_equal + n_order + len(equal) + n_linked:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from itertools import product
+from itertools import pairwise, product
 
 import cvxpy
 import numpy as np
@@ -11,50 +11,54 @@ from instances import random_tree
 from pgsr import Hierarchy, Problem, View
 from pgsr.engines.losses import Huber
 from pgsr.noise import Totals
-from pgsr.problems.conditions import cells, entities, groups, total
+from pgsr.problems.conditions import cells, either, entities, groups, total
 from pgsr.problems.conditions.expressions import Condition
 
 Dense = tuple[np.ndarray, str, int]
-"""Coefficients of shape (regions, K + 1), a relation, a number."""
+"""Coefficients of all cells, region by region or as a table, a relation, a number."""
 
 
 def random_conditions(rng, problem: Problem, point: np.ndarray, n: int) -> tuple[list[Condition], list[Dense]]:
     """n conditions of all sorts, written twice; `point` satisfies most of them."""
     written, dense = [], []
-    tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+    tree, sizes = problem.hierarchy, problem.sizes
     for _ in range(n):
-        region, size, sort = int(rng.integers(tree.n_regions)), int(rng.integers(n_sizes)), int(rng.integers(7))
-        path = tree.paths[region]
-        row = np.zeros(problem.target.shape, np.int64)
+        region, sort = int(rng.integers(tree.n_regions)), int(rng.integers(7))
+        row = np.zeros(problem.n_unknowns, np.int64)
+        own, path = sizes.rows(row), tree.paths[region]
+        n_sizes = len(own[region])
+        size = int(rng.integers(n_sizes))
         if sort == 0:
-            row[region, size] = 1
+            own[region][size] = 1
             left = cells(path, size=size)
         elif sort == 1:
-            other, other_size = int(rng.integers(tree.n_regions)), int(rng.integers(n_sizes))
-            row[region, size] += 2
-            row[other, other_size] -= 3
+            other = int(rng.integers(tree.n_regions))
+            other_size = int(rng.integers(len(own[other])))
+            own[region][size] += 2
+            own[other][other_size] -= 3
             left = 2 * cells(path, size=size) - cells(tree.paths[other], size=other_size) * 3
         elif sort == 2:
-            row[region, -1 if problem.view is View.CUMULATIVE else slice(None)] = 1
+            own[region][-1 if problem.view is View.CUMULATIVE else slice(None)] = 1
             left = total(path)
         elif sort == 3:
-            row[region, size] += 1
+            own[region][size] += 1
             if problem.view is View.CUMULATIVE and size:
-                row[region, size - 1] -= 1
+                own[region][size - 1] -= 1
             left = groups(path, size=size)
         elif sort == 4:
-            row[tree.level(int(tree.level_of[region])), size] = 1
-            left = cells(level=int(tree.level_of[region]), size=slice(size, size + 1)).sum()
+            level = int(tree.level_of[region])
+            sizes.tables(row)[level][:, size] = 1
+            left = cells(level=level, size=slice(size, size + 1)).sum()
         elif sort == 5:
-            row[region] = np.arange(n_sizes)
+            own[region][:] = np.arange(n_sizes)
             if problem.view is View.CUMULATIVE:
-                row[region, :-1] -= np.arange(1, n_sizes)  # c[s] counts in size s, and is taken away in size s + 1
+                own[region][:-1] -= np.arange(1, n_sizes)  # c[s] counts in size s, and is taken away in size s + 1
             left = entities(path)
         else:
-            row[region, size] = -1
+            own[region][size] = -1
             left = -cells(path, size=size)
         relation = ("==", "<=", ">=")[int(rng.integers(3))]
-        number = int((row * point).sum()) + (int(rng.integers(-1, 2)) if rng.random() < 0.3 else 0)
+        number = int(row @ point.ravel()) + (int(rng.integers(-1, 2)) if rng.random() < 0.3 else 0)
         if relation != "<=" and (row >= 0).all():
             number = max(number, 0)  # a negative minimum is refused
         if relation != ">=" and (row <= 0).all():
@@ -67,12 +71,30 @@ def random_conditions(rng, problem: Problem, point: np.ndarray, n: int) -> tuple
 
 
 def satisfying(points: np.ndarray, dense: list[Dense]) -> np.ndarray:
-    """The points that satisfy dense conditions; points have shape (points, regions, K + 1)."""
+    """The points that satisfy dense conditions; points have shape (points, regions, K + 1), or (points, cells)."""
     kept = np.ones(len(points), bool)
     for row, relation, number in dense:
-        have = (points * row).sum(axis=(1, 2))
+        have = points.reshape(len(points), row.size) @ row.ravel()
         kept &= {"==": have == number, "<=": have <= number, ">=": have >= number}[relation]
     return points[kept]
+
+
+def chosen(rng, problem, point):
+    """A random choice of two or three alternatives, one of one or two conditions each, and its twin."""
+    sides, twins = [], []
+    for _ in range(int(rng.integers(2, 4))):
+        written, dense = random_conditions(rng, problem, point, int(rng.integers(1, 3)))
+        if written:
+            sides.append(written)
+            twins.append(dense)
+    return (either(*sides), twins) if len(sides) > 1 else None
+
+
+def within(points, twins):
+    """The points of which one alternative holds."""
+    kept = [satisfying(points, dense) for dense in twins]
+    held = {point.tobytes() for part in kept for point in part}
+    return np.array([point for point in points if point.tobytes() in held]).reshape(-1, *points.shape[1:])
 
 
 def feasible_points(problem: Problem, most: int) -> np.ndarray:
@@ -96,8 +118,7 @@ def best_integer(problem: Problem, points: np.ndarray) -> int | None:
     """The smallest objective over points, None if there are none."""
     if not len(points):
         return None
-    off = [(points - problem.target).reshape(len(points), -1)]
-    weights = [np.broadcast_to(problem.weights_of(slice(None)), problem.target.shape).ravel()]
+    off, weights = [points.reshape(len(points), -1) - problem.cells], [problem.cell_weights]
     if problem.sums is not None:
         off.append(points.reshape(len(points), -1) @ problem.sums.matrix.toarray().T - problem.sums.values)
         weights.append(problem.sums.weights)
@@ -114,23 +135,27 @@ def _losses(size: np.ndarray, norm) -> np.ndarray:
 
 def best_real(problem: Problem, dense: list[Dense]) -> float | None:
     """The optimum of the relaxation, stated in plain CVXPY; None if no point satisfies it."""
-    tree, y = problem.hierarchy, problem.target
-    x = cvxpy.Variable(y.shape)
-    rows = []
+    tree, y, first = problem.hierarchy, problem.cells, problem.sizes.first_cell
+    x = cvxpy.Variable(len(y))
+    own, rows = [x[a:b] for a, b in pairwise(first.tolist())], []
     for region in range(tree.n_inner if problem.consistent else 0):
-        rows.append(x[region] == sum(x[child] for child in tree.children(region)))
+        below = sum(own[child] for child in tree.children(region))
+        last = below.size - 1  # the class that all larger sizes are folded into
+        rows += [own[region][i] == below[i] for i in range(last)]
+        cumulative = problem.view is View.CUMULATIVE
+        rows.append((own[region][-1] if cumulative else cvxpy.sum(own[region][last:])) == below[last])
     if problem.monotone:
-        rows += [x[:, i] <= x[:, i + 1] for i in range(y.shape[1] - 1)]
+        rows += [part[i] <= part[i + 1] for part in own for i in range(part.size - 1)]
     if problem.nonnegative:
         rows.append(x >= 0)
     totals = problem.stated_totals
     for region, number in enumerate(() if totals is None else totals):
-        rows.append((x[region, -1] if problem.view is View.CUMULATIVE else cvxpy.sum(x[region])) == number)
+        rows.append((own[region][-1] if problem.view is View.CUMULATIVE else cvxpy.sum(own[region])) == number)
     for row, relation, number in dense:
-        have = cvxpy.sum(cvxpy.multiply(row, x))
+        have = row.ravel() @ x
         rows.append({"==": have == number, "<=": have <= number, ">=": have >= number}[relation])
     distance = cvxpy.square(x - y) if problem.norm == 2 else cvxpy.abs(x - y)
-    objective = cvxpy.sum(cvxpy.multiply(problem.w[:, None] * np.ones(y.shape), distance))
+    objective = problem.cell_weights @ distance
     model = cvxpy.Problem(cvxpy.Minimize(objective), rows)
     try:
         model.solve(solver="CLARABEL")

@@ -2,10 +2,11 @@
 
 import itertools
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from pgsr import Hierarchy
+from pgsr import Hierarchy, Problem, View
 from pgsr.data.sizes import Sizes
 
 
@@ -69,3 +70,42 @@ SHAPES = {
     "rows, columns and more rows": (Shape((-1, 0, 0, 1, 2), (2, 1, 0)), 6),
     "a leaf level merged once more": (Shape((-1, 0, 0, 1, 2, 2), (1, 1, 0)), 6),
 }
+
+
+@lru_cache
+def points_of(name: str) -> np.ndarray:
+    """All points of a tree, as cells of counts."""
+    shape, largest = SHAPES[name]
+    return shape.points(largest)
+
+
+def in_view(shape: Shape, points: np.ndarray, view: View) -> np.ndarray:
+    if view is View.COUNTS:
+        return points
+    ends = Sizes(shape.tree, shape.max_sizes).first_cell
+    parts = [np.cumsum(points[:, a:b], axis=1) for a, b in itertools.pairwise(ends)]
+    return np.concatenate(parts, axis=1)
+
+
+def problem_of(name: str, view: View, totals, seed: int, norm: int = 2, weighted: bool = True) -> Problem:
+    """A problem whose noise lies around one of the points, so that the search holds the optimum."""
+    shape, points, rng = SHAPES[name][0], points_of(name), np.random.default_rng([seed, len(name)])
+    sizes = Sizes(shape.tree, shape.max_sizes)
+    sums = np.add.reduceat(points, sizes.first_cell[:-1], axis=1)
+    small = np.flatnonzero(sums[:, 0] <= 4)
+    near = int(rng.choice(small))
+    y = in_view(shape, points[near : near + 1], view)[0] + rng.integers(-1, 2, sizes.n_cells)
+    groups = {None: None, "root": int(sums[near, 0]), "regions": sums[near]}[totals]
+    w = rng.integers(1, 4, shape.tree.n_regions) if weighted else None
+    return Problem.of(sizes.tables(y), shape.tree, view, groups=groups, totals=totals, weights=w, label="P", norm=norm)
+
+
+def allowed(problem: Problem, points: np.ndarray) -> np.ndarray:
+    """The points with the public totals, by their sums, or in cumulative counts by their last cells."""
+    if problem.totals is None:
+        return points
+    sizes, stated = problem.sizes, problem.stated_totals
+    sums = points[:, sizes.last_cell] if problem.view is View.CUMULATIVE else np.add.reduceat(
+        points, sizes.first_cell[:-1], axis=1
+    )  # fmt: skip
+    return points[(sums[:, : len(stated)] == stated).all(axis=1)]

@@ -291,7 +291,7 @@ def test_potentials_equal_brute_force():
 def test_conditions_without_any_fix_no_total():
     """A lone region whose number of groups is free: three more of each size is not the nearest."""
     tree, noisy = Hierarchy.from_parents(["US"], [-1]), np.array([[1, 2, 3]])
-    problem = replace(Problem.of(noisy, tree, groups=6), totals=None, conditions=Conditions.none(1, 3))
+    problem = replace(Problem.of(noisy, tree, groups=6), totals=None, conditions=Conditions.none(3))
     for more in (3, 0):
         certificate = certify(problem, Estimate(tree, View.COUNTS, noisy + more))
         assert certificate.optimal == (more == 0), certificate

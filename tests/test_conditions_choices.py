@@ -6,7 +6,7 @@ from dataclasses import replace
 import cloudpickle
 import numpy as np
 import pytest
-from condition_checks import best_integer, feasible_points, random_conditions, random_problems, satisfying
+from condition_checks import best_integer, chosen, feasible_points, random_problems, within
 from instances import scale
 from program_files import by_gurobi
 
@@ -32,24 +32,6 @@ from pgsr.problems.conditions import cells, either, groups, total, zero_or_at_le
 INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Cvxpy("HIGHS"))
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")
-
-
-def chosen(rng, problem, point):
-    """A random choice of two or three alternatives, one of one or two conditions each, and its twin."""
-    sides, twins = [], []
-    for _ in range(int(rng.integers(2, 4))):
-        written, dense = random_conditions(rng, problem, point, int(rng.integers(1, 3)))
-        if written:
-            sides.append(written)
-            twins.append(dense)
-    return (either(*sides), twins) if len(sides) > 1 else None
-
-
-def within(points, twins):
-    """The points of which one alternative holds."""
-    kept = [satisfying(points, dense) for dense in twins]
-    held = {point.tobytes() for part in kept for point in part}
-    return np.array([point for point in points if point.tobytes() in held]).reshape(-1, *points.shape[1:])
 
 
 @pytest.mark.drawn(2)

@@ -146,7 +146,7 @@ def test_wild_prices_give_a_bound(kind):
                 rng.normal(0, spread, (tree.n_inner, shape[1])),
                 rng.normal(0, spread, n_totals),
                 rng.normal(0, spread, len(problem.conditions.names)),
-                rng.normal(0, spread, shape),
+                rng.normal(0, spread, problem.n_unknowns),
             )
             freer = replace(problem, nonnegative=False), replace(problem, monotone=False)
             for stated in (problem, problem.relaxed(), *freer):

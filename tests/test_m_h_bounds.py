@@ -25,7 +25,8 @@ def test_equals_brute_force():
     for _ in range(scale(400, 20_000)):
         problem, points = small_instance(rng)
         stated = problem.conditions
-        inside = points[((points >= stated.lower) & (points <= stated.upper)).all(axis=(1, 2))]
+        flat = points.reshape(len(points), -1)
+        inside = points[((flat >= stated.lower) & (flat <= stated.upper)).all(axis=1)]
         result, relaxed = TreeProjection().solve(problem), TreeProjection().solve(problem.relaxed())
         statuses.append(result.status)
         if not len(inside):
@@ -36,7 +37,7 @@ def test_equals_brute_force():
         assert result.certificate.objective == naive.objectives(problem, inside).min()
         assert relaxed.certificate.gap <= 1e-9
         assert relaxed.certificate.objective <= result.certificate.objective + 1e-9
-        values = relaxed.estimate.values
+        values = relaxed.estimate.values.ravel()
         assert (values >= stated.lower - 1e-9).all()
         assert (values <= stated.upper + 1e-9).all()
     assert statuses.count(Status.INFEASIBLE) > 50
@@ -99,8 +100,8 @@ def test_refuses_rows():
 
 
 def with_bounds(problem, lower, upper):
-    stated = Conditions.none(*lower.shape)
-    return replace(problem, conditions=replace(stated, lower=lower, upper=upper))
+    stated = replace(Conditions.none(lower.size), lower=lower.ravel(), upper=upper.ravel())
+    return replace(problem, conditions=stated)
 
 
 def medium_instance(rng, largest):

@@ -21,7 +21,7 @@ from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
 from pgsr.noise import Geometric
 from pgsr.own_methods import METHODS
 from pgsr.privacy import Seeded
-from pgsr.problems.conditions import cells
+from pgsr.problems.conditions import cells, either
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 
@@ -124,6 +124,19 @@ def test_a_condition_and_a_start() -> None:
             full = taken[ours] == pieces.length[ours]  # the cheaper one first
             order = np.argsort(pieces.number[ours])
             assert not (np.diff(full[order].astype(int)) > 0).any()
+
+
+def test_alternatives_go_as_far_as_ranks_are_worth() -> None:
+    """The first point that is found costs nothing in squares and much in ranks; the optimum is 70 squares away."""
+    truth = CountOfCounts(Hierarchy.from_parents(["US"], [-1]), [[50, 150] + [0] * 29])
+    problem = Problem.m_c(Geometric(Split(1), epsilon=20).measure(truth, Seeded("a")))
+    first, far = [cells(size=0) == 50, cells(size=29) <= 140], cells(size=0) >= 120
+    best = MathOpt("GSCIP").solve(problem.where(far))
+    assert best.status is Status.OPTIMAL
+    for method in (MathOpt("GSCIP"), CpSat(), Scipy()):
+        result = method.solve(problem.where(either(first, far)))
+        assert result.status is Status.OPTIMAL, (method, result)
+        assert result.certificate.objective == best.certificate.objective
 
 
 def test_no_method_of_our_own_takes_ranks() -> None:

@@ -1,13 +1,11 @@
 """Problems whose levels have sizes of their own: every program, solver and proof against all points that add up."""
 
 from dataclasses import replace
-from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from instances import scale
-from level_points import SHAPES, Shape
+from level_points import SHAPES, allowed, in_view, points_of, problem_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import CostTables, CumulativeProjection, Isotonic, SimplexProjection, TreeProjection
@@ -16,7 +14,6 @@ from pgsr.certificates.certificate import MULTIPLIERS, POTENTIALS, violations
 from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.certificates.potentials import is_potential_optimal
 from pgsr.data import Estimate
-from pgsr.data.sizes import Sizes
 from pgsr.errors import CountError, MethodError, ProblemError
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.methods import Mechanism, metrics
@@ -33,45 +30,6 @@ TOTALS = (None, "root", "regions")
 INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Cvxpy("HIGHS"))
 REAL = (Cvxpy("CLARABEL"), Gurobi(), Cvxpy("PIQP"), MathOpt("PDLP"), Scipy())
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
-
-
-@lru_cache
-def points_of(name: str) -> np.ndarray:
-    """All points of a tree, as cells of counts."""
-    shape, largest = SHAPES[name]
-    return shape.points(largest)
-
-
-def in_view(shape: Shape, points: np.ndarray, view: View) -> np.ndarray:
-    if view is View.COUNTS:
-        return points
-    ends = Sizes(shape.tree, shape.max_sizes).first_cell
-    parts = [np.cumsum(points[:, a:b], axis=1) for a, b in pairwise(ends)]
-    return np.concatenate(parts, axis=1)
-
-
-def problem_of(name: str, view: View, totals, seed: int, norm: int = 2, weighted: bool = True) -> Problem:
-    """A problem whose noise lies around one of the points, so that the search holds the optimum."""
-    shape, points, rng = SHAPES[name][0], points_of(name), np.random.default_rng([seed, len(name)])
-    sizes = Sizes(shape.tree, shape.max_sizes)
-    sums = np.add.reduceat(points, sizes.first_cell[:-1], axis=1)
-    small = np.flatnonzero(sums[:, 0] <= 4)
-    near = int(rng.choice(small))
-    y = in_view(shape, points[near : near + 1], view)[0] + rng.integers(-1, 2, sizes.n_cells)
-    groups = {None: None, "root": int(sums[near, 0]), "regions": sums[near]}[totals]
-    w = rng.integers(1, 4, shape.tree.n_regions) if weighted else None
-    return Problem.of(sizes.tables(y), shape.tree, view, groups=groups, totals=totals, weights=w, label="P", norm=norm)
-
-
-def allowed(problem: Problem, points: np.ndarray) -> np.ndarray:
-    """The points with the public totals, by their sums, or in cumulative counts by their last cells."""
-    if problem.totals is None:
-        return points
-    sizes, stated = problem.sizes, problem.stated_totals
-    sums = points[:, sizes.last_cell] if problem.view is View.CUMULATIVE else np.add.reduceat(
-        points, sizes.first_cell[:-1], axis=1
-    )  # fmt: skip
-    return points[(sums[:, : len(stated)] == stated).all(axis=1)]
 
 
 def best_of(problem: Problem, points: np.ndarray) -> int:
@@ -252,8 +210,8 @@ def test_what_is_not_known_yet_is_refused_in_a_sentence():
         assert method.supports(problem).startswith("this method takes one largest size for all levels")
         assert method.solve(problem).status is Status.UNSUPPORTED
     assert not hasattr(IsotonicTreeProjection(), "sizes_per_level")
-    with pytest.raises(ProblemError, match="has sizes of its own on every level, which conditions do not know"):
-        problem.where(cells(size=0) == 0)
+    with pytest.raises(ProblemError, match="measured sums are of cells, which problems with sizes of their own"):
+        problem.also_measured(cells(size=0), 0)
     with pytest.raises(ProblemError, match="read its tables, one per level"):
         _ = problem.target
     with pytest.raises(ProblemError, match="a region has weight 0"):

@@ -231,7 +231,7 @@ def test_rows_with_two_sides(tmp_path):
     """`where` makes none, `Conditions` may: MPS has RANGES for them, LP two rows."""
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     problem = Problem.of([[9, 5, 2], [3, 1, 1], [6, 4, 1]], tree, groups=16, integer=False)
-    stated = Conditions.none(3, 3)
+    stated = Conditions.none(9)
     row = sparse.csr_array(np.array([[0, 0, 0, 1, 1, 0, 0, 0, 0]]))
     two = replace(stated, rows=row, row_lower=np.array([1]), row_upper=np.array([2]), names=("between [1, 2]",))
     problem = replace(problem, conditions=two)

@@ -50,7 +50,7 @@ def wide_problems():
     yield "a negative maximum", plain.where(cells(("US", "GA"), size=0) <= -1)
     row = sparse.csr_array(np.eye(1, 12, 4, dtype=int))
     stated = replace(
-        Conditions.none(3, 4), rows=row, row_lower=np.array([1]), row_upper=np.array([2]), names=("between [1, 2]",)
+        Conditions.none(12), rows=row, row_lower=np.array([1]), row_upper=np.array([2]), names=("between [1, 2]",)
     )
     yield "two sides", replace(plain, conditions=stated)
     strange = Hierarchy.from_paths([("e1", "New York [NY]"), ("e1", '3 + 4 < 7; "x" *'), ("e1", "Doña/Ana\\漢:^-=")])

@@ -275,7 +275,8 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
     if problem.monotone:
         counts["monotone"] = sum(int((np.diff(table, axis=1) < -near).sum()) for table in x)
     if problem.conditions is not None:
-        counts["conditions"] = _stated_violations(problem.conditions, estimate.values, near)
+        cells = np.concatenate([table.ravel() for table in x])
+        counts["conditions"] = _stated_violations(problem.conditions, cells, near)
     return counts
 
 
@@ -284,11 +285,11 @@ def _stated_violations(stated: Conditions, x: np.ndarray, near: float) -> int:
     rows, found = stated.rows, 0
     scale = abs(rows).max(axis=1).toarray().ravel() if len(stated.row_lower) else np.zeros(0)
     for matrix in () if x.dtype.kind != "i" else (rows, *([] if stated.choices is None else [stated.choices.rows])):
-        if matrix.nnz and float((abs(matrix) @ np.abs(x.ravel().astype(float))).max(initial=0.0)) >= UNBOUNDED:
+        if matrix.nnz and float((abs(matrix) @ np.abs(x.astype(float))).max(initial=0.0)) >= UNBOUNDED:
             raise TooLargeError("coefficients of conditions times counts exceed 64-bit arithmetic; scale them down")
     for have, low, high, coefficient in (
         (x, stated.lower, stated.upper, 1.0),
-        (rows @ x.ravel(), stated.row_lower, stated.row_upper, scale),
+        (rows @ x, stated.row_lower, stated.row_upper, scale),
     ):
         if not near:  # integers, which are no larger than what stands for no bound
             found += int(((have < low) | (have > high)).sum())

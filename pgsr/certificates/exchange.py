@@ -37,7 +37,8 @@ def is_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
     if estimate.values.dtype.kind != "i":
         return False
     has_total, stated = problem.totals is not None, problem.conditions
-    bounds = (None, None) if stated is None else (stated.lower, stated.upper)
+    shape = problem.target.shape
+    bounds = (None, None) if stated is None else (stated.lower.reshape(shape), stated.upper.reshape(shape))
     assert problem.weights is not None, "problems have weights"
     values = estimate.values, problem.target
     return passes_exchange_test(problem.hierarchy, problem.weights, *values, has_total, *bounds, problem.norm)

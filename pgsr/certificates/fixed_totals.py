@@ -13,6 +13,7 @@ import numpy as np
 from pgsr.checks import what_to_lower
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import region_id
+from pgsr.data.sizes import Sizes
 from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.problem import Problem
 
@@ -59,7 +60,7 @@ class FixedTotals:
         tree, public = problem.hierarchy, problem.stated_totals
         regions, totals = np.zeros(0, np.int64), np.zeros(0, np.int64)
         if problem.conditions is not None:
-            regions, totals = stated_totals(problem.conditions, problem.max_size + 1)
+            regions, totals = stated_totals(problem.conditions, problem.sizes)
             if problem.conditions.n_bounds or problem.conditions.choices is not None or (regions < 0).any():
                 return None
         rows = np.arange(len(regions))
@@ -126,19 +127,21 @@ def totals_exceeding_arithmetic(problem: Problem) -> str | None:
     return None
 
 
-def stated_totals(stated: Conditions, n_sizes: int) -> tuple[np.ndarray, np.ndarray]:
+def stated_totals(stated: Conditions, sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
     """Find the regions and totals of stated rows that fix totals, all sizes of one region at one number.
 
     Both have one entry per row, shape (rows,); the region is -1 where a row is something else.
     """
     rows = stated.rows.sorted_indices()
     regions, totals = np.full(len(stated.row_lower), -1), np.zeros(len(stated.row_lower), np.int64)
-    full = np.flatnonzero((np.diff(rows.indptr) == n_sizes) & (stated.row_lower == stated.row_upper))
-    entries = rows.indptr[full, None] + np.arange(n_sizes)
-    cells, weights = rows.indices[entries].astype(np.int64), rows.data[entries]
-    whole = (cells == cells[:, :1] + np.arange(n_sizes)).all(axis=1) & (cells[:, 0] % n_sizes == 0)
-    whole &= (weights == weights[:, :1]).all(axis=1) & (stated.row_lower[full] % weights[:, 0] == 0)
-    found = full[whole]
-    regions[found] = cells[whole, 0] // n_sizes
-    totals[found] = stated.row_lower[found] // weights[whole, 0]
+    starts, widths = rows.indptr[:-1], np.diff(rows.indptr)
+    region = np.searchsorted(sizes.first_cell, rows.indices[starts], "right") - 1
+    # The places of so many cells of one region are its own, and from its first to its last they are all of them.
+    last = rows.indices[starts + widths - 1]
+    whole = (rows.indices[starts] == sizes.first_cell[region]) & (last == sizes.last_cell[region])
+    whole &= (widths == np.diff(sizes.first_cell)[region]) & (stated.row_lower == stated.row_upper)
+    weight = rows.data[starts]
+    same = np.logical_and.reduceat(rows.data == np.repeat(weight, widths), starts) if len(starts) else whole
+    whole &= same & (stated.row_lower % weight == 0)
+    regions[whole], totals[whole] = region[whole], (stated.row_lower // weight)[whole]
     return regions, totals

@@ -172,7 +172,7 @@ class _Prices:
         unmeasured = ~problem.measured
         if not problem.consistent:
             totals[unmeasured] = 0.0
-            stated = None if stated is None else stated.without(unmeasured)
+            stated = None if stated is None else stated.without(unmeasured[problem.sizes.region_of_cell])
         else:
             for region in np.flatnonzero(unmeasured):  # parents first; all levels have the same sizes then
                 level = int(tree.level_of[region])
@@ -182,7 +182,7 @@ class _Prices:
                 if region < tree.n_inner:
                     costless = above + totals[region]
                     if stated is not None:
-                        costless += stated.cells[region, free]
+                        costless += problem.sizes.table(stated.cells, slice(region, region + 1))[0, free]
                     own = consistency[level][row, free]
                     held = _held_by_bounds(problem, int(region), own - costless)
                     consistency[level][row, free] = np.where(held, own, costless)
@@ -193,7 +193,7 @@ class _Prices:
         tree, sizes = problem.hierarchy, problem.sizes
         above = self.totals[block, None]
         if self.stated is not None:
-            above = above + self.stated.cells[block]
+            above = above + sizes.table(self.stated.cells, block)
         if level:
             above = above + self.consistency[level - 1][tree.parent[block] - tree.level(level - 1).start]
         if level < tree.n_levels - 1:
@@ -334,21 +334,27 @@ def _bent(problem: Problem, w: np.ndarray, net: np.ndarray) -> np.ndarray:
 def _room(problem: Problem, block: slice, y: np.ndarray) -> tuple[np.ndarray | float, np.ndarray | float]:
     """Compute the least and the largest x - y that signs and stated bounds of cells allow."""
     lowest = -y.astype(float) if problem.nonnegative else -math.inf
-    stated = problem.conditions
-    if stated is None:
+    if problem.conditions is None:
         return lowest, math.inf
-    lower, upper = stated.lower[block, : y.shape[1]], stated.upper[block, : y.shape[1]]
+    lower, upper = _stated_bounds(problem, block, y.shape[1])
     lowest = np.maximum(lowest, np.where(lower > -UNBOUNDED, (lower - y).astype(float), -math.inf))
     return lowest, np.where(upper < UNBOUNDED, (upper - y).astype(float), math.inf)
 
 
 def _held_by_bounds(problem: Problem, region: int, net: np.ndarray) -> np.ndarray:
     """Say which cells of an unmeasured region have a stated bound on the side to which their net price drives them."""
-    stated = problem.conditions
-    if stated is None or problem.monotone:  # with order cells are no longer alone
+    if problem.conditions is None or problem.monotone:  # with order cells are no longer alone
         return np.zeros(net.shape, bool)
-    lower, upper = stated.lower[region, : len(net)], stated.upper[region, : len(net)]
+    lower, upper = (bounds[0] for bounds in _stated_bounds(problem, slice(region, region + 1), len(net)))
     return ((net > 0) & (lower > -UNBOUNDED)) | ((net < 0) & (upper < UNBOUNDED))
+
+
+def _stated_bounds(problem: Problem, block: slice, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The stated bounds of the first n cells of some regions of one level; shape (regions, n) each."""
+    stated = problem.conditions
+    assert stated is not None, "only asked where conditions are stated"
+    lower, upper = (problem.sizes.table(bounds, block)[:, :n] for bounds in (stated.lower, stated.upper))
+    return lower, upper
 
 
 def _chains(problem: Problem, prices: _Prices, level: int, block: slice, y: np.ndarray, net: np.ndarray) -> float:
@@ -400,8 +406,8 @@ def _chain_bounds(
     stated = problem.conditions
     if stated is None or not (stated.n_bounds and n):
         return np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64)
-    low = np.maximum(stated.lower[block, :n], lower[:, None])
-    high = np.minimum(stated.upper[block, :n], upper[:, None])
+    least, most = _stated_bounds(problem, block, n)
+    low, high = np.maximum(least, lower[:, None]), np.minimum(most, upper[:, None])
     return np.maximum.accumulate(low, axis=1), np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1].copy()
 
 

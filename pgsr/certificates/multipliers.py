@@ -32,7 +32,7 @@ class Multipliers:
             level with children, of shape (regions of the level, K of the level below + 1): a price per sum.
         totals: shape (1,) where the root's total is public, (regions,) where every region's is, else (0,).
         conditions: one per stated row, shape (m,); None stands for prices of 0.
-        bounds: shape (regions, K + 1); None stands for prices of 0.
+        bounds: one per cell, region by region, shape (cells,); None stands for prices of 0.
         sums: one per measured sum; None stands for prices of 0.
     """
 

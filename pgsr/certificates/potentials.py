@@ -29,12 +29,11 @@ def has_potentials(problem: Problem) -> bool:
     plain = problem.view is View.COUNTS and problem.norm == 2 and problem.is_plain
     if not (plain and problem.integer and problem.nonnegative and problem.consistent and not problem.monotone):
         return False
-    if not problem.sizes.equal:
-        return True
-    if problem.totals is not Totals.REGIONS and problem.conditions is None:
+    if problem.sizes.equal and problem.totals is not Totals.REGIONS and problem.conditions is None:
         return False
     fixed = FixedTotals.of(problem)  # nor with other rows
-    return fixed is not None and len(fixed.regions) > 0  # without any a lone region may have any number of groups
+    # With equal sizes and no fixed total a lone region may have any number of groups.
+    return fixed is not None and (not problem.sizes.equal or len(fixed.regions) > 0)
 
 
 def is_potential_optimal(problem: Problem, estimate: Estimate, multipliers: Multipliers | None = None) -> bool:

@@ -98,7 +98,8 @@ def is_chain_optimal(problem: Problem, estimate: Estimate) -> bool:
         return False
     for region, x, y, lower, upper in _chains(problem, estimate):
         stated = problem.conditions
-        bounds = None if stated is None else (stated.lower[region, : len(x)], stated.upper[region, : len(x)])
+        cells = problem.first_cell[region] + np.arange(len(x))
+        bounds = None if stated is None else (stated.lower[cells], stated.upper[cells])
         if problem.w[region] and not isotonic_is_optimal(x, y, lower, upper, problem.norm, bounds):
             return False
     return True

@@ -22,10 +22,10 @@ class StatedPrices:
         conditions: the problem's, or none.
         measured: its measured sums, or None.
         rows: shape (m,).
-        bounds: shape (regions, K + 1).
+        bounds: shape (cells,).
         sums: shape (measured sums,).
         cells: what they add up to in every cell, coefficients of rows and sums times prices, and bounds' prices; shape
-            (regions, K + 1).
+            (cells,).
     """
 
     conditions: Conditions
@@ -49,7 +49,7 @@ class StatedPrices:
         of_sums = None if measured is None else multipliers.sums
         if of_rows is None and of_bounds is None and of_sums is None:
             return None
-        stated = Conditions.none(*problem.target.shape) if stated is None else stated
+        stated = Conditions.none(problem.n_unknowns) if stated is None else stated
         rows = _copied(of_rows, stated.row_lower.shape, "stated rows", problem)
         bounds = _copied(of_bounds, stated.lower.shape, "stated bounds", problem)
         sums = _copied(of_sums, (0 if measured is None else len(measured),), "measured sums", problem)
@@ -67,7 +67,7 @@ class StatedPrices:
         cells = stated.rows.T @ rows
         if measured is not None:
             cells = cells + measured.matrix.T @ sums
-        return cls(stated, measured, rows, bounds, sums, cells.reshape(bounds.shape) + bounds)
+        return cls(stated, measured, rows, bounds, sums, cells + bounds)
 
     @property
     def largest(self) -> float:
@@ -75,7 +75,7 @@ class StatedPrices:
         in_rows = abs(self.conditions.rows).T @ np.abs(self.rows)
         if self.measured is not None:
             in_rows = in_rows + abs(self.measured.matrix).T @ np.abs(self.sums)
-        in_cells = float((in_rows + np.abs(self.bounds).ravel()).max(initial=0.0))
+        in_cells = float((in_rows + np.abs(self.bounds)).max(initial=0.0))
         return max(in_cells, float(np.abs(self.sums).max(initial=0.0)))
 
     def on_grid(self, factor: float, unit: float) -> "StatedPrices":
@@ -84,25 +84,24 @@ class StatedPrices:
         rows, bounds, sums = (np.rint(prices * factor / unit) * unit for prices in parts)
         return self._summed(self.conditions, self.measured, rows, bounds, sums)
 
-    def without(self, regions: np.ndarray) -> "StatedPrices":
-        """Drop the prices of rows and bounds with cells of these regions, given as bool, shape (regions,)."""
-        cells = np.repeat(regions, self.bounds.shape[1]).astype(float)
+    def without(self, dropped: np.ndarray) -> "StatedPrices":
+        """Drop the prices of rows and bounds with these cells, given as bool, shape (cells,)."""
+        cells = dropped.astype(float)
         rows = np.where(abs(self.conditions.rows) @ cells > 0, 0.0, self.rows)
         sums = self.sums if self.measured is None else np.where(abs(self.measured.matrix) @ cells > 0, 0.0, self.sums)
-        return self._summed(self.conditions, self.measured, rows, np.where(regions[:, None], 0.0, self.bounds), sums)
+        return self._summed(self.conditions, self.measured, rows, np.where(dropped, 0.0, self.bounds), sums)
 
     def constants(self, problem: Problem) -> list[float]:
         """Compute multipliers times residuals of y, rounded down: of rows, of bounds and of sums."""
-        stated, y = self.conditions, problem.target
+        stated, y = self.conditions, problem.cells
         terms = []
         for prices, low, high, have in (
-            (self.rows, stated.row_lower, stated.row_upper, stated.rows @ y.ravel()),
+            (self.rows, stated.row_lower, stated.row_upper, stated.rows @ y),
             (self.bounds, stated.lower, stated.upper, y),
         ):
-            priced = np.flatnonzero(prices.ravel())
-            price = prices.ravel()[priced]
-            side = np.where(price > 0, low.ravel()[priced], high.ravel()[priced])
-            values = price * (side - have.ravel()[priced])
+            priced = np.flatnonzero(prices)
+            price = prices[priced]
+            values = price * (np.where(price > 0, low[priced], high[priced]) - have[priced])
             terms.append(sum_below(values, np.abs(values)))
         if self.measured is not None:
             values = -self.sums * self.measured.off(y)

@@ -123,6 +123,17 @@ class Sizes:
         """View cells as the values of problems and estimates: a matrix where sizes are equal, else tables."""
         return cells.reshape(-1, self.max_sizes[0] + 1) if self.equal else self.tables(cells)
 
+    def table(self, cells: np.ndarray, regions: slice) -> np.ndarray:
+        """View the cells of some regions of one level as a table.
+
+        Example:
+            >>> sizes = Sizes(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), (3, 1))
+            >>> sizes.table(np.arange(8), slice(2, 3))
+            array([[6, 7]])
+        """
+        part = cells[self.first_cell[regions.start] : self.first_cell[regions.stop]]
+        return part.reshape(regions.stop - regions.start, -1)
+
     def rows(self, cells: np.ndarray) -> list[np.ndarray]:
         """View cells region by region."""
         return [row for table in self.tables(cells) for row in table]

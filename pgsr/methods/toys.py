@@ -36,9 +36,7 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
     known, stated = target.groups, target.conditions
     if target.ranks is not None:
         toy = Problem.m_c(Geometric(Split(1), levels).measure(truth, Seeded("toy")))
-        conditions = (
-            None if stated is None else _toy_conditions(stated, ProblemCells(toy.hierarchy, toy.view, toy.max_size))
-        )
+        conditions = None if stated is None else _toy_conditions(stated, ProblemCells(toy.sizes, toy.view))
         return replace(toy, label=target.label, integer=target.integer, conditions=conditions)
     toy = Geometric(target.view, levels, totals="regions", max_sizes=max_sizes).measure(truth, Seeded("toy"))
     return replace(
@@ -48,12 +46,10 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         groups=None if known is None else toy.totals[: 1 if len(known) == 1 else None],
         weights=None,
         noise=None if target.noise is None else toy.noise,
-        conditions=None
-        if stated is None
-        else _toy_conditions(stated, ProblemCells(truth.hierarchy, target.view, toy.max_size)),
+        conditions=None if stated is None else _toy_conditions(stated, ProblemCells(toy.sizes, target.view)),
         sums=None
         if target.sums is None
-        else MeasuredSums.of(total(level=levels - 1), 3, 1, ProblemCells(truth.hierarchy, target.view, toy.max_size)),
+        else MeasuredSums.of(total(level=levels - 1), 3, 1, ProblemCells(toy.sizes, target.view)),
     )
 
 

@@ -51,9 +51,9 @@ class WithoutZeroSizes:
             True
         """
         stated = problem.conditions
-        if stated is None or stated.choices is not None or not problem.is_plain:
+        if stated is None or stated.choices is not None or not (problem.is_plain and problem.sizes.equal):
             return None
-        low, high = stated.lower, stated.upper
+        low, high = (side.reshape(problem.target.shape) for side in (stated.lower, stated.upper))
         if problem.nonnegative:
             low = np.maximum(low, 0)
         zero = ((low == 0) & (high == 0)).all(axis=0)
@@ -74,7 +74,7 @@ class WithoutZeroSizes:
             return None
         left = None
         if len(stated.row_lower):
-            none = Conditions.none(problem.hierarchy.n_regions, len(kept))
+            none = Conditions.none(len(cells))
             left = replace(stated, lower=none.lower, upper=none.upper, rows=rows, stated=(), sources=None)
         reduced = replace(
             problem,

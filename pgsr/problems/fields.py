@@ -79,14 +79,13 @@ class ProblemFields:
             raise ProblemError("a problem is about the totals of 'root' or 'regions'; noisy ones count as public there")
         if self.conditions is not None:
             require_kind(self.conditions, Conditions, "conditions", "state them by problem.where(cells(...) == 0)")
-            self._cells()
-            if self.conditions.lower.shape != (tree.n_regions, self.max_size + 1):
+            if self.conditions.lower.shape != (self._cells().sizes.n_cells,):
                 raise ProblemError(f"conditions are of other regions or sizes than {self.label}; state them on it")
 
         if self.sums is not None:
             require_kind(self.sums, MeasuredSums, "sums", "state them by problem.also_measured(expression, values)")
             self._require_cells("measured sums are of cells")
-            if self.sums.matrix.shape != (len(self.sums), tree.n_regions * (self.max_size + 1)):
+            if self.sums.matrix.shape != (len(self.sums), self.n_unknowns):
                 raise ProblemError(f"measured sums are of other regions or sizes than {self.label}; state them on it")
 
         if self.ranks is not None:
@@ -120,11 +119,6 @@ class ProblemFields:
             )
         if (self.w == 0).any():
             raise ProblemError("a region has weight 0, and levels have sizes of their own; measure every level")
-        if self.conditions is not None:
-            raise ProblemError(
-                f"{self.label} has sizes of its own on every level, which conditions by where do not know; give all "
-                "levels the same largest size"
-            )
 
     def _checked_weights(self) -> np.ndarray:
         tree, measured = self.hierarchy, self._may_be_measured
@@ -177,12 +171,7 @@ class ProblemFields:
                 f"{self.label} is about ranked sizes, which have no cells to state conditions on; state the problem of "
                 "counts or cumulative counts"
             )
-        if not self.sizes.equal:
-            raise ProblemError(
-                f"{self.label} has sizes of its own on every level, which conditions do not know; state the problem "
-                "with the same largest size on all levels"
-            )
-        return ProblemCells(self.hierarchy, self.view, self.max_size)
+        return ProblemCells(self.sizes, self.view)
 
     @property
     def hierarchy(self) -> Hierarchy:
@@ -392,7 +381,7 @@ class ProblemFields:
 
     @property
     def intervals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Two numbers that each cell of every feasible point is between, as far as sums tell; shape (regions, K + 1).
+        """Two numbers that each cell of every feasible point is between, as far as sums tell; shape (cells,).
 
         Asked where conditions are joined by `either`; see `pgsr.problems.conditions.propagation.intervals`.
         """
@@ -400,7 +389,7 @@ class ProblemFields:
 
     @cached_property
     def _intervals(self) -> tuple[np.ndarray, np.ndarray]:
-        stated = Conditions.none(*self.target.shape) if self.conditions is None else self.conditions
+        stated = Conditions.none(self.n_unknowns) if self.conditions is None else self.conditions
         return intervals(stated, self._cells(), self._surroundings)
 
     def require_bounded_choices(self) -> None:

@@ -337,15 +337,16 @@ class Problem(ProblemFields):
 
         Further calls add to them, and `relaxed` keeps them. A single cell gets bounds, everything else becomes a row.
         Solver models take all conditions; `supports` of other methods says which they take. Choices between conditions,
-        `either(a, b)` and `zero_or_at_least(cells(level=1), 5)`, are for solvers of integers.
+        `either(a, b)` and `zero_or_at_least(cells(level=1), 5)`, are for solvers of integers. Where levels have sizes
+        of their own, each region has cells of its own sizes, whose last one stands for all larger ones.
 
         Args:
             conditions: comparisons of `pgsr.problems.conditions.cells`, `groups`, `total` and `entities` by `==`, `<=`
                 or `>=`, and `either` of them.
 
         Raises:
-            ProblemError: a region, level or size is not there, a minimum of non-negative numbers is negative, sizes are
-                ranked, or cells of a choice have no least or no largest value.
+            ProblemError: a region, a level, or a size of a region is not there, a minimum of non-negative numbers is
+                negative, sizes are ranked, or cells of a choice have no least or no largest value.
             ArgumentError: something is no condition.
 
         Example:
@@ -432,6 +433,7 @@ class Problem(ProblemFields):
             Problem(M_H, totals='root', 18 measured sums, 18 unknowns)
         """
         require_kind(other, Problem, "the other problem", "state one, such as Problem.m_h(measurement)")
+        self._require_cells("measured sums are of cells")
         if other.view is not self.view or not other.sizes.equal or other.max_size != self.max_size:
             raise ProblemError(
                 f"{other!r} is of another view or of other sizes than {self!r}; measure both alike, or state sums by "

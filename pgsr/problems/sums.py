@@ -29,7 +29,7 @@ class MeasuredSums:
     """Sums over the cells x of a problem, each with a noisy value and a weight: w[k] |matrix[k] x - values[k]|^norm.
 
     Attributes:
-        matrix: integers, shape (m, regions * (K + 1)), cells row by row of regions.
+        matrix: integers, shape (m, cells), cells region by region.
         values: y, int64, shape (m,).
         weights: w, from 1 on, int64, shape (m,).
         names: one each, as they stand in sentences and files.
@@ -78,7 +78,7 @@ class MeasuredSums:
         Raises:
             ProblemError: a leaf there has none here, or two of them have the same.
         """
-        n_sizes, here = place.max_size + 1, place.hierarchy
+        n_sizes, here = place.sizes.max_sizes[0] + 1, place.hierarchy
         leaf = n_sizes * _leaves_of(other, here, leaves)[:, None] + np.arange(n_sizes)
         ones = np.ones(leaf.size, np.int64), (np.arange(leaf.size), leaf.ravel())
         named = scipy.sparse.csr_array(ones, shape=(leaf.size, here.n_regions * n_sizes))

@@ -272,13 +272,13 @@ def _conditions(found: MeasuredCells, asked: Asked, known: np.ndarray | None) ->
     stated = None
     if said:
         labels = np.array([_label_of(found, i) for i in range(len(found.sizes))])
-        place = ProblemCells(found.tree, View.COUNTS, int(labels.max()))
-        stated = _of_labels(state(said, place), labels)
+        place = ProblemCells(Sizes.alike(found.tree, int(labels.max())), View.COUNTS)
+        stated = _of_labels(state(said, place), place.sizes, labels)
     if found.lower is None or found.upper is None:
         return stated
-    low = np.where(np.isfinite(found.lower), found.lower, -UNBOUNDED).astype(np.int64)
-    high = np.where(np.isfinite(found.upper), found.upper, UNBOUNDED).astype(np.int64)
-    held = replace(Conditions.none(*found.shape), lower=low, upper=high, sources=None, stated=("fixed cells",))
+    low = np.where(np.isfinite(found.lower), found.lower, -UNBOUNDED).astype(np.int64).ravel()
+    high = np.where(np.isfinite(found.upper), found.upper, UNBOUNDED).astype(np.int64).ravel()
+    held = replace(Conditions.none(low.size), lower=low, upper=high, sources=None, stated=("fixed cells",))
     return held if stated is None else held.and_also(stated)
 
 
@@ -288,7 +288,7 @@ def _require_possible(found: MeasuredCells, stated: Conditions, least: int) -> N
     Raises:
         ProblemError: there are none; the message names the cell, and its row.
     """
-    tree, low, high = found.tree, stated.lower.astype(float), stated.upper.astype(float)
+    tree, (low, high) = found.tree, (side.astype(float).reshape(found.shape) for side in (stated.lower, stated.upper))
     low, high = np.where(low <= -UNBOUNDED, -np.inf, low), np.where(high >= UNBOUNDED, np.inf, high)
     from_below, up_to = np.maximum(low, least if least > -UNBOUNDED else -np.inf), high.copy()
     for level in range(tree.n_levels - 2, -1, -1):
@@ -314,13 +314,15 @@ def _label_of(found: MeasuredCells, column: int) -> int:
     return label if isinstance(label, int) else column
 
 
-def _of_labels(stated: Conditions, labels: np.ndarray) -> Conditions:
+def _of_labels(stated: Conditions, sizes: Sizes, labels: np.ndarray) -> Conditions:
     """Keep the sizes that the table has; there are no groups of the others."""
-    n_regions, n_sizes = stated.lower.shape
+    n_regions, n_sizes = sizes.hierarchy.n_regions, sizes.max_sizes[0] + 1
+    lower, upper = (side.reshape(n_regions, n_sizes) for side in (stated.lower, stated.upper))
     absent = np.ones(n_sizes, bool)
     absent[labels] = False
-    if (stated.lower[:, absent] > 0).any() or (stated.upper[:, absent] < 0).any():
-        size = int(np.flatnonzero(absent & ((stated.lower > 0) | (stated.upper < 0)).any(axis=0))[0])
+    needed = absent & ((lower > 0) | (upper < 0)).any(axis=0)
+    if needed.any():
+        size = int(np.argmax(needed))
         raise ProblemError(
             f"a condition needs cells of size {size}, which no row of the table has; add rows, or correct it"
         )
@@ -337,8 +339,8 @@ def _of_labels(stated: Conditions, labels: np.ndarray) -> Conditions:
     choices = stated.choices
     return replace(
         stated,
-        lower=stated.lower[:, labels],
-        upper=stated.upper[:, labels],
+        lower=lower[:, labels].ravel(),
+        upper=upper[:, labels].ravel(),
         rows=of_labels(stated.rows),
         sources=None,
         choices=None if choices is None else replace(choices, rows=of_labels(choices.rows)),
@@ -347,11 +349,10 @@ def _of_labels(stated: Conditions, labels: np.ndarray) -> Conditions:
 
 def _placed(stated: Conditions, layout: Layout, unit: float) -> Conditions:
     """State the same of the problem's cells, in its unit."""
-    shape = layout.tree.n_regions, layout.n_columns
-    none = Conditions.none(*shape)
-    lower, upper = none.lower.ravel(), none.upper.ravel()
+    none = Conditions.none(layout.tree.n_regions * layout.n_columns)
+    lower, upper = none.lower, none.upper
     times, place = 1 / unit, layout.place
-    lower[place], upper[place] = _times(stated.lower.ravel(), times), _times(stated.upper.ravel(), times)
+    lower[place], upper[place] = _times(stated.lower, times), _times(stated.upper, times)
 
     def placed(rows: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
         shape = len(rows.indptr) - 1, lower.size
@@ -363,8 +364,8 @@ def _placed(stated: Conditions, layout: Layout, unit: float) -> Conditions:
         choices = replace(choices, rows=placed(choices.rows), lower=low, upper=high)
     return replace(
         stated,
-        lower=lower.reshape(shape),
-        upper=upper.reshape(shape),
+        lower=lower,
+        upper=upper,
         rows=placed(stated.rows),
         row_lower=_times(stated.row_lower, times),
         row_upper=_times(stated.row_upper, times),

@@ -140,7 +140,7 @@ class _Asked:
         assert stated.choices is not None, "there are choices"
         choices, parts, n = stated.choices, parts_of(problem), problem.n_unknowns
         w, y = problem.cell_weights, problem.target.ravel()
-        lower, upper = stated.lower.ravel().copy(), stated.upper.ravel().copy()
+        lower, upper = stated.lower.copy(), stated.upper.copy()
         totals, blocks, sides = problem.stated_totals, [], []
         if totals is not None and problem.view is View.CUMULATIVE:
             last = problem.max_size + (problem.max_size + 1) * np.arange(len(totals))

@@ -142,14 +142,14 @@ def _joined(stated: Conditions, more: tuple[_Alternative, ...]) -> Conditions:
     """State some alternatives besides."""
     if not more:
         return stated
-    lower, upper = stated.lower.ravel().copy(), stated.upper.ravel().copy()
+    lower, upper = stated.lower.copy(), stated.upper.copy()
     for one in more:
         np.maximum.at(lower, one.cells, one.lower)
         np.minimum.at(upper, one.cells, one.upper)
     return replace(
         stated,
-        lower=lower.reshape(stated.lower.shape),
-        upper=upper.reshape(stated.upper.shape),
+        lower=lower,
+        upper=upper,
         rows=sparse.csr_array(sparse.vstack([stated.rows, *(one.rows for one in more)])),
         row_lower=np.concatenate([stated.row_lower, *(one.row_lower for one in more)]),
         row_upper=np.concatenate([stated.row_upper, *(one.row_upper for one in more)]),

@@ -106,7 +106,8 @@ class Isotonic(GatedMethod):
             return self._fit(problem, y, problem.max_size)
         if stated is not None:
             assert isinstance(problem.norm, int), "supports refuses other norms"
-            lower, upper = np.maximum(stated.lower[region], _least(problem)), stated.upper[region]
+            own = slice(problem.first_cell[region], problem.first_cell[region + 1])
+            lower, upper = np.maximum(stated.lower[own], _least(problem)), stated.upper[own]
             if problem.totals is Totals.REGIONS:
                 total = int(problem.region_totals[region])
                 upper = np.minimum(upper, total)

@@ -317,17 +317,22 @@ def refused_bounds_above(problem: Problem) -> str | None:
     tree, stated = problem.hierarchy, problem.conditions
     if stated is None or tree.n_levels == 1:
         return None
+    if not problem.sizes.equal:
+        return (
+            f"this method takes no conditions where levels have sizes of their own, such as {stated.first}; take a "
+            "solver model such as Cvxpy, Gurobi or MathOpt from pgsr.models, or leave them out"
+        )
     low, high = _ordered_bounds(problem)
     implied = tree.sum_up(low[tree.leaves]), tree.sum_up(high[tree.leaves])
-    stated_high = np.where(stated.upper < UNBOUNDED, stated.upper, np.inf)
-    below, above = stated.lower > implied[0], stated_high < implied[1]
+    stated_high = np.where(stated.upper < UNBOUNDED, stated.upper, np.inf).reshape(low.shape)
+    below, above = stated.lower.reshape(low.shape) > implied[0], stated_high < implied[1]
     if problem.totals is not None:  # the last cells that are public; what contradicts them was found before
         n = len(problem.stated_totals if problem.stated_totals is not None else ())
         below[:n, -1], above[:n, -1] = False, False
     for which, outside in enumerate((below, above)):
         outside[tree.leaves] = False
         if outside.any():
-            number = -1 if stated.sources is None else int(stated.sources[which][outside][0])
+            number = -1 if stated.sources is None else int(stated.sources[which][outside.ravel()][0])
             name = stated.stated[number] if number >= 0 else "a bound of a cell"
             return (
                 f"this method takes bounds of cells of the lowest regions, and {name} is of one above them; take a "
@@ -371,8 +376,8 @@ def _ordered_bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Compute the bounds of all cells that signs, order, public totals and stated bounds imply within a region."""
     stated, totals = problem.conditions, problem.stated_totals
     assert stated is not None, "only asked where conditions are stated"
-    low = np.maximum(stated.lower, 0).astype(float)
-    high = np.where(stated.upper < UNBOUNDED, stated.upper, np.inf)
+    low = np.maximum(stated.lower, 0).astype(float).reshape(problem.target.shape)
+    high = np.where(stated.upper < UNBOUNDED, stated.upper, np.inf).reshape(low.shape)
     if totals is not None:
         high[: len(totals), -1] = np.minimum(high[: len(totals), -1], totals)
     return np.maximum.accumulate(low, axis=1), np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1]

@@ -30,7 +30,10 @@ def refused_by_flow(problem: Problem) -> str | None:
             "total in real numbers, or a solver model of quadratic programs from pgsr.models"
         )
     if problem.conditions is not None:
-        return f"TreeProjection knows no conditions by where as long as {_why(problem)}; take a solver model"
+        return (
+            f"TreeProjection knows no conditions by where, such as {problem.conditions.first}, as long as "
+            f"{_why(problem)}; take a solver model from pgsr.models"
+        )
     if (problem.w == 0).any():
         return f"TreeProjection needs a weight above 0 in every region where {_why(problem)}; measure every level"
     return None

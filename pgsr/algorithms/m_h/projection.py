@@ -157,13 +157,14 @@ def _priced_trees(problem: Problem, total: int | None) -> tuple[SizeTrees | Mixe
     """Find the trees of all sizes, the root's price, and the prices of inner regions as these trees have them."""
     tree, y, stated = problem.hierarchy, problem.target, problem.conditions
     slack = SLACK if problem.integer else 0.0
-    intervals = None
+    intervals, bounds = None, ()
     if stated is not None:
-        intervals = CellBounds.of(tree, stated.lower, stated.upper, downwards=problem.integer)
+        bounds = stated.lower.reshape(y.shape), stated.upper.reshape(y.shape)
+        intervals = CellBounds.of(tree, *bounds, downwards=problem.integer)
     if stated is None or intervals is None or not len(intervals.sizes):
         trees = SizeTrees.of(tree, y, problem.w)
         return trees, *optimal_prices(trees, total, slack)
-    reason = intervals.contradiction(tree, y.shape[1], total, stated.lower, stated.upper)
+    reason = intervals.contradiction(tree, y.shape[1], total, *bounds)
     if reason is not None:
         raise Stopped(Status.INFEASIBLE, reason)
     trees = MixedTrees.of(tree, y, problem.w, intervals)

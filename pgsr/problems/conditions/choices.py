@@ -81,7 +81,7 @@ class Choices:
     """Choices in numbers: of the alternatives of each, all rows of one hold, lower <= rows x <= upper.
 
     Attributes:
-        rows: integers, shape (m, regions * (K + 1)), cells row by row of regions.
+        rows: integers, shape (m, cells), cells region by region.
         lower, upper: shape (m,), -UNBOUNDED or UNBOUNDED where a row has one side only.
         alternative: the number of the alternative that a row belongs to, shape (m,).
         choice: the number of the choice that an alternative belongs to, not decreasing; shape (alternatives,).
@@ -140,8 +140,8 @@ class Choices:
         """
         plus, minus = (scipy.sparse.csr_array(part) for part in (self.rows.maximum(0), self.rows.minimum(0)))
         with np.errstate(invalid="ignore"):
-            least = _product(plus, low.ravel()) + _product(minus, high.ravel())
-            most = _product(plus, high.ravel()) + _product(minus, low.ravel())
+            least = _product(plus, low) + _product(minus, high)
+            most = _product(plus, high) + _product(minus, low)
         wrong = np.flatnonzero(~(np.isfinite(least) & np.isfinite(most)))
         if len(wrong):
             name = self.names[int(self.choice[self.alternative[wrong[0]]])]

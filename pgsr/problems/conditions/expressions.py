@@ -32,7 +32,8 @@ class Expression(ABC):
 
     `+` and `-` go entry by entry, and one entry alone is repeated as often as needed; `*` takes an integer; `.sum()`
     adds the entries up. Numbers may be one, a list with one per entry, or an array with a row per region and a column
-    per size. A comparison by `==`, `<=` or `>=` is a `Condition`, again entry by entry.
+    per size, where all these regions have as many sizes. A comparison by `==`, `<=` or `>=` is a `Condition`, again
+    entry by entry.
 
     Example:
         >>> cells(region=("US", "GA"), size=1) >= 2 * cells(region=("US", "GA"), size=2)
@@ -169,8 +170,8 @@ def cells(
 
     Args:
         region: its path of names from the root, `("US", "GA")`, or a list of paths; every region if None.
-        size: one size, or a slice of sizes as Python counts: `slice(0, 3)` is the sizes 0, 1, 2, without 3; what lies
-            beyond K is cut off. Every size if None.
+        size: one size, which all these regions have, or a slice of sizes as Python counts: `slice(0, 3)` is the sizes
+            0, 1, 2, without 3; what lies beyond a region's K is cut off. Every size if None.
         level: the regions of one level, 0 the root's; not together with `region`.
 
     Returns:
@@ -215,8 +216,9 @@ def total(region: Sequence[Any] | None = None, *, level: int | None = None) -> E
 def entities(region: Sequence[Any] | None = None, *, level: int | None = None) -> Expression:
     """Select numbers of entities of regions, persons where groups are households; one entry per region.
 
-    A group of size s counts s times, in either view; groups of more than K entities count K, as all sizes beyond K do.
-    What holds at the lowest regions follows above them. Arguments and errors are those of `total`.
+    A group of size s counts s times, in either view; groups of more than K entities count K, as all sizes beyond K do,
+    with the K of the region's own level. Where all levels have the same K, what holds at the lowest regions follows
+    above them. Arguments and errors are those of `total`.
 
     Example:
         >>> entities(region=("US", "MI")) == 2_500
@@ -249,43 +251,47 @@ class _Selection(Expression):
         return self.kind in ("total", "entities")
 
     def resolve(self, place: ProblemCells) -> Resolved:
-        regions, sizes = self._regions(place), self._sizes(place)
-        n_sizes, paths = place.max_size + 1, place.hierarchy.paths
-        if self.is_of_regions:
-            coefficients = self._of_sizes(place)
-            used = np.flatnonzero(coefficients)
-            columns = n_sizes * regions[:, None] + used
-            matrix = rows_of(columns, np.tile(coefficients[used], (len(regions), 1)), place)
-        else:
-            here = (n_sizes * regions[:, None] + sizes).reshape(-1, 1)
-            matrix = rows_of(here, np.ones(here.shape, np.int64), place)
-            if self.kind == "groups" and place.view is View.CUMULATIVE:
-                before = np.where(here % n_sizes > 0, here - 1, here)  # size 0 has nothing before it
-                signs = np.where(here % n_sizes > 0, 1, 0)
-                matrix = scipy.sparse.csr_array(matrix - rows_of(before, signs, place))
-
-        written = cache(lambda r: region_id(paths[r]))  # rows may be millions, regions are thousands
+        tree, regions = place.hierarchy, self._regions(place)
+        levels, number = np.unique(tree.level_of[regions], return_inverse=True)
+        chosen = [self._of_level(place, int(level)) for level in levels]
+        every, coefficients = (np.concatenate(part) for part in zip(*chosen, strict=True))
+        widths = np.array([len(sizes) for sizes, _ in chosen])
+        before, width = np.cumsum(widths) - widths, widths[number]
+        # Of every entry, or term of a region's entry, its region's place among the selected ones, and its size.
+        place_of = np.repeat(np.arange(len(regions)), width)
+        item = before[number][place_of] + np.arange(len(place_of)) - (np.cumsum(width) - width)[place_of]
+        region, size = regions[place_of], every[item]
+        cell, one = place.sizes.first_cell[region] + size, np.ones(len(region), np.int64)
+        matrix = rows_of(cell, coefficients[item], width if self.is_of_regions else one, place)
+        if self.kind == "groups" and place.view is View.CUMULATIVE:
+            matrix = scipy.sparse.csr_array(matrix - rows_of(cell - (size > 0), one * (size > 0), one, place))
+        written = cache(lambda r: region_id(tree.paths[r]))  # rows may be millions, regions are thousands
 
         def names(entries: np.ndarray) -> list[str]:
             if self.is_of_regions:
                 return [f"{self.kind}({written(r)})" for r in regions[entries].tolist()]
-            where = regions[entries // len(sizes)].tolist(), sizes[entries % len(sizes)].tolist()
+            where = region[entries].tolist(), size[entries].tolist()
             return [f"{self.kind}({written(r)}, {s})" for r, s in zip(*where, strict=True)]
 
-        shape = len(regions), 1 if self.is_of_regions else len(sizes)
-        return Resolved(without_zeros(matrix), np.zeros(len(matrix.indptr) - 1, np.int64), names, shape)
+        n = len(matrix.indptr) - 1
+        shape = (n, 1) if self.is_of_regions or width.min() < width.max() else (len(regions), int(width[0]))
+        return Resolved(without_zeros(matrix), np.zeros(n, np.int64), names, shape)
 
-    def _of_sizes(self, place: ProblemCells) -> np.ndarray:
-        """The coefficients of a region's cells in its number of groups or entities; shape (K + 1,).
+    def _of_level(self, place: ProblemCells, level: int) -> tuple[np.ndarray, np.ndarray]:
+        """The sizes that are selected in every region of a level, and what their cells count.
 
         With cumulative counts c, c[s] - c[s - 1] groups have size s. So sum over s of s (c[s] - c[s - 1]) = K c[K] less
         all cells before it.
         """
-        sizes = np.arange(place.max_size + 1)
+        sizes = np.arange(place.sizes.max_sizes[level] + 1)
+        if not self.is_of_regions:
+            chosen = self._sizes(place, level)
+            return chosen, np.ones_like(chosen)
         coefficients = np.ones_like(sizes) if self.kind == "total" else sizes
         if place.view is View.CUMULATIVE:
-            return coefficients - np.append(coefficients[1:], 0)
-        return coefficients
+            coefficients = coefficients - np.append(coefficients[1:], 0)
+        used = np.flatnonzero(coefficients)
+        return used, coefficients[used]
 
     def _regions(self, place: ProblemCells) -> np.ndarray:
         tree = place.hierarchy
@@ -297,15 +303,17 @@ class _Selection(Expression):
             raise ProblemError(f"{self.name}: levels run 0..{tree.n_levels - 1}, 0 is the root's; give one of these")
         return np.arange(*tree.level(self.level).indices(tree.n_regions))
 
-    def _sizes(self, place: ProblemCells) -> np.ndarray:
-        if isinstance(self.size, int) and self.size > place.max_size:
-            raise ProblemError(f"{self.name}: sizes run 0..{place.max_size:,}; give one of these")
+    def _sizes(self, place: ProblemCells, level: int) -> np.ndarray:
+        largest = place.sizes.max_sizes[level]
+        of_level = "" if place.sizes.equal else f" at level {level}"
+        if isinstance(self.size, int) and self.size > largest:
+            raise ProblemError(f"{self.name}: sizes run 0..{largest:,}{of_level}; give one of these")
         if isinstance(self.size, int):
             return np.array([self.size])
-        sizes = np.arange(place.max_size + 1)[self.size if self.size is not None else slice(None)]
+        sizes = np.arange(largest + 1)[self.size if self.size is not None else slice(None)]
         if not len(sizes):
             raise ProblemError(
-                f"{self.name} selects no size of 0..{place.max_size:,}; a slice ends before its last number, so one "
+                f"{self.name} selects no size of 0..{largest:,}{of_level}; a slice ends before its last number, so one "
                 "size s is slice(s, s + 1)"
             )
         return sizes
@@ -323,8 +331,7 @@ class _Number(Expression):
         return f"{int(self.values[0]):,}" if len(self.values) == 1 else f"{len(self.values):,} numbers"
 
     def resolve(self, place: ProblemCells) -> Resolved:
-        n, n_cells = len(self.values), place.shape[0] * place.shape[1]
-        nothing = scipy.sparse.csr_array((n, n_cells), dtype=np.int64)
+        nothing = scipy.sparse.csr_array((len(self.values), place.sizes.n_cells), dtype=np.int64)
         written = lambda entries: [f"{value:,}" for value in self.values[entries].tolist()]  # noqa: E731
         return Resolved(nothing, self.values, written, self.shape, self.shape is not None)
 

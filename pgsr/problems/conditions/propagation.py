@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from pgsr.data.region_ids import region_id
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.problems.conditions.resolved import ProblemCells
 from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
@@ -39,11 +40,11 @@ def is_decided_by_sums(stated: Conditions, place: ProblemCells, around: Surround
 
     Without rows and order, cells of one size form a tree, in which every value between the sums of bounds is reached
     by sharing; the root's total couples the trees once more. Regions alone are decided one by one. Otherwise
-    contradictions may be hidden deeper.
+    contradictions may be hidden deeper, as where levels have sizes of their own, whose sums share cells.
     """
     if not stated.bounds_alone:
         return False
-    coupled = around.monotone or (place.view is View.COUNTS and len(around.totals) > 1)
+    coupled = around.monotone or (place.view is View.COUNTS and len(around.totals) > 1) or not place.sizes.equal
     return not around.consistent or not coupled
 
 
@@ -52,8 +53,9 @@ def contradicting_conditions(stated: Conditions, place: ProblemCells, around: Su
 
     Every cell has an interval, which starts from stated bounds, signs and public totals. Order, sums over children,
     totals and stated rows narrow them: a term of a sum is at least the sum's least value less the others' largest
-    ones. In counts the total of every region has an interval too, so that rows about totals meet each other and the
-    public totals. An empty interval is a contradiction. What is found is one, since all steps are exact.
+    ones. So is a size that children do not tell apart, beside the others that are folded into the same class. In counts
+    the total of every region has an interval too, so that rows about totals meet each other and the public totals. An
+    empty interval is a contradiction. What is found is one, since all steps are exact.
 
     Complexity: O(cells + coefficients of rows) per round; at most `ROUNDS` of them, and one sweep where
     `is_decided_by_sums`.
@@ -62,7 +64,7 @@ def contradicting_conditions(stated: Conditions, place: ProblemCells, around: Su
         >>> from pgsr.problems.conditions import cells
         >>> from pgsr.problems.conditions.stated import state
         >>> from pgsr.data.hierarchy import Hierarchy
-        >>> place = ProblemCells(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), View.COUNTS, 1)
+        >>> place = ProblemCells(Sizes(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), (1, 1)), View.COUNTS)
         >>> around = Surroundings(True, True, False, True, np.array([5]))
         >>> stated = state([cells(level=1, size=1) >= 2, cells(level=0, size=1) <= 3], place)
         >>> contradicting_conditions(stated, place, around)
@@ -77,41 +79,56 @@ def contradicting_conditions(stated: Conditions, place: ProblemCells, around: Su
 def intervals(stated: Conditions, place: ProblemCells, around: Surroundings) -> tuple[np.ndarray, np.ndarray]:
     """Compute two numbers that each cell of every point is between, -inf or inf where none is found.
 
-    Choices are not looked into. Shape (regions, K + 1) each.
+    Choices are not looked into. Shape (cells,) each.
     """
     search = _begun(stated, place, around, every_size=True)
-    n_sizes = stated.lower.shape[1]
     if search is None:
-        low = np.where(stated.lower > -UNBOUNDED, stated.lower.astype(float), -np.inf)
-        high = np.where(stated.upper < UNBOUNDED, stated.upper.astype(float), np.inf)
+        low, high = _ends(stated.lower, stated.upper)
         return np.maximum(low, 0.0) if around.nonnegative else low, high
     search.rounds()
-    return search.low[:, :n_sizes], search.high[:, :n_sizes]
+    widths = [k + 1 for k in place.sizes.max_sizes]
+    low, high = (
+        np.concatenate([table[:, :n].ravel() for table, n in zip(search.layout.tables(part), widths, strict=True)])
+        for part in (search.low, search.high)
+    )
+    return low, high
+
+
+def _ends(lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Give bounds as floats, -inf and inf where nothing is stated."""
+    low, high = lower.astype(float), upper.astype(float)
+    low[low <= -UNBOUNDED], high[high >= UNBOUNDED] = -np.inf, np.inf
+    return low, high
 
 
 def _begun(stated: Conditions, place: ProblemCells, around: Surroundings, every_size: bool = False) -> "_Search | None":
     """Begin the search with what is stated of single cells; None where numbers are too large for it."""
     decided = is_decided_by_sums(stated, place, around) and not every_size
-    sizes = np.arange(stated.lower.shape[1])
-    if decided and place.view is View.COUNTS and not around.monotone:  # of sizes without bounds one stands for all
-        bounded = (stated.lower.max(axis=0) > -UNBOUNDED) | (stated.upper.min(axis=0) < UNBOUNDED)
-        sizes = np.concatenate([np.flatnonzero(bounded), np.flatnonzero(~bounded)[:1]])
-    low, high = (np.take(part, sizes, axis=1).astype(float) for part in (stated.lower, stated.upper))
-    low[low <= -UNBOUNDED], high[high >= UNBOUNDED] = -np.inf, np.inf
+    sizes, names = place.sizes, np.arange(place.sizes.max_sizes[0] + 1)
+    low, high, counts = stated.lower, stated.upper, place.view is View.COUNTS
+    if decided and counts and not around.monotone and sizes.equal:  # of sizes without bounds one stands for all
+        shape = sizes.hierarchy.n_regions, len(names)
+        low, high = low.reshape(shape), high.reshape(shape)
+        bounded = (low.max(axis=0) > -UNBOUNDED) | (high.min(axis=0) < UNBOUNDED)
+        names = np.concatenate([np.flatnonzero(bounded), np.flatnonzero(~bounded)[:1]])
+        low, high = (part[:, names].ravel() for part in (low, high))
+        sizes = Sizes.alike(sizes.hierarchy, len(names) - 1)
+    low, high = _ends(low, high)
     if around.nonnegative:
         low = np.maximum(low, 0.0)
     totals = around.totals.astype(float)
-    n = len(totals)
-    if place.view is View.COUNTS:
-        column = np.full((2, len(low), 1), np.inf)
-        column[0] = 0.0 if around.nonnegative else -np.inf
-        column[:, :n, 0] = totals
-        low, high = (np.concatenate(pair, axis=1) for pair in zip((low, high), column, strict=True))
-    if place.view is View.CUMULATIVE:
-        low[:n, -1], high[:n, -1] = np.maximum(low[:n, -1], totals), np.minimum(high[:n, -1], totals)
+    n, layout = len(totals), sizes
+    if counts:
+        layout = Sizes(sizes.hierarchy, tuple(k + 1 for k in sizes.max_sizes))
+        rest = np.full(sizes.hierarchy.n_regions - n, np.inf)
+        least, most = (np.append(totals, end) for end in (np.zeros_like(rest) if around.nonnegative else -rest, rest))
+        low, high = (np.insert(part, sizes.first_cell[1:], ends) for part, ends in ((low, least), (high, most)))
+    else:
+        last = sizes.last_cell[:n]
+        low[last], high[last] = np.maximum(low[last], totals), np.minimum(high[last], totals)
     if _magnitude(stated, low, high, totals) > LARGEST:
         return None
-    return _Search(stated, place, around, sizes, low, high)
+    return _Search(stated, place, around, names, layout, low, high)
 
 
 def _magnitude(stated: Conditions, low: np.ndarray, high: np.ndarray, totals: np.ndarray) -> float:
@@ -127,13 +144,15 @@ def _magnitude(stated: Conditions, low: np.ndarray, high: np.ndarray, totals: np
 class _Search:
     """The intervals [low, high] of all cells; floats, because they know infinity, and integers in them are exact.
 
-    `sizes` are those that columns are of; in counts one more column is of the totals of regions.
+    `layout` places them region by region: columns are of the sizes `names`, as far as a level has them; in counts one
+    more, the last one, is of the totals of regions.
     """
 
     stated: Conditions
     place: ProblemCells
     around: Surroundings
-    sizes: np.ndarray
+    names: np.ndarray
+    layout: Sizes
     low: np.ndarray
     high: np.ndarray
 
@@ -150,58 +169,70 @@ class _Search:
                 return None
         return None
 
+    @property
+    def _tables(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The intervals level by level, in place."""
+        return list(zip(self.layout.tables(self.low), self.layout.tables(self.high), strict=True))
+
+    @property
+    def _n_totals(self) -> int:
+        """The number of columns of totals."""
+        return int(self.place.view is View.COUNTS)
+
     def _order(self) -> str | None:
-        if self.around.monotone:
-            low, high = self.low[:, : len(self.sizes)], self.high[:, : len(self.sizes)]
-            low[:] = np.maximum.accumulate(low, axis=1)
-            high[:] = np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1]
+        for low, high in self._tables if self.around.monotone else ():
+            cells = slice(0, low.shape[1] - self._n_totals)
+            low[:, cells] = np.maximum.accumulate(low[:, cells], axis=1)
+            high[:, cells] = np.minimum.accumulate(high[:, cells][:, ::-1], axis=1)[:, ::-1]
         return self._empty()
 
+    @cached_property
+    def _folds(self) -> list["_Fold"]:
+        """How the columns of every level with children fold into theirs; so do totals, into totals."""
+        largest, n = self.layout.max_sizes, self._n_totals
+        return [_Fold.of(largest[i] - n, largest[i + 1] - n, self.place.view) for i in range(len(largest) - 1)]
+
     def _up(self) -> str | None:
-        tree = self.place.hierarchy
-        if self.around.consistent:
-            for level in range(tree.n_levels - 2, -1, -1):
-                here = tree.level(level)
-                self.low[here] = np.maximum(self.low[here], tree.sum_children(self.low, level))
-                self.high[here] = np.minimum(self.high[here], tree.sum_children(self.high, level))
+        tables = self._tables
+        for level in range(len(tables) - 2, -1, -1) if self.around.consistent else ():
+            fold = self._folds[level]
+            least, most = (self._of_children(part, level)[:, fold.into] for part in tables[level + 1])
+            low, high = (part[:, fold.columns] for part in tables[level])
+            _narrow(low, high, least, most, lambda terms, fold=fold: fold.sums(terms)[:, fold.into])
+            tables[level][0][:, fold.columns], tables[level][1][:, fold.columns] = low, high
         return self._empty()
 
     def _down(self) -> str | None:
-        tree = self.place.hierarchy
-        if self.around.consistent:
-            for level in range(tree.n_levels - 1):
-                below = tree.level(level + 1)
-                parent = tree.parent[below]
-                least = _others(self.low[below], lambda part, level=level: self._of_parents(part, level))
-                most = _others(self.high[below], lambda part, level=level: self._of_parents(part, level))
-                self.low[below] = np.maximum(self.low[below], self.low[parent] - most)
-                self.high[below] = np.minimum(self.high[below], self.high[parent] - least)
+        tree, tables = self.place.hierarchy, self._tables
+        for level in range(len(tables) - 1) if self.around.consistent else ():
+            fold, parent = self._folds[level], tree.parent[tree.level(level + 1)] - tree.level(level).start
+            least, most = (fold.sums(part[:, fold.columns])[parent] for part in tables[level])
+            siblings = lambda terms, level=level, parent=parent: self._of_children(terms, level)[parent]  # noqa: E731
+            _narrow(*tables[level + 1], least, most, siblings)
         return self._empty()
 
-    def _of_parents(self, part: np.ndarray, level: int) -> np.ndarray:
-        """Add up over siblings, for each of them."""
-        tree, below = self.place.hierarchy, self.place.hierarchy.level(level + 1)
-        starts = tree.first_child[tree.level(level)] - below.start
-        return np.add.reduceat(part, starts, axis=0)[tree.parent[below] - tree.level(level).start]
+    def _of_children(self, part: np.ndarray, level: int) -> np.ndarray:
+        """Add up a table of the level below over the children of every region of a level."""
+        tree = self.place.hierarchy
+        return np.add.reduceat(part, tree.first_child[tree.level(level)] - tree.level(level).stop, axis=0)
 
     def _totals(self) -> str | None:
         if self.place.view is not View.COUNTS:
             return None
-        low, high = self.low[:, :-1], self.high[:, :-1]
-        least, most = low.sum(axis=1), high.sum(axis=1)
-        public = self.around.totals.astype(float)
-        n = len(public)
-        wrong = np.flatnonzero((least[:n] > public) | (most[:n] < public))
-        if len(wrong):
-            r = int(wrong[0])
-            side = f"at least {least[r]:,.0f}" if least[r] > public[r] else f"at most {most[r]:,.0f}"
-            name = region_id(self.place.hierarchy.paths[r])
-            return f"the cells of {name} would add up to {side}, not to its {public[r]:,.0f} groups, by {self._by()}"
-        self.low[:, -1], self.high[:, -1] = np.maximum(self.low[:, -1], least), np.minimum(self.high[:, -1], most)
-        sums = lambda part: np.broadcast_to(part.sum(axis=1, keepdims=True), part.shape)  # noqa: E731
-        least_others, most_others = _others(low, sums), _others(high, sums)
-        low[:] = np.maximum(low, self.low[:, -1:] - most_others)
-        high[:] = np.minimum(high, self.high[:, -1:] - least_others)
+        public, first = self.around.totals.astype(float), 0
+        for low, high in self._tables:
+            sums = low[:, :-1].sum(axis=1), high[:, :-1].sum(axis=1)
+            known = public[first : first + len(low)]
+            wrong = np.flatnonzero((sums[0][: len(known)] > known) | (sums[1][: len(known)] < known))
+            if len(wrong):
+                r = int(wrong[0])
+                side = f"at least {sums[0][r]:,.0f}" if sums[0][r] > known[r] else f"at most {sums[1][r]:,.0f}"
+                name = region_id(self.place.hierarchy.paths[first + r])
+                return f"the cells of {name} would add up to {side}, not to its {known[r]:,.0f} groups, by {self._by()}"
+            low[:, -1], high[:, -1] = np.maximum(low[:, -1], sums[0]), np.minimum(high[:, -1], sums[1])
+            region = lambda terms: np.broadcast_to(terms.sum(axis=1, keepdims=True), terms.shape)  # noqa: E731
+            _narrow(low[:, :-1], high[:, :-1], low[:, -1:], high[:, -1:], region)
+            first += len(low)
         return self._empty()
 
     @cached_property
@@ -210,19 +241,20 @@ class _Search:
 
         All cells of a region with one coefficient are the region's total with it.
         """
-        rows, n_sizes, width = self.stated.rows, self.place.max_size + 1, self.low.shape[1]
+        rows, sizes = self.stated.rows, self.place.sizes
         m = len(self.stated.row_lower)
         row, cell, a = np.repeat(np.arange(m), np.diff(rows.indptr)), rows.indices, rows.data.astype(float)
-        region, size = cell // n_sizes, cell % n_sizes
-        places = region * width + size
-        if self.place.view is not View.COUNTS or not len(row):
+        region = np.searchsorted(sizes.first_cell, cell, "right") - 1
+        places = cell + region * self._n_totals
+        if not self._n_totals or not len(row):
             return row, places, a
-        _, first, part = np.unique(row * np.int64(len(self.low)) + region, return_index=True, return_inverse=True)
-        whole = np.bincount(part, a == a[first][part]) == n_sizes
+        n = self.place.hierarchy.n_regions
+        _, first, part = np.unique(row * np.int64(n) + region, return_index=True, return_inverse=True)
+        whole = np.bincount(part, a == a[first][part]) == np.diff(sizes.first_cell)[region[first]]
         kept, totals = ~whole[part], first[whole]
         return (
             np.concatenate([row[kept], row[totals]]),
-            np.concatenate([places[kept], region[totals] * width + width - 1]),
+            np.concatenate([places[kept], self.layout.last_cell[region[totals]]]),
             np.concatenate([a[kept], a[totals]]),
         )
 
@@ -231,7 +263,7 @@ class _Search:
         if not m:
             return None
         row, cell, a = self._terms
-        low, high = self.low.ravel(), self.high.ravel()
+        low, high = self.low, self.high
         least = np.where(a > 0, a * low[cell], a * high[cell])
         most = np.where(a > 0, a * high[cell], a * low[cell])
         under = np.where(self.stated.row_lower > -UNBOUNDED, self.stated.row_lower.astype(float), -np.inf)
@@ -247,7 +279,6 @@ class _Search:
         at_most, at_least = over[row] - _others(least, of_rows), under[row] - _others(most, of_rows)
         np.minimum.at(high, cell, self._rounded(np.where(a > 0, at_most, at_least) / a, np.floor, np.inf))
         np.maximum.at(low, cell, self._rounded(np.where(a > 0, at_least, at_most) / a, np.ceil, -np.inf))
-        self.low, self.high = low.reshape(self.low.shape), high.reshape(self.high.shape)
         return self._empty()
 
     def _rounded(self, quotient: np.ndarray, to_integer: np.ufunc, outwards: float) -> np.ndarray:
@@ -262,11 +293,13 @@ class _Search:
         wrong = self.low > self.high
         if not wrong.any():
             return None
-        r, s = (int(i) for i in np.argwhere(wrong)[0])
-        size = int(self.sizes[s]) if s < len(self.sizes) else None
+        place = int(np.argmax(wrong))
+        r = int(np.searchsorted(self.layout.first_cell, place, "right")) - 1
+        is_total = self._n_totals and place == self.layout.last_cell[r]
+        size = None if is_total else int(self.names[place - self.layout.first_cell[r]])
         region = region_id(self.place.hierarchy.paths[r])
         name = f"total({region})" if size is None else f"cells({region}, {size})"
-        low, high = _number_text(self.low[r, s]), _number_text(self.high[r, s])
+        low, high = _number_text(self.low[place]), _number_text(self.high[place])
         return f"{name} would have to be at least {low} and at most {high}, by {self._by(size)}"
 
     def _by(self, size: int | None = None, but: int | None = None) -> str:
@@ -276,10 +309,11 @@ class _Search:
         that the sentence is about.
         """
         named = list(self.stated.stated or self.stated.names or ("bounds of cells",))
-        if size is not None and not self.around.monotone and self.stated.sources is not None:
-            bounds = np.unique(self.stated.sources[:, :, size])
+        sizes = self.place.sizes
+        if size is not None and sizes.equal and not self.around.monotone and self.stated.sources is not None:
+            bounds = np.unique(self.stated.sources[:, sizes.size_of_cell == size])
             row, cell = self.stated.rows.nonzero()
-            rows = np.unique(row[cell % (self.place.max_size + 1) == size])
+            rows = np.unique(row[sizes.size_of_cell[cell] == size])
             near = [self.stated.stated[i] for i in bounds if i >= 0] + [self.stated.names[i] for i in rows]
             named = near or named
         if size is None and self._on_totals is not None:
@@ -292,8 +326,8 @@ class _Search:
     @property
     def _on_totals(self) -> str | None:
         """The public numbers of groups as a phrase, where they are and stated rows are about totals."""
-        n, width = len(self.around.totals), self.low.shape[1]
-        if not n or self.place.view is not View.COUNTS or not (self._terms[1] % width == width - 1).any():
+        n = len(self.around.totals)
+        if not n or not self._n_totals or not np.isin(self._terms[1], self.layout.last_cell).any():
             return None
         root = region_id(self.place.hierarchy.paths[0])
         return (
@@ -301,9 +335,49 @@ class _Search:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """How a level's columns fold into those of the level below.
+
+    Attributes:
+        columns: those that are part of a sum, or all.
+        into: the sum that each of them is part of, increasing, or all.
+        starts: the first of `columns` that is part of every sum; None where columns are sums themselves.
+    """
+
+    columns: np.ndarray | slice
+    into: np.ndarray | slice
+    starts: np.ndarray | None
+
+    @classmethod
+    def of(cls, largest: int, below: int, view: View) -> "_Fold":
+        """Fold sizes 0..largest into 0..below, and in counts the total behind them into the total."""
+        if largest == below:
+            return cls(slice(None), slice(None), None)
+        if view is View.COUNTS:
+            columns = np.arange(largest + 2)
+            into = np.append(np.minimum(columns[:-1], below), below + 1)
+        else:
+            columns, into = np.append(np.arange(below), largest), np.arange(below + 1)
+        return cls(columns, into, np.flatnonzero(np.diff(into, prepend=-1)))
+
+    def sums(self, terms: np.ndarray) -> np.ndarray:
+        """Add numbers of `columns` up to sums."""
+        return terms if self.starts is None else np.add.reduceat(terms, self.starts, axis=1)
+
+
 def _number_text(number: float) -> str:
     """Write a number in full, an integer without decimals, any other with six at most."""
     return f"{number:,.0f}" if number.is_integer() else f"{number:,.6f}".rstrip("0").rstrip(".")
+
+
+def _narrow(
+    low: np.ndarray, high: np.ndarray, least: np.ndarray, most: np.ndarray, sums: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    """Narrow terms, in place, to what a sum between `least` and `most` leaves beside the other terms."""
+    others = _others(low, sums), _others(high, sums)
+    np.maximum(low, least - others[1], out=low)
+    np.minimum(high, most - others[0], out=high)
 
 
 def _others(values: np.ndarray, sums: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy  # which imports its submodules when they are used
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 
@@ -26,29 +27,28 @@ class ProblemCells:
     """The cells of one problem, which expressions are resolved against.
 
     Attributes:
-        hierarchy: the regions.
+        sizes: the regions, and the sizes 0..K of every level.
         view: `View.COUNTS` or `View.CUMULATIVE`.
-        max_size: K.
     """
 
-    hierarchy: Hierarchy
+    sizes: Sizes
     view: View
-    max_size: int
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.hierarchy.n_regions, self.max_size + 1
+    def hierarchy(self) -> Hierarchy:
+        return self.sizes.hierarchy
 
 
 @dataclass(frozen=True, eq=False)
 class Resolved:
-    """An expression as numbers: entry i is matrix[i] x + constant[i] over the cells x, row by row of regions.
+    """An expression as numbers: entry i is matrix[i] x + constant[i] over the cells x, region by region.
 
     Attributes:
-        matrix: integers, shape (n, regions * (K + 1)).
+        matrix: integers, shape (n, cells).
         constant: int64, shape (n,).
         names: writes the entries at some positions, an array, as they stand in sentences; only some are ever asked for.
-        shape: (regions, sizes) where the entries are a table, row by row; None where they are a list.
+        shape: (regions, sizes) where the entries are a table, row by row, (n, 1) of cells of regions that differ in the
+            number of their sizes; None where they are a list of numbers.
         is_array: whether an array of this shape takes part, which stands against a table of the same shape only.
     """
 
@@ -94,11 +94,10 @@ def _repeated(one: Resolved, n: int) -> Resolved:
     )
 
 
-def rows_of(columns: np.ndarray, data: np.ndarray, place: ProblemCells) -> "scipy.sparse.csr_array":
-    """Make the matrix with data[i, j] in row i and column columns[i, j]."""
-    n, width = columns.shape
-    shape = n, place.shape[0] * place.shape[1]
-    return scipy.sparse.csr_array((data.ravel(), columns.ravel(), np.arange(n + 1) * width), shape=shape)
+def rows_of(columns: np.ndarray, data: np.ndarray, widths: np.ndarray, place: ProblemCells) -> "scipy.sparse.csr_array":
+    """Make the matrix of rows one after the other, of which row i has the next widths[i] columns and numbers."""
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(widths)])
+    return scipy.sparse.csr_array((data, columns, ends), shape=(len(widths), place.sizes.n_cells))
 
 
 def require_products(one: Resolved, factor: int) -> None:

@@ -21,14 +21,14 @@ class Conditions:
     """The conditions lower <= x <= upper and row_lower <= rows x <= row_upper over the cells x of a problem.
 
     Attributes:
-        lower, upper: as stated per cell, -UNBOUNDED or UNBOUNDED where nothing is; int64, shape (regions, K + 1).
-            Signs are no part of them.
-        rows: integers, shape (m, regions * (K + 1)), cells row by row of regions.
+        lower, upper: as stated per cell, region by region, -UNBOUNDED or UNBOUNDED where nothing is; int64, shape
+            (cells,). Signs are no part of them.
+        rows: integers, shape (m, cells).
         row_lower, row_upper: as `lower` and `upper`, shape (m,).
         names: of the rows, with their regions and sizes.
         stated: the conditions as they were written; a condition may have many cells and rows.
         sources: positions in `stated` of what stated a cell's lower and its upper bound, -1 for nothing; int32, shape
-            (2, regions, K + 1). None where conditions came from elsewhere.
+            (2, cells). None where conditions came from elsewhere.
         choices: conditions of which one holds, see `either`; or None.
     """
 
@@ -43,19 +43,18 @@ class Conditions:
     choices: Choices | None = None
 
     @classmethod
-    def none(cls, n_regions: int, n_sizes: int) -> "Conditions":
+    def none(cls, n_cells: int) -> "Conditions":
         """Make conditions that state nothing."""
-        shape = n_regions, n_sizes
         nothing = np.zeros(0, np.int64)
         return cls(
-            np.full(shape, -UNBOUNDED),
-            np.full(shape, UNBOUNDED),
-            scipy.sparse.csr_array((0, n_regions * n_sizes), dtype=np.int64),
+            np.full(n_cells, -UNBOUNDED),
+            np.full(n_cells, UNBOUNDED),
+            scipy.sparse.csr_array((0, n_cells), dtype=np.int64),
             nothing,
             nothing,
             (),
             (),
-            np.full((2, *shape), -1, np.int32),
+            np.full((2, n_cells), -1, np.int32),
         )
 
     @property
@@ -99,9 +98,9 @@ class Conditions:
         """
         negative = (self.lower > -UNBOUNDED) & (self.lower < 0) & (self.lower != self.upper)
         if negative.any():
-            r, s = np.argwhere(negative)[0]
-            number = -1 if self.sources is None else int(self.sources[0, r, s])
-            name = self.stated[number] if number >= 0 else f"the lower bound {int(self.lower[r, s]):,}"
+            cell = int(np.argmax(negative))
+            number = -1 if self.sources is None else int(self.sources[0, cell])
+            name = self.stated[number] if number >= 0 else f"the lower bound {int(self.lower[cell]):,}"
             raise ProblemError(f"{name}: these numbers are never below 0, so this says nothing; give a minimum from 0")
         least = self.rows.min(axis=1).toarray().ravel() if len(self.row_lower) else np.zeros(0)
         idle = (least >= 0) & (self.row_lower > -UNBOUNDED) & (self.row_lower < 0) & (self.row_upper != self.row_lower)
@@ -111,7 +110,7 @@ class Conditions:
 
     @property
     def bounded(self) -> np.ndarray:
-        """The cells with a bound, bool; shape (regions, K + 1)."""
+        """The cells with a bound, bool; shape (cells,)."""
         return (self.lower > -UNBOUNDED) | (self.upper < UNBOUNDED)
 
     @property
@@ -154,10 +153,9 @@ def state(conditions: Sequence[Condition | Either], place: ProblemCells) -> Cond
     Raises:
         ProblemError: a region, level or size is not there, numbers of entries differ, or no unknown is left.
     """
-    n_regions, n_sizes = place.shape
-    every = Conditions.none(n_regions, n_sizes)
-    lower, upper = every.lower.ravel(), every.upper.ravel()
-    sources = np.full((2, n_regions * n_sizes), -1, np.int32)
+    every = Conditions.none(place.sizes.n_cells)
+    lower, upper, sources = every.lower, every.upper, every.sources
+    assert sources is not None, "what states nothing has sources"
     blocks, lows, highs, names = [], [], [], []
     choices = [condition for condition in conditions if isinstance(condition, Either)]
     for number, condition in enumerate(conditions):
@@ -184,14 +182,14 @@ def state(conditions: Sequence[Condition | Either], place: ProblemCells) -> Cond
         highs.append(high[kept])
         names += [f"{a} {condition.relation} {b}" for a, b in zip(left.names(kept), right.names(kept), strict=True)]
     return Conditions(
-        lower.reshape(place.shape),
-        upper.reshape(place.shape),
+        lower,
+        upper,
         scipy.sparse.csr_array(scipy.sparse.vstack([every.rows, *blocks])),
         np.concatenate([every.row_lower, *lows]),
         np.concatenate([every.row_upper, *highs]),
         tuple(names),
         tuple(condition.name for condition in conditions),
-        sources.reshape(2, *place.shape),
+        sources,
         Choices.of(choices, place) if choices else None,
     )
 

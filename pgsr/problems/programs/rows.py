@@ -63,9 +63,8 @@ def program_of(problem: Statement, box: tuple[np.ndarray, np.ndarray] | None = N
     upper = np.full(y.shape, np.inf)
     stated = problem.conditions
     if stated is not None:
-        least, most = stated.lower.ravel(), stated.upper.ravel()
-        lower = np.where(least > -UNBOUNDED, np.maximum(lower, least - y), lower)
-        upper = np.where(most < UNBOUNDED, most - y, upper)
+        lower = np.where(stated.lower > -UNBOUNDED, np.maximum(lower, stated.lower - y), lower)
+        upper = np.where(stated.upper < UNBOUNDED, stated.upper - y, upper)
     program = Program(
         norm=1 if problem.norm == 1 else 2,
         weight=problem.cell_weights,

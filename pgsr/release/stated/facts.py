@@ -14,6 +14,7 @@ import numpy as np
 from pgsr.algorithms.nearest_within_bounds import nearest_within_bounds
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import path_of_id
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.errors import HierarchyError, ProblemError
 from pgsr.problems.conditions import groups, total
@@ -192,10 +193,9 @@ def fact_bounds(
         >>> low.tolist(), bool(high[1, 1] == 4)
         ([[0, 0, 0], [0, 4, 0], [0, 0, 0]], True)
     """
-    of_cells = [fact for fact in facts if fact.sizes is not None]
-    place = ProblemCells(tree, View.COUNTS, n_sizes - 1)
-    stated = state(conditions_of(of_cells, names, min_size), place)
-    return np.maximum(stated.lower, 0), stated.upper
+    place = ProblemCells(Sizes.alike(tree, n_sizes - 1), View.COUNTS)
+    stated = state(conditions_of([fact for fact in facts if fact.sizes is not None], names, min_size), place)
+    return np.maximum(stated.lower, 0).reshape(-1, n_sizes), stated.upper.reshape(-1, n_sizes)
 
 
 def require_possible(
