@@ -108,6 +108,7 @@ class Measurement:
         object.__setattr__(self, "public", Totals.parse(self.public))
         checked_noise(self.noise, self.hierarchy.n_levels)
         _check_views(self.views, self.hierarchy)
+        _check_totals(self.totals)
         object.__setattr__(self, "cells", checked_cells(self.cells, int(self.first_cell[-1]), self.sizes))
 
     @property
@@ -383,6 +384,15 @@ def first_cells(sizes: Sizes, views: tuple[AnyView, ...], totals: np.ndarray, me
         kept = there or view.has_a_cell_per_size
         widths.append(view.n_values(groups, sizes.max_sizes[level]) if kept else 0)
     return np.append(0, np.cumsum(np.array(widths, np.int64)))
+
+
+def _check_totals(totals: object) -> None:
+    """Raise `ProblemError` unless these are numbers of groups."""
+    if not isinstance(totals, np.ndarray) or totals.ndim != 1 or totals.dtype.kind not in "iu" or not len(totals):
+        raise ProblemError(
+            "the totals of a measurement are an array of integers, the number of groups of every region or of the root "
+            "alone; give np.array([9])"
+        )
 
 
 def _check_views(views: object, hierarchy: Hierarchy) -> None:

@@ -253,7 +253,8 @@ class Problem(ProblemFields):
         in_l1 = isinstance(norm, int) and norm == 1
         if not (isinstance(measurement, Measurement) and _has_ranks(measurement)):
             _require(measurement, "M_c", View.CUMULATIVE)
-            return cls.about(measurement, "M_c L1" if in_l1 else "M_c", totals or Totals.ROOT, norm=norm, monotone=True)
+            of = Totals.ROOT if totals is None else totals
+            return cls.about(measurement, "M_c L1" if in_l1 else "M_c", of, norm=norm, monotone=True)
         if totals is not None and Totals.parse(totals) is not Totals.REGIONS:
             raise ProblemError("ranks count from a region's smallest group up; give totals='regions' for M_c^split")
         values, ranks = fitted(measurement, norm)
