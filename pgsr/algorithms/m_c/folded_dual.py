@@ -140,8 +140,8 @@ class FoldedDual:
         """Prices of 0."""
         return [np.zeros((len(self.rows[level]), k)) for level, k in enumerate(self.k[:-1])]
 
-    def at(self, prices: Prices) -> FoldedPoint:
-        """Evaluate the dual at these prices."""
+    def at(self, prices: Prices, softness: float = 1.0) -> FoldedPoint:
+        """Evaluate the dual at these prices; softly rounded (`pgsr.algorithms.m_c.integers`) the gradient alone."""
         from pgsr.algorithms.m_c import folded_kernel as kernel
 
         targets, value = self.targets, _inner(prices, self.residual)
@@ -149,7 +149,7 @@ class FoldedDual:
             own = self._own(prices, level)
             cost = np.empty(len(rows))
             about = targets.y[level], self.w[level], targets.totals[level], self.parent[level]
-            given = self._above(prices, level), own, self.free[level]
+            given = self._above(prices, level), own, self.free[level], softness
             filled = self.taken[level], self.stop_of[level], cost
             share(kernel.fit, rows, targets.n_cells[level], *about, *given, *filled)
             value += float(cost.sum())
@@ -211,8 +211,7 @@ class FoldedDual:
 
     def _direction(self, gradient: Prices) -> Prices:
         """Compute an approximate Newton direction by preconditioned conjugate gradients."""
-        right = np.concatenate([np.zeros(0), *(part.ravel() for part in gradient)])
-        return self.by_level(conjugate_gradients(_System(self), right, _RESIDUAL, _CG_STEPS))
+        return self.by_level(conjugate_gradients(_System(self), flat(gradient), _RESIDUAL, _CG_STEPS))
 
     def by_level(self, vector: np.ndarray) -> Prices:
         """Cut one vector into prices, which lie in its memory."""
@@ -231,7 +230,7 @@ class _System:
     """The system of Newton's directions at the last point; vectors are the prices of all levels in turn."""
 
     def __init__(self, dual: FoldedDual) -> None:
-        self.dual, self.inverse = dual, _TreeDiagonal(dual)
+        self.dual, self.inverse = dual, TreeDiagonal(dual)
 
     def multiply(self, p: np.ndarray, product: np.ndarray) -> float:
         prices, out = self.dual.by_level(p), self.dual.by_level(product)
@@ -247,7 +246,7 @@ class _System:
         return _inner(self.dual.by_level(rest), z)
 
 
-class _TreeDiagonal:
+class TreeDiagonal:
     """The inverse of minus the Hessian with every block's averaging replaced by its diagonal: a tree per size."""
 
     def __init__(self, dual: FoldedDual) -> None:
@@ -265,6 +264,12 @@ class _TreeDiagonal:
             filled = dual.ridge, self.edge[level], self.pivot[level]
             share(kernel.eliminate, dual.rows[level], cells, *here, *below, inner, *filled)
 
+    def solved(self, rest: np.ndarray) -> np.ndarray:
+        """Multiply prices, as one vector, by the inverse."""
+        out = rest.copy()
+        self.solve(self.dual.by_level(out))
+        return out
+
     def solve(self, z: Prices) -> None:
         """Multiply prices by the inverse, in place."""
         from pgsr.algorithms.m_c import folded_kernel as kernel
@@ -281,17 +286,21 @@ class _TreeDiagonal:
 
 
 def ascend(dual: FoldedDual, tolerance: float, deadline: Deadline = NO_LIMIT) -> tuple[FoldedPoint, int]:
-    """Ascend from prices of 0 until no sum is off by more than `tolerance` groups; also give the number of steps."""
+    """Ascend from prices of 0 until no sum is off by more than `tolerance` groups, or time is up; count the steps."""
     point = dual.at(dual.start())
     for step in range(_STEPS):
-        if point.missing <= tolerance:
+        if point.missing <= tolerance or deadline.passed:
             return point, step
-        deadline.check(f"sums are off by {point.missing:.2g} groups")
         further = dual.better(point)
         if further is None:
             return dual.at(point.prices), step
         point = further
     return point, _STEPS
+
+
+def flat(prices: Prices) -> np.ndarray:
+    """Copy prices into one vector, which `FoldedDual.by_level` cuts."""
+    return np.concatenate([np.zeros(0), *(part.ravel() for part in prices)])
 
 
 def _inner(a: Prices, b: Prices) -> float:
