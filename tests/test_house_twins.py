@@ -110,6 +110,9 @@ TWINS = {
             ("a matrix", "test_m_c_folded::test_the_tree_diagonal_is_the_inverse_of_its_matrix"),
         ),
     },
+    "algorithms.m_c.folded_integers_kernel": {
+        "settle": ("all vectors", "test_m_c_folded_integers::test_a_region_settles_where_all_vectors_say"),
+    },
     "algorithms.m_c.squares_kernel": {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
         "fit_bounded_leaves": (

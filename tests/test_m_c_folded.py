@@ -13,7 +13,7 @@ from test_m_c_integers import softly
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import CumulativeProjection
 from pgsr.algorithms.m_c.folded import together
-from pgsr.algorithms.m_c.folded_dual import FoldedDual, Targets, TreeDiagonal
+from pgsr.algorithms.m_c.folded_dual import FoldedDual, Targets, _TreeDiagonal
 from pgsr.algorithms.m_c.joint import laws_of, precisions
 from pgsr.algorithms.tree_rounding.rounding import integers_near
 from pgsr.data.sizes import Sizes
@@ -203,7 +203,7 @@ def test_the_tree_diagonal_is_the_inverse_of_its_matrix():
                         matrix[ends[1], ends[0]] -= rate
         vector = generator.normal(0, 1, n)
         found = split(vector.copy(), like)
-        TreeDiagonal(dual).solve(found)
+        _TreeDiagonal(dual).solve(found)
         assert np.allclose(matrix @ flat(found), vector)
 
 

@@ -85,12 +85,10 @@ def test_a_region_settles_where_all_vectors_say():
 
 
 @pytest.mark.drawn(3)
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", [name for name, (shape, _) in SHAPES.items() if len(set(shape.max_sizes)) > 1])
 def test_small_answers_against_all_points(name):
     shape, largest = SHAPES[name]
     points, tree, generator = shape.points(largest), shape.tree, np.random.default_rng([63, len(name)])
-    if min(shape.max_sizes) == max(shape.max_sizes):
-        pytest.skip("equal sizes")
     rows = [shape.split(point) for point in points]
     sums = np.array([np.concatenate([table.sum(axis=1) for table in row]) for row in rows])
     running = np.array([np.concatenate([np.cumsum(table, axis=1).ravel() for table in row]) for row in rows])

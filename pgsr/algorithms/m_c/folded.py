@@ -85,7 +85,7 @@ def together(targets: Targets, tolerance: float = ENOUGH, deadline: Deadline = N
 
 
 def feasible(dual: FoldedDual) -> tuple[np.ndarray, ...]:
-    """Add up the values that leaves take; a tail has those of its own region, between what is below it and the total.
+    """Add up the values that leaves take; a tail has the values of its own region, between those below and the total.
 
     Overwrites what regions take. The totals come last, as in `Together`.
     """

@@ -1,6 +1,6 @@
 """The dual of the relaxed M_c with sizes per level in the prices of consistency, and Newton's method on it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -192,6 +192,10 @@ class FoldedDual:
         self.ridge = max(self.ridge, self.least_ridge)
         return reached
 
+    def metric(self) -> Callable[[np.ndarray], np.ndarray]:
+        """Make the function that multiplies prices, as one vector, by about the inverse of minus the Hessian here."""
+        return _TreeDiagonal(self).solved
+
     def product(self, prices: Prices) -> Prices:
         """Multiply minus the Hessian at the last point by prices."""
         out = self.start()
@@ -230,7 +234,7 @@ class _System:
     """The system of Newton's directions at the last point; vectors are the prices of all levels in turn."""
 
     def __init__(self, dual: FoldedDual) -> None:
-        self.dual, self.inverse = dual, TreeDiagonal(dual)
+        self.dual, self.inverse = dual, _TreeDiagonal(dual)
 
     def multiply(self, p: np.ndarray, product: np.ndarray) -> float:
         prices, out = self.dual.by_level(p), self.dual.by_level(product)
@@ -246,7 +250,7 @@ class _System:
         return _inner(self.dual.by_level(rest), z)
 
 
-class TreeDiagonal:
+class _TreeDiagonal:
     """The inverse of minus the Hessian with every block's averaging replaced by its diagonal: a tree per size."""
 
     def __init__(self, dual: FoldedDual) -> None:

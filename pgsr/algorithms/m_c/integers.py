@@ -131,8 +131,8 @@ class CumulativeIntegers(GatedMethod):
         return cumulative_counts_exceed(problem)
 
     def bytes_needed(self, problem: Problem) -> int:
-        n_inner = problem.n_unknowns - problem.tables[-1].size
-        return 600 * n_inner + 60 * (problem.n_unknowns - n_inner)
+        n_leaf_cells = problem.tables[-1].size
+        return 600 * (problem.n_unknowns - n_leaf_cells) + (60 if problem.sizes.equal else 120) * n_leaf_cells
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         rounded, metric, prices = _started(problem, deadline)
@@ -148,12 +148,12 @@ class CumulativeIntegers(GatedMethod):
                 best.offer(rounded.integers(prices, softness), rounded.multipliers(prices))
                 if best.gap <= self.gap or deadline.passed:
                     break
-        n_cells = problem.tables[-1].size
-        if not best.proved and (n_cells <= cycles.LARGEST or best.gap > self.gap):
+        n_leaf_cells = problem.tables[-1].size
+        if not best.proved and (n_leaf_cells <= cycles.LARGEST or best.gap > self.gap):
             assert best.estimate is not None
             best.close(rounded, best.estimate.values, deadline)
             nearby = np.random.default_rng(0)
-            for _ in range(_RESTARTS if n_cells <= _FEW else 0):
+            for _ in range(_RESTARTS if n_leaf_cells <= _FEW else 0):
                 if best.proved or deadline.passed:
                     break
                 best.close(rounded, rounded.integers(nearby.normal(prices, _NEARBY), _STAGES[-1][0]), deadline)
@@ -223,4 +223,4 @@ def _started(
         return RoundedDual(dual), TreeDiagonal(dual).solved, prices
     folded = folded_dual.FoldedDual(targets_of(problem))
     point, _ = folded_dual.ascend(folded, ENOUGH, deadline)
-    return FoldedRounded(problem, folded), folded_dual.TreeDiagonal(folded).solved, folded_dual.flat(point.prices)
+    return FoldedRounded(problem, folded), folded.metric(), folded_dual.flat(point.prices)
