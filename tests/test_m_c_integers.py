@@ -175,7 +175,7 @@ def test_no_run_is_worth_an_exchange_after_all():
 
         before = x.copy()
         leaves = LeafTerms(y, upper, *np.zeros((2, 0, 0)), weight)
-        kernels.exchange(0, 1, leaves, np.zeros(1, np.int64), np.array([m]), n, x, gained)
+        kernels.exchange(0, 1, leaves, one_chunk(m), n, x, gained)
         assert (x.sum(axis=0) == before.sum(axis=0)).all()
         assert is_feasible(x, upper)
         assert cost(before) - cost(x) == pytest.approx(gained[0])

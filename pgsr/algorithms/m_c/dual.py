@@ -94,7 +94,7 @@ class SquaresDual:
         self.levels = [range(*pair) for pair in pairwise(bounds)]
         child = 1 + np.argsort(self.parent[1:], kind="stable")
         child_from = np.searchsorted(self.parent[child], np.arange(m + 1))
-        start = chunk_starts(self.leaf_node)
+        start = _chunk_starts(self.leaf_node)
         order = np.argsort(self.leaf_node[start], kind="stable")
         chunk_node = self.leaf_node[start][order]
         chunks = (chunk_node, start[order], np.append(start[1:], len(self.y))[order])
@@ -401,7 +401,7 @@ def _contracted(tree: Hierarchy, w: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     return np.flatnonzero(is_node), node_of, node_of[tree.parent[tree.leaves]]
 
 
-def chunk_starts(leaf_node: np.ndarray) -> np.ndarray:
+def _chunk_starts(leaf_node: np.ndarray) -> np.ndarray:
     """Find where chunks of leaves begin: at every new node, and after so many leaves of one."""
     new = np.append(True, leaf_node[1:] != leaf_node[:-1])
     runs = np.flatnonzero(new)

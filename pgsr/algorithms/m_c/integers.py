@@ -76,8 +76,8 @@ class CumulativeIntegers(GatedMethod):
     there is one family: the optimum, and prices whose bound is its objective. Elsewhere families may stop above their
     bound; up to 2,000 cells of leaves they start anew, up to 32 times, from integers at prices nearby.
 
-    **Sizes per level.** Levels may have sizes of their own where every region's total is public. Then regions settle on
-    the cells that their children do not tell apart, and siblings exchange runs of these; families take no turns
+    **Sizes per level.** Levels may have sizes of their own where every region's total is public. Then every region
+    settles in the cells that its children do not tell apart, and families of all levels take turns, tails as leaves
     (`pgsr.algorithms.m_c.folded_integers`).
 
     Bounds of single cells that `Problem.where` states of the lowest regions are kept throughout, as in
@@ -87,11 +87,12 @@ class CumulativeIntegers(GatedMethod):
         gap: relative gap (objective - bound) / max(1, bound) at which to stop.
 
     Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per step, 100 to 350 steps. Memory: about 60
-    bytes per cell of a leaf and 600 per cell of an inner region.
+    bytes per cell of a leaf, 120 with sizes per level, and 600 per cell of an inner region.
 
     Status: OPTIMAL where the bound leaves no room for a smaller integer, as it does wherever cycles close what is left;
     else FEASIBLE, and the reason says the proven gap: at 3,195 regions x 1,001 sizes below 1e-5 at epsilon 1 and 1.5e-7
-    at 0.1. When time is up (checked between steps) the best integers so far are the answer, always feasible.
+    at 0.1, with 1,001, 101 and 21 sizes by level below 1e-5 and 4e-7. When time is up (checked between steps) the best
+    integers so far are the answer, always feasible.
 
     Example:
         >>> from pgsr import CountOfCounts, Hierarchy, Problem, View
@@ -184,7 +185,7 @@ class _Best:
     def close(self, rounded: RoundedDual | FoldedRounded, start: Any, deadline: Deadline) -> None:
         """Offer what leaves below every node are at best, from integers of all regions: the optimum if one node is.
 
-        Where levels have sizes of their own, the integers are offered as they are.
+        Where levels have sizes of their own that is done already (`FoldedRounded.integers`).
         """
         if isinstance(rounded, FoldedRounded):
             return self.offer(start, self.prices)
@@ -223,4 +224,4 @@ def _started(
         return RoundedDual(dual), TreeDiagonal(dual).solved, prices
     folded = folded_dual.FoldedDual(targets_of(problem))
     point, _ = folded_dual.ascend(folded, ENOUGH, deadline)
-    return FoldedRounded(problem, folded), folded.metric(), folded_dual.flat(point.prices)
+    return FoldedRounded(problem, folded, deadline), folded.metric(), folded_dual.flat(point.prices)

@@ -127,8 +127,7 @@ class RoundedDual:
         dual, gained = self.dual, np.empty(len(self.dual.tree.chunk_node))
         if dual.bounds is not None:  # runs of two leaves would have to keep within the bounds of both
             return
-        chunks = dual.tree.chunk_start, dual.tree.chunk_stop
-        share(kernels.exchange, *dual.chunk_rows, dual.leaves, *chunks, dual.n, x, gained)
+        share(kernels.exchange, *dual.chunk_rows, dual.leaves, dual.tree, dual.n, x, gained)
 
     def _meet_total(self, x: np.ndarray, off: np.ndarray) -> None:
         """Move the cheapest tails of leaves up or down until the root's last cell is its public total; keeps `off`.

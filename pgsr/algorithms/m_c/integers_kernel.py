@@ -213,13 +213,14 @@ def tail_costs(start, stop, leaves, leaf_node, path, sign, x, tails):
 
 
 @compiled
-def exchange(start, stop, leaves, chunk_start, chunk_stop, n, x, gained):
+def exchange(start, stop, leaves, tree, n, x, gained):
     """Move runs of cells of one leaf up and of another one down by 1, both of the same chunk, as long as that pays.
 
     Their node's values stay. A leaf can go down from where it rises, and up to where it rises again, so with prefix
     sums of costs the best run of a pair takes a walk over the rises of both. gained[k] = by how much chunk k improved.
     """
     y, weight = leaves.y, leaves.weight
+    chunk_start, chunk_stop = tree.chunk_start, tree.chunk_stop
     for k in range(start, stop):
         first, m = chunk_start[k], chunk_stop[k] - chunk_start[k]
         up, down = np.empty((m, n + 1)), np.empty((m, n + 1))
