@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pgsr import estimators, own_methods
+from pgsr import algorithms, estimators, own_methods
 from pgsr.bounds import lower_bound
 from pgsr.certificates import Multipliers
 from pgsr.certificates.lagrangian import lagrangian_bound
@@ -20,6 +20,7 @@ from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, PostProcess
 from pgsr.privacy.laws.discrete_gaussian import WIDEST_TABLE, DiscreteGaussian
 from pgsr.privacy.random import Seeded, StreamId
+from pgsr.problems.problem import Problem
 
 Step = tuple[str, Callable[[], object]]
 """What is compiled, and a function that has it compiled where it is not yet."""
@@ -132,6 +133,7 @@ def solve_levels() -> None:
         noisy = Measurement(sizes, (View.CUMULATIVE,), cells, noise, Totals.REGIONS, totals, False)
         for method in (estimators.TwoStage(), estimators.Posterior(), estimators.Matching()):
             method.apply(noisy)
+        algorithms.CumulativeIntegers().solve(Problem.m_c(noisy, totals="regions"))
 
 
 def _send_many_units() -> None:

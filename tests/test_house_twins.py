@@ -90,6 +90,7 @@ TWINS = {
         "share": ("interpolation and sorting", "test_tree_rounding::test_equals_interpolation_and_sorting"),
     },
     "algorithms.m_c.integers_kernel": {
+        "softly_rounded": ("its docstring, in Python", ROUNDED),
         "fit_leaves": ("naive.cumulative_dual; rounded one by one", ROUNDED),
         "fit_bounded_leaves": (
             "the real fit, rounded one by one",
@@ -113,6 +114,9 @@ TWINS = {
             ("eliminate", "carry_up", "carry_down"),
             ("a matrix", "test_m_c_folded::test_the_tree_diagonal_is_the_inverse_of_its_matrix"),
         ),
+    },
+    "algorithms.m_c.folded_integers_kernel": {
+        "settle": ("all vectors", "test_m_c_folded_integers::test_a_region_settles_where_all_vectors_say"),
     },
     "algorithms.m_c.squares_kernel": {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),

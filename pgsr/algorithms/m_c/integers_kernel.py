@@ -16,7 +16,9 @@ MOST_MOVES = 200
 
 @inlined
 def softly_rounded(value, softness):
-    """`value` pulled towards integers: a slope of 1 / softness around every half, level elsewhere; 0 rounds."""
+    """`value` pulled towards integers: a slope of 1 / softness around every half, level elsewhere; 0 rounds it."""
+    if softness == 1.0:
+        return value
     whole = math.floor(value)
     rest = value - whole
     if softness == 0.0:

@@ -74,6 +74,12 @@ class TreeDiagonal:
         product[:] = rest
         return self.cells.solve(rest, product)
 
+    def solved(self, rest: np.ndarray) -> np.ndarray:
+        """Compute M^-1 rest."""
+        out = rest.copy()
+        self.cells.solve(rest, out)
+        return out
+
 
 class TwoLevel:
     """A preconditioner of two levels: values constant on aggregates of cells, and a tree per cell for the rest.

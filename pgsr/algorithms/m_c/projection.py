@@ -9,7 +9,7 @@ import numpy as np
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed, refused_bounds_above
 from pgsr.algorithms.m_c.folded import together
-from pgsr.algorithms.m_c.folded_dual import Targets
+from pgsr.algorithms.m_c.folded_dual import Prices, Targets
 from pgsr.algorithms.m_c.preconditioner import aggregates
 from pgsr.certificates import Multipliers, certify
 from pgsr.data.estimate import Estimate
@@ -104,12 +104,7 @@ class CumulativeProjection(GatedMethod):
             return f"CumulativeProjection minimises squares, {problem.label} absolute values"
         if not problem.monotone or not problem.consistent or not problem.nonnegative:
             return f"CumulativeProjection needs consistency, order and signs, which {problem.label} does not all state"
-        if not problem.sizes.equal and problem.totals is not Totals.REGIONS:
-            return (
-                "CumulativeProjection needs every region's public total where levels have sizes of their own; state "
-                "the problem with totals='regions', or take a solver model from pgsr.models"
-            )
-        return refused_bounds_above(problem)
+        return refused_sizes(self, problem) or refused_bounds_above(problem)
 
     def exceeds(self, problem: Problem) -> str | None:
         return cumulative_counts_exceed(problem)
@@ -202,14 +197,33 @@ class CumulativeProjection(GatedMethod):
         return f"CumulativeProjection({'' if self.gap == PROVED_GAP else f'gap={self.gap:g}'})"
 
 
+def refused_sizes(method: GatedMethod, problem: Problem) -> str | None:
+    """Say that levels have sizes of their own and regions no public totals, or return None."""
+    if problem.sizes.equal or problem.totals is Totals.REGIONS:
+        return None
+    return (
+        f"{type(method).__name__} needs every region's public total where levels have sizes of their own; state the "
+        "problem with totals='regions', or take a solver model from pgsr.models"
+    )
+
+
 def _folded(problem: Problem, deadline: Deadline) -> tuple[Multipliers, tuple[np.ndarray, ...]]:
-    """Find prices and values where levels have sizes of their own; last cells are the public totals, at no price."""
+    """Find prices and values where levels have sizes of their own."""
+    found = together(targets_of(problem), _MISSING, deadline)
+    return multipliers_of(problem, found.prices), found.values
+
+
+def targets_of(problem: Problem) -> Targets:
+    """Read the targets of a problem whose levels have sizes of their own, and whose regions have public totals."""
     tree = problem.hierarchy
     levels = [tree.level(level) for level in range(tree.n_levels)]
     y = [table[:, :-1].astype(float) for table in problem.tables]
     w = [np.repeat(problem.w[here, None], table.shape[1], axis=1) for here, table in zip(levels, y, strict=True)]
     w = [table[:1] if (table == table[:1]).all() else table for table in w]
-    totals = [problem.region_totals[here] for here in levels]
-    found = together(Targets.of(tree, y, totals, w), _MISSING, deadline)
-    prices = tuple(np.append(table, np.zeros((len(table), 1)), axis=1) for table in found.prices)
-    return Multipliers(prices, np.zeros(tree.n_regions)), found.values
+    return Targets.of(tree, y, [problem.region_totals[here] for here in levels], w)
+
+
+def multipliers_of(problem: Problem, prices: Prices) -> Multipliers:
+    """Collect prices of sums; last cells are the public totals, at no price."""
+    own = tuple(np.append(table, np.zeros((len(table), 1)), axis=1) for table in prices)
+    return Multipliers(own, np.zeros(problem.hierarchy.n_regions))

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pgsr.algorithms.m_c.preconditioner import Hessian, TreeDiagonal
 from pgsr.machine.parallel import inner_product
 
 _PAIRS = 20
@@ -20,8 +19,8 @@ _FIRST_STEP = 0.3
 class QuasiNewton:
     """Ascends along directions from the last steps s and the changes y of the gradient on them, minus (L-BFGS).
 
-    The first guess of a direction is M^-1 gradient, where M is the `TreeDiagonal` of another dual at the blocks and
-    rates that it has now, such as that of squares at its optimum. The scale of M does not matter, it is measured.
+    The first guess of a direction is M^-1 gradient, where M is an approximate Hessian of another dual, such as that of
+    squares at its optimum. The scale of M does not matter, it is measured.
 
     The length of a step is found from slopes: in the direction d, gradient(p + t d) . d falls with t, and a step ends
     where it is about 0. So values of the function are not needed, whose differences drown in rounding. The pairs (s, y)
@@ -32,8 +31,8 @@ class QuasiNewton:
     Source: Liu and Nocedal 1989.
     """
 
-    def __init__(self, similar: Hessian) -> None:
-        self._cells = TreeDiagonal(similar)
+    def __init__(self, metric: Callable[[np.ndarray], np.ndarray]) -> None:
+        self._metric = metric
         self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=_PAIRS)
         self._length = _FIRST_STEP
 
@@ -83,8 +82,3 @@ class QuasiNewton:
         for (step, change, bend), share in zip(self._pairs, reversed(shares), strict=True):
             direction += (share - inner_product(change, direction) / bend) * step
         return direction
-
-    def _metric(self, gradient: np.ndarray) -> np.ndarray:
-        nothing, product = np.zeros(gradient.shape), np.zeros(gradient.shape)
-        self._cells.advance(0.0, nothing, product, np.zeros(gradient.shape), gradient.copy())
-        return product
