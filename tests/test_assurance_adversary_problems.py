@@ -20,6 +20,7 @@ CHANGES = {name: (change, k) for name, change, k in named()}
 OWN = [label for label, entry in METHODS.items() if is_own(entry)]
 GENERAL = [label for label in METHODS if label not in OWN]
 SEEDS = scale(1, 3)
+"""Of cases. Methods and changes take turns with them, so that every method and every change meets all."""
 
 ONE_IN = {"Cvxpy": 4, "QpSolvers": 4}
 """Methods that state a problem slowly are asked about one case in so many, other ones after each change."""
@@ -51,21 +52,21 @@ def found(label: str, name: str) -> tuple[list[str], list[str], int]:
     entry, (change, k) = METHODS[label], CHANGES[name]
     mistakes, words, solved = [], [], 0
     one_in, turn = ONE_IN.get(label.partition("(")[0], 1), list(CHANGES).index(name)
-    for seed in range(SEEDS if one_in == 1 else 1):
-        for number, (plain, before) in enumerate(started(seed)):
-            if (number + turn) % one_in:
-                continue
-            moved = change(plain, k)
-            problem = None if moved is None else stated(moved.plain)
-            if moved is None or problem is None or entry.method.supports(problem) is not None:  # pyright: ignore
-                continue
-            result = entry.method.solve(problem, SECONDS)  # pyright: ignore[reportAttributeAccessIssue]
-            solved += 1
-            mistake = wrong(entry, problem, result, moved_optimum(plain, before, moved))
-            where = f"{plain.name}, seed {seed}, {'integers' if plain.integer else 'reals'}"
-            mistakes += [] if mistake is None else [f"{where}: {mistake}"]
-            word = rests_on_a_word(result)
-            words += [] if word is None else [f"{where}: {word}"]
+    seed = (turn + list(METHODS).index(label)) % SEEDS
+    for number, (plain, before) in enumerate(started(seed)):
+        if (number + turn) % one_in:
+            continue
+        moved = change(plain, k)
+        problem = None if moved is None else stated(moved.plain)
+        if moved is None or problem is None or entry.method.supports(problem) is not None:  # pyright: ignore
+            continue
+        result = entry.method.solve(problem, SECONDS)  # pyright: ignore[reportAttributeAccessIssue]
+        solved += 1
+        mistake = wrong(entry, problem, result, moved_optimum(plain, before, moved))
+        where = f"{plain.name}, seed {seed}, {'integers' if plain.integer else 'reals'}"
+        mistakes += [] if mistake is None else [f"{where}: {mistake}"]
+        word = rests_on_a_word(result)
+        words += [] if word is None else [f"{where}: {word}"]
     return mistakes, words, solved
 
 

@@ -31,7 +31,7 @@ def test_a_point_satisfies_the_program_if_and_only_if_it_satisfies_the_problem()
     rng = np.random.default_rng(0)
     seen = set()
     for problem in random_problems(scale(5, 500)):
-        if problem.view is View.RANKED or not problem.sizes.equal:  # these in test_problems_sizes_per_level
+        if problem.view is View.RANKED or not problem.sizes.equal:  # these in test_conditions_levels
             continue
         program, tree, y = formulate(problem), problem.hierarchy, problem.target
         for _ in range(6):

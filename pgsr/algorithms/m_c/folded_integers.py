@@ -17,6 +17,9 @@ from pgsr.certificates import Multipliers
 from pgsr.methods.gate import Deadline
 from pgsr.problems.problem import Problem
 
+Integers = tuple[np.ndarray, ...]
+"""Cumulative counts of all regions; a table per level."""
+
 _ROUNDS, _SWEEPS = 3, 6
 """How often at most regions settle and cycles are closed, and how often regions settle before that."""
 
@@ -35,7 +38,7 @@ class FoldedRounded:
         """Collect the prices of all sums."""
         return multipliers_of(self.problem, self.dual.by_level(prices))
 
-    def integers(self, prices: np.ndarray, softness: float) -> tuple[np.ndarray, ...]:
+    def integers(self, prices: np.ndarray, softness: float) -> Integers:
         """Find integers of all regions that satisfy all conditions, near the optimum if prices are; a table per level.
 
         1. What leaves take at these prices, added up, and integers next to that.
@@ -59,6 +62,11 @@ class FoldedRounded:
             if not families.close(self.dual.by_level(prices), closing):
                 break
         return sizes.tables(x)
+
+    def closed(self, x: Integers, prices: Multipliers, deadline: Deadline) -> tuple[Integers, Multipliers]:
+        """Return integers and prices as they are: `integers` has closed all families."""
+        del deadline
+        return x, prices
 
 
 class _Families:

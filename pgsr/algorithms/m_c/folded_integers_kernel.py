@@ -7,7 +7,7 @@ from pgsr.machine.compilation import compiled, inlined
 
 @compiled
 def settle(start, stop, y, weight, first, width, shared, parent, backwards, x):
-    """Region by region the best integers of the cells that its children do not tell apart, while all others stay.
+    """Find, region by region, the best integers of the cells that its children do not tell apart; all others stay.
 
     Row r of x and y begins at first[r], with width[r] cells and the total; its children have the first shared[r] of
     them. A change d of a cell costs the region and all those above it w ((x + d - y)^2 - (x - y)^2). With mass = the
@@ -65,7 +65,7 @@ def settle(start, stop, y, weight, first, width, shared, parent, backwards, x):
 
 @inlined
 def pulled(a, s, y, weight, first, parent, x):
-    """The sums of w (y - x) and of w over region a and those above it, at cell s."""
+    """Add up w (y - x) and w over region a and those above it, at cell s."""
     pull, mass = 0.0, 0.0
     while a >= 0:
         pull += weight[a] * (y[first[a] + s] - x[first[a] + s])

@@ -183,16 +183,8 @@ class _Best:
             self.bound, self.prices = bound, prices
 
     def close(self, rounded: RoundedDual | FoldedRounded, start: Any, deadline: Deadline) -> None:
-        """Offer what leaves below every node are at best, from integers of all regions: the optimum if one node is.
-
-        Where levels have sizes of their own that is done already (`FoldedRounded.integers`).
-        """
-        if isinstance(rounded, FoldedRounded):
-            return self.offer(start, self.prices)
-        dual, leaves = rounded.dual, start[self.problem.hierarchy.leaves]
-        prices = dual.prices_of(self.prices)
-        found, proof = cycles.cheapest(dual, leaves, np.zeros(dual.shape) if prices is None else prices, deadline)
-        self.offer(rounded.with_sums(found), self.prices if proof is None else rounded.multipliers(proof))
+        """Offer what leaves below every node are at best, from integers of all regions: the optimum if one node is."""
+        self.offer(*rounded.closed(start, self.prices, deadline))
 
     @property
     def proved(self) -> bool:

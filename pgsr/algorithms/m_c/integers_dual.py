@@ -10,6 +10,7 @@ from pgsr.algorithms.m_c.arrays import PrefixSums, Tails, Takings, Wishes
 from pgsr.algorithms.m_c.dual import DualPoint, SquaresDual
 from pgsr.certificates import Multipliers
 from pgsr.machine.parallel import share
+from pgsr.methods.gate import Deadline
 
 _SOFT_SWEEPS = np.geomspace(0.03, 1.0, 10)
 """How stiffly nodes hold their values while leaves settle, relative to the leaves' mean weight, sweep by sweep."""
@@ -170,6 +171,19 @@ class RoundedDual:
     def _off(self, x: np.ndarray) -> np.ndarray:
         """Compute what the leaves below every node add up to, less its y; shape (nodes, cells)."""
         return cycles.sums_of(self.dual, x) - self.dual.node_y
+
+    def closed(self, x: np.ndarray, prices: Multipliers, deadline: Deadline) -> tuple[np.ndarray, Multipliers]:
+        """Close the leaves below every node from integers x: better integers, and prices that prove them if they can.
+
+        Args:
+            x: cumulative counts of all regions, shape (regions, K + 1).
+            prices: of all inner regions, the best so far; the answer where no better ones are found.
+            deadline: asked between families.
+        """
+        dual, leaves = self.dual, x[self.dual.problem.hierarchy.leaves]
+        priced = dual.prices_of(prices)
+        found, proof = cycles.cheapest(dual, leaves, np.zeros(dual.shape) if priced is None else priced, deadline)
+        return self.with_sums(found), prices if proof is None else self.multipliers(proof)
 
     def with_sums(self, leaves: np.ndarray) -> np.ndarray:
         """Add the leaves' cumulative counts up to those of all regions."""

@@ -121,7 +121,7 @@ def fit_nodes(start, stop, rate, parent, held, prices, softness, own):
 
 @compiled
 def settle(start, stop, leaves, wishes, fixed, backwards, x, moved):
-    """Leaf by leaf the best integers while all others stay.
+    """Find, leaf by leaf, the best integers while all others stay.
 
     Moving a cell of a leaf by d costs the leaf w ((x + d - y)^2 - (x - y)^2), and every node a on its way up
     stiff[a] d^2 - 2 pull[a] d. All that is one square per cell, mass (d - wish)^2 but for a constant, with
