@@ -13,7 +13,8 @@ from pgsr.errors import CountError
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import Number
 
-_CELLS = 4_000_000
+_CELLS = 200_000
+"""Of a block of regions; the points of their graphs take up to 450 bytes per cell that is not 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +82,28 @@ def lower_bound(counts: CountOfCounts | object, budget: Number | Loss) -> LowerB
     earth mover's distance of counts of groups by size (Kuo et al. 2018).
     """
     found: list[list[np.ndarray]] = []
+    risks = _Risks(budget)
     for block in _blocks(counts):
         chosen, n_regions = boxes(block, budget), len(block)
         away = np.zeros(n_regions, np.int64)
         np.add.at(away, chosen.region, chosen.away)
-        risk = np.bincount(chosen.region, range_risk(chosen.entities, budget), n_regions)
+        risk = np.bincount(chosen.region, risks.of(chosen.entities), n_regions)
         found.append([risk, np.bincount(chosen.region, minlength=n_regions), away])
     return LowerBound(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+class _Risks:
+    """The risks of boxes by their entities, of which there are 20,000 at most, so that blocks share one table."""
+
+    def __init__(self, budget: Number | Loss) -> None:
+        self.budget, self.known = budget, np.zeros(0)
+
+    def of(self, entities: np.ndarray) -> np.ndarray:
+        missing = max(0, int(entities.max(initial=-1)) + 1 - len(self.known))
+        self.known = np.append(self.known, np.full(missing, np.nan))
+        new = np.unique(entities[np.isnan(self.known[entities])])
+        self.known[new] = range_risk(new, self.budget)
+        return self.known[entities]
 
 
 def _blocks(counts: CountOfCounts | object) -> Iterator[np.ndarray]:
@@ -95,13 +111,19 @@ def _blocks(counts: CountOfCounts | object) -> Iterator[np.ndarray]:
     if isinstance(counts, CountOfCounts):
         tree = counts.hierarchy
         for level, k in enumerate(counts.max_sizes):
-            here, step = tree.level(level), max(1, _CELLS // (k + 1))
-            for start in range(here.start, here.stop, step):
-                yield counts.rows(start, min(start + step, here.stop))
+            for rows in _parts(tree.level(level), k + 1):
+                yield counts.rows(rows.start, rows.stop)
         return
     table = np.atleast_2d(as_array(counts))
     if table.ndim != 2 or not table.size or table.dtype.kind not in "iu" or (table < 0).any():
         raise CountError("counts is no table of groups by size; give whole numbers from 0 up, a row per region")
     if table.sum(axis=1, dtype=float).max() > LARGEST_TOTAL:
         raise CountError(f"a region has more than {LARGEST_TOTAL:,} groups; give smaller counts")
-    yield table.astype(np.int64)
+    for rows in _parts(slice(0, len(table)), table.shape[1]):
+        yield table[rows].astype(np.int64)
+
+
+def _parts(rows: slice, n_sizes: int) -> Iterator[slice]:
+    step = max(1, _CELLS // n_sizes)
+    for start in range(rows.start, rows.stop, step):
+        yield slice(start, min(start + step, rows.stop))
