@@ -44,16 +44,16 @@ def least_objective(program: NamedProgram, row: int | None = None, moved: float 
     right = np.concatenate([high[equal], high[below], -low[above]])
     cones = [clarabel.ZeroConeT(int(equal.sum())), clarabel.NonnegativeConeT(int(below.sum() + above.sum()))]
     squares = sparse.csc_matrix(sparse.diags_array(2.0 * program.quadratic.astype(float)))
+    unit = max(1.0, float(np.abs(right).max(initial=0)))  # far from noise of thousands the solver finds no point
     for near in (1e-12, 1e-10, 1e-8):
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = near
-        solver = clarabel.DefaultSolver(squares, program.linear.astype(float), matrix, right, cones, settings)
+        linear = program.linear.astype(float) / unit
+        solver = clarabel.DefaultSolver(squares, linear, matrix, right / unit, cones, settings)
         solved = solver.solve()
-        if "Infeasible" in str(solved.status):
-            return math.inf
         if str(solved.status) in ("Solved", "AlmostSolved"):
-            return solved.obj_val + program.constant
+            return unit * unit * solved.obj_val + program.constant
     n = int(equal.sum())
     point = linprog(np.zeros(program.n), matrix[n:], right[n:], matrix[:n], right[:n], bounds=(None, None))
     assert point.status == 2, "neither solved nor infeasible"
