@@ -30,7 +30,7 @@ def test_a_point_satisfies_the_program_if_and_only_if_it_satisfies_the_problem()
     """Rows and bounds against `pgsr.certificates.certificate.violations`, which shares nothing with them."""
     rng = np.random.default_rng(0)
     seen = set()
-    for problem in random_problems(scale(5, 500)):
+    for problem in random_problems(scale(5, 150)):
         if problem.view is View.RANKED or not problem.sizes.equal:  # these in test_conditions_levels
             continue
         program, tree, y = formulate(problem), problem.hierarchy, problem.target

@@ -70,7 +70,7 @@ def assert_perfect(match, parent, children):
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_costs_are_equal_and_the_earth_movers_distance(model):
     rng = np.random.default_rng(61)
-    for _ in range(scale(150, 5_000)):
+    for _ in range(scale(150, 2_000)):
         parent, children = random_instance(rng, max_count=int(rng.choice([1, 4])))
         match = model.match(parent, children)
         assert_perfect(match, parent, children)
