@@ -21,6 +21,9 @@ from pgsr.release.stated.plan import Plan
 MOST_IN_SUMS = 2**50
 """The most groups times levels for which prices of sums, added up along a branch, stay within 64 bits."""
 
+_AT_REST = 450_000_000
+"""The bytes of a process that has loaded its libraries and compiled code."""
+
 
 def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, intervals: bool = False) -> int:
     """Estimate the most bytes that the process of a release holds after reading: libraries, regions, and tables.
@@ -39,12 +42,12 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, interval
     """
     if intervals:
         n_filled = n_regions * n_sizes
-    per_filled = 125 if kind is Kind.KUO else 75
+    per_filled = 320 if kind is Kind.KUO else 75
     per_cell = 165 if kind in (Kind.POSTERIOR, Kind.TWO_STAGE) else 110
     per_cell += 80 if intervals else 0
     per_size = 28_000 if kind is Kind.POSTERIOR else 0
     tables = per_cell * n_regions * n_sizes + per_filled * n_filled
-    return 410_000_000 + 2_000 * n_regions + per_size * n_sizes + tables
+    return _AT_REST + 2_000 * n_regions + per_size * n_sizes + tables
 
 
 def level_peak_bytes(kind: Kind, n_regions: int, n_cells: int, n_filled: int, intervals: bool = False) -> int:
@@ -61,7 +64,7 @@ def level_peak_bytes(kind: Kind, n_regions: int, n_cells: int, n_filled: int, in
     """
     n_filled = n_cells if intervals else n_filled
     per_cell = {Kind.POSTERIOR: 180, Kind.TWO_STAGE: 130}.get(kind, 110) + (230 if intervals else 0)
-    at_rest = 500_000_000 if kind is Kind.POSTERIOR else 410_000_000  # the posterior compiles more
+    at_rest = _AT_REST + (50_000_000 if kind is Kind.POSTERIOR else 0)  # of what is compiled the posterior has most
     return at_rest + 2_000 * n_regions + per_cell * n_cells + 125 * n_filled
 
 
@@ -116,7 +119,7 @@ def bytes_needed(plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None
     if terms.max_sizes is not None and len(set(terms.max_sizes)) > 1:
         cells, gate = plan.n_cells, 0
         if terms.kind in (Kind.M_H, Kind.M_C_DP):  # the method asks for this much before it begins
-            gate = 410_000_000 + (200 + 16) * cells
+            gate = _AT_REST + (200 + 16) * cells
         needed = level_peak_bytes(terms.kind, tree.n_regions, cells, filled, terms.intervals is not None)
         return max(needed, gate)
     ranks = 0 if truth is None else rank_bytes(n_ranks(plan, truth))
