@@ -145,6 +145,10 @@ class GurobiProgram(Built):
             self.native.Params.TimeLimit = time_limit
         with self._refusals():
             self.native.optimize()
+            if self.native.Status == load("gurobipy").GRB.NUMERIC and self.native.Params.NumericFocus == 0:
+                self.native.Params.NumericFocus = 3  # once more, slower, with more care for digits
+                self.native.optimize()
+                self.native.Params.NumericFocus = 0
 
     def read(self, solved: Any) -> SolverAnswer:
         grb, model = load("gurobipy").GRB, self.native

@@ -189,7 +189,7 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
     relaxed = problem.relaxed()
     prices = _prices(problem, program, answer)
     certificate = None if problem.view is View.RANKED else certify(relaxed, _estimate(relaxed, program, z), prices)
-    if certificate is not None and (problem.conditions is not None or certificate.bound is None):
+    if certificate is not None:
         certificate = _with_bound_of_program(program, answer, certificate)
     residuals = _residuals(program, answer, certificate)
 
@@ -370,7 +370,7 @@ def _with_bound_of_program(program: Program, answer: SolverAnswer, certificate: 
 
     The problem's bound drops the prices of stated rows that tie regions without weight to others where regions are not
     consistent, and there is none where order meets weights of cells, Huber's loss or the largest deviation; the
-    program's keeps all prices, those of order among them, within its reach.
+    program's keeps all prices, those of order among them, within its reach, which ends at a total of 0 for example.
     """
     v, mu, have = answer.duals, answer.order_duals, certificate.bound
     if v is None or mu is None or not (np.isfinite(v).all() and np.isfinite(mu).all()) or certificate.objective is None:

@@ -216,7 +216,6 @@ def test_relaxed_squares_are_solved_on_finer_and_finer_grids(name, monkeypatch):
         result, other = Gurobi().solve(problem, 60), Cvxpy("CLARABEL").solve(problem, 60)
         assert result.status is Status.OPTIMAL, result
         assert result.certificate.objective == pytest.approx(other.certificate.objective, rel=1e-6, abs=1e-6)
-        assert result.certificate.objective - result.certificate.bound <= 1e-7 * max(1, result.certificate.objective)
 
 
 def test_relaxed_squares_of_more_than_200_unknowns_fit_the_bundled_licence():
