@@ -32,11 +32,14 @@ class _Known:
     """Whether every unknown needs a square in the objective."""
     starts: bool = False
     """Whether it takes values to start from."""
+    bounds: bool = False
+    """Whether it knows bounds of unknowns, which are rows for others."""
 
     @property
     def tolerances(self) -> list[str]:
-        """What the solver calls its tolerances: the options that are small numbers here, but 0."""
-        return [name for name, value in self.options.items() if isinstance(value, float) and value > 0]
+        """What the solver calls its tolerances: the options that are small numbers here, but 0 and of infeasibility."""
+        small = [name for name, value in self.options.items() if isinstance(value, float) and value > 0]
+        return [name for name in small if not name.endswith("_inf")]
 
 
 SOLVERS: Mapping[str, _Known] = {
@@ -48,12 +51,23 @@ SOLVERS: Mapping[str, _Known] = {
             "check_duality_gap": True,
             "eps_duality_gap_abs": 1e-9,
             "eps_duality_gap_rel": 1e-9,
+            "primal_infeasibility_solving": True,  # without it, programs with far-off optima are taken for infeasible
         },
         starts=True,
+        bounds=True,
     ),
-    "qpalm": _Known({"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 1_000_000}, "time_limit"),
+    "qpalm": _Known(  # at 1e-5, its own limit, it takes programs with far-off optima for infeasible
+        {
+            "eps_abs": 1e-9,
+            "eps_rel": 1e-9,
+            "eps_prim_inf": 1e-12,
+            "eps_dual_inf": 1e-12,
+            "max_iter": 1_000_000,
+        },
+        "time_limit",
+    ),
     "cvxopt": _Known({"abstol": 1e-9, "reltol": 1e-9, "feastol": 1e-9}),
-    "daqp": _Known({"primal_tol": 1e-9, "iter_limit": 1_000_000}, "time_limit", dense=True, strict=True),
+    "daqp": _Known({"primal_tol": 1e-9, "iter_limit": 1_000_000}, "time_limit", dense=True, strict=True, bounds=True),
     "quadprog": _Known({}, dense=True, strict=True),
 }
 """Solvers whose ways are known here, by their names in qpsolvers. Linear programs make all of them stumble."""
@@ -143,7 +157,7 @@ class QpSolvers(SolverModel):
             bounded = np.isfinite(program.lower).any() or np.isfinite(program.upper).any()
             of_bounds = [program.start_bound_duals] if bounded else []
             options |= {"y": program.start_duals[0], "z": np.concatenate([program.start_duals[1], *of_bounds])}
-        problem = qpsolvers.Problem(*_arrays(program, known.dense))
+        problem = qpsolvers.Problem(*_arrays(program, known))
         formulated = time.perf_counter()
         solution = qpsolvers.solve_problem(problem, self.solver, initvals=program.start, **options)
         spent = time.perf_counter() - formulated
@@ -154,19 +168,30 @@ class QpSolvers(SolverModel):
         return Run(answer, formulated - start, spent)
 
 
-def _arrays(program: SolverProgram, dense: bool) -> tuple[Any, ...]:
-    """Write the program as 1/2 x P x + q x with G x <= h, A x = b, lower <= x <= upper; None for what is not there."""
-    handed = (lambda matrix: matrix.toarray()) if dense else sparse.csc_matrix
+def _arrays(program: SolverProgram, known: _Known) -> tuple[Any, ...]:
+    """Write the program as 1/2 x P x + q x with G x <= h, A x = b, lower <= x <= upper; None for what is not there.
+
+    Where bounds are rows, finite ones are added to G here: for qpsolvers an infinite one is a row, too, and reads 1e10.
+    """
+    handed = (lambda matrix: matrix.toarray()) if known.dense else sparse.csc_matrix
     squares = handed(sparse.diags_array(2.0 * program.quadratic, format="csc"))
-    above = (handed(program.order), program.order_right.astype(float)) if len(program.order_right) else (None, None)
+    order, right = program.order, program.order_right.astype(float)
+    bounded = [np.isfinite(bounds) for bounds in (program.lower, program.upper)]
+    lower, upper = (
+        bounds if known.bounds and finite.any() else None
+        for bounds, finite in zip((program.lower, program.upper), bounded, strict=True)
+    )
+    if not known.bounds:
+        unknown = sparse.eye_array(program.n, format="csr")
+        order = sparse.vstack([order, -unknown[bounded[0]], unknown[bounded[1]]])
+        right = np.concatenate([right, -program.lower[bounded[0]], program.upper[bounded[1]]])
+    above = (handed(order), right) if len(right) else (None, None)
     rows = (handed(program.matrix), program.right.astype(float)) if len(program.right) else (None, None)
-    lower = program.lower if np.isfinite(program.lower).any() else None
-    upper = program.upper if np.isfinite(program.upper).any() else None
     return (squares, program.linear, *above, *rows, lower, upper)
 
 
 def _duals(solution: Any, program: SolverProgram) -> tuple[np.ndarray | None, np.ndarray | None]:
     """The duals of equalities and inequalities, whose signs in qpsolvers are ours; empty where there are none."""
     asked = (solution.y, len(program.right)), (solution.z, len(program.order_right))
-    found = [np.zeros(0) if not n else None if dual is None else np.asarray(dual, float) for dual, n in asked]
+    found = [np.zeros(0) if not n else None if dual is None else np.asarray(dual, float)[:n] for dual, n in asked]
     return found[0], found[1]

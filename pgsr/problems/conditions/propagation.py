@@ -16,7 +16,10 @@ ROUNDS = 10
 """Most passes over all conditions; each may tighten what the next one finds."""
 
 LARGEST = 2.0**52
-"""Largest sum of bounds that is looked into, so that all arithmetic here is exact."""
+"""Largest sum of bounds that is looked into, in the unit of the search, so that all arithmetic here is exact."""
+
+FINEST = 2.0**-20
+"""The unit of a search in real numbers, of which all ends are multiples; a power of 2 up to 1 where sums are large."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ def contradicting_conditions(stated: Conditions, place: ProblemCells, around: Su
     totals and stated rows narrow them: a term of a sum is at least the sum's least value less the others' largest
     ones. So is a size that children do not tell apart, beside the others that are folded into the same class. In counts
     the total of every region has an interval too, so that rows about totals meet each other and the public totals. An
-    empty interval is a contradiction. What is found is one, since all steps are exact.
+    empty interval is a contradiction. What is found is one, since all steps are exact: quotients are rounded to what
+    integers can reach, and in real numbers outwards to multiples of a power of 2; ends that grow too large are dropped.
 
     Complexity: O(cells + coefficients of rows) per round; at most `ROUNDS` of them, and one sweep where
     `is_decided_by_sums`.
@@ -126,23 +130,23 @@ def _begun(stated: Conditions, place: ProblemCells, around: Surroundings, every_
     else:
         last = sizes.last_cell[:n]
         low[last], high[last] = np.maximum(low[last], totals), np.minimum(high[last], totals)
-    if _magnitude(stated, low, high, totals) > LARGEST:
-        return None
-    return _Search(stated, place, around, names, layout, low, high)
-
-
-def _magnitude(stated: Conditions, low: np.ndarray, high: np.ndarray, totals: np.ndarray) -> float:
-    """Bound every sum that occurs."""
     largest = max(float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in (low, high, totals))
     sides = np.concatenate([stated.row_lower, stated.row_upper]).astype(float)
     sides = float(np.abs(sides[np.abs(sides) < UNBOUNDED]).max(initial=0.0))
     in_rows = float(abs(stated.rows).sum(axis=1).max()) if len(stated.row_lower) else 0.0
-    return sides + largest * max(float(low.size), in_rows)
+    terms = max(float(low.size), in_rows)  # no sum of ends up to `farthest` leaves the numbers that are exact
+    if sides + largest * terms > LARGEST:
+        return None
+    unit = 1.0
+    while not around.integer and unit > FINEST and 2 * (sides + largest * terms) <= LARGEST * unit:
+        unit /= 2
+    farthest = np.floor((LARGEST * unit - sides) / terms / unit) * unit
+    return _Search(stated, place, around, names, layout, low, high, unit, farthest)
 
 
 @dataclass(eq=False)
 class _Search:
-    """The intervals [low, high] of all cells; floats, because they know infinity, and integers in them are exact.
+    """The intervals [low, high] of all cells; floats, because they know infinity, and multiples of `unit` are exact.
 
     `layout` places them region by region: columns are of the sizes `names`, as far as a level has them; in counts one
     more, the last one, is of the totals of regions.
@@ -155,6 +159,8 @@ class _Search:
     layout: Sizes
     low: np.ndarray
     high: np.ndarray
+    unit: float
+    farthest: float
 
     def one_sweep(self) -> str | None:
         return self._order() or self._up() or self._totals()
@@ -273,25 +279,24 @@ class _Search:
         if len(wrong):
             k = int(wrong[0])
             above = sums[0][k] > over[k]
-            side = f"at least {sums[0][k] - over[k]:,.0f} too large" if above else f"{under[k] - sums[1][k]:,.0f} short"
+            apart = _number_text(sums[0][k] - over[k] if above else under[k] - sums[1][k])
+            side = f"at least {apart} too large" if above else f"{apart} short"
             return f"{self.stated.names[k]} cannot hold: its left side is {side} at best, by {self._by(but=k)}"
         of_rows = lambda part: np.bincount(row, part, m)[row]  # noqa: E731
         at_most, at_least = over[row] - _others(least, of_rows), under[row] - _others(most, of_rows)
-        np.minimum.at(high, cell, self._rounded(np.where(a > 0, at_most, at_least) / a, np.floor, np.inf))
-        np.maximum.at(low, cell, self._rounded(np.where(a > 0, at_least, at_most) / a, np.ceil, -np.inf))
+        # A quotient of less than 2^53 units by an integer is rounded to a whole unit only if it is one.
+        of_high, of_low = (np.floor, np.ceil) if self.around.integer else (np.ceil, np.floor)
+        np.minimum.at(high, cell, of_high(np.where(a > 0, at_most, at_least) / a / self.unit) * self.unit)
+        np.maximum.at(low, cell, of_low(np.where(a > 0, at_least, at_most) / a / self.unit) * self.unit)
         return self._empty()
 
-    def _rounded(self, quotient: np.ndarray, to_integer: np.ufunc, outwards: float) -> np.ndarray:
-        """Round a quotient of integers below 2^53 to what integers can reach, or past its own rounding in reals."""
-        return (
-            to_integer(quotient)
-            if self.around.integer
-            else np.where(quotient == np.rint(quotient), quotient, np.nextafter(quotient, outwards))
-        )
-
     def _empty(self) -> str | None:
+        """Describe an interval that is empty; ends that are too large for exact sums are moved outwards."""
         wrong = self.low > self.high
         if not wrong.any():
+            self.low[self.low < -self.farthest], self.high[self.high > self.farthest] = -np.inf, np.inf
+            np.minimum(self.low, self.farthest, out=self.low)
+            np.maximum(self.high, -self.farthest, out=self.high)
             return None
         place = int(np.argmax(wrong))
         r = int(np.searchsorted(self.layout.first_cell, place, "right")) - 1
@@ -367,8 +372,10 @@ class _Fold:
 
 
 def _number_text(number: float) -> str:
-    """Write a number in full, an integer without decimals, any other with six at most."""
-    return f"{number:,.0f}" if number.is_integer() else f"{number:,.6f}".rstrip("0").rstrip(".")
+    """Write a number in full, an integer without decimals, any other with six digits where it is small."""
+    if number.is_integer():
+        return f"{number:,.0f}"
+    return f"{number:,.6f}".rstrip("0").rstrip(".") if abs(number) > 1e-3 else f"{number:.6g}"
 
 
 def _narrow(
