@@ -27,12 +27,6 @@ from pgsr.models.xpress_ import Xpress
 NOT_COMPARED = Use.EVERYWHERE & ~Use.COMPARE
 """Eleven general solvers are enough for the default table of a comparison; any other is compared by name."""
 
-TIGHT: dict[str, dict[str, float]] = {
-    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000},
-    "QOCO": {"abstol": 1e-9, "reltol": 1e-9},
-}
-"""Options of solvers of CVXPY that do not always reach six digits at their own tolerances."""
-
 USES_BY_CVXPY = {
     "CLARABEL": Use.EVERYWHERE,
     "HIGHS": Use.EVERYWHERE,
@@ -41,7 +35,6 @@ USES_BY_CVXPY = {
     "MOSEK": NOT_COMPARED & ~Use.AGREEMENT,  # says nothing without a licence
     "CUOPT": NOT_COMPARED & ~Use.AGREEMENT,  # says nothing without a graphics processor
     "CUCLARABEL": NOT_COMPARED & ~Use.AGREEMENT,
-    **dict.fromkeys(TIGHT, NOT_COMPARED & ~Use.AGREEMENT),  # there with their tight options
 }
 
 ELSEWHERE = {"GUROBI", "SCIP", "SCIPY", "GLOP", "PDLP"}
@@ -77,10 +70,6 @@ SOLVERS: tuple[Entry, ...] = (
             name=f"cvxpy:{name.lower()}" if name in ELSEWHERE else "",
         )
         for name in OF_CVXPY
-    ),
-    *(
-        Entry(Cvxpy(name, options=options), uses=Use.AGREEMENT, name=f"{name.lower()}:tight")
-        for name, options in TIGHT.items()
     ),
     Entry(Gurobi()),
     *(Entry(MathOpt(name), name="mathopt:highs" if name == "HIGHS" else "") for name in OF_MATHOPT),

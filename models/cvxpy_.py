@@ -1,7 +1,7 @@
 """The solver model of CVXPY, for relaxations, with any solver that it finds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ class _Known:
     """What it calls the gap of integer programs at which it stops; 0 makes it go on until nothing is left."""
     starts: frozenset[ProgramKind] = frozenset()
     """The kinds of programs that it solves from given values."""
+    options: Mapping[str, object] = field(default_factory=dict)
+    """The options with which most answers pass our checks, where its own or CVXPY's tolerances are 1e-5 or so."""
 
 
 SOLVERS: Mapping[str, _Known] = {
@@ -44,9 +46,24 @@ SOLVERS: Mapping[str, _Known] = {
         "mip_rel_gap",
         frozenset({ProgramKind.MILP}),
     ),
-    "OSQP": _Known(_BOTH, "osqp", "time_limit", ("eps_abs", "eps_rel"), starts=_BOTH),
+    "OSQP": _Known(
+        _BOTH,
+        "osqp",
+        "time_limit",
+        ("eps_abs", "eps_rel"),
+        starts=_BOTH,
+        # Its own default is no polishing; with it OSQP prints lines that nobody asked for.
+        options={"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000, "polishing": False},
+    ),
     "PIQP": _Known(_BOTH, "piqp", None, ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel")),
-    "SCS": _Known(_BOTH, "scs", "time_limit_secs", ("eps_abs", "eps_rel"), starts=_BOTH),
+    "SCS": _Known(
+        _BOTH,
+        "scs",
+        "time_limit_secs",
+        ("eps_abs", "eps_rel"),
+        starts=_BOTH,
+        options={"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000},
+    ),
     "GUROBI": _Known(
         _BOTH | _INTEGER,
         "gurobipy",
@@ -57,7 +74,7 @@ SOLVERS: Mapping[str, _Known] = {
     ),
     "SCIP": _Known(_INTEGER, "pyscipopt", "scip_params.limits/time", gap="scip_params.limits/gap"),
     "MOSEK": _Known(_BOTH, "mosek", None, ("eps",)),
-    "QOCO": _Known(_BOTH, "qoco", None, ("abstol", "reltol")),
+    "QOCO": _Known(_BOTH, "qoco", None, ("abstol", "reltol"), options={"abstol": 1e-9, "reltol": 1e-9}),
     "SCIPY": _Known(
         _LINEAR | {ProgramKind.MILP},
         "scipy",
@@ -80,9 +97,6 @@ VERTICES = ("HIGHS", "GUROBI", "SCIPY", "GLOP")
 FIRST_ORDER = ("OSQP", "SCS", "PDLP")
 """Solvers that converge slowly on programs with repeated columns."""
 
-OSQP_TOLERANCES: Mapping[str, object] = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000}
-"""The tolerances with which OSQP's answers pass our checks; with the 1e-5 that CVXPY asks for most of them do not."""
-
 
 @dataclass(frozen=True, repr=False)
 class Cvxpy(SolverModel):
@@ -95,8 +109,8 @@ class Cvxpy(SolverModel):
     Args:
         solver: name as CVXPY spells it: CLARABEL, HIGHS, OSQP, PIQP, SCS, QOCO, GUROBI, MOSEK, SCIPY, GLOP, PDLP,
             CUOPT and CUCLARABEL for graphics processors, or any other that it finds installed.
-        options, tolerance: as in `SolverModel`; OSQP gets `OSQP_TOLERANCES` where they say nothing. GLOP and PDLP take
-            a tolerance through `MathOpt` alone.
+        options, tolerance: as in `SolverModel`; `SOLVERS` has what OSQP, SCS and QOCO get where these say nothing. GLOP
+            and PDLP take a tolerance through `MathOpt` alone.
 
     Status: OPTIMAL or FEASIBLE where integers are solved as such; where they are rounded RELAXED, or OPTIMAL if our
     exact test proves it; OPTIMAL for a relaxation; FAILED where our own residuals or the gap refute the solver's
@@ -165,11 +179,8 @@ class Cvxpy(SolverModel):
 
     def solver_options(self, time_limit: float | None, integer: bool) -> dict[str, Any]:
         """Collect the options for the solver: the user's, and ours where these say nothing."""
-        options: dict[str, Any] = {}
-        if self.solver == "OSQP":
-            options["polishing"] = False  # its own default; with it OSQP prints lines that nobody asked for
-            options |= OSQP_TOLERANCES
         known = SOLVERS.get(self.solver, _Known(_BOTH, "", None))
+        options: dict[str, Any] = dict(known.options)
         ours = {} if known.limit is None or time_limit is None else {known.limit: time_limit}
         if integer and known.gap is not None:
             ours[known.gap] = self.tolerance or 0.0

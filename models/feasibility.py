@@ -17,6 +17,9 @@ from pgsr.problems.programs.rows import stated_sides
 SECONDS = 60.0
 """The time that HiGHS may look for a point, where nothing else is asked for."""
 
+LARGEST_DENOMINATOR = 60
+"""Of the ratios of a contradicting sum's weights that are looked for."""
+
 
 @dataclass(frozen=True, eq=False)
 class ContradictingSum:
@@ -58,8 +61,9 @@ def contradicting_sum(program: Program, seconds: float = SECONDS) -> Contradicti
         v (matrix z - right) + mu (order z - order_right) > 0    in the whole box of the cells.
 
     A point that satisfies the conditions has 0 or less there for any v and any mu >= 0. Weights are
-    those of the linear program that minimises the sum of what the rows are violated by; whatever they are, what they
-    prove is recomputed here, with all roundings counted against it (Farkas' lemma says that weights always exist).
+    those of the linear program that minimises the sum of what the rows are violated by, or small integers in their
+    ratios, of which cells without bounds cancel to the last digit. Whatever they are, what they prove is recomputed
+    here, with all roundings counted against it (Farkas' lemma says that weights always exist).
     """
     n, m, k = program.n, len(program.right), len(program.order_right)
     unit = sparse.eye_array(m, format="csr")
@@ -82,8 +86,14 @@ def contradicting_sum(program: Program, seconds: float = SECONDS) -> Contradicti
         return None
     duals = -np.asarray(answer.eqlin.marginals) if m else np.zeros(0)
     order_duals = np.maximum(-np.asarray(answer.ineqlin.marginals), 0.0) if k else np.zeros(0)
-    if not _least(program, duals, order_duals, low, high) > 0:
+    weights = next(
+        (some for some in (np.append(duals, order_duals), _in_integers(np.append(duals, order_duals)))
+         if _least(program, some[:m], some[m:], low, high) > 0),
+        None,
+    )  # fmt: skip
+    if weights is None:
         return None
+    duals, order_duals = weights[:m], weights[m:]
     c = program.matrix.T @ duals + program.order.T @ order_duals  # its minimum over the box takes the bounds
     return ContradictingSum(duals, order_duals, np.maximum(c, 0.0), np.maximum(-c, 0.0))
 
@@ -135,15 +145,30 @@ def satisfies(program: Program, z: np.ndarray) -> bool:
     )
 
 
+def _in_integers(weights: np.ndarray) -> np.ndarray:
+    """Guess the integers in whose ratios weights are, from 1e-9 of the largest one on; the weights where none are."""
+    sizes = np.abs(weights)
+    used = sizes > 1e-9 * sizes.max(initial=0.0)
+    if not used.any():
+        return weights
+    ratios = np.where(used, weights, 0.0) / sizes[used].min()
+    for n in range(1, LARGEST_DENOMINATOR + 1):
+        if np.abs(ratios * n - np.rint(ratios * n)).max() < 1e-6:
+            return np.rint(ratios * n)
+    return weights
+
+
 def _least(program: Program, v: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
     """Compute the minimum of v (matrix z - right) + mu (order z - order_right) over low <= z <= high, rounded down."""
     c = program.matrix.T @ v + program.order.T @ mu
     sums = abs(program.matrix).T @ np.abs(v) + abs(program.order).T @ mu
     times = lambda a, side: a * np.where(a == 0, 0.0, side)  # noqa: E731  # some unknowns have no bounds
-    far = np.maximum(np.abs(low), np.abs(high))
+    whole = all(np.array_equal(part, np.rint(part)) for part in (v, mu, program.matrix.data, program.order.data))
+    if whole and sums.max(initial=0.0) < 2.0**52:  # c is exact
+        off = np.abs(times(c, np.where(c > 0, low, high)))
+    else:
+        off = times(sums, np.maximum(np.abs(low), np.abs(high)))
     terms = [*np.minimum(times(c, low), times(c, high)), *(-v * program.right), *(-mu * program.order_right)]
     width = 2.0 + max(len(v) + len(mu), 1)
-    rounded = (
-        width * 2.0**-50 * math.fsum([*times(sums, far), *np.abs(v * program.right), *np.abs(mu * program.order_right)])
-    )
+    rounded = width * 2.0**-50 * math.fsum([*off, *np.abs(v * program.right), *np.abs(mu * program.order_right)])
     return math.fsum(terms) - rounded

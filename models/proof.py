@@ -153,6 +153,10 @@ def _linear_optimum(program: Program, whole: np.ndarray, seconds: float) -> _Lin
     last = None
     for _ in range(ROUNDS):
         handed = pieces.columns(integers=False, start=None)
+        if not len(handed.linear):  # bounds leave one point
+            z = pieces.cells(np.zeros(0))
+            duals = np.zeros(len(program.right)), np.zeros(len(program.order_right))
+            return _Linear(z, *duals) if satisfies(program, z) else None
         found: Any = linprog(
             handed.linear,
             A_ub=handed.order if len(handed.order_right) else None,

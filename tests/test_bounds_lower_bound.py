@@ -1,5 +1,6 @@
 """The lower bound of regions: against all mechanisms on small worlds, and below the errors of real ones."""
 
+import sys
 from itertools import combinations_with_replacement, product
 
 import naive
@@ -151,6 +152,14 @@ def test_regions_of_a_hierarchy_equal_their_rows():
     assert together.emd[3] == together.boxes[3] == 0
     folded = CountOfCounts(tree, ([[2, 12, 0, 1]], [[0, 6], [2, 7], [0, 0]]))
     assert lower_bound(folded, 1).emd[1] == lower_bound([0, 6], 1).emd[0] > 0
+
+
+def test_blocks_of_regions_change_no_bound(monkeypatch):
+    table = np.random.default_rng(1).poisson(30, (23, 8))
+    whole = lower_bound(table, 1)
+    monkeypatch.setattr(sys.modules[lower_bound.__module__], "_CELLS", 24)  # three regions at a time, and the last two
+    for name in ("emd", "boxes", "away"):
+        assert np.array_equal(getattr(lower_bound(table, 1), name), getattr(whole, name)), name
 
 
 def test_what_is_no_table_is_refused():

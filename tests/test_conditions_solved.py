@@ -70,6 +70,18 @@ def test_integer_solvers_find_the_best_of_all_points(kind):
             assert result.certificate.bound <= best
 
 
+def test_a_branch_of_one_point_is_a_bound_if_it_satisfies_the_rows_and_empty_if_not():
+    """The proof cuts at the relaxation's first cell, 2/3, and (1, 2) breaks the row at a cost of 10."""
+    alone = Hierarchy.from_parents(["US"], [-1])
+    problem = Problem.of([[-2, 3]], alone).where(
+        2 * cells(size=1) <= 3 * cells(size=0), cells(size=0) <= 1, cells(size=1) <= 2
+    )
+    for method in INTEGER:
+        result = method.solve(problem)
+        assert result.status is Status.OPTIMAL, (method, result)
+        assert result.certificate.objective == 13
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.drawn(2)
@@ -278,6 +290,17 @@ def test_conditions_on_totals_are_contradictory_only_where_no_point_is(kind):
         possible += len(points) > 0
     assert found > 0
     assert possible > 0
+
+
+def test_a_weighted_sum_in_integers_cancels_cells_without_bounds():
+    """H(0) <= H(1) and 2 H(0) >= 3 H(1) + 1 leave no H(1) >= 0; without a total nothing bounds them from above."""
+    problem = Problem.of(COUNTS.target.cumsum(axis=1), TREE, View.CUMULATIVE).where(
+        2 * cells(("US",), size=0) - 3 * cells(("US",), size=1) >= 1
+    )
+    for asked in (problem, problem.relaxed()):
+        assert asked.contradiction is None, "propagation does not end"
+        result = Cvxpy("CLARABEL").solve(asked)
+        assert result.status is Status.INFEASIBLE, result
 
 
 def test_the_weighted_sum_names_the_conditions_that_it_weighs():

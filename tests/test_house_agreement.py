@@ -8,7 +8,7 @@ from pgsr.experiments.benchmarks.agreement import PROBLEMS, agreement, table
 pytestmark = pytest.mark.slow
 
 GENERAL = ("Cvxpy", "MathOpt", "QpSolvers", "Scip", "Gurobi", "CpSat", "Xpress")
-UNSTEADY = ("Cvxpy('HIGHS')", "Cvxpy('OSQP')", "Cvxpy('SCS')", "QpSolvers('cvxopt')", "QpSolvers('proxqp')")
+UNSTEADY = ("Cvxpy('HIGHS')", "Cvxpy('OSQP')", "Cvxpy('SCS')")
 
 MISSING_DIGITS = (("M_c^split^r", "Cvxpy('GUROBI')"),)
 """Duals of straight costs beside squares of noise of thousands, which miss six digits in one of ten instances."""

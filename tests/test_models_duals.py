@@ -57,8 +57,7 @@ PROBLEMS = {
 PROBLEMS = {name: problem.relaxed() for name, problem in PROBLEMS.items()}
 
 LINEAR = [Scipy(), MathOpt("GLOP"), MathOpt("HIGHS"), Cvxpy("SCIPY"), Cvxpy("GLOP")]
-TIGHT = {"SCS": {"eps_abs": 1e-10, "eps_rel": 1e-10, "max_iters": 200_000}}
-BOTH = [Cvxpy(name, options=TIGHT.get(name, {})) for name in ("CLARABEL", "HIGHS", "OSQP", "PIQP", "SCS", "QOCO")]
+BOTH = [Cvxpy(name) for name in ("CLARABEL", "HIGHS", "OSQP", "PIQP", "SCS", "QOCO")]
 BOTH += [Cvxpy("GUROBI"), MathOpt("PDLP"), Gurobi(), Copt(), Xpress()]
 SQUARES = [QpSolvers(name) for name in ("proxqp", "qpalm", "cvxopt", "daqp", "quadprog")]
 OURS = [TreeProjection(), RegionTotalsProjection(), MeanConsistency(), CumulativeProjection()]

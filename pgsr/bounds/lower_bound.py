@@ -99,6 +99,7 @@ class _Risks:
         self.budget, self.known = budget, np.zeros(0)
 
     def of(self, entities: np.ndarray) -> np.ndarray:
+        """Look up the risks of boxes, after computing those of lengths that are new; shape (boxes,)."""
         missing = max(0, int(entities.max(initial=-1)) + 1 - len(self.known))
         self.known = np.append(self.known, np.full(missing, np.nan))
         new = np.unique(entities[np.isnan(self.known[entities])])
@@ -124,6 +125,7 @@ def _blocks(counts: CountOfCounts | object) -> Iterator[np.ndarray]:
 
 
 def _parts(rows: slice, n_sizes: int) -> Iterator[slice]:
+    """Cut regions into blocks of at most `_CELLS` cells, or of one region."""
     step = max(1, _CELLS // n_sizes)
     for start in range(rows.start, rows.stop, step):
         yield slice(start, min(start + step, rows.stop))

@@ -34,7 +34,7 @@ class TaskEnd:
 
     Attributes:
         value: what it returned, or None.
-        error: a sentence if it raised or died, else "".
+        error: a sentence if it raised, died or did not start, else "".
         timed_out: whether it was killed at its limit.
         started: whether it came as far as the task; False if imports and warm-up took longer than `START_LIMIT`.
         peak_bytes: most memory the child held during the task, or from its start where the kernel cannot tell; 0 if
@@ -87,7 +87,8 @@ def run_isolated(
     except queue.Empty:
         peak = 0 if pid is None else peak_memory(pid)
         template.kill(pid)
-        return TaskEnd(timed_out=True, started=started, peak_bytes=peak, baseline_bytes=baseline)
+        late = "" if started else f"the process did not start its task within {START_LIMIT:g} s; the machine is too busy"
+        return TaskEnd(error=late, timed_out=True, started=started, peak_bytes=peak, baseline_bytes=baseline)
     if isinstance(outcome, TaskEnd):
         return outcome  # the template's next task waits until this one's process is gone
     error = f"the process died with exit code {template.exit_code(outcome)}{template.last_words()}"

@@ -7,7 +7,7 @@ from pgsr.machine.compilation import compiled, inlined
 
 @compiled
 def settle(start, stop, y, weight, first, width, shared, parent, backwards, x):
-    """Find, region by region, the best integers of the cells that its children do not tell apart; all others stay.
+    """Find the best integers of those cells of each region that the region's children do not tell apart; others stay.
 
     Row r of x and y begins at first[r], with width[r] cells and the total; its children have the first shared[r] of
     them. A change d of a cell costs the region and all those above it w ((x + d - y)^2 - (x - y)^2). With mass = the
