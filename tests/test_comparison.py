@@ -238,7 +238,7 @@ def test_a_warm_up_that_never_ends_is_stopped_too(monkeypatch):
     outcome = run_isolated(lambda: "done", warm_up=lambda: time.sleep(2 * MINUTES), time_limit=MINUTES)
     assert outcome.timed_out
     assert not outcome.started
-    assert outcome.error == "the process did not start its task within 2 s; the machine is too busy"
+    assert outcome.error == "the process did not start within 2 s; the machine is too busy"
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def run_isolated(
     except queue.Empty:
         peak = 0 if pid is None else peak_memory(pid)
         template.kill(pid)
-        late = "" if started else f"the process did not start its task within {START_LIMIT:g} s; the machine is too busy"
+        late = "" if started else f"the process did not start within {START_LIMIT:g} s; the machine is too busy"
         return TaskEnd(error=late, timed_out=True, started=started, peak_bytes=peak, baseline_bytes=baseline)
     if isinstance(outcome, TaskEnd):
         return outcome  # the template's next task waits until this one's process is gone
