@@ -86,14 +86,13 @@ def contradicting_sum(program: Program, seconds: float = SECONDS) -> Contradicti
         return None
     duals = -np.asarray(answer.eqlin.marginals) if m else np.zeros(0)
     order_duals = np.maximum(-np.asarray(answer.ineqlin.marginals), 0.0) if k else np.zeros(0)
-    weights = next(
-        (some for some in (np.append(duals, order_duals), _in_integers(np.append(duals, order_duals)))
-         if _least(program, some[:m], some[m:], low, high) > 0),
-        None,
-    )  # fmt: skip
-    if weights is None:
+    found = np.append(duals, order_duals)
+    for weights in (found, _in_integers(found)):
+        duals, order_duals = weights[:m], weights[m:]
+        if _least(program, duals, order_duals, low, high) > 0:
+            break
+    else:
         return None
-    duals, order_duals = weights[:m], weights[m:]
     c = program.matrix.T @ duals + program.order.T @ order_duals  # its minimum over the box takes the bounds
     return ContradictingSum(duals, order_duals, np.maximum(c, 0.0), np.maximum(-c, 0.0))
 

@@ -182,7 +182,7 @@ def _arrays(program: SolverProgram, known: _Known) -> tuple[Any, ...]:
         for bounds, finite in zip((program.lower, program.upper), bounded, strict=True)
     )
     if not known.bounds:
-        unknown = sparse.eye_array(program.n, format="csr")
+        unknown = sparse.csr_array(sparse.eye_array(program.n))
         order = sparse.vstack([order, -unknown[bounded[0]], unknown[bounded[1]]])
         right = np.concatenate([right, -program.lower[bounded[0]], program.upper[bounded[1]]])
     above = (handed(order), right) if len(right) else (None, None)
