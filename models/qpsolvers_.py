@@ -171,7 +171,8 @@ class QpSolvers(SolverModel):
 def _arrays(program: SolverProgram, known: _Known) -> tuple[Any, ...]:
     """Write the program as 1/2 x P x + q x with G x <= h, A x = b, lower <= x <= upper; None for what is not there.
 
-    Where bounds are rows, finite ones are added to G here: for qpsolvers an infinite one is a row, too, and reads 1e10.
+    Where bounds are rows, they are added to G here, the finite ones alone: qpsolvers makes rows of infinite bounds,
+    too, with a right-hand side of 1e10.
     """
     handed = (lambda matrix: matrix.toarray()) if known.dense else sparse.csc_matrix
     squares = handed(sparse.diags_array(2.0 * program.quadratic, format="csc"))

@@ -292,6 +292,19 @@ def test_conditions_on_totals_are_contradictory_only_where_no_point_is(kind):
     assert possible > 0
 
 
+@pytest.mark.parametrize("integer", [True, False])
+def test_intervals_of_numbers_beyond_exact_floats_hold_the_point(integer):
+    """H(k) = 1,001^k: from the sixth power on no float is the point, and an interval of one float would miss it."""
+    powers = [1001**k for k in range(7)]
+    free = Problem.of(np.zeros((1, len(powers)), int), Hierarchy.from_paths([("US",)]))
+    chain = [cells(size=k + 1) - 1001 * cells(size=k) == 0 for k in range(len(powers) - 1)]
+    problem = (free if integer else free.relaxed()).where(cells(size=0) == 1, *chain)
+    assert problem.contradiction is None
+    low, high = (part.tolist() for part in problem.intervals)
+    assert all(a <= power <= b for a, power, b in zip(low, powers, high, strict=True)), "Python compares these exactly"
+    assert low[:3] == high[:3] == powers[:3], "what is exact is found"
+
+
 def test_a_weighted_sum_in_integers_cancels_cells_without_bounds():
     """H(0) <= H(1) and 2 H(0) >= 3 H(1) + 1 leave no H(1) >= 0; without a total nothing bounds them from above."""
     problem = Problem.of(COUNTS.target.cumsum(axis=1), TREE, View.CUMULATIVE).where(

@@ -163,17 +163,32 @@ class _Search:
     farthest: float
 
     def one_sweep(self) -> str | None:
-        return self._order() or self._up() or self._totals()
+        return self._sweep(self._order, self._up, self._totals)
 
     def rounds(self) -> str | None:
         for _ in range(ROUNDS):
             before = self.low.copy(), self.high.copy()
-            reason = self._order() or self._up() or self._totals() or self._rows() or self._down()
+            reason = self._sweep(self._order, self._up, self._totals, self._rows, self._down)
             if reason is not None:
                 return reason
             if (before[0] == self.low).all() and (before[1] == self.high).all():
                 return None
         return None
+
+    def _sweep(self, *steps: Callable[[], str | None]) -> str | None:
+        """Take each step once, up to the first one that finds a contradiction, and say which."""
+        for step in steps:
+            reason = step() or self._empty()
+            if reason is not None:
+                return reason
+            self._drop_far_ends()
+        return None
+
+    def _drop_far_ends(self) -> None:
+        """Move ends beyond `farthest` outwards, since sums of them would not be exact."""
+        self.low[self.low < -self.farthest], self.high[self.high > self.farthest] = -np.inf, np.inf
+        np.minimum(self.low, self.farthest, out=self.low)
+        np.maximum(self.high, -self.farthest, out=self.high)
 
     @property
     def _tables(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -185,12 +200,11 @@ class _Search:
         """The number of columns of totals."""
         return int(self.place.view is View.COUNTS)
 
-    def _order(self) -> str | None:
+    def _order(self) -> None:
         for low, high in self._tables if self.around.monotone else ():
             cells = slice(0, low.shape[1] - self._n_totals)
             low[:, cells] = np.maximum.accumulate(low[:, cells], axis=1)
             high[:, cells] = np.minimum.accumulate(high[:, cells][:, ::-1], axis=1)[:, ::-1]
-        return self._empty()
 
     @cached_property
     def _folds(self) -> list["_Fold"]:
@@ -198,7 +212,7 @@ class _Search:
         largest, n = self.layout.max_sizes, self._n_totals
         return [_Fold.of(largest[i] - n, largest[i + 1] - n, self.place.view) for i in range(len(largest) - 1)]
 
-    def _up(self) -> str | None:
+    def _up(self) -> None:
         tables = self._tables
         for level in range(len(tables) - 2, -1, -1) if self.around.consistent else ():
             fold = self._folds[level]
@@ -206,16 +220,14 @@ class _Search:
             low, high = (part[:, fold.columns] for part in tables[level])
             _narrow(low, high, least, most, lambda terms, fold=fold: fold.sums(terms)[:, fold.into])
             tables[level][0][:, fold.columns], tables[level][1][:, fold.columns] = low, high
-        return self._empty()
 
-    def _down(self) -> str | None:
+    def _down(self) -> None:
         tree, tables = self.place.hierarchy, self._tables
         for level in range(len(tables) - 1) if self.around.consistent else ():
             fold, parent = self._folds[level], tree.parent[tree.level(level + 1)] - tree.level(level).start
             least, most = (fold.sums(part[:, fold.columns])[parent] for part in tables[level])
             siblings = lambda terms, level=level, parent=parent: self._of_children(terms, level)[parent]  # noqa: E731
             _narrow(*tables[level + 1], least, most, siblings)
-        return self._empty()
 
     def _of_children(self, part: np.ndarray, level: int) -> np.ndarray:
         """Add up a table of the level below over the children of every region of a level."""
@@ -239,7 +251,7 @@ class _Search:
             region = lambda terms: np.broadcast_to(terms.sum(axis=1, keepdims=True), terms.shape)  # noqa: E731
             _narrow(low[:, :-1], high[:, :-1], low[:, -1:], high[:, -1:], region)
             first += len(low)
-        return self._empty()
+        return None
 
     @cached_property
     def _terms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -288,15 +300,12 @@ class _Search:
         of_high, of_low = (np.floor, np.ceil) if self.around.integer else (np.ceil, np.floor)
         np.minimum.at(high, cell, of_high(np.where(a > 0, at_most, at_least) / a / self.unit) * self.unit)
         np.maximum.at(low, cell, of_low(np.where(a > 0, at_least, at_most) / a / self.unit) * self.unit)
-        return self._empty()
+        return None
 
     def _empty(self) -> str | None:
-        """Describe an interval that is empty; ends that are too large for exact sums are moved outwards."""
+        """Describe the first interval that is empty, or return None where none is."""
         wrong = self.low > self.high
         if not wrong.any():
-            self.low[self.low < -self.farthest], self.high[self.high > self.farthest] = -np.inf, np.inf
-            np.minimum(self.low, self.farthest, out=self.low)
-            np.maximum(self.high, -self.farthest, out=self.high)
             return None
         place = int(np.argmax(wrong))
         r = int(np.searchsorted(self.layout.first_cell, place, "right")) - 1
