@@ -10,8 +10,9 @@ from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Result, Status
 from pgsr.models.optional import load, not_installed
 
-LARGEST = 2_000_000
-"""Most table entries in one constraint program: each becomes a pair of Python numbers."""
+LARGEST = 50_000
+"""Most table entries in one constraint program. CP-SAT reads a table without a look at the clock: two tables of 200,000
+entries take it minutes, whatever its time limit is."""
 
 _LARGEST_COST = 2**60
 _MODULE = "ortools.sat.python.cp_model"
