@@ -25,7 +25,7 @@ from pgsr.models.judge import SolverAnswer, SolverClaim, judged
 from pgsr.models.native.model import NativeModel
 from pgsr.models.native.stated import program_to_state, stated_program
 from pgsr.models.parts import ProgramPart, joined, parts
-from pgsr.models.program import Program, ProgramKind, SolverProgram, quadratic, scaled
+from pgsr.models.program import Program, ProgramKind, SolverProgram, Units, quadratic, scaled
 from pgsr.models.relaxed import relaxed_optimum
 from pgsr.models.start import duals_to_start, values_to_start
 from pgsr.models.watch import within
@@ -337,7 +337,7 @@ class SolverModel(GatedMethod):
         reason = self.too_large(program)
         if reason is not None:
             raise Stopped(Status.TOO_LARGE, reason)
-        handed, unit = (program, 1.0) if program.is_integer or exact else scaled(program)
+        handed, units = (program, Units()) if program.is_integer or exact else scaled(program)
         try:
             left, before = clock.left, clock.deadline.spent
             run = within(left, lambda: self.run(handed, left))
@@ -353,7 +353,7 @@ class SolverModel(GatedMethod):
         if not isinstance(run, Run) or not isinstance(run.answer, SolverAnswer):
             raise Stopped(Status.FAILED, f"{self.name}: {_not_a_run(run)}")
         clock.add(run)
-        return _checked(self.name, run.answer, program, unit)
+        return _checked(self.name, run.answer, program, units)
 
     def _in_pieces(
         self, problem: Problem, program: Program, values: np.ndarray | None, clock: "Clock", start: Result | None
@@ -453,7 +453,7 @@ def _not_a_run(given: object) -> str:
     )
 
 
-def _checked(name: str, answer: SolverAnswer, program: SolverProgram, unit: float) -> SolverAnswer:
+def _checked(name: str, answer: SolverAnswer, program: SolverProgram, units: Units) -> SolverAnswer:
     """The answer in the program's own units, if its arrays have the right shapes."""
     shapes = (
         (answer.values, program.n),
@@ -463,14 +463,13 @@ def _checked(name: str, answer: SolverAnswer, program: SolverProgram, unit: floa
     for array, n in shapes:
         if array is not None and np.shape(array) != (n,):
             raise Stopped(Status.FAILED, f"{name} returned {np.shape(array)} numbers instead of ({n},)")
-    back = unit if program.is_quadratic else 1.0
     times = lambda array, factor: None if array is None else np.asarray(array, float) * factor  # noqa: E731
     return replace(
         answer,
-        values=times(answer.values, unit),
-        duals=times(answer.duals, back),
-        order_duals=times(answer.order_duals, back),
-        bound=None if answer.bound is None else answer.bound * unit * back + program.constant,
+        values=times(answer.values, units.values),
+        duals=times(answer.duals, units.duals),
+        order_duals=times(answer.order_duals, units.duals),
+        bound=None if answer.bound is None else answer.bound * units.objective + program.constant,
     )
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "ProgramKind",
     "ProgramRows",
     "SolverProgram",
+    "Units",
     "in_cells",
     "quadratic",
     "scaled",
@@ -194,24 +195,44 @@ class SolverProgram:
         return bool(self.integer.any())
 
 
-def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
-    """A continuous program in v / unit, and the unit: the typical size of the right-hand sides that force v from 0.
+@dataclass(frozen=True)
+class Units:
+    """What the values and the objective of a program were divided by.
 
-    The objective is divided by unit^2, or by unit where it is linear; so duals come out divided by unit, or as they
-    are. Linear costs beside squares are divided by unit.
+    Attributes:
+        values, objective: the divisors; duals were divided by objective / values.
+    """
+
+    values: float = 1.0
+    objective: float = 1.0
+
+    @property
+    def duals(self) -> float:
+        return self.objective / self.values
+
+
+def scaled(program: SolverProgram) -> tuple[SolverProgram, Units]:
+    """State a continuous program in units of its own, since solvers have absolute tolerances.
+
+    The unit of values is the typical size of the right-hand sides that force values from 0. Costs are divided by the
+    typical weight of a square, or slope without squares, as a power of 2, so that no digit changes.
     """
     forced = [program.right, np.minimum(program.order_right, 0), np.maximum(program.lower, 0)]
     sizes = np.concatenate([np.abs(part[np.isfinite(part) & (part != 0)]).astype(float) for part in forced])
     unit = max(1.0, float(np.sqrt(np.mean(sizes**2)))) if len(sizes) else 1.0
+    costs = np.abs(program.quadratic if program.is_quadratic else program.linear)
+    cost = float(2.0 ** np.floor(np.log2(np.median(costs[costs > 0])))) if costs.any() else 1.0
+    units = Units(unit, cost * unit**2 if program.is_quadratic else cost * unit)
     duals, bends = program.start_duals, program.bends
     if bends is not None:
-        bends = Bends(bends.unknown, bends.at / unit, bends.cost / unit)
-    if duals is not None and program.is_quadratic:
-        duals = duals[0] / unit, duals[1] / unit
+        bends = Bends(bends.unknown, bends.at / unit, bends.cost / units.objective)
+    if duals is not None:
+        duals = duals[0] / units.duals, duals[1] / units.duals
     return (
         replace(
             program,
-            linear=program.linear / unit if program.is_quadratic else program.linear,
+            quadratic=program.quadratic / cost,
+            linear=program.linear / units.duals,
             right=program.right / unit,
             order_right=program.order_right / unit,
             lower=program.lower / unit,
@@ -221,7 +242,7 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
             start_duals=duals,
             bends=bends,
         ),
-        unit,
+        units,
     )
 
 

@@ -24,11 +24,11 @@ def relaxed_optimum(program: Program, time_limit: float | None = None) -> np.nda
     """
     if load("clarabel") is None or not program.n:
         return None
-    handed, unit = scaled(quadratic(program))
+    handed, units = scaled(quadratic(program))
     answer = by_clarabel(_without_far_bounds(handed), NEAR, time_limit, refined=False)
     if answer.values is None or answer.claim is not SolverClaim.OPTIMAL or not np.isfinite(answer.values).all():
         return None
-    return unit * np.clip(answer.values, handed.lower, handed.upper)
+    return units.values * np.clip(answer.values, handed.lower, handed.upper)
 
 
 def _without_far_bounds(program: SolverProgram) -> SolverProgram:

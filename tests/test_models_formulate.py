@@ -1,11 +1,13 @@
 """Formulations and their LaTeX, without a solver's adapter in between."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from instances import scale
 from program_files import NAMES
 
-from pgsr import Problem, Status, View
+from pgsr import Hierarchy, Problem, Status, View
 from pgsr.algorithms import CumulativeProjection, TreeProjection
 from pgsr.certificates.certificate import violations
 from pgsr.data import Estimate
@@ -14,7 +16,7 @@ from pgsr.experiments.benchmarks.agreement import random_problem
 from pgsr.models import Cvxpy
 from pgsr.models.formulate import formulate, multipliers
 from pgsr.models.latex import latex
-from pgsr.models.program import ProgramKind, quadratic
+from pgsr.models.program import ProgramKind, quadratic, scaled
 from pgsr.models.window import magnitudes
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
@@ -124,3 +126,17 @@ def test_latex_states_every_condition():
     assert "G_r" in latex(Problem.isotonic(sizes))
     assert r"\ge 0" not in latex(Problem.mean_consistency(counts))
     assert r"x_{r,s} \le x_{r,s+1}" in latex(Problem.about(counts, "counts in order", monotone=True))
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_programs_are_handed_over_in_units_that_weights_do_not_change(norm):
+    """A common factor of the weights is a unit of the objective, and duals come back in it."""
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    light = Problem.of([[90, 10], [31, 12], [40, -2]], tree, groups=100, norm=norm).relaxed()
+    heavy = replace(light, weights=2**30 * light.weights)
+    stated = [formulate(one) for one in (light, heavy)]
+    programs = [quadratic(one) if norm == 2 else magnitudes(one).columns(False, None) for one in stated]
+    (small, units), (large, heavier) = (scaled(one) for one in programs)
+    assert (heavier.values, heavier.objective) == (units.values, 2**30 * units.objective)
+    for name in ("quadratic", "linear", "right", "order_right", "lower", "upper"):
+        assert (getattr(small, name) == getattr(large, name)).all(), name
