@@ -33,11 +33,17 @@ class _Known:
     starts: frozenset[ProgramKind] = frozenset()
     """The kinds of programs that it solves from given values."""
     options: Mapping[str, object] = field(default_factory=dict)
-    """The options with which most answers pass our checks, where its own or CVXPY's tolerances are 1e-5 or so."""
+    """The options with which most answers pass our checks, where its own or CVXPY's tolerances are wider."""
 
 
 SOLVERS: Mapping[str, _Known] = {
-    "CLARABEL": _Known(_BOTH, "clarabel", "time_limit", ("tol_gap_abs", "tol_gap_rel", "tol_feas")),
+    "CLARABEL": _Known(
+        _BOTH,
+        "clarabel",
+        "time_limit",
+        ("tol_gap_abs", "tol_gap_rel", "tol_feas"),
+        options={"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10},  # both are absolute where an optimum is below 1
+    ),
     "HIGHS": _Known(
         _BOTH | {ProgramKind.MILP},
         "'highspy>=1.16'",
@@ -55,7 +61,13 @@ SOLVERS: Mapping[str, _Known] = {
         # Its own default is no polishing; with it OSQP prints lines that nobody asked for.
         options={"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000, "polishing": False},
     ),
-    "PIQP": _Known(_BOTH, "piqp", None, ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel")),
+    "PIQP": _Known(
+        _BOTH,
+        "piqp",
+        None,
+        ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
+        options={"eps_duality_gap_abs": 1e-10, "eps_duality_gap_rel": 1e-10},
+    ),
     "SCS": _Known(
         _BOTH,
         "scs",
@@ -109,8 +121,8 @@ class Cvxpy(SolverModel):
     Args:
         solver: name as CVXPY spells it: CLARABEL, HIGHS, OSQP, PIQP, SCS, QOCO, GUROBI, MOSEK, SCIPY, GLOP, PDLP,
             CUOPT and CUCLARABEL for graphics processors, or any other that it finds installed.
-        options, tolerance: as in `SolverModel`; `SOLVERS` has what OSQP, SCS and QOCO get where these say nothing. GLOP
-            and PDLP take a tolerance through `MathOpt` alone.
+        options, tolerance: as in `SolverModel`; `SOLVERS` has what a solver gets where these say nothing.
+            GLOP and PDLP take a tolerance through `MathOpt` alone.
 
     Status: OPTIMAL or FEASIBLE where integers are solved as such; where they are rounded RELAXED, or OPTIMAL if our
     exact test proves it; OPTIMAL for a relaxation; FAILED where our own residuals or the gap refute the solver's

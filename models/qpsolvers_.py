@@ -47,7 +47,7 @@ SOLVERS: Mapping[str, _Known] = {
         {
             "eps_abs": 1e-9,
             "eps_rel": 0.0,
-            "max_iter": 100_000,
+            "max_iter": 1_000,
             "check_duality_gap": True,
             "eps_duality_gap_abs": 1e-9,
             "eps_duality_gap_rel": 1e-9,
