@@ -28,6 +28,8 @@ class TestOutcome(StrEnum):
     (`Effect.immaterial`), of the other they say too little.
     """
 
+    __test__ = False  # pytest takes classes called Test for its own
+
     HOLDS = "holds"
     FAILS = "fails"
     IMMATERIAL = "no material difference"
