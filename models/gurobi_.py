@@ -147,6 +147,8 @@ class GurobiProgram(Built):
             self.native.optimize()
             if self.native.Status == load("gurobipy").GRB.NUMERIC and self.native.Params.NumericFocus == 0:
                 self.native.Params.NumericFocus = 3  # once more, slower, with more care for digits
+                if time_limit is not None:
+                    self.native.Params.TimeLimit = max(0.0, time_limit - self.native.Runtime)
                 self.native.optimize()
                 self.native.Params.NumericFocus = 0
 

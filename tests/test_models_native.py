@@ -1,9 +1,12 @@
 """Problems in the solvers' own interfaces: the same programs as the matrix path states, row by row and dual by dual."""
 
+import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from gurobipy import GRB
 from instances import drawn_of_each, random_tree, scale
 
 from pgsr import Hierarchy, Problem, Status, View
@@ -13,6 +16,7 @@ from pgsr.errors import MethodError
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip
 from pgsr.models.adapter import Route
 from pgsr.models.formulate import formulate
+from pgsr.models.gurobi_ import GurobiProgram
 from pgsr.models.program import quadratic
 from pgsr.models.window import magnitudes
 from pgsr.noise import Geometric
@@ -364,3 +368,17 @@ def test_duals_are_unique_somewhere():
             if program.norm == 2 and are_unique(program, method.run(quadratic(program), None).answer):
                 unique[name] = unique.get(name, 0) + 1
     assert {"M_H", "M_c", "few conditions", "naive", "entities of root"} <= set(unique), unique
+
+
+def test_gurobi_tries_once_more_within_its_limit():
+    """A failure of digits is answered by a second try, with more care, in the time that is left."""
+    parameters, tries = SimpleNamespace(NumericFocus=0, TimeLimit=math.inf), []
+    program = GurobiProgram.__new__(GurobiProgram)
+    program.native = SimpleNamespace(
+        Params=parameters,
+        Status=GRB.NUMERIC,
+        Runtime=3.0,
+        optimize=lambda: tries.append((parameters.NumericFocus, parameters.TimeLimit)),
+    )
+    program.optimize(10.0)
+    assert tries == [(0, 10.0), (3, 7.0)]
