@@ -7,6 +7,7 @@ import naive
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
+from scipy import sparse
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data import Estimate
@@ -158,6 +159,24 @@ def test_blocks_of_regions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(metrics, "_BLOCK_CELLS", cells)
         blocks = [metrics.l1(truth, other), metrics.cumulative_l1(truth, other), metrics.total_error(truth, other)]
         assert all(np.array_equal(a, b) for a, b in zip(whole, blocks, strict=True))
+
+
+def test_sparse_tables_have_the_errors_of_dense_ones() -> None:
+    """Most counts are zero, some regions are equal, some are empty, and changes meet the last size."""
+    rng = np.random.default_rng(23)
+    for _ in range(scale(30, 1_000)):
+        tree = random_tree(rng, max_regions=12)
+        n, k = tree.n_regions - tree.n_inner, int(rng.integers(1, 9))
+        leaves = rng.integers(1, 4, (2, n, k + 1)) * (rng.random((2, n, k + 1)) < rng.random())
+        leaves[1] = np.where(rng.random((n, 1)) < 0.3, leaves[0], leaves[1])
+        dense, thin = ([CountOfCounts(tree, kind(each)) for each in leaves] for kind in (np.asarray, sparse.csr_array))
+        assert all(each.is_sparse for each in thin)
+        for metric in (metrics.l1, metrics.cumulative_l1, metrics.total_error):
+            expected = metric(*dense)
+            for other in (thin[1], Estimate(tree, View.COUNTS, thin[1].stored), dense[1]):
+                found = metric(thin[0], other)
+                assert found.dtype == expected.dtype
+                assert np.array_equal(found, expected)
 
 
 def test_omniscient_reference_counts_the_sizes_that_occur() -> None:

@@ -135,6 +135,11 @@ class CountOfCounts:
         return is_sparse(self._table)
 
     @property
+    def stored(self) -> Any:
+        """The counts as they are kept: a dense or sparse table, or one table per level, root first."""
+        return self._table
+
+    @property
     def counts(self) -> np.ndarray:
         """The counts as a dense array; shape (regions, K + 1), int64.
 

@@ -1,12 +1,15 @@
 """The errors against the truth, per region. For evaluation only: they are not private and never reach a release."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pgsr.checks import require_kind
+from pgsr.checks import is_sparse, require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
+from pgsr.data.views import View
 from pgsr.errors import CountError
 from pgsr.privacy.budget import Number, exact
 from pgsr.problems.tolerances import CONDITION
@@ -22,7 +25,12 @@ def l1(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
 
     Source: Fioretto and Van Hentenryck 2019, the errors of table 1.
     """
-    return _per_region(truth, estimate, lambda difference: np.abs(difference).sum(axis=1))
+    return _per_region(
+        truth,
+        estimate,
+        lambda difference: np.abs(difference).sum(axis=1),
+        lambda changes: changes.sums(np.abs(changes.values)),
+    )
 
 
 def emd(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
@@ -54,12 +62,19 @@ def emd(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
 
 def cumulative_l1(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
     """Add up |cumulative counts - true ones| over sizes; shape (regions,). Equals `emd` where the totals agree."""
-    return _per_region(truth, estimate, lambda difference: np.abs(np.cumsum(difference, axis=1)).sum(axis=1))
+    return _per_region(
+        truth,
+        estimate,
+        lambda difference: np.abs(np.cumsum(difference, axis=1)).sum(axis=1),
+        lambda changes: changes.sums(np.abs(changes.cumulative) * changes.widths),
+    )
 
 
 def total_error(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
     """Subtract the true number of groups from the estimated one; shape (regions,)."""
-    error = _per_region(truth, estimate, lambda difference: difference.sum(axis=1))
+    error = _per_region(
+        truth, estimate, lambda difference: difference.sum(axis=1), lambda changes: changes.sums(changes.values)
+    )
     return error if error.dtype.kind == "i" else np.where(np.abs(error) < CONDITION, 0.0, error)
 
 
@@ -179,9 +194,64 @@ def _mean_size(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return groups, np.divide(entities, groups, out=np.zeros(len(counts)), where=groups > 0)
 
 
-def _per_region(truth: CountOfCounts, estimate: Estimate | CountOfCounts, reduce: _OfOne) -> np.ndarray:
-    """Reduce estimate - truth to one number per region."""
+@dataclass(frozen=True, eq=False)
+class _Changes:
+    """The sizes at which two sparse tables of whole counts differ, region by region in ascending order.
+
+    Attributes:
+        values: what the second table has more, int64; shape (changes,).
+        widths: the number of sizes up to the region's next change, or its last size; shape (changes,).
+        start: the first change of every region, and the number of all; shape (regions + 1,).
+    """
+
+    values: np.ndarray
+    widths: np.ndarray
+    start: np.ndarray
+
+    @classmethod
+    def between(cls, one: Any, other: Any) -> "_Changes":
+        table = other.astype(np.int64) - one.astype(np.int64)
+        table.sort_indices()
+        start, size = table.indptr.astype(np.int64), table.indices.astype(np.int64)
+        ends = np.append(size[1:], table.shape[1])
+        ends[start[1:][np.diff(start) > 0] - 1] = table.shape[1]
+        return cls(table.data, ends - size, start)
+
+    @property
+    def cumulative(self) -> np.ndarray:
+        """The differences of cumulative counts, which stay as they are up to the next change."""
+        upto = np.concatenate([[0], np.cumsum(self.values)])
+        return upto[1:] - np.repeat(upto[self.start[:-1]], np.diff(self.start))
+
+    def sums(self, terms: np.ndarray) -> np.ndarray:
+        """Add up a term of every change, region by region; shape (regions,)."""
+        return np.diff(np.concatenate([[0], np.cumsum(terms)])[self.start])
+
+
+def _per_region(
+    truth: CountOfCounts,
+    estimate: Estimate | CountOfCounts,
+    reduce: _OfOne,
+    of_changes: Callable[[_Changes], np.ndarray],
+) -> np.ndarray:
+    """Reduce estimate - truth to one number per region.
+
+    Args:
+        reduce: of blocks of rows.
+        of_changes: the same where both tables are sparse, in time and memory of what they hold.
+    """
+    _check(truth, estimate)
+    tables = truth.stored, _stored_counts(estimate)
+    if all(is_sparse(table) and table.dtype.kind == "i" for table in tables):
+        return of_changes(_Changes.between(*tables))
     return _of_both(truth, estimate, lambda true, estimated: reduce(estimated - true))
+
+
+def _stored_counts(estimate: Estimate | CountOfCounts) -> Any:
+    """Give counts as they are kept; None where other values than counts are."""
+    if isinstance(estimate, CountOfCounts):
+        return estimate.stored
+    return estimate.values if estimate.view is View.COUNTS else None
 
 
 def _of_both(truth: CountOfCounts, estimate: Estimate | CountOfCounts, reduce: _OfTwo) -> np.ndarray:
@@ -189,7 +259,7 @@ def _of_both(truth: CountOfCounts, estimate: Estimate | CountOfCounts, reduce: _
     return np.concatenate([reduce(*blocks) for blocks in _blocks(truth, estimate)])
 
 
-def _blocks(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _check(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> None:
     require_kind(truth, CountOfCounts, "truth", "the truth comes first, a CountOfCounts")
     require_kind(estimate, (Estimate, CountOfCounts), "the estimate", "give result.estimate, or a CountOfCounts")
     tree, sizes = truth.hierarchy, estimate.sizes
@@ -201,6 +271,11 @@ def _blocks(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> Iterato
             f"({tree!r}, K = {truth.max_size}) are of different regions or sizes; give the truth "
             "that was measured and an estimate from it"
         )
+
+
+def _blocks(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    _check(truth, estimate)
+    tree, sizes = truth.hierarchy, estimate.sizes
     folded = truth if truth.max_sizes == sizes.max_sizes else truth.folded(sizes.max_sizes)
     for level, k in enumerate(sizes.max_sizes):
         here, step = tree.level(level), max(1, _BLOCK_CELLS // (k + 1))
