@@ -208,7 +208,7 @@ def test_published_cells_are_what_this_version_computes(identity):
     if not computed:
         pytest.skip("its data are not here")
     some, lot = next(iter(computed.values())), np.random.default_rng(list(settle_lot().encode()))
-    for arm, cells in frame.groupby("arm"):
+    for _, cells in frame.groupby("arm"):
         rows = [row for _, row in cells[cells["cpu_seconds"] <= cells["cpu_seconds"].median()].iterrows()]
         there = [(row, task) for row in rows if (task := computed.get(place(row, some)))]
         if not there:
