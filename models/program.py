@@ -197,10 +197,10 @@ class SolverProgram:
 
 @dataclass(frozen=True)
 class Units:
-    """What the values and the objective of a program were divided by.
+    """The units that a program is stated in.
 
     Attributes:
-        values, objective: the divisors; duals were divided by objective / values.
+        values, objective: what the program's own are divided by; duals are divided by objective / values.
     """
 
     values: float = 1.0
