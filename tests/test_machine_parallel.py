@@ -158,3 +158,42 @@ def test_an_error_of_an_item_is_raised(monkeypatch):
     on_threads(monkeypatch, 2)
     with pytest.raises(ZeroDivisionError):
         parallel.Threads()(lambda item: 1 // (500 - item), range(1_000))
+
+
+def test_threads_stay_for_the_next_items(monkeypatch):
+    """Starting threads takes longer than short calls do."""
+    on_threads(monkeypatch, 2)
+    both = threading.Barrier(2, timeout=MINUTES)
+
+    def met(item):
+        if item % 31 == 0:
+            both.wait()
+        return threading.get_ident()
+
+    assert {*parallel.Threads()(met, range(32))} == {*parallel.Threads()(met, range(32))}
+
+
+def test_items_may_use_threads_themselves(monkeypatch):
+    on_threads(monkeypatch, 3)
+    every = parallel.Threads()
+    assert every(lambda i: sum(every(lambda j: i * j, range(9))), range(40)) == [36 * i for i in range(40)]
+
+
+def test_an_error_ends_the_work(monkeypatch):
+    """What other threads have begun is done when it is raised, and nothing else is begun."""
+    on_threads(monkeypatch, 2)
+    both = threading.Barrier(2, timeout=MINUTES)
+    done = []
+
+    def work(item):
+        if item < 2:
+            both.wait()
+        if item == 0:
+            raise ArithmeticError
+        time.sleep(0.1)
+        done.append(item)
+
+    with pytest.raises(ArithmeticError):
+        parallel.Threads()(work, range(20))
+    assert done[0] == 1
+    assert len(done) < 19

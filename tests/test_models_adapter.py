@@ -257,6 +257,16 @@ def test_a_wider_tolerance_leaves_a_larger_residual(method):
     assert wide.residuals.primal > 10 * tight.residuals.primal
 
 
+@pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Cvxpy("PIQP")], ids=repr)
+def test_an_optimum_near_zero_is_reached(method):
+    """Absolute gaps of 1e-8, in units of the program, are too wide where the optimum is 0."""
+    for draw in (9, 20):
+        near = of_agreement("M_c^split^r", np.random.default_rng([1, draw, *b"M_c^split^r"]))
+        result = method.solve(near)
+        assert result.status is Status.OPTIMAL, result
+        assert result.certificate.objective < 1e-6
+
+
 def test_a_tolerance_is_the_gap_of_integer_programs():
     problem = states_problem("0.1", max_size=3)
     for method in (MathOpt("GSCIP", tolerance=0.5), Scip(tolerance=0.5)):

@@ -2,8 +2,8 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -46,24 +46,7 @@ def share(function: Callable[..., Any], rows: range, cells_per_row: int, *argume
     if len(ranges) == 1:
         function(rows.start, rows.stop, *arguments)
         return
-    left = deque(ranges)
-
-    def work() -> None:
-        while left:
-            try:
-                start, stop = left.popleft()
-            except IndexError:  # another thread was quicker
-                return
-            function(rows.start + start, rows.start + stop, *arguments)
-
-    helpers = number_of_threads() - 1
-    tasks = [_pool(helpers, os.getpid()).submit(work) for _ in range(helpers)]
-    try:
-        work()
-    finally:
-        for task in tasks:
-            if not task.cancel():  # others may keep the helpers busy; what was left is done by now
-                task.result()
+    _work_off(ranges, lambda start, stop: function(rows.start + start, rows.start + stop, *arguments))
 
 
 def share_levels(function: Callable[..., Any], levels: list[range], cells_per_row: int, *arguments: Any) -> None:
@@ -78,13 +61,6 @@ def share_levels(function: Callable[..., Any], levels: list[range], cells_per_ro
         return
     for level in levels:
         share(function, level, cells_per_row, *arguments)
-
-
-@cache
-def _pool(threads: int, process: int) -> ThreadPoolExecutor:
-    """The threads of this process; a forked one inherits the object, but none of the threads."""
-    del process
-    return ThreadPoolExecutor(threads, thread_name_prefix="pgsr")
 
 
 def inner_product(a: np.ndarray, b: np.ndarray) -> float:
@@ -124,10 +100,13 @@ class Threads:
         number = min(len(items), number_of_threads())
         if number <= 1:
             return [function(item) for item in items]
-        parts = spans(len(items), max(1, len(items) // (PARTS_PER_THREAD * number)))
-        with ThreadPoolExecutor(number) as pool:
-            found = pool.map(lambda part: [function(item) for item in items[slice(*part)]], parts)
-            return [result for of_part in found for result in of_part]
+        found: list[Any] = [None] * len(items)
+
+        def work(start: int, stop: int) -> None:
+            found[start:stop] = [function(item) for item in items[start:stop]]
+
+        _work_off(spans(len(items), max(1, len(items) // (PARTS_PER_THREAD * number))), work)
+        return found
 
 
 @dataclass(frozen=True)
@@ -159,3 +138,37 @@ def spans_for_threads(n: int, n_cells: int, step: int) -> list[tuple[int, int]]:
     if n_cells < SMALL or threads == 1:
         return [(0, n)]
     return spans(n, step * max(1, -(-n // (4 * threads * step))))
+
+
+def _work_off(parts: Sequence[tuple[int, int]], work: Callable[[int, int], None]) -> None:
+    """Call work(start, stop) for all parts, in this thread and in those of the process that are free."""
+    left = deque(parts)
+
+    def take() -> None:
+        while True:
+            try:
+                part = left.popleft()
+            except IndexError:
+                return
+            try:
+                work(*part)
+            except BaseException:
+                left.clear()  # what fails ends the work of all
+                raise
+
+    helpers = min(number_of_threads(), len(parts)) - 1
+    tasks = [_pool(number_of_threads() - 1, os.getpid()).submit(take) for _ in range(helpers)]
+    try:
+        take()
+    finally:
+        begun = [task for task in tasks if not task.cancel()]  # others may keep the helpers busy; nothing is left now
+        wait(begun)
+    for task in begun:
+        task.result()
+
+
+@cache
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """The threads of this process; a forked one inherits the object, but none of the threads."""
+    del process
+    return ThreadPoolExecutor(threads, thread_name_prefix="pgsr")

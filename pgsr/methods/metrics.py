@@ -210,6 +210,7 @@ class _Changes:
 
     @classmethod
     def between(cls, one: Any, other: Any) -> "_Changes":
+        """Subtract the first table from the second one."""
         table = other.astype(np.int64) - one.astype(np.int64)
         table.sort_indices()
         start, size = table.indptr.astype(np.int64), table.indices.astype(np.int64)
@@ -244,7 +245,7 @@ def _per_region(
     tables = truth.stored, _stored_counts(estimate)
     if all(is_sparse(table) and table.dtype.kind == "i" for table in tables):
         return of_changes(_Changes.between(*tables))
-    return _of_both(truth, estimate, lambda true, estimated: reduce(estimated - true))
+    return np.concatenate([reduce(estimated - true) for true, estimated in _blocks(truth, estimate)])
 
 
 def _stored_counts(estimate: Estimate | CountOfCounts) -> Any:
@@ -256,10 +257,12 @@ def _stored_counts(estimate: Estimate | CountOfCounts) -> Any:
 
 def _of_both(truth: CountOfCounts, estimate: Estimate | CountOfCounts, reduce: _OfTwo) -> np.ndarray:
     """Reduce blocks of rows of the true and of the estimated counts to one number per region."""
+    _check(truth, estimate)
     return np.concatenate([reduce(*blocks) for blocks in _blocks(truth, estimate)])
 
 
 def _check(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> None:
+    """Raise an error unless both are tables of the same regions and sizes."""
     require_kind(truth, CountOfCounts, "truth", "the truth comes first, a CountOfCounts")
     require_kind(estimate, (Estimate, CountOfCounts), "the estimate", "give result.estimate, or a CountOfCounts")
     tree, sizes = truth.hierarchy, estimate.sizes
@@ -274,7 +277,7 @@ def _check(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> None:
 
 
 def _blocks(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    _check(truth, estimate)
+    """Give blocks of rows of the true and of the estimated counts, with sizes of the estimate's."""
     tree, sizes = truth.hierarchy, estimate.sizes
     folded = truth if truth.max_sizes == sizes.max_sizes else truth.folded(sizes.max_sizes)
     for level, k in enumerate(sizes.max_sizes):

@@ -88,6 +88,7 @@ class Session:
         parent = Path(self._limits.folder or tempfile.gettempdir())
         self._open = ExitStack()
         self._folder = self._open.enter_context(private_folder(parent))
+        self._thread = self._open.enter_context(ThreadPoolExecutor(1))
         self.connection = self._theirs or duckdb.connect(config=self._config())
         return self
 
@@ -341,7 +342,7 @@ class Session:
     ) -> Any:
         """Execute and fetch: DuckDB may find a fault in a row only when that is fetched."""
         try:
-            return _until_stopped(connection, lambda: fetch(connection.execute(sql)))
+            return _until_stopped(self._thread, connection, lambda: fetch(connection.execute(sql)))
         except duckdb.OutOfMemoryException:
             raise MemoryNeededError(
                 f"reading {what} needs more than {self._limits.gibibytes:g} GiB of memory, or the disk for spilled "
@@ -363,18 +364,19 @@ class Session:
         return config
 
 
-def _until_stopped(connection: duckdb.DuckDBPyConnection, query: Callable[[], Any]) -> Any:
-    """Run a query in a thread of its own, which Ctrl-C ends; here DuckDB looks for one late, and calls it an error."""
-    with ThreadPoolExecutor(1) as thread:
-        done = thread.submit(query)
-        try:
-            while not wait([done], timeout=0.1).done:
-                pass
-        except KeyboardInterrupt:
-            while not wait([done], timeout=0.1).done:
-                connection.interrupt()
-            raise
-        return done.result()
+def _until_stopped(
+    thread: ThreadPoolExecutor, connection: duckdb.DuckDBPyConnection, query: Callable[[], Any]
+) -> Any:
+    """Run a query in another thread, where Ctrl-C ends it; in this one DuckDB looks late, and calls it an error."""
+    done = thread.submit(query)
+    try:
+        while not wait([done], timeout=0.1).done:
+            pass
+    except KeyboardInterrupt:
+        while not wait([done], timeout=0.1).done:
+            connection.interrupt()
+        raise
+    return done.result()
 
 
 PLAIN = ", union_by_name = true, hive_partitioning = false, filename = false"

@@ -176,7 +176,7 @@ class _Search:
         return None
 
     def _sweep(self, *steps: Callable[[], str | None]) -> str | None:
-        """Take each step once, up to the first one that finds a contradiction, and say which."""
+        """Take each step once, up to the first contradiction, and give its reason."""
         for step in steps:
             reason = step() or self._empty()
             if reason is not None:
