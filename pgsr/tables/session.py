@@ -364,9 +364,7 @@ class Session:
         return config
 
 
-def _until_stopped(
-    thread: ThreadPoolExecutor, connection: duckdb.DuckDBPyConnection, query: Callable[[], Any]
-) -> Any:
+def _until_stopped(thread: ThreadPoolExecutor, connection: duckdb.DuckDBPyConnection, query: Callable[[], Any]) -> Any:
     """Run a query in another thread, where Ctrl-C ends it; in this one DuckDB looks late, and calls it an error."""
     done = thread.submit(query)
     try:
