@@ -154,6 +154,10 @@ def test_threads_give_results_in_the_order_of_the_items(n, threads, monkeypatch)
     assert list(parallel.Threads()(lambda item: item * item, range(n))) == [item * item for item in range(n)]
 
 
+def test_items_of_few_cells_stay_in_one_thread():
+    assert {*parallel.Threads(cells=99)(lambda _: threading.get_ident(), range(99))} == {threading.get_ident()}
+
+
 def test_an_error_of_an_item_is_raised(monkeypatch):
     on_threads(monkeypatch, 2)
     with pytest.raises(ZeroDivisionError):

@@ -90,15 +90,20 @@ class Mapper(Protocol):
 class Threads:
     """A mapper onto as many threads as compiled loops may use. They help where the interpreter's lock is released.
 
+    Attributes:
+        cells: that all items have together, each as one step of a loop; below `SMALL` this thread takes all items.
+
     Example:
         >>> list(Threads()(abs, [-1, 2, -3]))
         [1, 2, 3]
     """
 
+    cells: float = np.inf
+
     def __call__(self, function: Callable[[Any], Any], items: Iterable[Any], /) -> list[Any]:
         items = list(items)
         number = min(len(items), number_of_threads())
-        if number <= 1:
+        if number <= 1 or self.cells < SMALL:
             return [function(item) for item in items]
         found: list[Any] = [None] * len(items)
 

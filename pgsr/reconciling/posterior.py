@@ -555,7 +555,7 @@ def _pairs(tree: Hierarchy) -> PairTree:
 def _for_each(task: Callable[[int], None], n: int, cells: int, doing: str) -> None:
     """Do a task for every size on all threads, with a bar where there are many cells."""
     if n * cells < SHOWN or find_spec("rich") is None:
-        Threads()(task, range(n))
+        Threads(n * cells)(task, range(n))
         return
     with extra("release"):
         from rich.console import Console

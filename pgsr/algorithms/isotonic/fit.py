@@ -80,7 +80,7 @@ class IsotonicFit:
 
     def all_groups(self, measurement: Measurement, regions: Iterable[int]) -> list[GroupRuns]:
         """Estimate the groups of many regions on all cores, because the compiled loops release Python's lock."""
-        return Threads()(lambda region: self.groups(measurement, region), regions)
+        return Threads(len(measurement.cells))(lambda region: self.groups(measurement, region), regions)
 
     def cumulative_counts(self, rows: np.ndarray, totals: np.ndarray) -> np.ndarray:
         """Estimate the counts of many regions from their noisy cumulative counts; int64, of the shape of `rows`.
@@ -97,7 +97,7 @@ class IsotonicFit:
         elif self.optimum is Optimum.MIDPOINT:
             fit[:, first:last] = nearest(isotonic_l1_middles(below, totals))
         else:
-            Threads()(lambda r: self._fit_l1(below[r], int(totals[r]), fit[r, first:last]), range(len(rows)))
+            Threads(below.size)(lambda r: self._fit_l1(below[r], int(totals[r]), fit[r, first:last]), range(len(rows)))
         return np.diff(fit, prepend=0, axis=1)
 
     def _fit_l1(self, row: np.ndarray, total: int, out: np.ndarray) -> None:

@@ -33,6 +33,9 @@ PATIENCE = 4.0
 SETTLED = 1e-11
 """The variance up to which a cumulative count is settled: so small is the chance that a group is left."""
 
+WINDOW = 64
+"""About how many values a window holds, by which `Threads` tells whether there is enough to do for two."""
+
 WIDENING = 2.3
 """How many times as wide as asked for windows are at first, so that most of them hold enough of the mass."""
 

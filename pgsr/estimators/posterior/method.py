@@ -19,7 +19,7 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
 from pgsr.errors import MemoryNeededError, ProblemError
-from pgsr.estimators.posterior.evidence import BORDER, Marginals
+from pgsr.estimators.posterior.evidence import BORDER, WINDOW, Marginals
 from pgsr.estimators.posterior.learned import Learned, learn
 from pgsr.estimators.posterior.likelihood import refused_law
 from pgsr.estimators.posterior.prior_error import ErrorsOfMeans, errors_of_priors
@@ -230,7 +230,7 @@ class Posterior:
                 vectors = evidence[region].draws(Marginals(*(part[region] for part in known)), uniforms)
                 filled[region][:] = of_means(region).T + (vectors - means[region])
 
-            Threads()(drawn, evidence)
+            Threads(here * measurement.sizes.n_cells)(drawn, evidence)
             errors = propagation.errors(apart if isinstance(found.mean, tuple) else apart[0])
             for place in range(here):
                 yield _drawn(measurement, centre, errors, place)
@@ -298,7 +298,9 @@ class Posterior:
             deadline.check("no posterior of all regions")
             keep(region, learned.marginals(region, beginnings, BORDER))
 
-        Threads()(improve, learned.model.evidence)  # the compiled loops release Python's lock
+        Threads(WINDOW * learned.model.sizes.n_cells)(
+            improve, learned.model.evidence
+        )  # the compiled loops release Python's lock
         for region in range(learned.model.tree.n_regions, measurement.hierarchy.n_regions):
             keep(region, _public(int(measurement.region_totals[region])))
         return learned

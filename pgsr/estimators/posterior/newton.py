@@ -146,7 +146,7 @@ class Newton:
         for parent in range(above.start, above.stop):
             first, last = (int(tree.first_child[parent + i]) - here.start for i in range(2))
             parts += [(parent, i, min(i + CHILDREN_AT_ONCE, last)) for i in range(first, last, CHILDREN_AT_ONCE)]
-        group = 64
+        group, cells = 64, len(place) * n_knots**2
         for start in range(0, len(parts), group):
             some = parts[start : start + group]
             slopes, sums = np.zeros((len(some), n_knots)), np.zeros((len(some), n_knots, n_knots))
@@ -160,7 +160,7 @@ class Newton:
                     messages,
                 )  # fmt: skip
 
-            Threads()(eliminate, range(len(some)))
+            Threads(cells)(eliminate, range(len(some)))
             for (parent, _, _), slope, curvature in zip(some, slopes, sums, strict=True):  # in order, for equal bits
                 gradient, information = (table[parent - above.start] for table in below[level - 1])
                 if parent in self._slopes:

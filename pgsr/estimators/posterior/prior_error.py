@@ -106,7 +106,7 @@ def _add_squares(
     """Add the mean squares of the errors of the joint projection to every region's cells, of counts and of c."""
     from pgsr.estimators.posterior.prior_error_kernel import add_squares
 
-    tree, threads = model.tree, Threads()
+    tree, threads = model.tree, Threads(DRAWS * model.sizes.n_cells)
     z: dict[int, np.ndarray] = {}
     families = {
         region: [

@@ -9,7 +9,7 @@ import numpy as np
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.estimators.posterior import dispersion
-from pgsr.estimators.posterior.evidence import ROUGH_BORDER, WIDENING, Evidence, Marginals
+from pgsr.estimators.posterior.evidence import ROUGH_BORDER, WIDENING, WINDOW, Evidence, Marginals
 from pgsr.estimators.posterior.knots import Knots
 from pgsr.estimators.posterior.scales import Scales
 from pgsr.machine.parallel import Threads
@@ -220,7 +220,7 @@ class PriorModel:
             for level, regions in enumerate(self.measured)
             for row, region in enumerate(regions.tolist())
         )
-        Threads()(lambda each: look(each[0], *each[1]), enumerate(places))
+        Threads(WINDOW * self.sizes.n_cells)(lambda each: look(each[0], *each[1]), enumerate(places))
         return seen
 
     def penalised(self, point: Point, scales: Scales, seen: Seen) -> float:
