@@ -132,9 +132,8 @@ def learn(measurement: Measurement, deadline: Deadline) -> Learned:
     tree = sizes.hierarchy
     evidence = {r: Evidence.of(measurement, r) for r in np.flatnonzero(measurement.measured[: tree.n_regions]).tolist()}
     pilots = sizes.rows(np.zeros(sizes.n_cells))
-    for region, pilot in zip(
-        evidence, Threads(sizes.n_cells)(lambda region: evidence[region].pilot(), evidence), strict=True
-    ):
+    found = Threads(sizes.n_cells)(lambda region: evidence[region].pilot(), evidence)
+    for region, pilot in zip(evidence, found, strict=True):
         pilots[region][:] = pilot
     groups = numbers_of_groups(measurement, evidence, pilots)
     pooled = Pooled.of(sizes, evidence, pilots)

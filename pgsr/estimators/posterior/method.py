@@ -298,9 +298,8 @@ class Posterior:
             deadline.check("no posterior of all regions")
             keep(region, learned.marginals(region, beginnings, BORDER))
 
-        Threads(WINDOW * learned.model.sizes.n_cells)(
-            improve, learned.model.evidence
-        )  # the compiled loops release Python's lock
+        threads = Threads(WINDOW * learned.model.sizes.n_cells)  # the compiled loops release Python's lock
+        threads(improve, learned.model.evidence)
         for region in range(learned.model.tree.n_regions, measurement.hierarchy.n_regions):
             keep(region, _public(int(measurement.region_totals[region])))
         return learned
