@@ -1,19 +1,23 @@
 """The posterior of whole tables that add up: against enumeration, and as often right as it says."""
 
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import gammaln
 from scipy.stats import chisquare
+from waiting import MINUTES
 
 from pgsr import Hierarchy, reconcile
 from pgsr.errors import ArgumentError, ProblemError, TooLargeError
+from pgsr.machine import parallel
 from pgsr.problems.conditions import total
 from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.laws import LAWS
 from pgsr.reconciling.measured import measured
 from pgsr.reconciling.messages_kernel import downward, upward
-from pgsr.reconciling.posterior import _of_regions, table_posterior
+from pgsr.reconciling.posterior import _for_each, _of_regions, table_posterior
 
 LEVELS = ["nation", "state", "county"]
 REGIONS = [(None, None), ("GA", None), ("MI", None), ("GA", "a"), ("GA", "b"), ("GA", "c"), ("MI", "d")]
@@ -247,6 +251,13 @@ def test_a_statistic_is_one_number_of_known_regions(statistic, error, sentence):
     assert twice == done.interval(lambda table: 2 * table["US"].sum())
     with pytest.raises(error, match=sentence):
         done.interval(statistic)
+
+
+def test_even_few_cells_are_shared_among_threads(monkeypatch):
+    monkeypatch.setattr(parallel, "number_of_threads", lambda: 2)
+    both = threading.Barrier(2, timeout=MINUTES)
+    _for_each(lambda _: both.wait(), 2, 50, "looking")
+    assert not both.broken
 
 
 def test_progress_is_shown_where_there_are_many_cells(monkeypatch, capsys):

@@ -555,7 +555,7 @@ def _pairs(tree: Hierarchy) -> PairTree:
 def _for_each(task: Callable[[int], None], n: int, cells: int, doing: str) -> None:
     """Do a task for every size on all threads, with a bar where there are many cells."""
     if n * cells < SHOWN or find_spec("rich") is None:
-        Threads(n * cells)(task, range(n))
+        Threads()(task, range(n))  # a cell takes so long that a few thousand are enough for two threads
         return
     with extra("release"):
         from rich.console import Console
