@@ -28,7 +28,6 @@ from pgsr.experiments.ours import (
     exact_optima,
     known_priors,
     laws_and_units,
-    synthetic_populations,
 )
 from pgsr.experiments.ours.benchmark import experiment as benchmark
 
@@ -53,7 +52,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     every_release.EXPERIMENT,
     coverage.EXPERIMENT,
     laws_and_units.EXPERIMENT,
-    synthetic_populations.EXPERIMENT,
     known_priors.EXPERIMENT,
     benchmark.EXPERIMENT,
     settings.EXPERIMENT,

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from pgsr import __version__
-from pgsr.commands import check, intervals, keys, ledger, plan, release, selftest, synthesize, validate
+from pgsr.commands import check, intervals, keys, ledger, plan, release, selftest, validate
 from pgsr.errors import PgsrError
 from pgsr.help import examples
 
@@ -72,7 +72,6 @@ def warmup() -> None:
         print(f"{seconds:6.2f} s  {name}", flush=True)
 
 
-app.command(epilog=synthesize.EPILOG)(synthesize.synthesize)
 app.add_typer(keys.app, name="key")
 app.add_typer(ledger.app, name="ledger")
 

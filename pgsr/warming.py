@@ -68,7 +68,6 @@ def steps() -> list[Step]:
         ("CSV files", _read_a_table),
         ("draws of noisy tables", _draw_tables),
         ("answers of synthesis", _answer_queries),
-        ("samples of synthesis", _sample_members),
     ]
 
 
@@ -191,12 +190,3 @@ def _answer_queries() -> None:
     homes, members = np.empty((2, 0), int), np.array([[0], [0], [1]])
     population = Population(domain, homes, members, np.array([0, 0, 1]), np.zeros(3, int))
     answers(population, Workload(domain, (Marginal(Level.GROUP, (), (0,)),)), np.ones(2))
-
-
-def _sample_members() -> None:
-    from pgsr.synthesis import Attribute, Domain, FilledHouseholds
-    from pgsr.synthesis.marginals.public_households import PublicHouseholds
-
-    domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
-    households = PublicHouseholds(domain, True, np.array([[0], [1]]), np.array([1, 1]))
-    FilledHouseholds(households, (), np.zeros((2, 1)), np.zeros((2, 2, 1)), np.zeros((2, 1))).sample(2, 0)

@@ -1,16 +1,14 @@
 """The small population, budget and method of the tests of fits and of the curator."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pytest
 
 from pgsr.privacy import Seeded
 from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, Population, Workload, fit
-from pgsr.synthesis.publish.config import SynthesisConfig
 from pgsr.synthesis.queries.adaptive import Fitted
 from pgsr.synthesis.queries.transcript import MeasuredQuery
 
@@ -85,14 +83,3 @@ class Untouchable:
 def fitted(truth: Population | None = None, **options: Any) -> Fitted:
     given = {"source": Seeded("fit"), "budget": BUDGET, "family": Memory(), **options}
     return fit(truth or population(), WORKLOAD, given.pop("family"), given.pop("budget"), **given)
-
-
-METHOD = SynthesisConfig.method
-
-
-@pytest.fixture(scope="module", autouse=True)
-def fewer_steps() -> Iterator[None]:
-    """Makes every fit of the module that imports it a matter of a moment."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SynthesisConfig, "method", lambda self: replace(METHOD(self), steps=2, final_steps=2, rounds=2))
-        yield

@@ -498,6 +498,6 @@ def _reads_what_was_refused(text):
 def test_nothing_that_publishes_reads_what_was_refused():
     assert _reads_what_was_refused("publish(mechanism.run(truth).refused)")
     root = Path(__file__).parent.parent / "pgsr"
-    files = [*(root / "release").glob("*.py"), *(root / "synthesis").rglob("*.py"), root / "methods" / "mechanism.py"]
+    files = [*(root / "release").rglob("*.py"), root / "methods" / "mechanism.py"]
     assert len(files) > 50
     assert not [path.name for path in files if _reads_what_was_refused(path.read_text())]

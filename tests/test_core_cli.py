@@ -554,4 +554,4 @@ def test_an_option_that_would_change_nothing_is_refused(place: Path, ended, argu
 def test_a_check_of_no_folder_is_one_sentence(place, ended, as_json):
     code, out, err = ended("check", "absent", *as_json)
     assert (code, out) == (2, "")
-    assert err == "error: 'absent' is no folder; name the folder of a release or synthesis\n"
+    assert err == "error: 'absent' is no folder; name the folder of a release\n"

@@ -23,19 +23,12 @@ from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, NHTS, REFERRALS, RELAT
 from pgsr.experiments.liu2022.error_figures import cause_of
 from pgsr.experiments.liu2022.scaling import ATTRIBUTES, SIZE, ScalingFit, along, n_parameters, steps_of
 from pgsr.experiments.others.simulators import households
-from pgsr.experiments.ours import synthetic_populations
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.synthesis import AdaptiveBudget, HPDFixed, HPDGen, Workload
 
 pytestmark = pytest.mark.slow
 
-OWN = (
-    errors.EXPERIMENT,
-    relations.EXPERIMENT,
-    scaling.EXPERIMENT,
-    synthetic_populations.EXPERIMENT,
-    settings.EXPERIMENT,
-)
+OWN = (errors.EXPERIMENT, relations.EXPERIMENT, scaling.EXPERIMENT, settings.EXPERIMENT)
 LOOKS = (errors.MEANS, relations.MEANS)
 
 
@@ -110,7 +103,7 @@ def test_another_look_has_the_cells_of_its_owner(entries, tmp_path):
 def test_other_experiments_do_not_depend_on_synthesis():
     for experiment in EXPERIMENTS:
         files = covered(experiment.owner.plot.__module__, experiment.owner.id)
-        assert any("synthesis" in name for name in files) == (experiment.id.startswith("HP") or experiment.id == "X5")
+        assert any("synthesis" in name for name in files) == experiment.id.startswith("HP")
 
 
 def test_without_torch_hpd_fails_with_a_sentence_and_the_rest_runs(monkeypatch):
@@ -122,25 +115,6 @@ def test_without_torch_hpd_fails_with_a_sentence_and_the_rest_runs(monkeypatch):
         else:
             assert record["status"] == "NOT_INSTALLED"
             assert 'pip install ".[synthesis]"' in record["reason"]
-
-
-def test_without_mbi_mechanisms_for_one_table_fail_with_a_sentence(monkeypatch):
-    monkeypatch.setitem(sys.modules, "jax", None)
-    tables = (*synthetic_populations.TREES, *synthetic_populations.ADAPTIVE)
-    tasks = [task for task in synthetic_populations.EXPERIMENT.tasks(Profile.SMOKE) if task.arm in tables]
-    assert len(tasks) == 8  # two mechanisms, two tables, two replicates
-    for task in tasks:
-        record = task.compute()
-        assert record["status"] == "NOT_INSTALLED"
-        assert 'pip install ".[markov-trees]"' in record["reason"]
-
-
-def test_a_table_with_many_columns_is_too_large_for_aim():
-    of_households = synthetic_populations.ADAPTIVE[1]
-    task = next(t for t in synthetic_populations.EXPERIMENT.tasks(Profile.SMOKE) if t.arm is of_households)
-    record = replace(task, data=REFERRALS).compute()
-    assert record["status"] == "TOO_LARGE"
-    assert "the table of households has 52 columns" in record["reason"]
 
 
 def test_what_is_too_large_says_so():

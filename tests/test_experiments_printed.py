@@ -71,7 +71,6 @@ WITHOUT = {
     "X2": "ours, of no paper",
     "X3": "ours, of no paper",
     "X4": "ours, of no paper",
-    "X5": "ours, of no paper",
     "X6": "ours, of no paper",
     "HP0": "the paper prints no settings",
     "HP1": "figure 2 has no numbers",

@@ -124,7 +124,7 @@ NEEDS_A_SHELL = re.compile(r"[|<>;&$*?`#\\]")
 
 
 LONG = (
-    *("add_a_method", "add_an_experiment", "compare", "intervals", "nation", "open_models", "release", "synthesis"),
+    *("add_a_method", "add_an_experiment", "compare", "intervals", "nation", "open_models", "release"),
     *("start", "your_csv", "split_view", "choose_a_mechanism", "plan", "reproduce", "bounds", "release_options"),
     *("solvers", "privacy", "m_c"),
 )

@@ -25,7 +25,7 @@ IN_A_CHILD = {("machine/isolation.py", "cloudpickle"), ("machine/isolation.py", 
 
 ELSEWHERE = {("machine/memory.py", "psutil"), ("reconciling/frames.py", "duckdb")} | {
     (f"synthesis/{file}.py", "torch")
-    for file in ("queries/torch_runs", "marginals/filling", "queries/hpd", "queries/mixture", "queries/tables")
+    for file in ("queries/torch_runs", "queries/hpd", "queries/mixture", "queries/tables")
 }
 """Psutil, which pip brings on systems where it is imported; the package of a relation or a tensor that is at hand."""
 

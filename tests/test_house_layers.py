@@ -51,7 +51,7 @@ import contextlib, io
 from pgsr.cli import app
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as said:
     app(["--help"])
-assert "synthesize" in said.getvalue()
+assert "validate" in said.getvalue()
 """
     done = run("-c", BROUGHT.format(code=code))
     shown = {"annotated_doc", "markdown_it", "mdurl", "pygments", "rich", "shellingham", "typer"}

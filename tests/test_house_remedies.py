@@ -15,10 +15,8 @@ from pgsr.methods import metrics
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, WholeMarginals, Workload
-from pgsr.synthesis.data.domain import Neighbours, Role
-from pgsr.synthesis.marginals.public_households import PublicHouseholds
-from pgsr.synthesis.queries.transcript import AdaptiveBudget
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
+from pgsr.synthesis.data.domain import Role
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 TRUTH = CountOfCounts(TREE, [[0, 2, 1], [0, 1, 1]])
@@ -28,13 +26,6 @@ RANKED = Geometric(View.RANKED, 1).measure(TRUTH, Seeded("ranked"))
 DOMAIN = Domain.plain([Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m"))], 3)
 PEOPLE = Population(DOMAIN, np.array([[0], [1]]), np.array([[0], [1]]), np.array([0, 1]), np.array([0, 0]))
 ONE = Workload(DOMAIN, (Marginal(Level.INDIVIDUAL, (), (0,)),))
-NOBODY = Population(DOMAIN, np.zeros((0, 1), int), np.zeros((0, 1), int), np.zeros(0, int), np.zeros(0, int))
-BUDGET = AdaptiveBudget("1", "1e-6", 1)
-
-
-def households(kinds: list[list[int]], numbers: list[int]) -> PublicHouseholds:
-    """Make public households of two columns, area and size - 1."""
-    return PublicHouseholds(DOMAIN, True, np.array(kinds), np.array(numbers))
 
 
 CASES: dict[str, tuple[Callable[[], object], str]] = {
@@ -85,34 +76,6 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "order": (
         lambda: replace(PEOPLE, group_of=np.array([1, 0])),
         "persons are not sorted by group, and by role within it; sort persons, group_of and role_of alike",
-    ),
-    "columns of kinds": (
-        lambda: households([[0]], [1]),
-        r"shape \(1, 1\) and their numbers \(1,\); give a row per kind with 2 columns \(the last is size - min",
-    ),
-    "codes of kinds": (
-        lambda: households([[2, 0]], [1]),
-        "a code outside its domain; give codes from 0 up to 1, 2 by column",
-    ),
-    "numbers of kinds": (
-        lambda: households([[0, 0]], [0]),
-        "a kind has no groups; leave out kinds that do not occur",
-    ),
-    "order of kinds": (
-        lambda: households([[1, 0], [0, 0]], [1, 1]),
-        r"not in increasing order; sort the rows by the first column, .* as np.unique\(kinds, axis=0\) does",
-    ),
-    "kinds that occur twice": (
-        lambda: households([[0, 0], [0, 0]], [1, 1]),
-        "a kind of groups occurs twice; give every kind one row, with the sum of its numbers",
-    ),
-    "number of persons": (
-        lambda: PublicHouseholds.of(PEOPLE, Neighbours.MOVE).n_persons,
-        r"from group attributes alone; count them with PublicHouseholds.of\(population, Neighbours.REPLACE\)",
-    ),
-    "no persons": (
-        lambda: WholeMarginals().fit(NOBODY, BUDGET, source=Seeded("nobody")),
-        "a population without persons has nothing to fit; give one with a person or more",
     ),
 }
 

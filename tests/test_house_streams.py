@@ -20,7 +20,6 @@ from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.estimators import Matching, NoConsistency
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
-from pgsr.experiments.others.persons_alone import PersonsAlone
 from pgsr.machine.partitions import ParquetFolder
 from pgsr.methods import Mechanism
 from pgsr.nation import measure
@@ -34,7 +33,6 @@ from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.plan.planning import expected_errors
 from pgsr.release.stated.kinds import Kind
 from pgsr.synthesis import (
-    MWEM,
     AdaptiveBudget,
     Attribute,
     Domain,
@@ -42,7 +40,6 @@ from pgsr.synthesis import (
     Level,
     Marginal,
     Population,
-    WholeMarginals,
     Workload,
     fit,
 )
@@ -265,26 +262,10 @@ def test_baselines(neighbours: Neighbours, counted: Callable[[int, str], None]) 
     IndependentMarginals().fit(couples(ALIKE), BUDGET, source=source, neighbours=neighbours)
     assert len(source.asked) == 2 + 2 + 2
     counted(source.assert_once(source.asked), "streams of histograms")
-    if neighbours is not Neighbours.ADD_REMOVE:
-        source = Counting()
-        PersonsAlone(MWEM(), k=1).fit(couples(ALIKE), BUDGET, source=source, neighbours=neighbours)
-        counted(source.assert_once(source.asked), "streams of persons alone")
     source = Counting()
     twice = [Histogram("a", np.array([1, 2]), 2)] * 3
     noisy_shares(twice, Fraction(1, 10), source, RhoLedger(1), "set")
     counted(source.assert_once(source.asked), "streams of histograms")
-
-
-@pytest.mark.assure("R5")
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_whole_marginals(neighbours: Neighbours, counted: Callable[[int, str], None]) -> None:
-    """One per selection and per measurement, also of a marginal that is measured again."""
-    pytest.importorskip("torch")
-    method = WholeMarginals(components=2, rounds=3, batch=2, steps=1, final_steps=1, k=2)
-    source = Counting()
-    found = method.fit(couples(ALIKE), BUDGET, source=source, neighbours=neighbours).transcript
-    assert len(source.asked) == 2 * len(found.measured) - found.rounds[0]
-    counted(source.assert_once(source.asked), "streams of whole marginals")
 
 
 def test_a_curator_asks_once_per_operation() -> None:
@@ -332,7 +313,6 @@ def test_nothing_else_asks_for_streams() -> None:
         "noise/step.py",
         "noise/group_totals.py",
         "synthesis/queries/curator.py",
-        "synthesis/marginals/marginal_curator.py",
         "synthesis/queries/noisy_histograms.py",
     }
     without_data = {"release/checks/rehearsals.py", "release/make/selftest.py", "warming.py"}

@@ -252,14 +252,6 @@ TWINS = {
             "test_synthesis_queries::test_counts_equal_loops_over_groups_persons_and_relatives",
         ),
     },
-    "synthesis.marginals.balanced_kernel": {
-        "draw_values": ("dictionaries", "test_synthesis_balanced_draws::test_values_equal_dictionaries"),
-        "draw_members": ("dictionaries", "test_synthesis_balanced_draws::test_members_equal_dictionaries"),
-        "inverted": ("a loop in Python", "test_synthesis_balanced_draws::test_members_equal_dictionaries"),
-    },
-    "synthesis.marginals.exchange_kernel": {
-        "sweep": ("all tables counted anew", "test_synthesis_exchange::test_moves_equal_counting_anew"),
-    },
     "tables.csv_records_kernel": {
         "scan_records": ("Python's csv module", "test_tables_csv_files::test_csv_rows_are_those_of_pythons_csv_module"),
     },

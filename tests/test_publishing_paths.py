@@ -6,18 +6,13 @@ from pathlib import Path
 
 import pytest
 from made_tables import config, left, release, write_config, write_tables
-from test_synthesis_command import configured, invoke
-from test_synthesis_command import place as place_of_synthesis
 
 from pgsr import PgsrError
 from pgsr.release import ReleaseConfig, check, finish, publish, read_release
 from pgsr.release.publishing.errors import ReleaseError
-from pgsr.synthesis.publish.check import check_synthesis
-from pgsr.tables import Csv, Entities, Parquet
+from pgsr.tables import Csv, Parquet
 from pgsr.tables.long import read_long
 from pgsr.tables.source import files
-
-synthetic = place_of_synthesis
 
 NAMES = ("of [2026]", "a*b?", "[!a]", "{a,b}~", "year=2026", "back\\slash[", "#1 %20 ü")
 
@@ -144,18 +139,3 @@ def test_a_name_that_is_no_text_is_refused_before_the_charge(tmp_path):
     with pytest.raises(ReleaseError, match="no text in UTF-8; choose another; nothing was charged"):
         publish(ReleaseConfig(**{**vars(made), "output": odd, "log": tmp_path / "log"}))
     assert left(tmp_path) == 100
-
-
-@pytest.mark.drawn(2, pool="whole marginals by the command")
-def test_a_synthesis_in_a_folder_with_an_odd_name(synthetic, tmp_path):
-    folder = tmp_path / "of [2026]*?"
-    folder.mkdir()
-    for path in list(synthetic.iterdir()):
-        if path != folder:
-            path.rename(folder / path.name)
-    done = invoke(configured(folder), "--output", folder / "out [x]*")
-    assert done.exit_code == 0, done.output
-    copied = folder / "copy [y]?"
-    shutil.copytree(folder / "out [x]*", copied)
-    assert check_synthesis(copied).passed
-    assert isinstance(Entities(folder / "x.csv").table, Csv)

@@ -11,8 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 from made_tables import config, left, make_ledger, write_tables
 from test_release_split_views import failed, fix_digests
-from test_synthesis_command import configured, invoke
-from test_synthesis_command import place as place_of_synthesis
 from typer.testing import CliRunner
 
 from pgsr import PgsrError, cli
@@ -27,8 +25,6 @@ from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger.errors import LedgerError
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
-
-synthetic = place_of_synthesis
 
 FORMULAS = ('=HYPERLINK("http://a.example","x")', "+1+1", "-2+3", "@SUM(A1)", " =1", "\uff1d1")
 
@@ -195,11 +191,3 @@ def test_rows_without_region_of_private_groups_are_named_in_the_log(place):
     assert (
         "1 rows of the table of groups have no region (first in row 7)" in (place / "release-private.log").read_text()
     )
-
-
-def test_no_attribute_of_a_synthesis_is_a_formula(synthetic):
-    text = configured(synthetic).read_text().replace('tenure = ["owned", "rented"]', 'tenure = ["=1+1", "rented"]')
-    (synthetic / "mwem.toml").write_text(text)
-    with pytest.raises(PgsrError, match=r"attribute '=1.1' begins as a formula"):
-        invoke(synthetic / "mwem.toml")
-    assert not LedgerFile(synthetic / "ledger.jsonl").entries

@@ -14,7 +14,6 @@ from pgsr.release import ReleaseConfig, check
 from pgsr.release.publishing.configuration.declared import DeclaredTable, require
 from pgsr.release.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART, files_read, read_source
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.synthesis.publish.config import SYNTHESIS_EXAMPLE, SynthesisConfig
 from pgsr.tables import Csv, Database, Parquet
 
 
@@ -136,18 +135,3 @@ def test_what_is_written_does_not_match_a_pattern_or_a_database(place: Path) -> 
     config = ReleaseConfig.read(write_config(place, log='"private.log"', tables=pattern))
     found = files_read(config.entities, config.groups, config.regions)
     assert [path.name for path in found] == ["entities.parquet", "groups.parquet", "regions.csv"]
-
-
-def test_households_and_persons_take_the_same_keys(tmp_path: Path) -> None:
-    (tmp_path / "h.csv").write_text("household;area;vehicles\n1;urban;0\n2;rural;2\n")
-    (tmp_path / "p.csv").write_text("1;'female';40\n2;male;NA\n2;female;3\n")
-    example = SYNTHESIS_EXAMPLE.replace('file = "households.parquet"', 'file = "h.csv"\ndelimiter = ";"')
-    dialect = 'delimiter = ";"\nquote = "\'"\nnulls = ["NA"]\nheader = false\ncolumns = ["household", "sex", "age"]'
-    example = example.replace('file = "persons.parquet"', f'file = "p.csv"\n{dialect}')
-    (tmp_path / "s.toml").write_text(example)
-    population = SynthesisConfig.read(tmp_path / "s.toml").population()
-    assert population.groups.tolist() == [[0, 0], [1, 2]]
-    assert population.persons.tolist() == [[0, 1], [1, 3], [0, 0]]
-    (tmp_path / "s.toml").write_text(example.replace('delimiter = ";"', "integers = ['a']"))
-    with pytest.raises(ConfigError, match=r"'integers' of \[households\] is not used any more"):
-        SynthesisConfig.read(tmp_path / "s.toml")

@@ -29,7 +29,6 @@ from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.preflight import level_peak_bytes, require_arithmetic
 from pgsr.release.stated.publication import MOST_ROWS
-from pgsr.synthesis.publish.given_sizes import read_sizes
 
 OTHERS = ("m_c_dp", "kuo", "two_stage", "posterior")
 """The mechanisms with sizes per level beside m_h; they measure cumulative counts."""
@@ -255,11 +254,6 @@ def test_the_least_epsilon_for_an_error(tmp_path: Path) -> None:
     write_tables(tmp_path, n_groups=400)
     found = epsilon_for(config(tmp_path, max_size=SIZES), {"county": 20}, replicates=2, progress=False)
     assert found.tried[found.epsilon][0][2] <= 20
-
-
-def test_a_synthesis_refuses_them(tmp_path: Path) -> None:
-    with pytest.raises(PgsrError, match="takes one max_size for all levels"):
-        read_sizes(made(tmp_path))
 
 
 @pytest.mark.parametrize("kind", ["m_h", *OTHERS])

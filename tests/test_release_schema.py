@@ -18,10 +18,7 @@ from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.configuration.schema import CONFIGURATION, schema_text, stored_schema
 from pgsr.release.publishing.configuration import forms, sources
 from pgsr.release.publishing.configuration.declared import REQUIRED, DeclaredTable, Key, complete
-from pgsr.release.publishing.configuration.sources import SOURCE
 from pgsr.release.stated.kinds import Kind
-from pgsr.synthesis.publish import config as synthesis
-from pgsr.synthesis.publish.keys import KEYS
 
 
 @cache
@@ -67,7 +64,7 @@ def keys_read(monkeypatch, read) -> dict[str, set[str]]:
         return Recorded(found, table.name, complete(table, values))
 
     with monkeypatch.context() as patched:
-        for module in (values, sources, synthesis):
+        for module in (values, sources):
             patched.setattr(module, "complete", recorded)
         read()
     return found
@@ -100,16 +97,6 @@ def test_the_reading_code_reads_the_declared_keys_of_tables(tmp_path, monkeypatc
         path = write_config(tmp_path, name=f"c{number}", tables=text + "[limits]\n")
         found |= keys_read(monkeypatch, lambda path=path: ReleaseConfig.read(path)).get(name, set())
     assert found == keys_of(CONFIGURATION.known[name])
-
-
-def test_the_reading_code_of_syntheses_reads_the_declared_keys(tmp_path, monkeypatch):
-    path = tmp_path / "synthesis.toml"
-    path.write_text(synthesis.SYNTHESIS_EXAMPLE)
-    found = keys_read(monkeypatch, lambda: synthesis.SynthesisConfig.read(path))
-    assert found[""] == keys_of(KEYS) | {"households", "persons"}
-    for name in ("households", "persons"):
-        own = keys_of(KEYS.known[name]) - {key.name for key in SOURCE}
-        assert own < found[name] <= keys_of(KEYS.known[name])
 
 
 def test_what_is_left_out_has_the_declared_default():

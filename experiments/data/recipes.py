@@ -185,7 +185,7 @@ RECIPES = (
     Recipe(
         data=nhts2001.HOUSEHOLDS,
         what="households of the National Household Travel Survey of 2001 whose members all answered",
-        needed_by="HP1 to HP3b, X5",
+        needed_by="HP1 to HP3b",
         source="U.S. Department of Transportation, Federal Highway Administration, 2001 National Household Travel "
         "Survey, public use files in CSV (Ascii.zip: HHPUB.csv, PERPUB.csv), nhts.ornl.gov",
         licence=_PUBLIC_DOMAIN,
@@ -198,7 +198,7 @@ RECIPES = (
     Recipe(
         data=nhts2001.PERSONS,
         what="persons of these households",
-        needed_by="HP1 to HP3b, X5",
+        needed_by="HP1 to HP3b",
         source="as nhts2001_households",
         licence=_PUBLIC_DOMAIN,
         convert=survey.persons,

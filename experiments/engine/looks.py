@@ -15,7 +15,6 @@ _HC, _HG, _BOTTOM_UP = Look(BLUE, "o"), Look(ORANGE, "s"), Look(GREEN, "^")
 _M_H_R, _M_H_DP, _M_C_R, _M_C_DP = Look(PINK, "D"), Look(GREEN, "^"), Look(SKY, "v"), Look(VERMILION, "P")
 _M_H, _M_C = Look(BLACK, "X"), Look(GREY, "X")
 _MWEM = Look(GREEN, "^")
-_MARKOV_TREE, _AIM = Look(SKY, "*"), Look(GREY, "X")
 
 
 def _open(look: Look, marker: str = "") -> Look:
@@ -74,19 +73,11 @@ ARM_LOOKS = {
     # Liu and Wu 2022
     "HPD-Fixed": Look(BLUE, "o"),
     "HPD-Gen": Look(ORANGE, "s"),
-    "HPD-Gen, own noise": _open(Look(ORANGE, "s")),
     "MWEM as printed": Look(SKY, "v"),
     "MWEM, linearised": _MWEM,
     "MWEM, ordered universe": _open(_MWEM),
     "independent marginals": Look(BLACK, "X"),
-    "persons alone": Look(PINK, "D"),
-    "whole marginals": Look(GREEN, "P"),
     "MWEM, tuned": Look(VERMILION, "v"),
-    # Mechanisms for one table; open: a row per household
-    "Markov tree, persons as rows": _MARKOV_TREE,
-    "Markov tree, households as rows": _open(_MARKOV_TREE),
-    "AIM, persons as rows": _AIM,
-    "AIM, households as rows": _open(_AIM),
 }
 """The looks of every arm by its label."""
 

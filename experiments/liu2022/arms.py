@@ -7,15 +7,11 @@ which is not private; here it follows from public numbers (`rounds`), or is one 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from pgsr.errors import MemoryNeededError, MissingPackageError
 from pgsr.experiments.engine.experiment import Arm, DataSet, ExperimentError, Parameters, Profile, Scale
-from pgsr.experiments.others.aim import AIM
-from pgsr.experiments.others.persons_alone import PersonsAlone
-from pgsr.experiments.others.single_table import TableMechanism, row_lengths
 from pgsr.synthesis import (
     MWEM,
     AdaptiveBudget,
@@ -24,7 +20,6 @@ from pgsr.synthesis import (
     IndependentMarginals,
     Level,
     Population,
-    WholeMarginals,
     Workload,
     errors,
     fit,
@@ -38,7 +33,7 @@ if TYPE_CHECKING:
     from pgsr.experiments.engine.experiment import Trial
     from pgsr.experiments.engine.release_record import Record
 
-Method = Family | IndependentMarginals | PersonsAlone | TableMechanism | WholeMarginals
+Method = Family | IndependentMarginals
 
 QUERIES: Mapping[str, tuple[Level, ...]] = {
     "Q_G + Q_I": (Level.GROUP, Level.INDIVIDUAL),
@@ -71,12 +66,6 @@ SEARCHED_MWEM = tuple((rounds, *factors) for rounds in (30, 100) for factors in 
 CHOSEN_MWEM = (100, 100, 30)
 """Those with the smallest largest errors there."""
 
-LARGEST_TABLE = 10_000_000
-"""Cells of the table of persons that `PersonsAlone` works on."""
-
-MOST_COLUMNS = 30
-"""Columns of a table that `AIM` works on: it fits another model in every round, up to 16 for each column."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class SynthesisArm(Arm):
@@ -99,24 +88,20 @@ Fit = Callable[..., HPDFixed | HPDGen]
 HPD: Mapping[str, Fit] = {"HPD-Fixed": HPDFixed, "HPD-Gen": HPDGen}
 
 
-def hpd(name: str, components: int, rate: float, label: str = "", note: str = "", **settings: Any) -> SynthesisArm:
+def hpd(name: str, components: int, rate: float, label: str = "", note: str = "") -> SynthesisArm:
     """Make an arm of HPD with this number of components, or fewer where the profile allows fewer.
 
     Args:
         name: a key of `HPD`.
         rate: of Adam.
         label, note: of the arm; the name, if no label is given.
-        settings: of `HPDFixed` and `HPDGen`, beyond these.
     """
-    return SynthesisArm(
-        label=label or name, method=lambda most: mixture(name, components, rate, most, **settings), note=note
-    )
 
+    def method(most: int) -> HPDFixed | HPDGen:
+        # One device for all: another one gives other last digits.
+        return HPD[name](components=min(components, most), learning_rate=rate, device=Device.CPU)
 
-def mixture(name: str, components: int, rate: float, most: int, **settings: Any) -> HPDFixed | HPDGen:
-    """Make the method of HPD of this name, with `most` components at most."""
-    # One device for all: another one gives other last digits.
-    return HPD[name](components=min(components, most), learning_rate=rate, device=Device.CPU, **settings)
+    return SynthesisArm(label=label or name, method=method, note=note)
 
 
 HPD_FIXED, HPD_GEN = (
@@ -150,11 +135,6 @@ def mwem(rounds: int, gamma: int, passes: int, label: str = "", note: str = "") 
 TUNED = mwem(*CHOSEN_MWEM, "MWEM, tuned", ", chosen in HP0 on other noise; linearised update, last distribution")
 MARGINALS = SynthesisArm(
     label="independent marginals", method=lambda _: IndependentMarginals(), note="baseline of ours, no rounds"
-)
-PERSONS = SynthesisArm(
-    label="persons alone",
-    method=lambda most: PersonsAlone(mixture("HPD-Fixed", *CHOSEN["HPD-Fixed"], most), k=K_WAY),
-    note="baseline of ours: persons by HPD-Fixed, put into households at random; rounds as HPD-Fixed",
 )
 
 
@@ -260,42 +240,23 @@ OF = {Level.GROUP: "of_groups", Level.INDIVIDUAL: "of_persons", Level.RELATION: 
 """The parts of column names by the level of a query."""
 
 
-def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distribution | Population:
+def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distribution:
     """Fit the trial's method to its population with its noise.
 
     Raises:
-        MissingPackageError: torch, or mbi, is needed and absent.
-        MemoryNeededError: the universe, or the table of persons or households, is too large.
+        MissingPackageError: torch is needed and absent.
+        MemoryNeededError: the universe is too large.
     """
     arm, population = trial.arm, trial.truth
     if not isinstance(arm, SynthesisArm):
         raise ExperimentError(f"arm {arm.label!r} has no method of synthesis; make it a Competitor")
     method, seed = arm.method(int(trial.parameters["most components"])), trial.cell.replicate
-    if isinstance(method, WholeMarginals):
-        return method.fit(population, budget, source=trial.source, seed=seed).distribution
     if isinstance(method, IndependentMarginals):
         return method.fit(population, budget, source=trial.source)
-    if isinstance(method, TableMechanism):
-        columns = len(row_lengths(population.domain, method.rows))
-        if isinstance(method, AIM) and columns > MOST_COLUMNS:
-            raise MemoryNeededError(
-                f"the table of {method.rows} has {columns} columns, and the limit for AIM is {MOST_COLUMNS}; leave "
-                "attributes out, or keep to smaller households"
-            )
-        return method.fit(population, budget, source=trial.source, seed=seed)
-    if isinstance(method, PersonsAlone):
-        cells = prod(len(a) for a in (*population.domain.group, *population.domain.individual))
-        if cells > LARGEST_TABLE:
-            raise MemoryNeededError(
-                f"the table of persons has {cells:,} cells, and the limit is {LARGEST_TABLE:,}; merge values, or leave "
-                "attributes out"
-            )
-        return method.fit(population, budget, source=trial.source, seed=seed)
     return fit(population, workload, method, budget, source=trial.source, seed=seed).distribution
 
 
 def synthesis_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
-    """Estimate peak bytes: libraries, tables with their gradients and moments, answers in blocks, programs of mbi."""
-    components = int(parameters["most components"])
-    compiled = isinstance(arm, SynthesisArm) and isinstance(arm.method(components), TableMechanism)
-    return 900_000_000 + 400_000 * components + 500 * data.groups + 1_200_000_000 * compiled
+    """Estimate peak bytes: libraries, tables with their gradients and moments, answers in blocks."""
+    del arm
+    return 900_000_000 + 400_000 * int(parameters["most components"]) + 500 * data.groups

@@ -1,1 +1,1 @@
-"""The methods of others that experiments compare with: AIM, Markov trees, persons alone, made households, rivals."""
+"""The methods of others that experiments compare with: made households, rivals."""

@@ -24,20 +24,17 @@ EPILOG = examples(
 
 
 def check(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release, or a synthesis.", file_okay=False)],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release.", file_okay=False)],
     digest: Annotated[str | None, typer.Option(help="The digest that the publisher announced.")] = None,
     key: Annotated[Path | None, typer.Option(help="The publisher's public key; then an unsigned folder fails.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Verify a release or synthesis from its folder alone: arithmetic, conditions, post-processing. Exit 1 if not."""
+    """Verify a release from its folder alone: arithmetic, conditions, post-processing. Exit 1 if not."""
     if not folder.is_dir():
         from pgsr.release.publishing.errors import ReleaseError
 
-        raise ReleaseError(f"{str(folder)!r} is no folder; name the folder of a release or synthesis")
-    if (folder / "transcript.json").exists() and not (folder / "manifest.json").exists():
-        from pgsr.synthesis.publish.check import check_synthesis as verify
-    else:
-        from pgsr.release import check as verify
+        raise ReleaseError(f"{str(folder)!r} is no folder; name the folder of a release")
+    from pgsr.release import check as verify
     from pgsr.release.publishing.progress import Stages
 
     with Stages(console_of(quiet=as_json)) as stages:

@@ -1,4 +1,4 @@
-"""The synthesis of households with their members: whole marginals, and HPD-Fixed, HPD-Gen and MWEM (Liu & Wu 2022).
+"""The synthesis of households with their members: HPD-Fixed, HPD-Gen and MWEM (Liu & Wu 2022).
 
 From two linked tables to two synthetic ones:
 
@@ -15,22 +15,15 @@ From two linked tables to two synthetic ones:
     >>> list(new_homes), list(new_people)
     (['household', 'area', 'COUNT'], ['household', 'person', 'role', 'sex'])
 
-`WholeMarginals().fit(population, budget, source=...)` is the method to publish with: more accurate, with public facts
-kept exactly. It needs torch, as do HPDFixed() and HPDGen(), which serve domains too large for MWEM() to list.
-`fitted.transcript` is all that left the data, with the privacy paid in `.privacy.claim`; `replay` makes the
-distribution of it again. `sample_to_sizes` draws to the sizes of a release of
-`pgsr.release`.
+HPDFixed() and HPDGen() serve domains too large for MWEM() to list; they need torch. `fitted.transcript` is all that
+left the data, with the privacy paid in `.privacy.claim`; `replay` makes the distribution of it again.
 """
 
 from pgsr.machine.extras import extra
 
 with extra("release"):
     from pgsr.synthesis.data.domain import Attribute, Domain, Population
-    from pgsr.synthesis.data.impossible import Impossible
     from pgsr.synthesis.data.linked_tables import read_population, to_tables
-    from pgsr.synthesis.marginals.filled_households import FilledHouseholds
-    from pgsr.synthesis.marginals.sizes import sample_to_sizes
-    from pgsr.synthesis.marginals.whole_marginals import WholeMarginals
     from pgsr.synthesis.queries.adaptive import fit
     from pgsr.synthesis.queries.evaluation import errors
     from pgsr.synthesis.queries.hpd import HPDFixed, HPDGen
@@ -44,19 +37,15 @@ __all__ = [
     "AdaptiveBudget",
     "Attribute",
     "Domain",
-    "FilledHouseholds",
     "HPDFixed",
     "HPDGen",
-    "Impossible",
     "IndependentMarginals",
     "Level",
     "Marginal",
     "Population",
-    "WholeMarginals",
     "Workload",
     "errors",
     "fit",
     "read_population",
-    "sample_to_sizes",
     "to_tables",
 ]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -79,8 +78,6 @@ def check(
 
 class ReleaseCheck(FolderCheck):
     """The check of a release; each step adds to what is known of the folder, or raises what is wrong."""
-
-    kind: ClassVar[str] = "release"
 
     def names(self) -> tuple[str, ...]:
         """The files that belong to it, as its manifest's terms say; where these cannot be read, all that may."""

@@ -127,7 +127,7 @@ class ReleaseConfig:
         """
         path = Path(path)
         given = {key: value for key, value in (overrides or {}).items() if value is not None}
-        values = read_toml(path, "`pgsr release --example` prints one to start from") | given
+        values = read_toml(path) | given
         made = cls(**fields_of(values, path.parent, tuple(given)))
         for name in ("log", "output", "ledger"):
             made._require_apart(name, {"configuration": path})

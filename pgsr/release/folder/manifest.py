@@ -227,7 +227,7 @@ def read(text: str) -> dict[str, Any]:
     _require_format(found)
     optional = ("min_size", "facts", "intervals", "noise", "by_root")
     more = tuple(name for name in optional if isinstance(found, dict) and name in found)
-    _require(found, (*FIELDS, *more), "the manifest")
+    require_fields(found, (*FIELDS, *more), "the manifest")
     tables = tuple(name for name in more if name in ("intervals", "noise", "by_root"))
     parts = ("publication", "totals", "options", "certificate", "distance", "measurement", "versions", "files", *tables)
     for name in parts:
@@ -237,18 +237,18 @@ def read(text: str) -> dict[str, Any]:
         raise ManifestError("the manifest names no levels")
     plain = "noise" not in found
     for level in found["levels"]:
-        _require(level, _level_fields(level, found["levels"][0], plain), "a level")
+        require_fields(level, _level_fields(level, found["levels"][0], plain), "a level")
     noisy = ("sensitivity", "noise_scale") if found["totals"].get("public") == str(Totals.NOISY) else ()
     of_totals = ("epsilon", *noisy) if plain else _NOISE
-    _require(found["totals"], ("public", "share", *of_totals), "totals")
-    _require(found["certificate"], ("problem", "objective", "bound", "bound_by", "violations"), "the certificate")
+    require_fields(found["totals"], ("public", "share", *of_totals), "totals")
+    require_fields(found["certificate"], ("problem", "objective", "bound", "bound_by", "violations"), "the certificate")
     if "intervals" in more:
-        _require(found["intervals"], ("level", "construction"), "intervals")
+        require_fields(found["intervals"], ("level", "construction"), "intervals")
     if "noise" in more:
-        _require(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
+        require_fields(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
     if "by_root" in more:
-        _require(found["by_root"], ("factor",), "by_root")
-    require_versions(found["versions"], PACKAGES, "the manifest", ManifestError)
+        require_fields(found["by_root"], ("factor",), "by_root")
+    require_versions(found["versions"], PACKAGES, "the manifest")
     if written(found) != text:
         raise ManifestError("the manifest is not written as a release writes it; fields were moved or reformatted")
     return found
@@ -264,7 +264,7 @@ def plan_of(manifest: dict[str, Any]) -> tuple[Plan, bool]:
         kind = Kind(manifest["mechanism"])
         options, stated = manifest["options"], manifest.get("noise", {})
         total = Loss.parse(_kind(stated, "budget", str)) if stated else PureEpsilon(_kind(manifest, "epsilon", str))
-        _require(options, kind.options, "options")
+        require_fields(options, kind.options, "options")
         by_level = "max_size" in manifest["levels"][0]
         sizes = tuple(_kind(level, "max_size", int) for level in manifest["levels"]) if by_level else ()
         split, by_region = _thresholds(manifest)
@@ -325,7 +325,7 @@ def _thresholds(manifest: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ..
 
 
 def _publication(fields: dict[str, Any]) -> Publication:
-    _require(fields, tuple(USUAL.fields), "publication")
+    require_fields(fields, tuple(USUAL.fields), "publication")
     _kind(fields, "zeros", bool)  # which a release has decided
     return Publication(**fields)
 
@@ -355,10 +355,6 @@ def _level_fields(level: object, first: object, plain: bool) -> tuple[str, ...]:
     size = ("max_size",) if isinstance(first, dict) and "max_size" in first else ()
     noise = ("epsilon", "sensitivity", "noise_scale") if plain else _NOISE
     return ("level", "name", "regions", *size, "view", *few, "share", *noise)
-
-
-def _require(found: object, fields: tuple[str, ...], what: str) -> None:
-    require_fields(found, fields, what, "release", ManifestError)
 
 
 def _fact(fields: object) -> Fact:

@@ -9,7 +9,7 @@ from pgsr.release.ledger.errors import LedgerError
 
 @dataclass(frozen=True)
 class Charge:
-    """The cost of a release or a synthesis, and the relation that it protects.
+    """The cost of a release, and the relation that it protects.
 
     Args:
         loss: the amount, above 0.

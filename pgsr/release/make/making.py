@@ -230,7 +230,7 @@ def _kept_if_paid(
             "at no further charge"
         )
 
-    return cost_told("release", "pgsr release CONFIG", "lower max_size", ReleaseError, cost, tell)
+    return cost_told(cost, tell)
 
 
 def _silent(_: str) -> None:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from pgsr.errors import PgsrError
 from pgsr.release.publishing import digests, signature
@@ -32,7 +32,6 @@ class FolderCheck(ABC):
         ignore: names of files that do not count, for a folder that is still being made.
         known: what earlier steps found, by name.
         odd: names in the folder that are no plain files, which nothing may open: a pipe or a device never ends.
-        kind: what the folder holds, for the sentences.
     """
 
     path: Path
@@ -41,7 +40,6 @@ class FolderCheck(ABC):
     ignore: tuple[str, ...] = ()
     known: dict[str, Any] = field(default_factory=dict)
     odd: tuple[str, ...] = field(default=(), init=False)
-    kind: ClassVar[str]
 
     @abstractmethod
     def names(self) -> tuple[str, ...]:
@@ -73,12 +71,12 @@ class FolderCheck(ABC):
         except (PgsrError, OSError) as error:
             return Finding(name, Outcome.FAILED, " ".join(str(error).split()))
         except Exception as error:  # a folder may come from anywhere, and a fault in it must not look like one of ours
-            return Finding(name, Outcome.FAILED, f"cannot be read as a part of a {self.kind} ({type(error).__name__})")
+            return Finding(name, Outcome.FAILED, f"cannot be read as a part of a release ({type(error).__name__})")
 
     def files(self) -> str:
         """Find the files that belong to the folder, and no others."""
         if not self.path.is_dir():
-            raise ReleaseError(f"{str(self.path)!r} is no folder; name the folder of a {self.kind}")
+            raise ReleaseError(f"{str(self.path)!r} is no folder; name the folder of a release")
         inside = sorted(self.path.iterdir())
         self.odd = tuple(path.name for path in inside if path.is_symlink() or not path.is_file())
         if self.odd:
@@ -88,10 +86,10 @@ class FolderCheck(ABC):
         missing, more = sorted(set(names) - found), sorted(found - set(names))
         if missing or more:
             parts = [f"missing: {', '.join(missing)}"] * bool(missing) + [
-                f"not of a {self.kind}: {', '.join(more)}"
+                f"not of a release: {', '.join(more)}"
             ] * bool(more)
             raise ReleaseError("; ".join(parts))
-        return f"the {len(found)} files of a {self.kind} and no others"
+        return f"the {len(found)} files of a release and no others"
 
     def digests(self) -> str:
         """Compare the files with SHA256SUMS, and this with the announced digest."""
@@ -101,9 +99,7 @@ class FolderCheck(ABC):
         if self.digest is None:
             return f"files match {digests.SUMS}; compare this digest with the announced one: {found}"
         if self.digest.strip().lower() != found:
-            raise ReleaseError(
-                f"the {self.kind} has the digest {found}, not the announced one: it is another {self.kind}"
-            )
+            raise ReleaseError(f"the release has the digest {found}, not the announced one: it is another release")
         return "the digest is the announced one"
 
     def signature(self) -> str:
@@ -111,7 +107,7 @@ class FolderCheck(ABC):
         if not (self.path / digests.SUMS).is_file():
             raise SkippedError(f"not looked at, because there is no {digests.SUMS}")
         key = None if self.key is None else signature.load_public(self.key)
-        said = signature.verify(self.path, key, self.kind)
+        said = signature.verify(self.path, key)
         if key is None:
             raise OpenError(said)
         return said

@@ -28,7 +28,7 @@ def appear(part: Path, path: Path) -> None:
     sync(path.parent)
 
 
-def name_folder(hidden: Path, folder: Path, unfinished: Path | None = None) -> None:
+def name_folder(hidden: Path, folder: Path, unfinished: Path) -> None:
     """Put a complete hidden folder on the disk, and give it its name in one step.
 
     Args:
@@ -40,14 +40,12 @@ def name_folder(hidden: Path, folder: Path, unfinished: Path | None = None) -> N
     hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter
     settle(hidden)
     # Only the name is missing now. A process that is killed between these two leaves a complete folder.
-    kept = None if unfinished is None else unfinished.read_bytes()
-    if unfinished is not None:
-        unfinished.unlink()
+    kept = unfinished.read_bytes()
+    unfinished.unlink()
     try:
         hidden.rename(folder)  # replaces an empty folder, and fails on any other
     except BaseException:
-        if unfinished is not None and kept is not None:
-            unfinished.write_bytes(kept)
+        unfinished.write_bytes(kept)
         raise
     sync(folder.parent)
 

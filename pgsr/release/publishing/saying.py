@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pgsr.errors import PgsrError
+from pgsr.release.publishing.errors import ReleaseError
 
 NOTHING_SPENT = "stopped, nothing spent"
 """What is said of Ctrl-C before a ledger is charged."""
@@ -83,21 +84,10 @@ def told_if_stopped(say: Callable[[str], None], sentence: str = NOTHING_SPENT) -
 
 
 @contextmanager
-def cost_told(
-    run: str,
-    command: str,
-    smaller: str,
-    kind: type[PgsrError],
-    cost: Callable[[], str | None],
-    say: Callable[[str], None],
-) -> Iterator[None]:
-    """Say of every failure after the noise was drawn what it costs and what is left, by an error of one kind.
+def cost_told(cost: Callable[[], str | None], say: Callable[[str], None]) -> Iterator[None]:
+    """Say of every failure after the noise was drawn what it costs and what is left, by a `ReleaseError`.
 
     Args:
-        run: what fails, such as "release".
-        command: makes it, with its configuration.
-        smaller: what needs less memory.
-        kind: of the error that is raised in place of all others.
         cost: says what is spent, what is kept and how to go on; None where no noise was drawn, and errors stay.
         say: is told the same where somebody ends the process, which then ends.
     """
@@ -115,10 +105,10 @@ def cost_told(
         elif isinstance(error, PgsrError):
             why = str(error)
         elif isinstance(error, MemoryError):
-            why = f"memory ran out; free some, or {smaller}"
+            why = "memory ran out; free some, or lower max_size"
         else:  # its text may quote data
             why = (
-                f"{type(error).__name__}, which no {run} should raise; `{command} --rehearse --debug` tells where, at "
-                "no charge"
+                f"{type(error).__name__}, which no release should raise; `pgsr release CONFIG --rehearse --debug` "
+                "tells where, at no charge"
             )
-        raise kind(f"the {run} failed after the noise was drawn, so {said}: {why}") from error
+        raise ReleaseError(f"the release failed after the noise was drawn, so {said}: {why}") from error

@@ -112,14 +112,13 @@ def sign(folder: Path, key: Ed25519PrivateKey) -> None:
     (folder / SIGNATURE).write_text(text, encoding="utf-8", newline="")
 
 
-def verify(folder: Path, key: Ed25519PublicKey | None, kind: str = "release") -> str:
+def verify(folder: Path, key: Ed25519PublicKey | None) -> str:
     """Verify the signature of a folder, and say in a sentence what it shows.
 
     Args:
         folder: that is signed.
         key: of the publisher, from elsewhere; None if it is not known. Then only that the signature fits the key that
             it names itself can be said, and anybody can make such a pair.
-        kind: what the folder holds, for the messages.
 
     Raises:
         SignatureError: it is missing though a key is given, malformed, wrong, or made with another key.
@@ -128,26 +127,28 @@ def verify(folder: Path, key: Ed25519PublicKey | None, kind: str = "release") ->
     if not path.exists():
         if key is not None:
             raise SignatureError(
-                f"the {kind} is not signed: there is no file {SIGNATURE}; ask the publisher for a signed copy, or "
+                f"the release is not signed: there is no file {SIGNATURE}; ask the publisher for a signed copy, or "
                 "check without --key"
             )
-        return f"the {kind} is not signed; whether it is the publisher's cannot be told"
-    named, signature = _parsed(path, kind)
+        return "the release is not signed; whether it is the publisher's cannot be told"
+    named, signature = _parsed(path)
     if key is not None and fingerprint_of(named) != fingerprint_of(key):
         raise SignatureError(
-            f"the {kind} was signed with another key, {fingerprint_of(named)}, not with {fingerprint_of(key)}; "
+            f"the release was signed with another key, {fingerprint_of(named)}, not with {fingerprint_of(key)}; "
             "ask the publisher which key is theirs"
         )
     try:
         named.verify(signature, _signed(folder))
     except InvalidSignature:
-        raise SignatureError(f"the signature is wrong: {SUMS} is not what was signed; fetch the {kind} again") from None
+        raise SignatureError(
+            f"the signature is wrong: {SUMS} is not what was signed; fetch the release again"
+        ) from None
     if key is None:
         return f"signed with the key {fingerprint_of(named)}; give the publisher's key with --key to know whose it is"
     return f"signed with the key that was given, {fingerprint_of(named)}"
 
 
-def _parsed(path: Path, kind: str) -> tuple[Ed25519PublicKey, bytes]:
+def _parsed(path: Path) -> tuple[Ed25519PublicKey, bytes]:
     try:
         text = path.read_bytes().decode()
         fields = json.loads(text)
@@ -160,7 +161,7 @@ def _parsed(path: Path, kind: str) -> tuple[Ed25519PublicKey, bytes]:
             raise ValueError
         return key, signature
     except (ValueError, TypeError, KeyError, binascii.Error):
-        raise SignatureError(f"{path.name} is no signature of a {kind}; fetch the {kind} again") from None
+        raise SignatureError(f"{path.name} is no signature of a release; fetch the release again") from None
 
 
 def _text(key: Ed25519PublicKey, signature: bytes) -> str:

@@ -310,7 +310,7 @@ def chosen(kind: type[Choice], value: object, name: str) -> Choice:
 
 
 def torch() -> Any:
-    """Import and return the module torch, with which whole marginals, HPD-Fixed and HPD-Gen are fitted.
+    """Import and return the module torch, with which HPD-Fixed and HPD-Gen are fitted.
 
     Raises:
         MissingPackageError: it is not installed.

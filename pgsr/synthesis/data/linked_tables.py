@@ -96,7 +96,11 @@ def to_tables(
     import pandas as pd
 
     domain = population.domain
-    require_free_names(domain, "rename the column", linking=(household_key, "person", role))
+    for attribute in (*domain.group, *domain.individual):
+        if attribute.name in (household_key, "person", role):
+            raise LinkedTableError(
+                f"{attribute.name} is an attribute and a column that links the tables; rename the column"
+            )
     keys = np.arange(population.n_groups)
     homes: dict[str, np.ndarray] = {household_key: keys}
     for column, attribute in enumerate(domain.group):
@@ -108,33 +112,6 @@ def to_tables(
     for column, attribute in enumerate(domain.individual):
         people[attribute.name] = _values(attribute)[population.persons[:, column]]
     return pd.DataFrame(homes), pd.DataFrame(people)
-
-
-def require_free_names(
-    domain: Domain, remedy: str, n_levels: int = 0, linking: Sequence[str] = ("household", "person", "role")
-) -> None:
-    """Raise `LinkedTableError` if an attribute has the name of a column that is written beside the attributes.
-
-    Args:
-        remedy: what the message advises.
-        n_levels: of regions, which are the columns level_0, level_1, ... of households.
-        linking: the columns that link the tables.
-
-    Example:
-        >>> domain = Domain.plain([], [Attribute("role", ("cook", "guest"))], max_size=3)
-        >>> require_free_names(domain, "rename it")
-        Traceback (most recent call last):
-        pgsr.synthesis.data.linked_tables.LinkedTableError: role is an attribute and a column that links the
-            tables; rename it
-    """
-    regions = [f"level_{level}" for level in range(n_levels)]
-    links = [a.name for a in (*domain.group, *domain.individual) if a.name in linking]
-    levels = [a.name for a in domain.group if a.name in regions]
-    for names, what in ((links, "that links the tables"), (levels, "of the regions")):
-        if len(names) > 1:
-            raise LinkedTableError(f"{', '.join(names)} are attributes and columns {what}; {remedy}")
-        if names:
-            raise LinkedTableError(f"{names[0]} is an attribute and a column {what}; {remedy}")
 
 
 def load(table: "Table", name: str, columns: Sequence[str]) -> "pd.DataFrame":

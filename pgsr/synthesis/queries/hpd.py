@@ -127,7 +127,7 @@ class HPDEstimator:
     def __init__(self, settings: Descent, workload: Workload, model: Model, device: str) -> None:
         self._settings, self._workload, self._model = settings, workload, model
         self._device = device
-        self._adam = Adam(model.parameters, settings.learning_rate, fused=True)
+        self._adam = Adam(model.parameters, settings.learning_rate)
         self._error_scale: float | None = None
 
     def answers(self) -> np.ndarray:

@@ -172,11 +172,7 @@ def draw(table: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.nd
 
     Rows without weight may exist, and must not be drawn from.
     """
-    return by_inversion(table, rows, rng.random(len(rows)))
-
-
-def by_inversion(table: np.ndarray, rows: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Find the values at which the shares of the rows of `table`, added up, pass the numbers u, 0 <= u < 1."""
+    u = rng.random(len(rows))
     upto = table.cumsum(axis=1)
     total = upto[:, -1:]
     upto /= np.where(

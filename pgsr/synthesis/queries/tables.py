@@ -53,15 +53,15 @@ def starts(lengths: Iterable[int]) -> list[int]:
     return list(accumulate(lengths, initial=0))
 
 
-def joined(tables: Sequence[Array], axis: int = 0) -> Array:
+def joined(tables: Sequence[Array]) -> Array:
     """Concatenate arrays of one kind; one alone stays as it is."""
     if len(tables) == 1:
         return tables[0]
     if isinstance(tables[0], np.ndarray):
-        return np.concatenate(tables, axis)
+        return np.concatenate(tables)
     import torch
 
-    return torch.cat(list(tables), axis)
+    return torch.cat(list(tables))
 
 
 @dataclass(frozen=True, eq=False)

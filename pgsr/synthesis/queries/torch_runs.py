@@ -62,21 +62,16 @@ class Adam:
 
     Args:
         parameters: tensors with `requires_grad`.
-        rate: the learning rate, which may be set anew before every step.
-        betas: the weights of the moments before, first and second.
-        fused: whether one kernel does all of a step.
+        rate: the learning rate.
 
     Raises:
         MissingPackageError: without torch.
     """
 
-    def __init__(
-        self, parameters: Sequence[Any], rate: float, betas: tuple[float, float] = (0.9, 0.999), fused: bool = False
-    ) -> None:
-        self.rate = rate
-        self._parameters, self._betas, self._fused = list(parameters), betas, fused
+    def __init__(self, parameters: Sequence[Any], rate: float) -> None:
+        self._parameters, self._rate = list(parameters), rate
         self._first, self._second = ([torch().zeros_like(p) for p in self._parameters] for _ in range(2))
-        self._steps = [torch().zeros((), device=p.device if fused else "cpu") for p in self._parameters]
+        self._steps = [torch().zeros((), device=p.device) for p in self._parameters]
 
     def clear(self) -> None:
         """Forget the gradients."""
@@ -100,11 +95,11 @@ class Adam:
                 [],
                 steps,
                 foreach=False,
-                fused=self._fused,
+                fused=True,
                 amsgrad=False,
-                beta1=self._betas[0],
-                beta2=self._betas[1],
-                lr=self.rate,
+                beta1=0.9,
+                beta2=0.999,
+                lr=self._rate,
                 weight_decay=0,
                 eps=1e-8,
                 maximize=False,

@@ -8,7 +8,6 @@ from pgsr.errors import BudgetError
 from pgsr.privacy.accounting.zcdp import Conversion, exact_delta, exact_small, rho_of
 from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.enclosure import root_below
-from pgsr.privacy.neighbours import Unit
 from pgsr.privacy.random import Source
 from pgsr.synthesis.data.domain import Domain, Neighbours, SynthesisError, chosen, require_whole
 from pgsr.synthesis.queries.workload import Workload
@@ -128,13 +127,6 @@ IN_WORDS = {
 }
 
 
-IN_WORDS_OF_GROUPS = {
-    Neighbours.REPLACE: "the attribute values of all members of one group differ; groups, group attributes and all "
-    "sizes are public",
-}
-"""The same where a whole group is the unit of privacy; under the other relations none is hidden."""
-
-
 @dataclass(frozen=True)
 class MeasuredQuery:
     """A query of the workload and its noisy answer, a share in [0, 1]."""
@@ -171,9 +163,8 @@ class Privacy:
     secure: bool
 
     @classmethod
-    def of(cls, budget: AdaptiveBudget, neighbours: Neighbours, source: Source, unit: Unit = Unit.ENTITY) -> "Privacy":
+    def of(cls, budget: AdaptiveBudget, neighbours: Neighbours, source: Source) -> "Privacy":
         """Make the guarantee of any method that spends `budget.rho` with noise of this source."""
-        words = IN_WORDS_OF_GROUPS if unit.is_group else IN_WORDS
         return cls(
             epsilon=Fraction(budget.epsilon),
             delta=Fraction(budget.delta),
@@ -181,7 +172,7 @@ class Privacy:
             rounds=budget.rounds,
             alpha=Fraction(budget.alpha),
             conversion=budget.conversion,
-            neighbours=words[chosen(Neighbours, neighbours, "neighbours")],
+            neighbours=IN_WORDS[chosen(Neighbours, neighbours, "neighbours")],
             secure=source.secure,
         )
 

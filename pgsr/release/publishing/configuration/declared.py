@@ -45,7 +45,6 @@ class DeclaredTable:
         required: whether it has to be there.
         one_of: choices, each a tuple of sets of keys of which exactly one is given.
         not_both: keys that exclude each other.
-        free: the form of all further keys, whose names are the user's own; None if there are none.
         apart: keys that only the reading code knows.
         many: whether there may be any number of it, each below a line [[name]].
 
@@ -63,7 +62,6 @@ class DeclaredTable:
     required: bool = False
     one_of: tuple[tuple[tuple[str, ...], ...], ...] = ()
     not_both: tuple[str, ...] = ()
-    free: Form | None = None
     apart: tuple[str, ...] = ()
     many: bool = False
 
@@ -109,7 +107,7 @@ def faults(table: DeclaredTable, values: object, root: DeclaredTable | None = No
         return [_no_table(table.name, values)]
     root, known = root or table, table.known
     missing = [member.name for member in table.members if member.required and member.name not in values]
-    unknown = [key for key in values if key not in known and key not in table.apart and table.free is None]
+    unknown = [key for key in values if key not in known and key not in table.apart]
     choices = [key for sets in table.one_of for key in chain(*sets) if values.keys().isdisjoint(chain(*sets))]
     meant = {near: key for key in unknown if (near := nearest(key, missing + choices))}
     found: list[str] = []
@@ -121,9 +119,8 @@ def faults(table: DeclaredTable, values: object, root: DeclaredTable | None = No
             found += _faults_of_many(member, value, root)
         elif isinstance(member, DeclaredTable):
             found += faults(member, value, root)
-        elif key not in table.apart:
-            form = table.free if member is None else member.form
-            fault = form.fault(value) if form else None
+        elif member is not None:
+            fault = member.form.fault(value)
             found += [f"{shown_key(key, table.name)} {fault}"] if fault else []
     found += [_missing(name, table) for name in missing if name not in meant]
     return found + list(_contradictions(table, values | dict.fromkeys(meant)))
@@ -150,7 +147,7 @@ def json_schema(table: DeclaredTable) -> dict[str, Any]:
     required = [member.name for member in table.members if member.required]
     if required:
         schema["required"] = required
-    schema["additionalProperties"] = dict(table.free.schema) if table.free is not None else False
+    schema["additionalProperties"] = False
     choices = [{"oneOf": [_alone(keys, sets) for keys in sets]} for sets in table.one_of]
     if len(choices) == 1:
         schema |= choices[0]

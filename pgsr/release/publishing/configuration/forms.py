@@ -146,7 +146,6 @@ TEXT = Form("a string", {"type": "string", "minLength": 1})
 MAYBE_TEXT = Form("a string", {"type": "string"})
 CHARACTER = Form("one character in quotes", {"type": "string", "minLength": 1, "maxLength": 1})
 MAYBE_CHARACTER = Form('one character in quotes, or ""', {"type": "string", "maxLength": 1})
-INTEGER = Form("an integer", {"type": "integer"})
 WHOLE = Form("an integer from 0 up", {"type": "integer", "minimum": 0})
 COUNT = Form("an integer from 1 up", {"type": "integer", "minimum": 1})
 COUNT_OR_COUNTS = Form(
@@ -158,7 +157,6 @@ WHOLE_OR_WHOLES = Form(
     {"anyOf": [WHOLE.schema, {"type": "array", "items": WHOLE.schema, "minItems": 1}]},
 )
 BOOLEAN = Form("true or false", {"type": "boolean"})
-TABLES = Form("tables, each below a line [[name]]", {"type": "array", "items": {"type": "object"}})
 TEXTS = Form(
     'an array of strings, such as ["nation", "state"]',
     {"type": "array", "items": TEXT.schema, "minItems": 1},

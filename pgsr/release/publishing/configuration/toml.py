@@ -26,12 +26,8 @@ LONGEST = 60
 """The number of characters of a value that a message shows."""
 
 
-def read_toml(path: Path, remedy: str) -> dict[str, Any]:
-    """Read the values of a TOML file.
-
-    Args:
-        path: of the file, in UTF-8.
-        remedy: what to do if there is none.
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read the values of a TOML file in UTF-8.
 
     Raises:
         ConfigError: the file cannot be read, or is no TOML; the message names the line.
@@ -39,7 +35,10 @@ def read_toml(path: Path, remedy: str) -> dict[str, Any]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"the configuration {str(path)!r} cannot be read ({error.strerror}); {remedy}") from None
+        raise ConfigError(
+            f"the configuration {str(path)!r} cannot be read ({error.strerror}); `pgsr release --example` prints one "
+            "to start from"
+        ) from None
     try:
         text = data.decode("utf-8-sig")  # some editors mark the file's start
     except UnicodeDecodeError as error:

@@ -1,1 +1,0 @@
-"""Whole marginals: measured within a budget, fitted, and filled with households."""

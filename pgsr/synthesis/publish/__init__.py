@@ -1,1 +1,0 @@
-"""What publishes a synthetic population: its configuration, folder and check."""
