@@ -6,7 +6,7 @@ one module, and a return a stay in a module that was left before, so there are a
 Whoever asks what a release does reads about that much, in about that order.
 
 The check that a release passes before it gets its name reads the folder as a stranger would. It is a walk of its own,
-`python docs/tools/walk.py --check`. `python docs/tools/walk.py --synthesize` follows a synthesis by `pgsr synthesize`.
+`python docs/tools/walk.py --check`.
 """
 
 import os
@@ -22,18 +22,18 @@ import pandas as pd
 
 import pgsr
 from pgsr import cli
-from pgsr.privacy.accounting import Approximate, PureEpsilon
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release.ledger import LedgerFile
 
 HERE = Path(pgsr.__file__).parent
-CARRIERS = {"ReleaseConfig", "Terms", "FitOptions", "Plan", "LevelPlan", "SynthesisConfig"}
+CARRIERS = {"ReleaseConfig", "Terms", "FitOptions", "Plan", "LevelPlan"}
 """The classes of the configuration: what its file says, its public terms, and their plan, level by level.
 
 Tables of the file are dictionaries.
 """
 
-OF_A_FILE = ("entities", "person_attributes")
-"""Keys of which the values of a configuration's file have one."""
+OF_A_FILE = "entities"
+"""A key that the values of a configuration's file have."""
 
 
 def walk(run: Callable[[], Any], of_check: bool = False) -> list[tuple[str, str]]:
@@ -59,7 +59,7 @@ def walk(run: Callable[[], Any], of_check: bool = False) -> list[tuple[str, str]
         n_arguments = code.co_argcount + code.co_kwonlyargcount
         given = [frame.f_locals.get(name) for name in code.co_varnames[:n_arguments]]
         for value in given:
-            if isinstance(value, dict) and not value.keys().isdisjoint(OF_A_FILE):  # with the tables in it
+            if isinstance(value, dict) and OF_A_FILE in value:  # with the tables in it
                 tables.extend((value, *(each for each in value.values() if isinstance(each, dict))))
         if any(_carries(value) or any(value is table for table in tables) for value in given):
             found.setdefault((".".join(path.relative_to(HERE).with_suffix("").parts), code.co_qualname))
@@ -112,45 +112,10 @@ file = "regions.csv"
 """
 
 
-def small_synthesis() -> None:
-    """Make a small synthesis by the command, in a folder that is removed again."""
-    homes = pd.DataFrame({"household": range(60), "area": ["urban", "rural", "rural"] * 20})
-    people = pd.DataFrame({"household": [*range(60), *range(0, 60, 2)], "sex": ["f", "m", "m"] * 30})
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for name, frame in (("households", homes), ("persons", people)):
-            frame.to_parquet(f"{name}.parquet")
-        LedgerFile.create("ledger.jsonl", "households 2026", Approximate(2, "1e-6"))
-        Path("synthesis.toml").write_text(SYNTHESIS, encoding="utf-8")
-        cli.app(["synthesize", "synthesis.toml"], standalone_mode=False)
-        os.chdir("/")
-
-
-SYNTHESIS = """
-data_set = "households 2026"
-epsilon = "1"
-delta = "1e-8"
-public_household_attributes = true
-max_size = 2
-components = 4
-output = "synthetic"
-ledger = "ledger.jsonl"
-[households]
-file = "households.parquet"
-[persons]
-file = "persons.parquet"
-[household_attributes]
-area = ["urban", "rural"]
-[person_attributes]
-sex = ["f", "m"]
-"""
-
-
 def main() -> None:
     """Print the walk, module by module, and its counts."""
-    made = small_synthesis if "--synthesize" in sys.argv else small_release
-    made()  # compiles all loops, which nobody needs to follow
-    functions = walk(made, "--check" in sys.argv)
+    small_release()  # compiles all loops, which nobody needs to follow
+    functions = walk(small_release, "--check" in sys.argv)
     stays = [(module, [name for _, name in each]) for module, each in groupby(functions, lambda each: each[0])]
     for module, names in stays:
         print(f"{module}: {', '.join(names)}")
