@@ -12,21 +12,25 @@ ALLOWED = {
     "experiments set it under another name of the function": ("census2010_race(regions=)",),
     "a class method of the same class sets it": ("ColumnFrame(read=)",),
     "a modeller sets it: what is public, stated, or solved by whom": (
-        *("fit(n_persons=)", "Assignment(solver=)", "SolverModel(tolerance=)"),
+        *("fit(n_persons=)", "fit(ledger=)", "measure(ledger=)", "Assignment(solver=)", "SolverModel(tolerance=)"),
     ),
     "how much of the machine, and of somebody's patience, is used": (
         *("Engine(attempts=)", "CpSat(threads=)", "Gurobi(threads=)", "warm_up(methods=)"),
-        *("agreement(progress=)", "agreement(methods=)"),
+        *("agreement(progress=)", "agreement(methods=)", "fit(progress=)"),
         "MemoryGate(available=)",
     ),
     "a reading or a setting that the paper prints, of which experiments take the default": (
-        *("answers(pairs=)", "sensitivity(pairs=)", "sensitivities(pairs=)", "AIM(selection=)"),
+        *("answers(pairs=)", "sensitivity(pairs=)", "sensitivities(pairs=)"),
         *("Descent(steps=)", "Descent(batch=)", "Descent(threshold=)", "HPDGen(embedding=)", "HPDGen(hidden=)"),
-        *("MWEM(max_types=)", "PersonsAlone(share=)", "TableMechanism(iterations=)"),
-        "related_households(max_children=)",
+        *("MWEM(max_types=)", "related_households(max_children=)"),
     ),
     "tests compare with the other side of an enclosure, or with an iteration that goes on": (
         *("loss_of_cells(above=)", "loss_of_vector(above=)", "tightened(sweeps=)"),
+    ),
+    "a person draws anew, by another seed": (
+        *("explore(seed=)", "CensusBlocks(seed=)", "world(seed=)", "intervals(seed=)", "posterior_intervals(seed=)"),
+        *("stand_in_of(seed=)", "replay(seed=)", "agreement(seed=)", "Instance(seed=)"),
+        *("households(seed=)", "related_households(seed=)", "referrals(seed=)"),
     ),
     "goes with the intervals' own change": ("Uncertainty(errors=)",),
 }

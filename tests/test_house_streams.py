@@ -244,7 +244,7 @@ class Guessing:
 @pytest.mark.parametrize("repeated", [False, True])
 def test_fits(repeated: bool, counted: Callable[[int, str], None]) -> None:
     """Also of workloads with a marginal twice, and of queries that are described by the same words."""
-    marginals = Workload.k_way(ALIKE, 1, [Level.INDIVIDUAL], count=False).marginals
+    marginals = Workload.k_way(ALIKE, 1, [Level.INDIVIDUAL]).marginals
     workload = Workload(ALIKE, (*marginals, *marginals) if repeated else marginals)
     assert len({workload.describe(q) for q in range(workload.n_queries)}) < workload.n_queries
     rounds = workload.n_queries

@@ -16,13 +16,13 @@ from pgsr.errors import ArgumentError, BudgetError
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian
 from pgsr.privacy.random import ByteStream, StreamId
-from pgsr.synthesis import MWEM, AdaptiveBudget, HPDFixed, HPDGen, Level, Population, Workload
+from pgsr.synthesis import AdaptiveBudget, Level, Population, Workload
 from pgsr.synthesis.data.domain import Neighbours, SynthesisError
 from pgsr.synthesis.queries import curator
 from pgsr.synthesis.queries.answers import answers, counts
 from pgsr.synthesis.queries.curator import Curator
 from pgsr.synthesis.queries.noise import noise_of, with_noise
-from pgsr.synthesis.queries.sensitivity import NoiseScale, sensitivity
+from pgsr.synthesis.queries.sensitivity import sensitivity
 from pgsr.synthesis.queries.transcript import MeasuredQuery, RhoLedger
 
 pytestmark = pytest.mark.usefixtures("precise")
@@ -63,23 +63,21 @@ def test_scores_are_distances_to_the_estimates(monkeypatch: pytest.MonkeyPatch) 
     assert np.abs(found - expected.astype(float)).max() < 1e-4 * float(alpha_eps0)
 
 
-@pytest.mark.parametrize("noise", NoiseScale)
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.drawn(1)
 def test_neighbours_are_told_apart_no_better_than_charged(
-    neighbours: Neighbours, noise: NoiseScale, monkeypatch: pytest.MonkeyPatch
+    neighbours: Neighbours, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Compare all neighbours by replacement or removal.
 
     The log-probabilities of a selection move within 2 sqrt(2 rho), and a measurement's change^2 / (2 variance) is at
-    most its rho. With noise of their own scale, queries of groups and of persons both use up their rho.
+    most its rho, which queries of groups use up.
     """
-    rng, spread = np.random.default_rng(75), Fraction(0)
-    levels, reached = WORKLOAD.levels(), dict.fromkeys(("group", "individual"), Fraction(0))
+    rng, spread, reached = np.random.default_rng(75), Fraction(0), Fraction(0)
     for seed in range(scale(2, 40)):
         truth = population(seed, n_groups=3)
         estimates = rng.random(WORKLOAD.n_queries)
-        options = {"neighbours": neighbours, "n_persons": 6, "noise": noise}
+        options = {"neighbours": neighbours, "n_persons": 6}
         scores, rate = scores_of(truth, estimates, monkeypatch, **options)
         variances = [variance_of(truth, q, monkeypatch, **options) for q in range(WORKLOAD.n_queries)]
         others = [replaced(truth, i, (s, a)) for i in range(truth.n_persons) for s in range(2) for a in range(3)]
@@ -91,13 +89,12 @@ def test_neighbours_are_told_apart_no_better_than_charged(
             assert cost <= BUDGET.selection
             spread = max(spread, cost / BUDGET.selection)
             changes = counts(other, WORKLOAD) - counts(truth, WORKLOAD)
-            for change, variance, level in zip(changes, variances, levels, strict=True):
+            for change, variance in zip(changes, variances, strict=True):
                 cost = int(change) ** 2 / (2 * variance)
                 assert cost <= BUDGET.measurement
-                reached[level] = max(reached[level], cost / BUDGET.measurement)
+                reached = max(reached, cost / BUDGET.measurement)
     if neighbours is Neighbours.REPLACE:
-        assert reached["group"] == 1
-        assert (reached["individual"] == 1) is (noise is NoiseScale.OWN)
+        assert reached == 1
         assert spread > 0.999
 
 
@@ -122,29 +119,6 @@ def test_a_measurement_is_the_count_plus_its_noise() -> None:
         assert measured == MeasuredQuery(query, min(max(noisy / of, 0.0), 1.0))
         clipped += not 0 <= noisy <= of
     assert clipped
-
-
-@pytest.mark.parametrize("method", [MWEM, HPDFixed, HPDGen])
-def test_methods_say_what_their_noise_is_made_for(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of their own scale, measurements of persons have as much noise in counts as those of groups."""
-    deviations: dict[str, set[Fraction]] = {}
-
-    def noted(exact: np.ndarray, law: DiscreteGaussian, _: object) -> np.ndarray:
-        found.add(law.sigma_squared)
-        return exact
-
-    monkeypatch.setattr(curator, "with_noise", noted)
-    for scale_ in NoiseScale:
-        found = deviations[scale_] = set()
-        settings = {} if method is MWEM else {"components": 2, "steps": 1}
-        fitted(family=method(noise=str(scale_), **settings))
-    assert deviations["own"] == {1 / (2 * BUDGET.measurement)}
-    truth = population()
-    common = (Fraction(truth.n_persons, truth.n_groups) ** 2) / (2 * BUDGET.measurement)
-    assert common in deviations["common"]
-    assert deviations["common"] <= {common, 1 / (2 * BUDGET.measurement)}
-    with pytest.raises(SynthesisError, match="noise"):
-        method(noise="loud")
 
 
 def test_noise_too_wide_is_refused_before_any_charge() -> None:

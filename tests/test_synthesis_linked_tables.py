@@ -91,8 +91,9 @@ def test_tables_have_keys_sizes_and_person_numbers() -> None:
         "role": ["head", "spouse", "child", "head"],
         "sex": ["f", "f", "m", "f"],
     }
-    with pytest.raises(LinkedTableError, match="sex is an attribute and a column"):
-        to_tables(population, role="sex")
+    cooks = Domain.plain([], [Attribute("role", ("cook", "guest"))], max_size=1)
+    with pytest.raises(LinkedTableError, match="role is an attribute and a column"):
+        to_tables(Population(cooks, np.zeros((1, 0), int), np.array([[0]]), np.array([0]), np.array([0])))
 
 
 def test_whole_numbers_are_one_value_however_they_are_written(tmp_path: Path) -> None:

@@ -27,7 +27,6 @@ def read_population(
     domain: Domain,
     *,
     household_key: str = "household",
-    role: str = "role",
 ) -> Population:
     """Read the population of two tables whose columns are named after the attributes of the domain.
 
@@ -39,8 +38,8 @@ def read_population(
         households, persons: data frames, paths of Parquet or CSV files, or sources of `pgsr.tables` (`Csv` for another
             dialect).
         domain: its attributes name the columns.
-        household_key: the column of both tables that links them.
-        role: the column of persons with the name of the role; not looked at if the domain has one role only.
+        household_key: the column of both tables that links them. The column `role` of persons has the name of the role;
+            it is not looked at if the domain has one role only.
 
     Returns:
         Groups in the order of households, members by role and then in the order of persons.
@@ -61,7 +60,7 @@ def read_population(
         >>> population.persons.ravel(), population.group_of
         (array([1, 0, 1]), array([0, 1, 1]))
     """
-    roles = Attribute(role, tuple(r.name for r in domain.roles))
+    roles = Attribute("role", tuple(r.name for r in domain.roles))
     with_role = [roles] if len(domain.roles) > 1 else []
     homes = load(households, "households", [household_key, *(a.name for a in domain.group)])
     people = load(persons, "persons", [household_key, *(a.name for a in (*with_role, *domain.individual))])
@@ -80,13 +79,11 @@ def read_population(
     )
 
 
-def to_tables(
-    population: Population, *, household_key: str = "household", role: str = "role"
-) -> tuple["pd.DataFrame", "pd.DataFrame"]:
+def to_tables(population: Population) -> tuple["pd.DataFrame", "pd.DataFrame"]:
     """Make the tables of households and persons.
 
-    Households have the columns key, attributes and COUNT; persons have key, number in the household from 1, role and
-    attributes.
+    Households have the columns household (their key), attributes and COUNT; persons have household, person (their
+    number in it from 1), role and attributes.
 
     `read_population` reads them back as the same population.
 
@@ -97,18 +94,18 @@ def to_tables(
 
     domain = population.domain
     for attribute in (*domain.group, *domain.individual):
-        if attribute.name in (household_key, "person", role):
+        if attribute.name in ("household", "person", "role"):
             raise LinkedTableError(
                 f"{attribute.name} is an attribute and a column that links the tables; rename the column"
             )
     keys = np.arange(population.n_groups)
-    homes: dict[str, np.ndarray] = {household_key: keys}
+    homes: dict[str, np.ndarray] = {"household": keys}
     for column, attribute in enumerate(domain.group):
         homes[attribute.name] = _values(attribute)[population.groups[:, column]]
     homes[COUNT] = population.sizes
-    people: dict[str, np.ndarray] = {household_key: keys[population.group_of]}
+    people: dict[str, np.ndarray] = {"household": keys[population.group_of]}
     people["person"] = 1 + np.arange(population.n_persons) - population.first[population.group_of]
-    people[role] = np.array([r.name for r in domain.roles], object)[population.role_of]
+    people["role"] = np.array([r.name for r in domain.roles], object)[population.role_of]
     for column, attribute in enumerate(domain.individual):
         people[attribute.name] = _values(attribute)[population.persons[:, column]]
     return pd.DataFrame(homes), pd.DataFrame(people)

@@ -18,7 +18,6 @@ from pgsr.errors import ArgumentError
 from pgsr.privacy.random import Source
 from pgsr.synthesis.data.domain import Domain, Neighbours, Population, require_whole
 from pgsr.synthesis.queries.curator import Curator
-from pgsr.synthesis.queries.sensitivity import NoiseScale
 from pgsr.synthesis.queries.transcript import AdaptiveBudget, MeasuredQuery, RhoLedger, Transcript
 from pgsr.synthesis.queries.workload import Workload
 
@@ -53,10 +52,7 @@ class Estimator(Protocol):
 
 
 class Family(Protocol):
-    """A method with its settings: HPDFixed, HPDGen or MWEM.
-
-    An attribute `noise` says what the noise of measurements is made for; without it, `NoiseScale.COMMON`.
-    """
+    """A method with its settings: HPDFixed, HPDGen or MWEM."""
 
     def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> Estimator:
         """Make the model before the first measurement. The seed is public and has nothing to do with noise."""
@@ -148,7 +144,6 @@ def fit(
         n_persons=n_persons,
         ledger=ledger,
         name=name,
-        noise=getattr(family, "noise", NoiseScale.COMMON),
     )
     del population
     estimator = family.start(workload, curator.n_groups, curator.n_persons, seed)

@@ -12,7 +12,7 @@ from pgsr.privacy.random import Source, StreamId
 from pgsr.synthesis.data.domain import Neighbours, Population, SynthesisError, chosen
 from pgsr.synthesis.queries.answers import counts
 from pgsr.synthesis.queries.noise import exponential_mechanism, noise_of, with_noise
-from pgsr.synthesis.queries.sensitivity import NoiseScale, sensitivities, sensitivity
+from pgsr.synthesis.queries.sensitivity import sensitivity
 from pgsr.synthesis.queries.transcript import AdaptiveBudget, MeasuredQuery, Privacy, RhoLedger
 from pgsr.synthesis.queries.workload import Level, Workload
 
@@ -25,9 +25,7 @@ class Curator:
 
     Delta is the largest change of an answer between neighbours. A round selects query q, of those not yet measured,
     with probability proportional to exp(alpha eps0 |q(D) - estimate_q| / Delta), and measures it with discrete Gaussian
-    noise of variance (N Delta / ((1 - alpha) eps0))^2 on its count, N its public denominator. With `NoiseScale.OWN`
-    the count's own largest change takes the place of N Delta. Selection compares shares of groups with shares of
-    persons, so its score changes by Delta in any case.
+    noise of variance (N Delta / ((1 - alpha) eps0))^2 on its count, N its public denominator.
 
     Scores are integers: answers and estimates are multiples of 1 / (lcm(N_G, N_I) 2^b). Rounding the estimates, which
     are public, costs nothing; alpha eps0 is rounded down.
@@ -36,7 +34,6 @@ class Curator:
         population: read here and forgotten; only counts are kept.
         budget: pays for `budget.rounds` rounds.
         source: of noise.
-        noise: what the noise of a measurement is made for.
         n_persons: public denominator N_I. Needed when neighbours differ in it; otherwise the true number is public.
         ledger: charged for every operation; by default one of exactly `budget.rho`.
         name: keys the noise of a seeded source.
@@ -58,7 +55,6 @@ class Curator:
         n_persons: int | None = None,
         ledger: RhoLedger | None = None,
         name: str = "population",
-        noise: NoiseScale = NoiseScale.COMMON,
     ) -> None:
         neighbours, self._ledger = require_fit(population, budget, source, neighbours, ledger)
         require_kind(workload, Workload, "the workload", "give Workload.k_way(domain) or Workload(domain, marginals)")
@@ -81,11 +77,10 @@ class Curator:
         of_groups = workload.levels() == Level.GROUP.value
         self._of = np.where(of_groups, self.n_groups, self.n_persons)
         self._grid = _grid(self.n_groups, self.n_persons, workload.domain.max_size)
-        # Noise is made for a change of the count: its own one, or that of a share by Delta.
-        own = chosen(NoiseScale, noise, "noise") is NoiseScale.OWN
-        self._scale, unit = (sensitivities(workload, neighbours), 1) if own else (self._of, self._delta)
-        squared = {int(n): (int(n) * unit) ** 2 for n in np.unique(self._scale)}
-        self._laws = {n: noise_of(change / (2 * budget.measurement)) for n, change in squared.items()}
+        # Noise is made for the change of a count by which its share changes by Delta.
+        self._laws = {
+            n: noise_of((n * self._delta) ** 2 / (2 * budget.measurement)) for n in np.unique(self._of).tolist()
+        }
         self._counts = counts(population, workload)
         self._scaled = self._counts * (self._grid // self._of)
         self._open = np.ones(workload.n_queries, bool)
@@ -129,7 +124,7 @@ class Curator:
         # Different queries may have one description (values 1 and "1"), so its number keeps their noise apart.
         stream = self._source.stream(StreamId(self._name, "measurement", self._described[words], (words,)))
         self._described[words] += 1
-        [noisy] = with_noise(self._counts[[query]], self._laws[int(self._scale[query])], stream).tolist()
+        [noisy] = with_noise(self._counts[[query]], self._laws[of], stream).tolist()
         return MeasuredQuery(query, float(Fraction(min(max(noisy, 0), of), of)))
 
 

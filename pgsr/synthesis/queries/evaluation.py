@@ -34,11 +34,11 @@ def errors(model: "Distribution | Population", truth: Population, workload: Work
         SynthesisError: a domain differs, or a population is empty.
 
     Example:
-        >>> from pgsr.synthesis import Attribute, Domain
+        >>> from pgsr.synthesis import Attribute, Domain, Marginal
         >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=1)
         >>> of = lambda *codes: Population(
         ...     domain, np.empty((2, 0), int), np.array(codes).reshape(2, 1), np.arange(2), np.zeros(2, int))
-        >>> errors(of(0, 0), of(0, 1), Workload.k_way(domain, k=1, levels=[Level.INDIVIDUAL], count=False))
+        >>> errors(of(0, 0), of(0, 1), Workload(domain, (Marginal(Level.INDIVIDUAL, (), (0,)),)))
         {<Level.INDIVIDUAL: 'individual'>: Errors(largest=0.5, mean=0.5, n_queries=2)}
     """
     found = answers(model, workload) if isinstance(model, Population) else model.answers(workload)

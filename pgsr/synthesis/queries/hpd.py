@@ -14,7 +14,6 @@ from pgsr.synthesis.data.domain import SynthesisError, chosen, require_whole
 from pgsr.synthesis.queries.batch_answers import Batch, answers_of, batches
 from pgsr.synthesis.queries.logits import FixedLogits, LogitNetwork, Model
 from pgsr.synthesis.queries.mixture import Mixture, all_answers
-from pgsr.synthesis.queries.sensitivity import NoiseScale
 from pgsr.synthesis.queries.torch_runs import Adam, Device, chosen_device, quiet_torch
 from pgsr.synthesis.queries.transcript import MeasuredQuery
 from pgsr.synthesis.queries.workload import Workload
@@ -34,7 +33,6 @@ class Descent:
         steps: most steps per round.
         batch: B.
         threshold: in [0, 1); the paper's is 1/2. Smaller ones fit measurements more closely and take more steps.
-        noise: what the noise of a measurement is made for; the paper's is COMMON, and OWN measures persons better.
         device: where to compute; AUTO takes a GPU where there is one.
 
     Source: Liu & Wu 2022, algorithm 6; thresholds and defaults after GEM and RAP-softmax (Liu et al. 2021).
@@ -45,11 +43,9 @@ class Descent:
     steps: int = 100
     batch: int = 100
     threshold: float = 0.5
-    noise: NoiseScale = NoiseScale.COMMON
     device: Device = Device.AUTO
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", chosen(NoiseScale, self.noise, "noise"))
         object.__setattr__(self, "device", chosen(Device, self.device, "device"))
         require_whole(components=self.components, steps=self.steps, batch=self.batch)
         for name in ("learning_rate", "threshold"):

@@ -11,7 +11,6 @@ import numpy as np
 
 from pgsr.synthesis.data.domain import Population, chosen, require_whole
 from pgsr.synthesis.queries.answers import answers
-from pgsr.synthesis.queries.sensitivity import NoiseScale
 from pgsr.synthesis.queries.transcript import MeasuredQuery
 from pgsr.synthesis.queries.universe import MOST_TYPES, TypeDistribution, Universe
 from pgsr.synthesis.queries.workload import PAIRS, Level, Workload
@@ -56,7 +55,6 @@ class MWEM:
             them, at 30 times the cost.
         update: rule for shares of individuals, relations included; the paper's is `Update.LITERAL`.
         output: which distribution is handed out. The average, the paper's, keeps a part of the uniform start.
-        noise: what the noise of a measurement is made for; the paper's is COMMON.
         max_types: largest universe to build; every type takes part in every query of every round.
 
     Example:
@@ -77,12 +75,10 @@ class MWEM:
     update: Update = Update.LINEARISED
     output: Output = Output.LAST
     passes: int = 1
-    noise: NoiseScale = NoiseScale.COMMON
     max_types: int = MOST_TYPES
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "update", chosen(Update, self.update, "update"))
-        object.__setattr__(self, "noise", chosen(NoiseScale, self.noise, "noise"))
         object.__setattr__(self, "output", chosen(Output, self.output, "output"))
         require_whole(iterations=self.iterations, passes=self.passes, max_types=self.max_types)
 

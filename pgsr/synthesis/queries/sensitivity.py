@@ -1,7 +1,6 @@
 """The sensitivities of queries: by how much one row can change the answers, for each relation of neighbours."""
 
 from collections.abc import Iterator
-from enum import StrEnum
 from fractions import Fraction
 from itertools import product
 
@@ -9,18 +8,6 @@ import numpy as np
 
 from pgsr.synthesis.data.domain import Domain, Neighbours, chosen, require_whole
 from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal, Workload
-
-
-class NoiseScale(StrEnum):
-    """The sensitivity that the noise of a measured query is made for.
-
-    COMMON: the largest of all queries of the workload, as the paper prints it. Shares of groups change by more than
-        shares of persons, because groups are fewer, so that all queries get the noise of those of groups.
-    OWN: that of the query itself, its own count over its own denominator. Every measurement costs the same as before.
-    """
-
-    COMMON = "common"
-    OWN = "own"
 
 
 def sensitivities(

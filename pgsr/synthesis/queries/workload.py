@@ -121,17 +121,8 @@ class Workload:
         object.__setattr__(self, "marginals", tuple(self.marginals))
 
     @classmethod
-    def k_way(
-        cls,
-        domain: Domain,
-        k: int = 3,
-        levels: Sequence[Level] = (Level.GROUP, Level.INDIVIDUAL),
-        *,
-        count: bool = True,
-    ) -> "Workload":
-        """Make the workload of all sets of k attributes at all levels.
-
-        With `count`, the size of the group is one of the attributes.
+    def k_way(cls, domain: Domain, k: int = 3, levels: Sequence[Level] = (Level.GROUP, Level.INDIVIDUAL)) -> "Workload":
+        """Make the workload of all sets of k attributes at all levels; the size of the group is one of the attributes.
 
         A set of group attributes alone is asked at both levels: of groups, and of the persons who live in them.
 
@@ -140,7 +131,7 @@ class Workload:
         """
         require_whole(k=k)
         asked = [chosen(Level, level, "a level") for level in ([levels] if isinstance(levels, str) else levels)]
-        return cls(domain, tuple(m for level in asked for m in _sets(domain, k, level, count=count)))
+        return cls(domain, tuple(m for level in asked for m in _sets(domain, k, level)))
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -193,8 +184,8 @@ def _condition(domain: Domain, attribute: int, code: int) -> str:
     return f"{domain.group[attribute].name}={domain.group[attribute].values[code]}"
 
 
-def _sets(domain: Domain, k: int, level: Level, *, count: bool) -> Iterator[Marginal]:
-    n_group, n_own = len(domain.group) + count, len(domain.individual)
+def _sets(domain: Domain, k: int, level: Level) -> Iterator[Marginal]:
+    n_group, n_own = len(domain.group) + 1, len(domain.individual)
     n_relative = n_own if level is Level.RELATION else 0
     total = n_group + n_own + n_relative
     if not 1 <= k <= total:
