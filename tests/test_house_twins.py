@@ -88,7 +88,6 @@ TWINS = {
         "share": ("interpolation and sorting", "test_tree_rounding::test_equals_interpolation_and_sorting"),
     },
     "algorithms.m_c.integers_kernel": {
-        "softly_rounded": ("its docstring, in Python", ROUNDED),
         "fit_leaves": ("naive.cumulative_dual; rounded one by one", ROUNDED),
         "fit_bounded_leaves": (
             "the real fit, rounded one by one",

@@ -10,7 +10,6 @@ from instances import scale
 from pgsr import CountOfCounts, Hierarchy, Status, View
 from pgsr.algorithms import IsotonicFit
 from pgsr.algorithms.isotonic.regression import isotonic_l1
-from pgsr.data.views import cumulative
 from pgsr.errors import ProblemError
 from pgsr.estimators import BottomUp, Matching, Merge, NoConsistency
 from pgsr.estimators.matching.merging import merged

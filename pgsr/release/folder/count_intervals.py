@@ -32,7 +32,6 @@ from scipy.special import ndtri
 
 from pgsr.algorithms.tree_rounding.rounding import GRID
 from pgsr.data.estimate import Estimate
-from pgsr.data.intervals import Values
 from pgsr.data.views import View
 from pgsr.estimators.posterior.uncertainty import Uncertainty
 from pgsr.intervals import Band, band
@@ -117,7 +116,7 @@ class CountIntervals:
         return sum(int(np.count_nonzero(ours[cells] != theirs[cells])) for ours, theirs in pairs)
 
 
-def _narrowed(plan: Plan, measurement: Measurement, lower: Values, upper: Values) -> Ends:
+def _narrowed(plan: Plan, measurement: Measurement, lower: np.ndarray, upper: np.ndarray) -> Ends:
     """Bring ends within what public facts say; a fixed count has both its ends there."""
     ends = Ends.of(lower, upper)
     if not plan.terms.facts:
