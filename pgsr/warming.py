@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pgsr import algorithms, estimators, own_methods
+from pgsr import estimators, own_methods
 from pgsr.bounds import lower_bound
 from pgsr.certificates import Multipliers
 from pgsr.certificates.lagrangian import lagrangian_bound
@@ -150,7 +150,6 @@ def _close_cycles() -> None:
     from pgsr.data.sizes import Sizes
     from pgsr.noise.measurement import Measurement, Totals
     from pgsr.privacy.laws.per_level import GeometricNoise
-    from pgsr.problems.problem import Problem
 
     tree, values = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), np.array([[4, 9], [1, 2], [5, 7]])
     noise = (GeometricNoise(Fraction(1)),) * 2
