@@ -50,7 +50,7 @@ bench: .venv/experiments.ready  ## speed and memory at full size, each beside it
 bench-release: .venv/compare.ready  ## release and check made tables of ROWS persons (default 100000000), end to end
 	$(RUN) -m pgsr.experiments bench-release --rows $(ROWS)
 
-bench-nation: .venv/compare.ready  ## generated nations of 60,000 to 6 million blocks, noise to M_H, M_c^dp, two-stage, matching (hours)
+bench-nation: .venv/compare.ready  ## generated nations of 60,000 to 6 million blocks, noise to M_H, M_c^dp, matching (hours)
 	$(RUN) -m pgsr.experiments bench-nation
 
 agreement: .venv/experiments.ready  ## every method on every problem it supports, 200 random instances each (hours; python -m pgsr.experiments agreement --instances 5 is shorter)

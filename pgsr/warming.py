@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pgsr import algorithms, estimators, own_methods
+from pgsr import estimators, own_methods
 from pgsr.bounds import lower_bound
 from pgsr.certificates import Multipliers
 from pgsr.certificates.lagrangian import lagrangian_bound
@@ -122,17 +122,12 @@ def solve_levels() -> None:
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     for kind in (np.int64, np.int32):  # what arrays hold, and what files do
         solve(FlowPart.of(tree, (np.array([[9, 1, -1, 5]], kind), np.array([[4, 2], [-4, 0]], kind))), 9)
-    deeper = Hierarchy.from_parents(["US", "GA", "MI", "Fulton", "Wayne"], [-1, 0, 0, 1, 2])
-    tables = np.array([[9, 1, -1, 9]]), np.array([[4, 2], [-4, 7]]), np.array([[2, 3], [-2, 6]])
-    for regions in (tree, deeper):
-        n = regions.n_levels
-        totals = regions.sum_up(np.array([2, 7]))
-        noise = (GeometricNoise(Fraction(1)),) * n
-        sizes, cells = Sizes(regions, (3, 1, 1)[:n]), np.concatenate([table.ravel() for table in tables[:n]])
-        noisy = Measurement(sizes, (View.CUMULATIVE,), cells, noise, Totals.REGIONS, totals, False)
-        for method in (estimators.TwoStage(), estimators.Posterior(), estimators.Matching()):
-            method.apply(noisy)
-        algorithms.CumulativeIntegers().solve(Problem.m_c(noisy, totals="regions"))
+    noise, sizes = (GeometricNoise(Fraction(1)),) * 2, Sizes(tree, (3, 1))
+    totals = np.array([9, 2, 7])
+    noisy = Measurement(
+        sizes, (View.CUMULATIVE,), np.array([9, 1, -1, 9, 4, 2, -4, 7]), noise, Totals.REGIONS, totals, False
+    )
+    estimators.Matching().apply(noisy)
 
 
 def _send_many_units() -> None:
@@ -154,7 +149,6 @@ def _close_cycles() -> None:
     from pgsr.data.sizes import Sizes
     from pgsr.noise.measurement import Measurement, Totals
     from pgsr.privacy.laws.per_level import GeometricNoise
-    from pgsr.problems.problem import Problem
 
     tree, values = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), np.array([[4, 9], [1, 2], [5, 7]])
     noise = (GeometricNoise(Fraction(1)),) * 2

@@ -79,33 +79,27 @@ def points_of(name: str) -> np.ndarray:
     return shape.points(largest)
 
 
-def in_view(shape: Shape, points: np.ndarray, view: View) -> np.ndarray:
-    if view is View.COUNTS:
-        return points
-    ends = Sizes(shape.tree, shape.max_sizes).first_cell
-    parts = [np.cumsum(points[:, a:b], axis=1) for a, b in itertools.pairwise(ends)]
-    return np.concatenate(parts, axis=1)
+def problem_of(name: str, view: View, totals, seed: int, norm: int = 2) -> Problem:
+    """A problem whose noise lies around one of the points, so that the search holds the optimum.
 
-
-def problem_of(name: str, view: View, totals, seed: int, norm: int = 2, weighted: bool = True) -> Problem:
-    """A problem whose noise lies around one of the points, so that the search holds the optimum."""
+    Cumulative counts are of regions alone.
+    """
     shape, points, rng = SHAPES[name][0], points_of(name), np.random.default_rng([seed, len(name)])
     sizes = Sizes(shape.tree, shape.max_sizes)
     sums = np.add.reduceat(points, sizes.first_cell[:-1], axis=1)
     small = np.flatnonzero(sums[:, 0] <= 4)
     near = int(rng.choice(small))
-    y = in_view(shape, points[near : near + 1], view)[0] + rng.integers(-1, 2, sizes.n_cells)
+    rows = sizes.rows(points[near].copy())
+    exact = np.concatenate(rows if view is View.COUNTS else [np.cumsum(row) for row in rows])
+    y = exact + rng.integers(-1, 2, sizes.n_cells)
     groups = {None: None, "root": int(sums[near, 0]), "regions": sums[near]}[totals]
-    w = rng.integers(1, 4, shape.tree.n_regions) if weighted else None
-    return Problem.of(sizes.tables(y), shape.tree, view, groups=groups, totals=totals, weights=w, label="P", norm=norm)
+    about = {"groups": groups, "totals": totals, "weights": rng.integers(1, 4, shape.tree.n_regions), "label": "P"}
+    return Problem.of(sizes.tables(y), shape.tree, view, **about, norm=norm, consistent=view is View.COUNTS)
 
 
 def allowed(problem: Problem, points: np.ndarray) -> np.ndarray:
-    """The points with the public totals, by their sums, or in cumulative counts by their last cells."""
+    """The points with the public totals."""
     if problem.totals is None:
         return points
-    sizes, stated = problem.sizes, problem.stated_totals
-    sums = points[:, sizes.last_cell] if problem.view is View.CUMULATIVE else np.add.reduceat(
-        points, sizes.first_cell[:-1], axis=1
-    )  # fmt: skip
+    stated, sums = problem.stated_totals, np.add.reduceat(points, problem.sizes.first_cell[:-1], axis=1)
     return points[(sums[:, : len(stated)] == stated).all(axis=1)]

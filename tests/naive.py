@@ -125,7 +125,7 @@ def mean_consistency(tree: Hierarchy, y: np.ndarray, w: np.ndarray) -> np.ndarra
     return below @ np.linalg.lstsq(root * below, root * y, rcond=None)[0]
 
 
-def mean_consistency_by_level(sizes: Sizes, y: np.ndarray, w: np.ndarray, view: View) -> np.ndarray:
+def mean_consistency_by_level(sizes: Sizes, y: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Weighted least squares among cells that add up, by a dense solver; one row of sums after the other."""
     tree, first, rows = sizes.hierarchy, sizes.first_cell, []
     for region in range(tree.n_inner):
@@ -134,10 +134,8 @@ def mean_consistency_by_level(sizes: Sizes, y: np.ndarray, w: np.ndarray, view: 
             row = np.zeros(sizes.n_cells)
             if s < k:
                 row[first[region] + s] = 1
-            elif view is View.COUNTS:
-                row[first[region] + k : first[region] + largest + 1] = 1
             else:
-                row[first[region] + largest] = 1
+                row[first[region] + k : first[region] + largest + 1] = 1
             for child in tree.children(region):
                 row[first[child] + s] = -1
             rows.append(row)

@@ -165,7 +165,7 @@ def test_a_published_table_is_stated_as_an_array(kind) -> None:
             r"cells\(level 1, every size\) == 8 numbers: 2 x 4 entries on the left and 4 x 2 on the right",
         ),
         (lambda: COUNTS.where(cells() == np.ones((2, 4), int)), "3 x 4 entries on the left and 2 x 4 on the right"),
-        (lambda: RANKED.where(cells(size=1) == 0), "ranked sizes, which have no cells"),
+        (lambda: RANKED.where(cells(size=1) == 0), "conditions are of cells, and ranked sizes have no cells"),
         (lambda: COUNTS.where(True), "write comparisons such as"),
         (lambda: replace(COUNTS, conditions=SMALLER.where(cells() >= 0).conditions), "other regions or sizes"),
     ],

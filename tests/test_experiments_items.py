@@ -89,7 +89,7 @@ def test_what_is_ours_is_no_item_of_a_paper():
     assert {item.paper for item in ITEMS} == {paper.name for paper in PAPERS}
     ours = {item.where for item in OTHERS}
     assert not ours & {item.where for item in ITEMS}
-    for name in ("TwoStage", "Posterior", "RegionTotalsProjection", "StreamedLevelRelease"):
+    for name in ("TwoStage", "Posterior", "RegionTotalsProjection", "StreamedLevelTreeProjection"):
         assert any(where.endswith(f".{name}") for where in ours), name
     assert {item.where for item in OTHERS if item.kind is ItemKind.EXPERIMENT} == {
         f"experiment {each.id}" for each in EXPERIMENTS if each.paper is None

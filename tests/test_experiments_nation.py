@@ -25,7 +25,6 @@ def test_a_small_nation_is_made_measured_and_released(tmp_path):
     ends = {
         "m_h": ("proved optimal, ", " passes"),
         "m_c_dp": ("proved optimal, ", " passes"),
-        "two_stage": ("adds up, ", " groups before integers"),
         "matching": ("adds up, ", " cells"),
     }
     for name, (view, release) in nation.METHODS.items():
@@ -38,7 +37,7 @@ def test_a_small_nation_is_made_measured_and_released(tmp_path):
 
 
 def test_an_unknown_method_is_told(tmp_path):
-    with pytest.raises(ArgumentError, match="use one of m_h, m_c_dp, two_stage, matching"):
+    with pytest.raises(ArgumentError, match="use one of m_h, m_c_dp, matching"):
         nation.main(Console(), tmp_path, [3_200], ["m_c"], "1", "here", None)
 
 

@@ -69,12 +69,10 @@ TWINS = {
         "complete_information": ("by matrices", LEARNED + "test_derivatives_are_those_of_the_definition"),
         "of_softmax": ("by matrices", LEARNED + "test_derivatives_are_those_of_the_definition"),
         "add_information": ("by matrices", LEARNED + "test_derivatives_are_those_of_the_definition"),
-        "folded": ("the definition", LEARNED + "test_a_folded_shape_is_the_logarithm_of_sums"),
         "prior_means": ("numpy.interp", LEARNED + "test_derivatives_are_those_of_the_definition"),
     },
     "estimators.posterior.elimination_kernel": {
         "family_eliminated": ("a dense system", LEARNED + "test_a_step_is_that_of_one_dense_system"),
-        "pulled_back": ("a dense system", LEARNED + "test_a_step_is_that_of_one_dense_system"),
         "factorised": ("the definition of an inverse", LEARNED + "test_an_inverse_is_one"),
         "inverse_of": ("the definition of an inverse", LEARNED + "test_an_inverse_is_one"),
         "with_covariance": ("the definition of an inverse", LEARNED + "test_an_inverse_is_one"),
@@ -90,7 +88,6 @@ TWINS = {
         "share": ("interpolation and sorting", "test_tree_rounding::test_equals_interpolation_and_sorting"),
     },
     "algorithms.m_c.integers_kernel": {
-        "softly_rounded": ("its docstring, in Python", ROUNDED),
         "fit_leaves": ("naive.cumulative_dual; rounded one by one", ROUNDED),
         "fit_bounded_leaves": (
             "the real fit, rounded one by one",
@@ -106,17 +103,6 @@ TWINS = {
     },
     "algorithms.m_c.cycles_kernel": {
         "cancel": ("branch and bound", "test_m_c_integers::test_flows_against_branch_and_bound"),
-    },
-    "algorithms.m_c.folded_kernel": {
-        "fit": ("the min-max formula", "test_m_c_folded::test_value_and_gradient_are_those_of_the_definition"),
-        "product": ("differences of gradients", "test_m_c_folded::test_products_are_differences_of_gradients"),
-        **dict.fromkeys(
-            ("eliminate", "carry_up", "carry_down"),
-            ("a matrix", "test_m_c_folded::test_the_tree_diagonal_is_the_inverse_of_its_matrix"),
-        ),
-    },
-    "algorithms.m_c.folded_integers_kernel": {
-        "settle": ("all vectors", "test_m_c_folded_integers::test_a_region_settles_where_all_vectors_say"),
     },
     "algorithms.m_c.squares_kernel": {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),

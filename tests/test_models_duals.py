@@ -25,7 +25,6 @@ TREE = Hierarchy.from_paths([("US", "GA", "Bibb"), ("US", "GA", "Cobb"), ("US", 
 COUNTS = np.array([[3, 40, 21], [-2, 23, 14], [2, 15, 8], [0, 12, 8], [1, 15, 9], [3, 10, 6]])
 BY_LEVEL = ([[3, 40, 13, 9]], [[-2, 23, 14], [2, 15, 8]], [[7, 13], [4, 21], [5, 11]])
 SUMS = np.array([[3, 44, 66], [-2, 21, 37], [2, 18, 25], [4, 11, 19], [0, 6, 25], [3, 12, 27]])
-SUMS_BY_LEVEL = ([[3, 44, 57, 66]], [[-2, 21, 37], [5, 18, 25]], [[7, 19], [1, 25], [4, 27]])
 GROUPS = np.array([66, 40, 26, 18, 22, 26])
 US, GA = ("US",), ("US", "GA")
 
@@ -48,10 +47,7 @@ PROBLEMS = {
     "M_c^r": M_C,
     "M_c^r, regions": Problem.of(SUMS, TREE, View.CUMULATIVE, groups=GROUPS, label="M_c"),
     "M_c^r, conditions": M_C.where(*STATED),
-    "M_c^r, by level": Problem.of(SUMS_BY_LEVEL, TREE, View.CUMULATIVE, groups=61, label="M_c"),
-    "M_c^r, regions, by level": Problem.of(SUMS_BY_LEVEL, TREE, View.CUMULATIVE, groups=GROUPS, label="M_c"),
     "M_c L1^r": Problem.of(SUMS, TREE, View.CUMULATIVE, groups=63, norm=1, label="M_c L1"),
-    "M_c L1^r, by level": Problem.of(SUMS_BY_LEVEL, TREE, View.CUMULATIVE, groups=61, norm=1, label="M_c L1"),
 }
 
 PROBLEMS = {name: problem.relaxed() for name, problem in PROBLEMS.items()}

@@ -15,7 +15,7 @@ from pgsr.estimators.posterior.learned import learn
 from pgsr.estimators.posterior.newton import Newton
 from pgsr.estimators.posterior.prior_error import ErrorsOfMeans, errors_of_priors, prior_error
 from pgsr.estimators.posterior.prior_error_kernel import mean_errors
-from pgsr.estimators.posterior.propagation import Propagation, blocks, propagation_of
+from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.estimators.posterior.uncertainty import Reach, Uncertainty
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.noise import Geometric, Measurement
@@ -25,17 +25,16 @@ from pgsr.privacy.laws import GeometricNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 
-@pytest.mark.parametrize("max_sizes", [None, (13, 9, 4)])
-def test_errors_of_the_prior_have_the_inverse_information_as_covariance(max_sizes) -> None:
+def test_errors_of_the_prior_have_the_inverse_information_as_covariance() -> None:
     """Of F and all deviations at once, against one dense system by numpy; every independent value is tried alone."""
-    model, point, scales, seen = _somewhere(View.CUMULATIVE, EQUAL, max_sizes)
+    model, point, scales, seen = _somewhere(View.CUMULATIVE, EQUAL)
     starts, into, values = _starts(point), _maps(model, point), model.beginnings(point)
     size, n = starts[-1], len(point.shape)
     whole = _penalties(model, scales) + np.diag(np.repeat([1e-6, 1e-4], [n, size - n]))
     for start, stop in pairwise(starts):
         whole[start:stop, start:stop] += 1 / (stop - start)
     for region in model.evidence:
-        found, knots = model.marginals(region, point, values, seen, 1e-9), model.knots_of(region)
+        found, knots = model.marginals(region, point, values, seen, 1e-9), model.knots
         weight = found.shape / (found.shape + found.prior_mean)
         louis = _derivatives(found, weight, naive.hat_functions(knots.at, len(knots.left)))[1]
         whole += into[region].T @ louis @ into[region]
@@ -52,7 +51,7 @@ def test_errors_of_the_prior_have_the_inverse_information_as_covariance(max_size
 def test_errors_of_means_are_those_of_matrices() -> None:
     """Cov(c) of a Markov chain as a dense matrix, and its differences."""
     model, point, _, seen = _somewhere(View.CUMULATIVE, EQUAL)
-    knots, rng = model.knots[0], np.random.default_rng(5)
+    knots, rng = model.knots, np.random.default_rng(5)
     hats = naive.hat_functions(knots.at, len(knots.left))
     for region in model.evidence:
         found = model.marginals(region, point, model.beginnings(point), seen, 1e-9)
@@ -93,35 +92,28 @@ def test_signs_find_the_variances(monkeypatch) -> None:
         assert ratios.std() < 1.2 * (2 / 64) ** 0.5
 
 
-@pytest.mark.parametrize("max_sizes", [None, (13, 9, 4)])
-def test_two_passes_carry_what_the_propagation_of_all_regions_carries(max_sizes, monkeypatch) -> None:
+def test_two_passes_carry_what_the_propagation_of_all_regions_carries(monkeypatch) -> None:
     """The errors of all regions at once, through the projection as a whole, squared and averaged."""
     monkeypatch.setattr(module, "CHILDREN_AT_ONCE", 2)
     rng = np.random.default_rng(3)
     tree = Hierarchy.from_paths([("US", f"d{state % 3}", f"s{state:02}") for state in range(11)])
     leaves = rng.poisson(40 * 0.7 ** np.arange(14), (11, 14))
     truth = CountOfCounts(tree, tree.sum_up(leaves))
-    noisy = Geometric(View.CUMULATIVE, 1, totals="regions", max_sizes=max_sizes).measure(truth, Seeded("two passes"))
-    found, learned, propagation = Posterior().marginals(noisy), learn(noisy, NO_LIMIT), propagation_of(noisy)
+    noisy = Geometric(View.CUMULATIVE, 1, totals="regions").measure(truth, Seeded("two passes"))
+    found, learned, propagation = Posterior().marginals(noisy), learn(noisy, NO_LIMIT), Propagation.of(noisy)
     number, knots = module.DRAWS, learned.model.knots
     sizes = [table.shape for table in learned.point.deviations]
     signs = np.split(module._signs(sum(map(np.prod, sizes)), 2), np.cumsum([np.prod(shape) for shape in sizes])[:-1])
     of_d = [part.reshape(*shape, number) for part, shape in zip(signs, sizes, strict=True)]
     own = ErrorsOfMeans(
-        learned, found, errors_of_priors(learned, module._signs(len(knots[0].at), 1), of_d), slice(0, number)
+        learned, found, errors_of_priors(learned, module._signs(len(knots.at), 1), of_d), slice(0, number)
     )
-    tables, start = [], 0
-    for table in blocks(found.mean):
-        tables.append(np.stack([own(start + row).T for row in range(len(table))]))
-        start += len(table)
-    carried = blocks(propagation.errors(tuple(tables) if isinstance(found.mean, tuple) else tables[0]))
+    carried = propagation.errors(np.stack([own(region).T for region in range(len(found.mean))]))
     errors = prior_error(learned, found, propagation)
-    for cumulative, counts, of_all in zip(
-        blocks(errors[View.CUMULATIVE]), blocks(errors[View.COUNTS]), carried, strict=True
-    ):
-        assert cumulative == pytest.approx((of_all**2).mean(axis=1), rel=1e-5, abs=1e-9)
-        assert counts == pytest.approx((np.diff(of_all, axis=2, prepend=0) ** 2).mean(axis=1), rel=1e-5, abs=1e-9)
-        assert cumulative.max() > 1e-3
+    of_counts = (np.diff(carried, axis=2, prepend=0) ** 2).mean(axis=1)
+    assert errors[View.CUMULATIVE] == pytest.approx((carried**2).mean(axis=1), rel=1e-5, abs=1e-9)
+    assert errors[View.COUNTS] == pytest.approx(of_counts, rel=1e-5, abs=1e-9)
+    assert errors[View.CUMULATIVE].max() > 1e-3
 
 
 def _posterior_of_three(noisy: np.ndarray, mu: np.ndarray, shape: float) -> tuple[np.ndarray, np.ndarray]:

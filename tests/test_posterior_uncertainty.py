@@ -46,22 +46,6 @@ def test_propagation_equals_dense_least_squares() -> None:
         assert np.allclose(found.variances(own), dense**2 @ own)
 
 
-def test_covariances_of_two_projections_equal_dense_least_squares() -> None:
-    """One projection uses a level more than the other: covariances of independent errors are (M * M') v."""
-    rng = np.random.default_rng(2)
-    for _ in range(50):
-        tree = tree_of(rng)
-        upper, n = tree.down_to(2), int(tree.level_start[3])
-        dense, found = [], []
-        for part in (upper, tree):
-            weights = rng.integers(1, 6, part.n_regions)
-            sums = part.sum_up(np.eye(part.n_regions - part.n_inner))
-            dense.append(sums @ np.linalg.solve(sums.T @ (weights[:, None] * sums), sums.T * weights))
-            found.append(Propagation.weighted(part, weights))
-        own = rng.normal(size=(n, 3))
-        assert np.allclose(found[0].covariances(own, found[1]), (dense[0] * dense[1][:n, :n]) @ own)
-
-
 def smooth(seed: int) -> CountOfCounts:
     """Make groups with a smooth distribution of sizes: 3,000 of them in eight leaves below two regions."""
     rng = np.random.default_rng(seed)

@@ -4,25 +4,30 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from condition_checks import best_integer, best_real
 from instances import scale
 from level_points import SHAPES, allowed, points_of, problem_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
-from pgsr.algorithms import CostTables, CumulativeProjection, Isotonic, SimplexProjection, TreeProjection
-from pgsr.certificates.certificate import POTENTIALS
+from pgsr.algorithms import CostTables, Isotonic, SimplexProjection, TreeProjection
+from pgsr.certificates import Multipliers
+from pgsr.certificates.certificate import MULTIPLIERS, POTENTIALS, violations
+from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.certificates.potentials import is_potential_optimal
 from pgsr.data import Estimate
 from pgsr.errors import CountError, MethodError, ProblemError
-from pgsr.estimators import IsotonicTreeProjection
+from pgsr.estimators import BottomUp, IsotonicTreeProjection, NoConsistency, Posterior, TwoStage
 from pgsr.methods import Mechanism, metrics
-from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip
-from pgsr.noise import Geometric
+from pgsr.methods.gate import GatedMethod
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.noise import Geometric, Totals
+from pgsr.own_methods import METHODS
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells
 from pgsr.problems.programs import named, read_program
+from pgsr.problems.programs.rows import program_of
 
 TREES = {name: SHAPES[name] for name in SHAPES if name not in ("root alone", "as many sizes everywhere")}
-VIEWS = (View.COUNTS, View.CUMULATIVE)
 TOTALS = (None, "root", "regions")
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 
@@ -50,13 +55,89 @@ def test_flow_potentials_prove_the_best_point_and_no_other(name, totals):
     assert refuted
 
 
+KINDS = [(name, totals, norm) for name in TREES for totals in TOTALS for norm in (1, 2)]
+INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Cvxpy("HIGHS"))
+REAL = (Cvxpy("CLARABEL"), Gurobi(), Cvxpy("PIQP"), MathOpt("PDLP"), Scipy())
+OWN = tuple(entry.method for entry in METHODS if isinstance(entry.method, GatedMethod))
+
+
+@pytest.mark.drawn(6)
+@pytest.mark.parametrize(("name", "totals", "norm"), KINDS)
+def test_a_program_has_exactly_the_points_that_add_up(name, totals, norm):
+    """Its rows and bounds hold at an integer vector of small numbers if and only if the vector is one of the points."""
+    every = points_of(name)
+    for seed in range(scale(2, 10)):
+        problem, rng = problem_of(name, View.COUNTS, totals, seed, norm), np.random.default_rng(seed)
+        points, program = allowed(problem, every), program_of(problem)
+        near = every[rng.integers(0, len(every), 300)] + (rng.random((300, problem.n_unknowns)) < 0.1)
+        tried, known = np.concatenate([points[:60], near]), {point.tobytes() for point in points}
+        for x in tried[tried.max(axis=1) <= SHAPES[name][1]]:  # larger values are not among the points that are listed
+            z = x - problem.cells
+            holds = bool((program.matrix @ z == program.right).all() and (program.lower <= z).all())
+            broken = violations(problem, Estimate(problem.hierarchy, View.COUNTS, problem.sizes.shaped(x)))
+            assert holds == (x.tobytes() in known) == (not any(broken.values())), (x, broken)
+
+
+@pytest.mark.slow
+@pytest.mark.drawn(4)
+@pytest.mark.parametrize(("name", "totals", "norm"), KINDS)
+def test_methods_find_the_best_of_all_points_or_say_no(name, totals, norm):
+    for seed in range(scale(3, 8)):
+        problem = problem_of(name, View.COUNTS, totals, seed, norm)
+        best = best_integer(problem, allowed(problem, points_of(name)))
+        for method in (*INTEGER, *OWN):
+            reason = method.supports(problem)
+            if reason is not None:
+                assert method not in INTEGER, (method, reason)
+                assert method.solve(problem).status is Status.UNSUPPORTED
+                continue
+            result = method.solve(problem)
+            assert result.status is Status.OPTIMAL, (method, result)
+            assert result.certificate.objective == result.certificate.bound == best, method
+
+
+@pytest.mark.slow
+@pytest.mark.drawn(4)
+@pytest.mark.parametrize(("name", "totals", "norm"), KINDS)
+def test_relaxations_are_proved_by_prices(name, totals, norm, monkeypatch):
+    """Without the program's own bound to fall back on, and with the optimum of a plain model."""
+    monkeypatch.setattr("pgsr.models.judge._with_bound_of_program", lambda program, answer, certificate: certificate)
+    for seed in range(scale(3, 8)):
+        problem = problem_of(name, View.COUNTS, totals, seed, norm).relaxed()
+        best = best_real(problem, [])
+        for method in REAL:
+            if method.supports(problem) is not None:
+                continue
+            result = method.solve(problem)
+            assert result.status is Status.OPTIMAL, (method, result)
+            assert result.certificate.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
+            assert result.certificate.bound_by == MULTIPLIERS
+            assert result.certificate.gap < 1e-6
+
+
+@pytest.mark.drawn(6)
+@pytest.mark.parametrize(("name", "totals", "norm"), KINDS)
+def test_wild_prices_give_a_bound(name, totals, norm):
+    rng, finite = np.random.default_rng(3), 0
+    for seed in range(scale(4, 30)):
+        problem = problem_of(name, View.COUNTS, totals, seed, norm)
+        best, tree = best_integer(problem, allowed(problem, points_of(name))), problem.hierarchy
+        n = {None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals]
+        shapes = list(zip(np.diff(tree.level_start), np.array(problem.sizes.max_sizes[1:]) + 1, strict=False))
+        for spread in (0.0, 0.3, 5.0):
+            prices = Multipliers(tuple(rng.normal(0, spread, shape) for shape in shapes), rng.normal(0, spread, n))
+            for stated in (problem, problem.relaxed(), replace(problem, nonnegative=False)):
+                bound = lagrangian_bound(stated, prices)
+                finite += np.isfinite(bound)
+                assert bound <= best, spread
+    assert finite > 0
+
+
 @pytest.mark.parametrize("totals", [None, "regions"])
 @pytest.mark.parametrize("norm", [1, 2])
 def test_regions_alone_are_solved_level_by_level(totals, norm):
     for seed in range(3):
-        problem = replace(
-            problem_of("three levels, three kinds", View.CUMULATIVE, totals, seed, norm), consistent=False
-        )
+        problem = problem_of("three levels, three kinds", View.CUMULATIVE, totals, seed, norm)
         ours, theirs = Isotonic().solve(problem), Gurobi().solve(problem)
         assert ours.status is theirs.status is Status.OPTIMAL
         assert ours.certificate.objective == theirs.certificate.objective
@@ -69,10 +150,9 @@ def test_regions_alone_are_solved_level_by_level(totals, norm):
 @pytest.mark.slow
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("view", VIEWS)
-def test_native_models_state_the_same_rows(view, norm):
+def test_native_models_state_the_same_rows(norm):
     """By name, and with the same optimum; values from elsewhere are judged, in the shapes that a message names."""
-    problem = problem_of("rows, columns and more rows", view, "root", 1, norm)
+    problem = problem_of("rows, columns and more rows", View.COUNTS, "root", 1, norm)
     wanted = set(named(problem, "full").rows.texts())
     for method in (Gurobi(), Cvxpy("CLARABEL"), MathOpt("GSCIP"), Scip(), CpSat()):
         model = method.model(problem)
@@ -81,19 +161,16 @@ def test_native_models_state_the_same_rows(view, norm):
         assert result.certificate.objective == direct.certificate.objective
         if isinstance(method, Gurobi):
             assert {row.ConstrName for row in model.native.getConstrs()} == wanted
-            values = (
-                list(TreeProjection().solve(problem).estimate.tables) if norm == 2 and view is View.COUNTS else None
-            )
-            if values is not None:
+            if norm == 2:
+                values = list(TreeProjection().solve(problem).estimate.tables)
                 assert model.judge(values).status is Status.OPTIMAL
                 with pytest.raises(MethodError, match="as one array per level, the root's first, of the shapes"):
                     model.judge(values[::-1])
 
 
 @pytest.mark.parametrize("ending", [".mps", ".lp", ".npz"])
-@pytest.mark.parametrize("view", VIEWS)
-def test_files_hold_sizes_per_level(view, ending, tmp_path):
-    problem = problem_of("three levels, three kinds", view, "regions", 2)
+def test_files_hold_sizes_per_level(ending, tmp_path):
+    problem = problem_of("three levels, three kinds", View.COUNTS, "regions", 2)
     problem.write(tmp_path / f"p{ending}")
     program, read = named(problem), read_program(tmp_path / f"p{ending}")
     assert read.variables.texts() == program.variables.texts()
@@ -119,8 +196,12 @@ def test_what_is_not_known_yet_is_refused_in_a_sentence():
         assert method.supports(problem).startswith("this method takes one largest size for all levels")
         assert method.solve(problem).status is Status.UNSUPPORTED
     assert not hasattr(IsotonicTreeProjection(), "sizes_per_level")
-    with pytest.raises(ProblemError, match="measured sums are of cells, which problems with sizes of their own"):
-        problem.also_measured(cells(size=0), 0)
+    for stated in (problem.where, lambda condition: problem.also_measured(cells(size=0), 0)):
+        with pytest.raises(ProblemError, match="conditions are of cells, which problems with sizes of their own"):
+            stated(cells(size=0) == 0)
+    for cumulative in ({"view": View.CUMULATIVE}, {"view": View.CUMULATIVE, "norm": 1}):
+        with pytest.raises(ProblemError, match="where all levels have the same largest size"):
+            Problem.of(tables, TREE, groups=5, **cumulative)
     with pytest.raises(ProblemError, match="read its tables, one per level"):
         _ = problem.target
     with pytest.raises(ProblemError, match="a region has weight 0"):
@@ -186,7 +267,10 @@ def test_a_noise_step_measures_sizes_per_level_and_all_that_follows_takes_them()
     exact = Estimate(tree, View.COUNTS, truth.folded((4, 2, 1)).tables)
     assert metrics.l1(truth, exact).tolist() == [0] * 6
     cumulative = Geometric(View.CUMULATIVE, 6, max_sizes=(4, 2, 1)).measure(truth, Seeded("a"))
-    assert CumulativeProjection().supports(Problem.m_c(cumulative, totals="regions")) is None
+    with pytest.raises(ProblemError, match="where all levels have the same largest size"):
+        Problem.m_c(cumulative)
+    for post in (TwoStage(), Posterior(), BottomUp(), NoConsistency()):
+        assert post.supports(cumulative).startswith("this post-process takes one largest size for all levels"), post
     assert Isotonic().supports(Problem.isotonic(cumulative)) is None
     assert len(noisy.to_frame()) == 5 + 6 + 6
     assert noisy.plot(("US", "GA")) is not None

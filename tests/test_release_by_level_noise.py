@@ -24,10 +24,9 @@ SHARES = ("1/2", "1/4", "1/4")
 CASES = [
     Terms("d", SIZES, "1", "m_h", shares=SHARES),
     Terms("d", SIZES, "1", "m_c_dp", shares=SHARES),
-    Terms("d", SIZES, "1", "two_stage", shares=SHARES),
-    Terms("d", SIZES, "1", "posterior", shares=SHARES, view="counts"),
+    Terms("d", SIZES, "1", "kuo", shares=SHARES),
 ]
-"""Counts and cumulative counts, each with the root's public number of groups and with every region's."""
+"""Counts, and cumulative counts with the root's public number of groups and with every region's."""
 
 every_case = pytest.mark.parametrize("terms", CASES, ids=lambda terms: f"{terms.view} {terms.totals}")
 

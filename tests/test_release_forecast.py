@@ -320,20 +320,6 @@ def test_noisy_totals_publish_no_intervals(folder):
     assert set(frame["interval by"]) == {""}
 
 
-def test_sizes_per_level_have_the_widths_of_their_tables(folder):
-    asked = config(folder, "posterior", max_size="{nation = 20, state = 10, county = 5}", level_names=None)
-    found = forecast(asked, replicates=2, mechanisms=["kuo"], progress=False, cell="state:10")
-    frame = found.to_frame()
-    own = frame["interval by"] == "posterior"
-    assert own.any()
-    assert (own == frame["0.9 interval, width at state:10"].notna()).all()
-    stand_in, _ = stand_in_for(asked, None, 3.0, None)
-    terms = replace(found.choices[0].terms, intervals=Fraction(9, 10))
-    result = planned(terms, 3).mechanism.release(stand_in, Seeded("plan", 0))
-    known = result.intervals(0.9, View.COUNTS)
-    assert frame["0.9 interval, width at state:10"][0] == np.median((known.upper[1] - known.lower[1])[:, 10])
-
-
 def test_an_unusual_split_has_its_reason(folder):
     """Where the leaves alone are measured, a level's variance is that of a leaf times the mean number of leaves."""
     tree = config(folder).tree()

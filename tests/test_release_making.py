@@ -97,7 +97,7 @@ def test_noisy_values_outlive_a_failing_post_process(place, monkeypatch, error, 
 PAID_FOR = [
     ("m_h", {}),
     ("m_h", {"max_size": BY_LEVEL}),
-    ("two_stage", {"max_size": BY_LEVEL}),
+    ("two_stage", {}),
     ("kuo", {"view": '"split"', "max_size": "60", "threshold": "2"}),
 ]
 

@@ -9,7 +9,6 @@ from instances import scale
 from pgsr import Hierarchy
 from pgsr.algorithms.tree_rounding import kernel
 from pgsr.algorithms.tree_rounding.rounding import GRID, integers_near
-from pgsr.data.sizes import Sizes
 from pgsr.methods.gate import Deadline, Status, Stopped
 
 
@@ -45,10 +44,9 @@ def by_interpolation(parent: np.ndarray, values: np.ndarray) -> np.ndarray:
     return out
 
 
-def near(tree: Hierarchy, values: np.ndarray, total: int, totals: np.ndarray | None = None, **more: Any) -> np.ndarray:
-    """The integers of all regions, whose levels have the same sizes; shape (regions, K + 1)."""
-    tables = Sizes.alike(tree, values.shape[1] - 1).tables(values)
-    return np.concatenate(integers_near(tree, tables, total, totals, **more))
+def near(tree: Hierarchy, values: np.ndarray, *about: Any, **more: Any) -> np.ndarray:
+    """The integers of all regions, while `values` stay; shape (regions, K + 1)."""
+    return integers_near(tree, values.copy(), *about, **more)
 
 
 def test_equals_interpolation_and_sorting() -> None:
@@ -115,16 +113,10 @@ def test_leads_and_lags_of_one_parent_cancel() -> None:
         assert np.abs(error).sum(axis=0).max() < 2 * n
 
 
-@pytest.mark.parametrize("public", [True, False])
-def test_in_place_is_the_same(public: bool) -> None:
-    rng = np.random.default_rng(79)
-    for _ in range(100):
-        tree, values = random_case(rng)
-        totals = np.rint(values[:, -1]).astype(np.int64) if public else None
-        about = tree, values, int(values[0, -1]), totals
-        expected, room = near(*about), values.copy()
-        assert np.array_equal(near(tree, room, *about[2:], in_place=True), expected)
-        assert np.array_equal(room.view(np.int64), expected)
+def test_integers_take_the_place_of_values() -> None:
+    tree, values = random_case(np.random.default_rng(79))
+    found = integers_near(tree, values, int(values[0, -1]))
+    assert np.shares_memory(found, values)
 
 
 def test_integers_stay_as_they_are() -> None:

@@ -136,8 +136,7 @@ PROBLEMS: dict[str, tuple[AnyView, Callable[..., Problem]]] = {
     "M_c^split^r": (Split(1), lambda noisy: Problem.m_c(noisy, totals="regions").relaxed()),
 }
 
-BY_LEVEL = ("naive", "H_c L1", "H_c L2", "mean consistency", "M_H", "M_H^r", "M_H, regions", "M_H^r, regions", "M_c",
-            "M_c^r", "M_c, regions", "M_c^r, regions", "M_c L1", "M_c L1^r")  # fmt: skip
+BY_LEVEL = ("naive", "H_c L1", "H_c L2", "mean consistency", "M_H", "M_H^r", "M_H, regions", "M_H^r, regions")
 """The problems that are asked with sizes of their own on every level, too."""
 
 PROBLEMS |= {f"{name}, by level": PROBLEMS[name] for name in BY_LEVEL}

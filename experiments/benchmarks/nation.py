@@ -18,13 +18,11 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, DataError
-from pgsr.estimators import TwoStage
 from pgsr.experiments.benchmarks.scale import exponent
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.machine.isolation import START_LIMIT, run_isolated
 from pgsr.machine.partitions import Engine, ParquetFolder
-from pgsr.nation import StreamedLevelMatching, StreamedLevelRelease, StreamedLevelTreeProjection, measure
-from pgsr.nation.joint import StreamedReleaseResult
+from pgsr.nation import StreamedLevelMatching, StreamedLevelTreeProjection, measure
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 
@@ -175,7 +173,7 @@ def _warm_up() -> None:
 
 
 def _measure(nation: StoredNation, folder: ParquetFolder, view: View, epsilon: str, place: str) -> str:
-    """Cumulative counts are measured with every block's number of groups, which two-stage and matching need."""
+    """Cumulative counts are measured with every block's number of groups, which matching needs."""
     last = None if view is View.COUNTS else len(nation.max_sizes) - 1
     measure(nation, folder, Geometric(view, epsilon), Seeded("bench"), Engine.named(place), totals_of=last)
     public = "the nation's" if last is None else "every block's"
@@ -196,18 +194,8 @@ def _projected(nation: StoredNation, folder: ParquetFolder, view: View, place: s
     return f"{proved}, {result.n_cells:,} cells, {result.n_arcs:,} looked at, {result.passes} passes"
 
 
-def _two_stage(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
-    noise = Geometric(View.CUMULATIVE, epsilon)
-    result = StreamedLevelRelease(TwoStage(), Engine.named(place)).release(nation, folder, noise)
-    return f"{_judged(result)}, off by {result.missing:.2g} groups before integers"
-
-
 def _matching(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
-    release = StreamedLevelMatching(Engine.named(place))
-    return _judged(release.release(nation, folder, Geometric(View.CUMULATIVE, epsilon)))
-
-
-def _judged(result: StreamedReleaseResult) -> str:
+    result = StreamedLevelMatching(Engine.named(place)).release(nation, folder, Geometric(View.CUMULATIVE, epsilon))
     kept = "adds up" if not any(result.violations.values()) else f"does NOT add up, violations {result.violations}"
     return f"{kept}, {result.n_cells:,} cells"
 
@@ -215,7 +203,6 @@ def _judged(result: StreamedReleaseResult) -> str:
 METHODS = {
     "m_h": (View.COUNTS, _m_h),
     "m_c_dp": (View.CUMULATIVE, _m_c_dp),
-    "two_stage": (View.CUMULATIVE, _two_stage),
     "matching": (View.CUMULATIVE, _matching),
 }
 """The releases by name, each with the view that is measured for it."""

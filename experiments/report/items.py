@@ -5,8 +5,8 @@ missing there. Nothing is listed by hand. Methods and definitions declare their 
 al. 2018, section 4.1."), and theorems what shows them ("Theorem 2 of Fioretto and Van Hentenryck 2019: every table is
 convex. Shown by ..."); experiments declare the part of a paper that they reproduce, and `published` of every paper
 declares claims, printed numbers and what is absent. What goes beyond the papers declares what it extends ("Extends:
-`TwoStage`, to sizes per level."), and is no item of theirs: it has a list of its own, with the experiments of no paper.
-Modules are read, not imported, so no solver is needed.
+`TreeProjection`, to one part in memory at a time."), and is no item of theirs: it has a list of its own, with the
+experiments of no paper. Modules are read, not imported, so no solver is needed.
 """
 
 import ast

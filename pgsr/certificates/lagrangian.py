@@ -199,7 +199,7 @@ class _Prices:
         if level < tree.n_levels - 1:
             start = tree.level(level).start
             own = self.consistency[level][block.start - start : block.stop - start]
-            return sizes.spread(own, level, problem.view) - above
+            return sizes.spread(own, level) - above
         return np.broadcast_to(-above, (block.stop - block.start, sizes.max_sizes[level] + 1))
 
 

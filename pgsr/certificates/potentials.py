@@ -150,7 +150,7 @@ class Potentials:
                 own = (
                     self.ends[self.set_of[block], None]
                     if last
-                    else problem.sizes.spread(self.inner[level][block], level, View.COUNTS)
+                    else problem.sizes.spread(self.inner[level][block], level)
                 )
                 w = problem.w[here, None]
                 excess = above - own - 2 * w * (x[block] - y[block])

@@ -97,7 +97,7 @@ def _of_chains(
         if consistency and level > 0:
             slope -= consistency[level - 1][tree.parent[here] - tree.level(level - 1).start]
         if consistency and level < tree.n_levels - 1:
-            slope += sizes.spread(consistency[level], level, problem.view)
+            slope += consistency[level]
         first, fixed = ordered_from(problem, level), priced[here]
         inner = implied and level < tree.n_levels - 1 and not fixed.any()
         mu = _chain(x[:, first:], slope[:, first:], problem.nonnegative and bool(bounded[here.start]), fixed | inner)

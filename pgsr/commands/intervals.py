@@ -26,7 +26,6 @@ EPILOG = examples(
     ("pgsr intervals release --kind bootstrap", "by releasing the release again, whatever its mechanism"),
     ("pgsr intervals release --kind band --statistic cumulative --output band.csv", "bounds of everything at once"),
     ("pgsr intervals release --statistic mean --statistic gini --region US/GA", "two statistics of one region"),
-    ("pgsr intervals levels --statistic count", "of a release with sizes per level: count or cumulative"),
 )
 
 
@@ -34,15 +33,13 @@ def intervals(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release, as it was published.")],
     statistic: Annotated[
         list[str] | None,
-        typer.Option(
-            help=f"One or several of {SPELLINGS}; the numbers are sizes. If left out: mean, with sizes per level count."
-        ),
+        typer.Option(help=f"One or several of {SPELLINGS}; the numbers are sizes. If left out: mean."),
     ] = None,
     kind: Annotated[
         str | None,
         typer.Option(
             help="posterior: each interval by itself, from the noisy values; of releases by mechanism posterior. "
-            "bootstrap: each by itself, approximate. band: all at once, guaranteed; not with sizes per level. "
+            "bootstrap: each by itself, approximate. band: all at once, guaranteed. "
             "If left out: posterior where the release knows it, else bootstrap.",
             autocompletion=lambda: list(KINDS_OF_INTERVALS),
         ),
@@ -79,12 +76,8 @@ def intervals(
     if kind == "band":
         require_left_out(draws, "with --kind band, which draws nothing")
     wanted, published, console = exact_level(level), read_release(folder), console_of()
-    tree, by_level = published.counts.hierarchy, published.terms.max_sizes is not None
-    place = None if region is None else tree.find(path_of_id(region))
+    place = None if region is None else published.counts.hierarchy.find(path_of_id(region))
     kind = _kind_of_intervals(published, kind)
-    if kind == "posterior" and by_level:
-        require_left_out(draws, "with the intervals of a posterior, which draw nothing, but with --kind bootstrap")
-    asked = statistic or (["count"] if by_level else ["mean"])
     n, key = 200 if replicates is None else replicates, "intervals" if seed is None else seed
     with Stages(console_of()) as stages:
 
@@ -93,7 +86,7 @@ def intervals(
                 stages(DRAWING if kind == "posterior" else SIMULATING)
             stages.advance(done, total)
 
-        found = intervals_of(published, asked, wanted, kind, n, key, told)
+        found = intervals_of(published, statistic or ["mean"], wanted, kind, n, key, told)
     frame = pd.concat([each.to_frame(place, level_names=published.plan.names) for each in found], ignore_index=True)
     if not published.secure:
         console.print("[bold red]Of a rehearsal: NOT private. Keep these as secret as the data.[/bold red]")
@@ -116,10 +109,6 @@ def _kind_of_intervals(published: "Published", kind: str | None) -> str:
         raise ConfigError(
             "the release knows no intervals of its own: only mechanism posterior does, of noisy values that determine "
             "sums over sizes and with public numbers of groups; write --kind bootstrap"
-        )
-    if kind == "band" and terms.max_sizes is not None:
-        raise ConfigError(
-            "the release has sizes per level, and the band wants one max_size for all levels; leave --kind out"
         )
     if kind == "band" and terms.by_root is not None:
         raise ConfigError(

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.long_tables import reading
-from pgsr.data.sizes import Sizes
 from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
 from pgsr.figures.region_figure import ESTIMATED, Curve, regions_figure, sizes_figure
@@ -20,9 +18,6 @@ from pgsr.machine.extras import extra
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-Values = np.ndarray | tuple[np.ndarray, ...]
-"""A number per region, or one per region and size; where levels have sizes of their own, a table per level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,35 +29,31 @@ class Intervals:
         statistic: what was estimated, as text such as "tail:100"; "count" and "cumulative" have a value per size.
         level: the chance, over the noise, that an interval holds the truth; of a band, that all of them do at once.
         lower, estimate, upper: the ends, which belong to the interval, and the released value; shape (regions,), or
-            (regions, K + 1) for statistics by size, or where levels have sizes of their own one table per level, root
-            first. They are int64 where the statistic is a whole number.
+            (regions, K + 1) for statistics by size. They are int64 where the statistic is a whole number.
         method: "band", "posterior", or the form of the bootstrap.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-        >>> estimate = np.array([[0, 3, 1, 2]]), np.array([[0, 2, 1], [0, 1, 2]])
-        >>> lower, upper = (tuple(table + by for table in estimate) for by in (0, 2))
-        >>> found = Intervals(tree, "count", 0.9, lower, estimate, upper, "posterior")
+        >>> estimate = np.array([[0, 3, 3], [0, 2, 1], [0, 1, 2]])
+        >>> found = Intervals(tree, "count", 0.9, estimate, estimate, estimate + 2, "posterior")
         >>> found.to_frame()[["region_id", "statistic", "lower", "estimate", "upper"]].tail(2)
-          region_id        statistic  lower  estimate  upper
-        8     US/MI          count:1      1         1      3
-        9     US/MI  count:2 or more      2         2      4
+          region_id statistic  lower  estimate  upper
+        7     US/MI   count:1      1         1      3
+        8     US/MI   count:2      2         2      4
     """
 
     hierarchy: Hierarchy
     statistic: str
     level: Fraction | float
-    lower: Values
-    estimate: Values
-    upper: Values
+    lower: np.ndarray
+    estimate: np.ndarray
+    upper: np.ndarray
     method: str
 
-    @cached_property
-    def sizes(self) -> Sizes | None:
-        """The sizes of every level; None where the statistic has one value per region."""
-        if isinstance(self.estimate, tuple):
-            return Sizes(self.hierarchy, tuple(table.shape[1] - 1 for table in self.estimate))
-        return Sizes.alike(self.hierarchy, self.estimate.shape[1] - 1) if self.estimate.ndim == 2 else None
+    @property
+    def max_size(self) -> int | None:
+        """K of a statistic with a value per size; None where it has one per region."""
+        return self.estimate.shape[1] - 1 if self.estimate.ndim == 2 else None
 
     def to_frame(
         self, region: int | Sequence[str] | None = None, *, level_names: Sequence[str] | None = None
@@ -84,19 +75,17 @@ class Intervals:
         if region is not None:
             path = tree.real_paths[tree.find(region)]
             regions = np.array([place for place in regions if tree.real_paths[place] == path])
-        names = [self._names(level) for level in range(tree.n_levels)]
-        levels = tree.level_of[regions]
-        repeats = np.array([len(of_level) for of_level in names])[levels]
-        memory.require(200 * int(repeats.sum()), f"{repeats.sum():,} rows of intervals")
+        n_values = len(self._names)
+        memory.require(200 * len(regions) * n_values, f"{len(regions) * n_values:,} rows of intervals")
         described = pd.DataFrame(tree.region_columns(level_names)).drop(columns="is_leaf")
         return (
-            described.take(np.repeat(regions, repeats))
+            described.take(np.repeat(regions, n_values))
             .reset_index(drop=True)
             .assign(
-                statistic=[name for level in levels for name in names[level]],
-                lower=self._listed(self.lower, regions),
-                estimate=self._listed(self.estimate, regions),
-                upper=self._listed(self.upper, regions),
+                statistic=self._names * len(regions),
+                lower=self.lower[regions].ravel(),
+                estimate=self.estimate[regions].ravel(),
+                upper=self.upper[regions].ravel(),
             )
         )
 
@@ -108,11 +97,11 @@ class Intervals:
             HierarchyError: there is no such region or level.
         """
         tree, sides = self.hierarchy, (self.lower, self.estimate, self.upper)
-        if self.sizes is not None:
+        if self.max_size is not None:
             if level is not None:
                 raise ArgumentError(f"{self.statistic} is drawn by size for one region; give region, not level")
             place = tree.find(region)
-            lower, estimate, upper = (reading(self.sizes, side)(place, place + 1)[0] for side in sides)
+            lower, estimate, upper = (side[place] for side in sides)
             title = f"{' / '.join(tree.real_paths[place])}: {self._about}"
             released = Curve("released", estimate, ESTIMATED)
             band = Curve("interval", np.stack([lower, upper]), ESTIMATED)
@@ -122,25 +111,19 @@ class Intervals:
             raise ArgumentError(f"{self.statistic} is one number per region; give level, or None for the last one")
         here = tree.level(tree.n_levels - 1 if level is None else level)
         names = [" / ".join(path[1:] or path) for path in tree.real_paths[here]]
-        return regions_figure(self._about, self.statistic, names, *(np.asarray(side)[here] for side in sides))
+        return regions_figure(self._about, self.statistic, names, *(side[here] for side in sides))
 
-    def _names(self, level: int) -> list[str]:
-        """Name the values of a region of a level, one or K + 1."""
-        if self.sizes is None:
+    @cached_property
+    def _names(self) -> list[str]:
+        """The names of the values of a region, one or K + 1."""
+        if self.max_size is None:
             return [self.statistic]
         word, minus, other = self.statistic.partition(" minus ")
-        classes = map(str, range(self.sizes.max_sizes[0] + 1)) if self.sizes.equal else self.sizes.class_names(level)
-        return [f"{word}:{name}{minus}{other}" for name in classes]
+        return [f"{word}:{size}{minus}{other}" for size in range(self.max_size + 1)]
 
-    def _listed(self, values: Values, regions: np.ndarray) -> np.ndarray:
-        """List the values of regions, which ascend, one after the other."""
-        if isinstance(values, np.ndarray):
-            return values[regions].ravel()
-        starts = [self.hierarchy.level(level).start for level in range(self.hierarchy.n_levels)]
-        parts = np.split(regions, np.searchsorted(regions, starts[1:]))
-        return np.concatenate(
-            [table[of - start].ravel() for table, of, start in zip(values, parts, starts, strict=True)]
-        )
+    @property
+    def _sizes(self) -> str:
+        return "" if self.max_size is None else f", sizes 0..{self.max_size:,}"
 
     @property
     def _about(self) -> str:
@@ -149,14 +132,14 @@ class Intervals:
 
     def __repr__(self) -> str:
         lower, estimate, upper = (_first(side) for side in (self.lower, self.estimate, self.upper))
-        where = self.hierarchy.name(0) + ("" if self.sizes is None else f", sizes {self.sizes.text}, size 0")
+        where = self.hierarchy.name(0) + (f"{self._sizes}, size 0" if self._sizes else "")
         return f"Intervals({self.statistic}, {self._about}; {where}: {estimate} in [{lower}, {upper}])"
 
     def _repr_html_(self) -> str:
         return facts_table(
             "Intervals",
             {
-                "statistic": self.statistic + ("" if self.sizes is None else f", sizes {self.sizes.text}"),
+                "statistic": self.statistic + self._sizes,
                 "intervals": self._about,
                 "regions by level, root first": self.hierarchy.levels_text,
                 "median width by level, root first": " / ".join(self._widths()),
@@ -166,13 +149,13 @@ class Intervals:
     def _widths(self) -> list[str]:
         tree, widths = self.hierarchy, []
         for level in range(tree.n_levels):
-            here = np.arange(*tree.level(level).indices(tree.n_regions))
-            width = np.median(self._listed(self.upper, here) - self._listed(self.lower, here))
+            here = tree.level(level)
+            width = np.median(self.upper[here] - self.lower[here])
             widths.append(f"{width:,.6g}")
         return widths
 
 
-def _first(values: Values) -> str:
+def _first(values: np.ndarray) -> str:
     """The first value of the root."""
     first = np.ravel(values[0])[0]
     return f"{first:,.6g}" if isinstance(first, np.floating) else f"{first:,}"

@@ -149,20 +149,14 @@ class Sizes:
             out[:, k] = table[:, k:].sum(axis=1) if view is View.COUNTS else table[:, -1]
         return out
 
-    def spread(self, prices: np.ndarray, level: int, view: View) -> np.ndarray:
-        """Give every cell of a level the price of the sum that `folded` puts the cell into, 0 where there is none.
+    def spread(self, prices: np.ndarray, level: int) -> np.ndarray:
+        """Give every cell of a level the price of the sum that `folded` puts a count into.
 
         The adjoint of `folded`: sums of products with `folded(x)` are those of `spread(prices)` with x. Shape (regions
         of the level, K + 1) from (regions of the level, k + 1).
         """
         k, largest = self.max_sizes[level + 1], self.max_sizes[level]
-        if k == largest:
-            return prices
-        if view is View.COUNTS:
-            return prices[:, np.minimum(np.arange(largest + 1), k)]
-        out = np.zeros((len(prices), largest + 1), prices.dtype)
-        out[:, :k], out[:, -1] = prices[:, :k], prices[:, k]
-        return out
+        return prices if k == largest else prices[:, np.minimum(np.arange(largest + 1), k)]
 
     def children_sums(self, tables: Sequence[np.ndarray], level: int) -> np.ndarray:
         """Add up the values of the level below over the children of every region of a level."""

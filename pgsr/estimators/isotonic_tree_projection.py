@@ -6,7 +6,8 @@ import numpy as np
 
 from pgsr.algorithms.isotonic.regression import isotonic_l2
 from pgsr.algorithms.m_h import TreeProjection
-from pgsr.certificates import certify
+from pgsr.certificates import Certificate, certify
+from pgsr.certificates.conditions import broken_conditions
 from pgsr.checks import require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View, cumulative
@@ -28,7 +29,8 @@ class IsotonicTreeProjection:
 
     With `totals` REGIONS every region has a G of its own, which its last cell is. Levels may have sizes of their own.
 
-    The result is feasible for M_c but not its optimum, so its certificate gives the objective of M_c without a bound.
+    The result is feasible for M_c but not its optimum, so its certificate gives the objective of M_c without a bound;
+    where levels have sizes of their own, no objective.
 
     Complexity: O(regions x sizes), and that of the projection.
 
@@ -70,8 +72,13 @@ class IsotonicTreeProjection:
         if result.answer is None:
             return result
         spent = replace(result.seconds, solve=result.seconds.solve + prepared, compile=clock.compiling)
-        as_cumulative = Estimate(measurement.hierarchy, View.CUMULATIVE, tuple(map(cumulative, result.answer.tables)))
-        certificate = certify(Problem.m_c(measurement, totals=self.totals), as_cumulative)
+        if measurement.sizes.equal:
+            as_cumulative = Estimate(measurement.hierarchy, View.CUMULATIVE, cumulative(result.answer.as_counts))
+            certificate = certify(Problem.m_c(measurement, totals=self.totals), as_cumulative)
+        else:
+            root_alone = replace(measurement, public=Totals.ROOT, totals=measurement.totals[:1])
+            wanted = measurement if self.totals is Totals.REGIONS else root_alone
+            certificate = Certificate("release", None, None, "", broken_conditions(wanted, result.answer))
         status = Status.FEASIBLE if certificate.feasible else Status.RELAXED
         return Result(
             status, result.reason, result.answer, certificate, spent, multipliers=result.multipliers

@@ -5,22 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.isotonic.regression import isotonic_l1_middles, isotonic_l2
-from pgsr.algorithms.m_c.joint import (
-    integers_of,
-    joint_problem,
-    projected,
-    refused_precision,
-    together_by_level,
-)
+from pgsr.algorithms.m_c.joint import integers_of, joint_problem, projected
 from pgsr.checks import checked_limit, require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View, counts_of_ranked
 from pgsr.errors import ProblemError
-from pgsr.estimators.sizes_per_level import refused_by_level
+from pgsr.estimators.sizes_per_level import refused_sizes
 from pgsr.machine.blocks import row_blocks
 from pgsr.methods.gate import Deadline, Stopped, judged_release
 from pgsr.methods.method import Result, Seconds
 from pgsr.noise.measurement import Measurement, Totals
+from pgsr.problems.precisions import refused_weights
 
 """The method of step 2."""
 
@@ -43,13 +38,12 @@ class TwoStage:
     3. Integers next to x, from the root down (`pgsr.algorithms.tree_rounding`).
 
     The result has integer, non-negative counts and the public numbers of groups, and adds up. A level with epsilon 0
-    has no say. It is the optimum of no stated problem, so its certificate counts violations only. Where levels have
-    sizes of their own, every region's total has to be public (`pgsr.algorithms.m_c.folded`).
+    has no say. It is the optimum of no stated problem, so its certificate counts violations only.
 
     Args:
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
 
-    Shapes: any number of levels and sizes, also sizes per level. Complexity: O(cells log sizes), the projection, and
+    Shapes: any number of levels and sizes. Complexity: O(cells log sizes), the projection, and
     O(cells) for integers.
 
     Status: FEASIBLE; RELAXED without step 3; TIMED_OUT (checked between the steps and between regions).
@@ -72,8 +66,7 @@ class TwoStage:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
-        reason = _refusal(self, measurement) or refused_by_level(measurement)
-        return reason or refused_precision(measurement)
+        return _refusal(self, measurement) or refused_sizes(measurement) or refused_weights(measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Make a valid release, or give a status with the reason why there is none in time.
@@ -96,38 +89,22 @@ class TwoStage:
         seconds = Seconds(solve=solved, round=deadline.spent - solved, compile=deadline.compiling)
         return judged_release(measurement, Estimate(measurement.hierarchy, View.CUMULATIVE, x), seconds)
 
-    def alone(self, measurement: Measurement) -> list[np.ndarray]:
-        """Fit every region's cumulative counts alone (step 1), where all totals are public.
+    def _together(self, measurement: Measurement, deadline: Deadline) -> np.ndarray:
+        """Do the first two steps: real cumulative counts, shape (regions, K + 1)."""
+        twice = self.twice_alone(measurement)  # in halves, so that the fits are integers
+        return projected(joint_problem(measurement, twice, 2, "M_c of fitted values"), 2, deadline)
 
-        Real, without the totals; shape (regions of the level, K) per level.
-
-        Raises:
-            ProblemError: the measurement cannot be used.
-        """
-        reason = self.supports(measurement)
-        if reason is not None:
-            raise ProblemError(reason)
-        return [table[:, :-1] / 2 for table in measurement.sizes.tables(self._twice_alone(measurement))]
-
-    def _together(self, measurement: Measurement, deadline: Deadline) -> np.ndarray | tuple[np.ndarray, ...]:
-        """Do the first two steps: real cumulative counts, shaped as the measurement's values."""
-        twice = self._twice_alone(measurement)  # in halves, so that the fits are integers
-        if measurement.sizes.equal:
-            joint = joint_problem(measurement, measurement.sizes.shaped(twice), 2, "M_c of fitted values")
-            return projected(joint, 2, deadline)
-        alone = [table[:, :-1] / 2 for table in measurement.sizes.tables(twice)]
-        return together_by_level(measurement, alone, deadline=deadline).values
-
-    def _twice_alone(self, measurement: Measurement) -> np.ndarray:
-        """Compute 2 a[r], which is integer, and 0 where a region is not measured; shape (cells,)."""
-        tree, out = measurement.hierarchy, np.zeros(measurement.sizes.n_cells, np.int64)
+    def twice_alone(self, measurement: Measurement) -> np.ndarray:
+        """Compute 2 a[r] (step 1), which is integer, and 0 where a region is not measured; shape (regions, K + 1)."""
+        tree = measurement.hierarchy
+        out = np.zeros((tree.n_regions, measurement.max_size + 1), np.int64)
         if measurement.has_ranks:
-            rows = measurement.sizes.rows(out)
             for region in np.flatnonzero(measurement.measured).tolist():
-                rows[region][:] = _twice_joined(measurement, region)
+                out[region] = _twice_joined(measurement, region)
             return out
-        for level, (noisy, twice) in enumerate(zip(measurement.tables, measurement.sizes.tables(out), strict=True)):
+        for level, noisy in enumerate(measurement.tables):
             here = tree.level(level)
+            twice = out[here]
             public = measurement.public is not Totals.ROOT or level == 0
             groups = measurement.totals[here] if public else np.full(len(noisy), measurement.root_total)
             measured = np.flatnonzero(measurement.measured[here])
@@ -165,11 +142,6 @@ def _refusal(method: object, measurement: Measurement) -> str | None:
     name = type(method).__name__
     if not all(view is View.CUMULATIVE or view.mixed for view in measurement.kinds):
         return f"{name} needs View.CUMULATIVE or a Split on every level, this measurement is of {measurement.label}"
-    if not measurement.sizes.equal and measurement.has_ranks:
-        return (
-            f"{name} takes split views of one largest size for all levels, and this measurement is of "
-            f"{measurement.label}; leave max_sizes= out, or take Posterior() or Matching()"
-        )
     if not measurement.measured[measurement.hierarchy.leaves].all():
         return f"{name} needs measured leaves; give the last level a share of epsilon"
     return None

@@ -39,7 +39,7 @@ the number of groups larger than s, n = c[K] that of all groups, and e = t[0] + 
 | `mean minus US/GA`            | any of these, less the same of the region with this id                       |
 
 A region without groups has mean, quantiles, shares and Gini coefficient 0. Where levels have sizes of their own there
-are intervals of `count` and `cumulative`, by the bootstrap.
+are no intervals.
 
 Files: `statistics` reads the texts, `bounds` bounds counts and narrows that; `band` and `noise_quantiles` the band;
 `replicates` the bootstrap and the draws.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -31,8 +31,8 @@ SEED = "intervals"
 class Drawing(Protocol):
     """The interface of a post-process that draws what the truth may be, such as `pgsr.estimators.Posterior`."""
 
-    def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[Any]:
-        """Yield cumulative counts of all regions, real, shape (regions, K + 1), or a table per level."""
+    def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[np.ndarray]:
+        """Yield cumulative counts of all regions, real, shape (regions, K + 1)."""
         ...
 
 
@@ -59,8 +59,7 @@ def intervals(
     Args:
         mechanism: that made the release.
         released: what it released.
-        statistic: its text, such as "tail:100"; `pgsr.intervals` lists them. Where levels have sizes of their own,
-            "count" or "cumulative".
+        statistic: its text, such as "tail:100"; `pgsr.intervals` lists them.
         level: above 0 and below 1.
         replicates: releases to make, 20 at least.
         seed: of the research noise.
@@ -162,7 +161,7 @@ def bootstrapped(
         private_groups=private,
     )
     again = (
-        _tables(mechanism.release(truth, Seeded(f"replicates of a release: {seed}", place)).estimate.counts())
+        mechanism.release(truth, Seeded(f"replicates of a release: {seed}", place)).estimate.counts().counts
         for place in _told(number, progress)
     )
     n_groups = np.inf if private else float(released.totals[0])
@@ -186,11 +185,6 @@ def drawn(
             f"{mechanism.post!r} draws nothing; only a posterior release has such intervals, any other the bootstrap "
             "(pgsr.intervals.intervals)"
         )
-    if not measurement.sizes.equal:
-        raise ProblemError(
-            "levels have sizes of their own here, and statistics of draws are of the same sizes everywhere; take the "
-            "intervals of the result, or Posterior().draws(measurement, number)"
-        )
     if measurement.public is Totals.NOISY:
         raise ProblemError(
             "the numbers of groups are noisy, and draws of the posterior take them for exact; use the bootstrap "
@@ -199,7 +193,7 @@ def drawn(
     # The seed as a number that is not negative, different for different texts.
     key = int.from_bytes(sha256(f"draws of a posterior: {seed}".encode()).digest()[:8], "big")
     each = zip(_told(number, progress), mechanism.post.draws(measurement, number, key), strict=True)
-    tables = ((np.diff(np.rint(draw).astype(np.int64), prepend=0, axis=1),) for _, draw in each)
+    tables = (np.diff(np.rint(draw).astype(np.int64), prepend=0, axis=1) for _, draw in each)
     n_groups = float(released.totals[0])
     return _formed(released, statistics, level, number, tables, n_groups, between_quantiles, "posterior")
 
@@ -233,34 +227,26 @@ def _formed(
     statistics: Sequence[Statistic],
     level: Number,
     number: int,
-    tables: Iterable[tuple[np.ndarray, ...]],
+    tables: Iterable[np.ndarray],
     n_groups: float,
     form: Form,
     method: str,
 ) -> list[Intervals]:
     """Compute statistics of a release and of so many others, as they come, and make intervals of them."""
     tree, wanted = released.hierarchy, exact_level(level)
-    own = _tables(released)
-    estimates = [tuple(statistic.of(table) for table in own) for statistic in statistics]
-    n_values = sum(part.size for estimate in estimates for part in estimate)
-    memory.require(8 * ((number + 8) * n_values + 4 * released.sizes.n_cells), f"{number} replicates")
-    values = [[np.empty((number, *part.shape), part.dtype) for part in estimate] for estimate in estimates]
+    own = released.counts
+    estimates = [statistic.of(own) for statistic in statistics]
+    n_values = sum(estimate.size for estimate in estimates)
+    memory.require(8 * ((number + 8) * n_values + 4 * own.size), f"{number} replicates")
+    values = [np.empty((number, *estimate.shape), estimate.dtype) for estimate in estimates]
     for place, other in enumerate(tables):
         for statistic, rows in zip(statistics, values, strict=True):
-            for part, table in zip(rows, other, strict=True):
-                part[place] = statistic.of(table)
+            rows[place] = statistic.of(other)
     found = []
     for statistic, estimate, rows in zip(statistics, estimates, values, strict=True):
-        parts = [ends(statistic, at, of, float(wanted), n_groups, form) for at, of in zip(estimate, rows, strict=True)]
-        lower, upper = zip(*parts, strict=True)
-        low, at, high = (side[0] if released.sizes.equal else side for side in (lower, estimate, upper))
-        found.append(Intervals(tree, statistic.name, wanted, low, at, high, method))
+        lower, upper = ends(statistic, estimate, rows, float(wanted), n_groups, form)
+        found.append(Intervals(tree, statistic.name, wanted, lower, estimate, upper, method))
     return found
-
-
-def _tables(counts: CountOfCounts) -> tuple[np.ndarray, ...]:
-    """One table of all regions, or one per level where these have sizes of their own."""
-    return (counts.counts,) if counts.sizes.equal else counts.tables
 
 
 def _checked(number: object) -> int:

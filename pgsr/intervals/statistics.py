@@ -54,7 +54,7 @@ def statistic_of(text: str, sizes: Sizes) -> Statistic:
     """Read a statistic of counts of these regions and sizes from its text.
 
     Raises:
-        ArgumentError: no statistic is written so, it names a size above K, or it is of sizes that levels do not share.
+        ArgumentError: no statistic is written so, it names a size above K, or levels have sizes of their own.
         HierarchyError: there is no region that it names.
 
     Example:
@@ -66,11 +66,8 @@ def statistic_of(text: str, sizes: Sizes) -> Statistic:
         array([1., 0.])
     """
     require_kind(text, str, "the statistic", f"write {SPELLINGS}")
-    if not sizes.equal and text not in _BY_SIZE:
-        raise ArgumentError(
-            f"levels have sizes of their own here, and intervals of {text} want one max_size for all levels; write "
-            "count or cumulative"
-        )
+    if not sizes.equal:
+        raise ArgumentError("levels have sizes of their own here, and intervals want one max_size for all levels")
     first, minus, other = text.partition(" minus ")
     found = _plain(first, sizes.max_sizes[0])
     return _difference(found, sizes, path_of_id(other)) if minus else found

@@ -266,16 +266,15 @@ def refused_conditions(problem: Problem, taken: Taken) -> str | None:
     if stated is None or taken in (Taken.ALL, Taken.CHOICES):
         return None
     if stated.choices is not None:
-        ours = "ChoiceTree() from pgsr.algorithms, or " if problem.sizes.equal else ""
         return (
-            f"{stated.choices.names[0]} is a choice between conditions; take {ours}a solver of integers, such as "
-            "Gurobi() or MathOpt('GSCIP') from pgsr.models, or leave it out"
+            f"{stated.choices.names[0]} is a choice between conditions; take ChoiceTree() from pgsr.algorithms, or a "
+            "solver of integers, such as Gurobi() or MathOpt('GSCIP') from pgsr.models, or leave it out"
         )
     totals, models = FixedTotals.of(problem) is not None, "a solver model such as Cvxpy, Gurobi, MathOpt or Scipy"
     if taken is Taken.TOTALS and totals:
         return None
     remedy = f"take {models} from pgsr.models, or leave them out"
-    if totals and problem.view is View.COUNTS and problem.norm == 2 and problem.consistent and problem.sizes.equal:
+    if totals and problem.view is View.COUNTS and problem.norm == 2 and problem.consistent:
         ours = "Flow(around=RegionTotalsProjection())" if problem.integer else "RegionTotalsProjection()"
         remedy = f"take {ours}, {models} from pgsr.models, or leave them out"
     if taken is Taken.TOTALS:
@@ -295,10 +294,9 @@ def _asking_for_conditions(own: Callable[[Any, Problem], str | None]) -> Callabl
     @wraps(own)
     def supports(self: Any, problem: Problem) -> str | None:
         if not (problem.sizes.equal or self.sizes_per_level):
-            ours = "TreeProjection() for M_H, or " if problem.conditions is None else ""
             return (
                 "this method takes one largest size for all levels, and here levels have sizes of their own; take "
-                f"{ours}a solver model from pgsr.models"
+                "TreeProjection() for M_H, or a solver model from pgsr.models"
             )
         beyond = next((what for what in stated_besides(problem) if what not in self.takes_besides), None)
         if beyond is not None:

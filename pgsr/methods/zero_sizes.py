@@ -51,7 +51,7 @@ class WithoutZeroSizes:
             True
         """
         stated = problem.conditions
-        if stated is None or stated.choices is not None or not (problem.is_plain and problem.sizes.equal):
+        if stated is None or stated.choices is not None or not problem.is_plain:
             return None
         low, high = (side.reshape(problem.target.shape) for side in (stated.lower, stated.upper))
         if problem.nonnegative:

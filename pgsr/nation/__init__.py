@@ -10,13 +10,11 @@ which order.
 | `layout`         | regions and parts, and what tables are called                                         |
 | `measuring`      | `measure`: noise of every part                                                        |
 | `m_h`            | `StreamedLevelTreeProjection`: M_H and M_c^dp; `judging` proves the answer in parts    |
-| `joint`          | `StreamedLevelRelease`: two-stage and posterior, of the parts that `measured_parts` reads |
-| `matching`       | `StreamedLevelMatching`                                                               |
+| `matching`       | `StreamedLevelMatching`, of the parts that `measured_parts` reads                      |
 """
 
-from pgsr.nation.joint import StreamedLevelRelease
 from pgsr.nation.m_h import StreamedLevelTreeProjection
 from pgsr.nation.matching import StreamedLevelMatching
 from pgsr.nation.measuring import measure
 
-__all__ = ["StreamedLevelMatching", "StreamedLevelRelease", "StreamedLevelTreeProjection", "measure"]
+__all__ = ["StreamedLevelMatching", "StreamedLevelTreeProjection", "measure"]

@@ -17,7 +17,6 @@ from pgsr.machine.isolation import peak_memory
 from pgsr.machine.parallel import Mapper
 from pgsr.machine.partitions import Engine, Partitions
 from pgsr.methods.gate import Deadline
-from pgsr.nation.joint import StreamedReleaseResult
 from pgsr.nation.judging import violations
 from pgsr.nation.layout import KINDS, UPPER, NationTree
 from pgsr.nation.measured_parts import MeasuredParts
@@ -27,6 +26,23 @@ from pgsr.noise.step import NoiseStep
 
 def _midpoints() -> Matching:
     return Matching(IsotonicFit(optimum=Optimum.MIDPOINT))
+
+
+@dataclass(frozen=True)
+class StreamedReleaseResult:
+    """The outcome of a streamed release, without the counts, which were written.
+
+    Attributes:
+        violations: number of violated conditions by kind, recomputed from the counts; all are 0.
+        n_cells: of all tables.
+        seconds: wall time without compilation.
+        peak_bytes: most memory this process ever held.
+    """
+
+    violations: dict[str, int]
+    n_cells: int
+    seconds: float
+    peak_bytes: int
 
 
 @dataclass(frozen=True)
@@ -75,7 +91,6 @@ class StreamedLevelMatching:
         found = [violations(FlowPart.of(upper, counts), counts, sum(totals)), *(part.violations for part in done)]
         return StreamedReleaseResult(
             violations={kind: sum(part[kind] for part in found) for kind in found[0]},
-            missing=0.0,
             n_cells=sum(table.size for table in counts[:-1]) + sum(outcome.n_cells for outcome in done),
             seconds=deadline.spent,
             peak_bytes=peak_memory(),

@@ -14,7 +14,6 @@ from pgsr.nation.layout import KINDS, UPPER, NationTree
 from pgsr.nation.measuring import require_measured
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.noise.step import NoiseStep
-from pgsr.privacy.laws import Law
 
 
 @dataclass(frozen=True)
@@ -23,14 +22,12 @@ class MeasuredParts:
 
     Attributes:
         view: of the noisy values.
-        laws: of the noise of all levels, root first.
         noise: the noise step that the values were measured with.
     """
 
     tree: NationTree
     partitions: Partitions
     view: View
-    laws: tuple[Law, ...]
     noise: NoiseStep
 
     @classmethod
@@ -41,7 +38,7 @@ class MeasuredParts:
             ProblemError: the totals of the last level were not written, or the tables are not those of this data set
                 and noise.
         """
-        parts = cls(tree, partitions, noise.one_view(tree.max_sizes), tuple(noise.laws_of_sizes(tree.max_sizes)), noise)
+        parts = cls(tree, partitions, noise.one_view(tree.max_sizes), noise)
         if not partitions.has(tree.keys[-1], f"totals-{parts.last}"):
             raise ProblemError(
                 "every region's number of groups is needed; measure with totals='regions' and "

@@ -79,6 +79,7 @@ class ProblemFields:
             raise ProblemError("a problem is about the totals of 'root' or 'regions'; noisy ones count as public there")
         if self.conditions is not None:
             require_kind(self.conditions, Conditions, "conditions", "state them by problem.where(cells(...) == 0)")
+            self._require_cells("conditions are of cells")
             if self.conditions.lower.shape != (self._cells().sizes.n_cells,):
                 raise ProblemError(f"conditions are of other regions or sizes than {self.label}; state them on it")
 
@@ -111,6 +112,11 @@ class ProblemFields:
     def _require_sizes_per_level_to_be_known(self) -> None:
         """Refuse what has no meaning yet where levels differ in their sizes."""
         tree = self.hierarchy
+        if self.consistent and (self.monotone or self.view is View.CUMULATIVE):
+            raise ProblemError(
+                "cumulative counts of children add up to those of their parent where all levels have the same largest "
+                "size, and here levels have sizes of their own; state the problem of counts"
+            )
         if tree.padded.any():
             region = int(np.flatnonzero(tree.padded)[0])
             raise ProblemError(
@@ -166,11 +172,7 @@ class ProblemFields:
             )
 
     def _cells(self) -> ProblemCells:
-        if self.view is View.RANKED:
-            raise ProblemError(
-                f"{self.label} is about ranked sizes, which have no cells to state conditions on; state the problem of "
-                "counts or cumulative counts"
-            )
+        self._require_cells("conditions are of cells")
         return ProblemCells(self.sizes, self.view)
 
     @property

@@ -8,12 +8,8 @@ from pgsr.problems.fields import ProblemFields
 
 LINES = {
     "consistent": (r"x_{r,s} = \sum_{c \in \mathrm{children}(r)} x_{c,s}", "at every region $r$ with children"),
-    "folded counts": (
+    "folded": (
         r"x_{r,s} = \sum_{c} x_{c,s},\ s < k_r, \quad \sum_{s \ge k_r} x_{r,s} = \sum_{c} x_{c,k_r}",
-        "at every region $r$ whose children $c$ have the sizes $0, \\dots, k_r$",
-    ),
-    "folded cumulative": (
-        r"x_{r,s} = \sum_{c} x_{c,s},\ s < k_r, \quad x_{r,K_r} = \sum_{c} x_{c,k_r}",
         "at every region $r$ whose children $c$ have the sizes $0, \\dots, k_r$",
     ),
     "monotone": (r"x_{r,s} \le x_{r,s+1}", "in every region $r$, for every $s$ but the last"),
@@ -41,8 +37,7 @@ def latex_of(problem: ProblemFields) -> str:
     ranked = problem.view is View.RANKED
     conditions: list[tuple[str, str]] = []
     if problem.consistent:
-        folded = "counts" if problem.view is View.COUNTS else "cumulative"
-        conditions.append(LINES["consistent" if problem.sizes.equal else f"folded {folded}"])
+        conditions.append(LINES["consistent" if problem.sizes.equal else "folded"])
     conditions += _totals(problem)
     conditions += [LINES[name] for name in ("monotone", "nonnegative", "integer") if getattr(problem, name)]
     lines = [rf"& {formula} && \text{{{where}}}" for formula, where in conditions]

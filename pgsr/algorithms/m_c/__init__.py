@@ -49,14 +49,10 @@ there is to be had. The dual has kinks wherever somebody rounds. With x^2 + (1 -
 are rounded softly, t = 1 is the relaxed dual, and t is lowered while gradients alone climb: `integers`. On the network
 of two levels, negative cycles close what is left: `cycles`.
 
-**Sizes per level.** With every region's total, squares have a dual of the same kind where levels have sizes of their
-own: every size has a tree of its own, which ends where sizes fold (`folded`, and `folded_integers` for integers).
-
 Files: `projection` and `integers` are the methods, `ascent` (Newton's method) and `quasi_newton` the ways up, `dual`
 and `integers_dual` the duals, `preconditioner` the M, `arrays` what loops are given; the loops are `tree_kernel`
-(prices and Hessian), `squares_kernel`, `integers_kernel` and `two_level_kernel`. `folded`, `folded_dual` and
-`folded_kernel`, and in integers `folded_integers` and its kernel, are for sizes per level; `joint` takes the values of
-regions alone to a release.
+(prices and Hessian), `squares_kernel`, `integers_kernel` and `two_level_kernel`. `joint` takes the values of regions
+alone to a release.
 """
 
 from pgsr.algorithms.m_c.integers import CumulativeIntegers

@@ -317,11 +317,6 @@ def refused_bounds_above(problem: Problem) -> str | None:
     tree, stated = problem.hierarchy, problem.conditions
     if stated is None or tree.n_levels == 1:
         return None
-    if not problem.sizes.equal:
-        return (
-            f"this method takes no conditions where levels have sizes of their own, such as {stated.first}; take a "
-            "solver model such as Cvxpy, Gurobi or MathOpt from pgsr.models, or leave them out"
-        )
     low, high = _ordered_bounds(problem)
     implied = tree.sum_up(low[tree.leaves]), tree.sum_up(high[tree.leaves])
     stated_high = np.where(stated.upper < UNBOUNDED, stated.upper, np.inf).reshape(low.shape)
@@ -386,8 +381,7 @@ def _ordered_bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 def cumulative_counts_exceed(problem: Problem) -> str | None:
     """Say why cumulative counts this large cannot be worked on in floating point, or return None."""
     totals = problem.stated_totals
-    largest = max(int(np.abs(table).max()) for table in problem.tables)
-    largest = max(largest, 0 if totals is None else int(totals.max()))
+    largest = max(int(np.abs(problem.target).max()), 0 if totals is None else int(totals.max()))
     if largest > _LARGEST_VALUE:
         return "cumulative counts exceed 2^45, so their fractions have too few digits"
     return None

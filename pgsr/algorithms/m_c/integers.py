@@ -1,21 +1,17 @@
 """The integer M_c with a proven gap, by prices over integers and by leaves that settle; without a solver."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from pgsr.algorithms.m_c import cycles, folded_dual
+from pgsr.algorithms.m_c import cycles
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed, refused_bounds_above
-from pgsr.algorithms.m_c.folded import ENOUGH
-from pgsr.algorithms.m_c.folded_integers import FoldedRounded
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
 from pgsr.algorithms.m_c.preconditioner import TreeDiagonal
-from pgsr.algorithms.m_c.projection import refused_sizes, targets_of
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
 from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.certificate import objective
@@ -76,10 +72,6 @@ class CumulativeIntegers(GatedMethod):
     there is one family: the optimum, and prices whose bound is its objective. Elsewhere families may stop above their
     bound; up to 2,000 cells of leaves they start anew, up to 32 times, from integers at prices nearby.
 
-    **Sizes per level.** Levels may have sizes of their own where every region's total is public. Then every region
-    settles in the cells that its children do not tell apart, and families of all levels take turns, tails as leaves
-    (`pgsr.algorithms.m_c.folded_integers`).
-
     Bounds of single cells that `Problem.where` states of the lowest regions are kept throughout, as in
     `CumulativeProjection`; leaves then exchange no runs of cells at the end, so the gap may be a little wider.
 
@@ -87,12 +79,11 @@ class CumulativeIntegers(GatedMethod):
         gap: relative gap (objective - bound) / max(1, bound) at which to stop.
 
     Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per step, 100 to 350 steps. Memory: about 60
-    bytes per cell of a leaf, 120 with sizes per level, and 600 per cell of an inner region.
+    bytes per cell of a leaf, and 600 per cell of an inner region.
 
     Status: OPTIMAL where the bound leaves no room for a smaller integer, as it does wherever cycles close what is left;
     else FEASIBLE, and the reason says the proven gap: at 3,195 regions x 1,001 sizes below 1e-5 at epsilon 1 and 1.5e-7
-    at 0.1, with 1,001, 101 and 21 sizes by level below 1e-5 and 4e-7. When time is up (checked between steps) the best
-    integers so far are the answer, always feasible.
+    at 0.1. When time is up (checked between steps) the best integers so far are the answer, always feasible.
 
     Example:
         >>> from pgsr import CountOfCounts, Hierarchy, Problem, View
@@ -105,11 +96,10 @@ class CumulativeIntegers(GatedMethod):
         (True, 6)
 
     Source: the problem, Fioretto and Van Hentenryck 2019, section 8; the method is new here. Shown by
-    `tests/test_m_c_integers.py` and `tests/test_m_c_folded_integers.py`.
+    `tests/test_m_c_integers.py`.
     """
 
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS
-    sizes_per_level: ClassVar[bool] = True
 
     gap: float = _GAP
 
@@ -126,19 +116,21 @@ class CumulativeIntegers(GatedMethod):
             return f"CumulativeIntegers minimises squares, {problem.label} absolute values"
         if not problem.monotone or not problem.consistent or not problem.nonnegative:
             return f"CumulativeIntegers needs consistency, order and signs, which {problem.label} does not all state"
-        return refused_sizes(self, problem) or refused_bounds_above(problem)
+        return refused_bounds_above(problem)
 
     def exceeds(self, problem: Problem) -> str | None:
         return cumulative_counts_exceed(problem)
 
     def bytes_needed(self, problem: Problem) -> int:
         n_leaf_cells = problem.tables[-1].size
-        return 600 * (problem.n_unknowns - n_leaf_cells) + (60 if problem.sizes.equal else 120) * n_leaf_cells
+        return 600 * (problem.n_unknowns - n_leaf_cells) + 60 * n_leaf_cells
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        rounded, metric, prices = _started(problem, deadline)
-        best, ascent = _Best(problem, rounded.multipliers(prices)), QuasiNewton(metric)
-        rounding = _ROUNDING * max(1.0, *(float(np.abs(table).max()) for table in problem.tables))
+        dual = SquaresDual(problem.relaxed())
+        prices = maximise(dual, _RELAXED_GAP, deadline).point.prices
+        rounded, ascent = RoundedDual(dual), QuasiNewton(TreeDiagonal(dual).solved)
+        best = _Best(problem, rounded.multipliers(prices))
+        rounding = _ROUNDING * max(1.0, float(np.abs(problem.target).max()))
 
         def late() -> bool:
             return deadline.passed
@@ -173,7 +165,7 @@ class _Best:
         self.objective = math.inf
         self.prices, self.bound = prices, lagrangian_bound(problem, prices)
 
-    def offer(self, x: Any, prices: Multipliers) -> None:
+    def offer(self, x: np.ndarray, prices: Multipliers) -> None:
         estimate = Estimate(self.problem.hierarchy, View.CUMULATIVE, x)
         value = objective(self.problem, estimate)
         if value < self.objective:
@@ -182,7 +174,7 @@ class _Best:
         if bound > self.bound:
             self.bound, self.prices = bound, prices
 
-    def close(self, rounded: RoundedDual | FoldedRounded, start: Any, deadline: Deadline) -> None:
+    def close(self, rounded: RoundedDual, start: np.ndarray, deadline: Deadline) -> None:
         """Offer what leaves below every node are at best, from integers of all regions: the optimum if one node is."""
         self.offer(*rounded.closed(start, self.prices, deadline))
 
@@ -204,16 +196,3 @@ class _Best:
             return Result(Status.OPTIMAL, "", self.estimate, certificate, seconds, multipliers=self.prices)
         reason = f"within a relative gap of {certificate.gap:.1e} of the optimum, proved"
         return Result(Status.FEASIBLE, reason, self.estimate, certificate, seconds, multipliers=self.prices)
-
-
-def _started(
-    problem: Problem, deadline: Deadline
-) -> tuple[RoundedDual | FoldedRounded, Callable[[np.ndarray], np.ndarray], np.ndarray]:
-    """Find the relaxed optimum: the dual over integers, the metric to ascend in, and prices."""
-    if problem.sizes.equal:
-        dual = SquaresDual(problem.relaxed())
-        prices = maximise(dual, _RELAXED_GAP, deadline).point.prices
-        return RoundedDual(dual), TreeDiagonal(dual).solved, prices
-    folded = folded_dual.FoldedDual(targets_of(problem))
-    point, _ = folded_dual.ascend(folded, ENOUGH, deadline)
-    return FoldedRounded(problem, folded, deadline), folded.metric(), folded_dual.flat(point.prices)

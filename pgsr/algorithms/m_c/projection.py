@@ -2,16 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed, refused_bounds_above
-from pgsr.algorithms.m_c.folded import together
-from pgsr.algorithms.m_c.folded_dual import Prices, Targets
 from pgsr.algorithms.m_c.preconditioner import aggregates
-from pgsr.certificates import Multipliers, certify
+from pgsr.certificates import certify
 from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
@@ -19,12 +17,8 @@ from pgsr.errors import MethodError
 from pgsr.machine import memory
 from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken
 from pgsr.methods.method import Result, Seconds, Status
-from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import PROVED_GAP
-
-_MISSING = 1e-8
-"""Groups by which sums may be off at the end where levels have sizes of their own."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +50,6 @@ class CumulativeProjection(GatedMethod):
     by means that are clipped to them. Structural zeros, minima and maxima of cumulative counts, and fixed totals of
     lowest regions are such bounds. Those of regions above are refused unless they follow from the ones below.
 
-    Levels may have sizes of their own where every region's total is public (`pgsr.algorithms.m_c.folded`).
-
     Args:
         gap: relative gap (objective - bound) / max(1, bound) at which an answer counts as optimal.
 
@@ -88,7 +80,6 @@ class CumulativeProjection(GatedMethod):
     """
 
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS
-    sizes_per_level: ClassVar[bool] = True
     rounds_relaxation: ClassVar[bool] = True
 
     gap: float = PROVED_GAP
@@ -104,27 +95,22 @@ class CumulativeProjection(GatedMethod):
             return f"CumulativeProjection minimises squares, {problem.label} absolute values"
         if not problem.monotone or not problem.consistent or not problem.nonnegative:
             return f"CumulativeProjection needs consistency, order and signs, which {problem.label} does not all state"
-        return refused_sizes(self, problem) or refused_bounds_above(problem)
+        return refused_bounds_above(problem)
 
     def exceeds(self, problem: Problem) -> str | None:
         return cumulative_counts_exceed(problem)
 
     def bytes_needed(self, problem: Problem) -> int:
-        if not problem.sizes.equal:
-            return 140 * problem.n_unknowns
         n_inner = problem.hierarchy.n_inner * problem.target.shape[1]
         n_dense = problem.hierarchy.n_inner * (len(aggregates(problem.target.shape[1])) - 1) ** 2
         per_leaf = 24 if problem.conditions is None else 40
         return 140 * n_inner + per_leaf * (problem.n_unknowns - n_inner) + 8 * n_dense
 
-    def no_start(self, problem: Problem) -> str | None:
-        if problem.sizes.equal:
-            return None
-        return f"{self!r} takes no start where levels have sizes of their own; leave warm_start= out"
+    def no_start(self, problem: Problem) -> None:
+        """Give no reason: this method starts from the prices of another solve."""
+        del problem
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        if not problem.sizes.equal:
-            return self._judged(problem, *_folded(problem, deadline), deadline)
         return self._ascended(problem, SquaresDual(problem), None, deadline)
 
     def answer_from(self, problem: Problem, deadline: Deadline, start: Result) -> Result:
@@ -139,20 +125,17 @@ class CumulativeProjection(GatedMethod):
         return self._ascended(problem, dual, prices, deadline)
 
     def _ascended(self, problem: Problem, dual: SquaresDual, start: np.ndarray | None, deadline: Deadline) -> Result:
+        """Find the relaxed answer, judge it by its prices, and round it for an integer problem."""
         answer = maximise(dual, self.gap / 2, deadline, start)
-        late = f"{deadline.limit:g} s and {answer.steps} steps" if answer.timed_out else ""
-        return self._judged(problem, dual.multipliers(answer.point), answer.x, deadline, late)
-
-    def _judged(self, problem: Problem, prices: Multipliers, values: Any, deadline: Deadline, late: str = "") -> Result:
-        """Judge a relaxed answer by its prices, and round it for an integer problem; `late` says when it stopped."""
-        solved = deadline.spent
+        prices, values, solved = dual.multipliers(answer.point), answer.x, deadline.spent
         estimate = Estimate(problem.hierarchy, View.CUMULATIVE, values)
         certificate = certify(problem.relaxed(), estimate, prices)
         seconds = Seconds(solve=solved)
         reached = f"relative gap {certificate.gap:.1e}" if certificate.gap is not None else repr(certificate)
         if certificate.gap is None:
             return Result(Status.FAILED, f"the answer misses our tolerances: {reached}", None, certificate, seconds)
-        if certificate.gap > self.gap and late:
+        if certificate.gap > self.gap and answer.timed_out:
+            late = f"{deadline.limit:g} s and {answer.steps} steps"
             reason = f"{reached} after {late}, {self.gap:g} was asked for"
             return Result(Status.TIMED_OUT, reason, None, certificate, seconds)
         if not problem.integer:
@@ -160,8 +143,7 @@ class CumulativeProjection(GatedMethod):
                 return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=prices)
             return Result(Status.FEASIBLE, f"the ascent stopped at a {reached}", estimate, certificate, seconds)
         certified = deadline.spent
-        whole = nearest(values) if isinstance(values, np.ndarray) else tuple(map(nearest, values))
-        rounded = Estimate(problem.hierarchy, View.CUMULATIVE, whole)
+        rounded = Estimate(problem.hierarchy, View.CUMULATIVE, nearest(values))
         seconds = Seconds(solve=solved, round=deadline.spent - certified)
         reason = f"relaxation solved to a {reached}, then every cumulative count rounded to the nearest integer"
         certificate = certify(problem, rounded, prices)
@@ -195,35 +177,3 @@ class CumulativeProjection(GatedMethod):
 
     def __repr__(self) -> str:
         return f"CumulativeProjection({'' if self.gap == PROVED_GAP else f'gap={self.gap:g}'})"
-
-
-def refused_sizes(method: GatedMethod, problem: Problem) -> str | None:
-    """Say that levels have sizes of their own and regions no public totals, or return None."""
-    if problem.sizes.equal or problem.totals is Totals.REGIONS:
-        return None
-    return (
-        f"{type(method).__name__} needs every region's public total where levels have sizes of their own; state the "
-        "problem with totals='regions', or take a solver model from pgsr.models"
-    )
-
-
-def _folded(problem: Problem, deadline: Deadline) -> tuple[Multipliers, tuple[np.ndarray, ...]]:
-    """Find prices and values where levels have sizes of their own."""
-    found = together(targets_of(problem), _MISSING, deadline)
-    return multipliers_of(problem, found.prices), found.values
-
-
-def targets_of(problem: Problem) -> Targets:
-    """Read the targets of a problem whose levels have sizes of their own, and whose regions have public totals."""
-    tree = problem.hierarchy
-    levels = [tree.level(level) for level in range(tree.n_levels)]
-    y = [table[:, :-1].astype(float) for table in problem.tables]
-    w = [np.repeat(problem.w[here, None], table.shape[1], axis=1) for here, table in zip(levels, y, strict=True)]
-    w = [table[:1] if (table == table[:1]).all() else table for table in w]
-    return Targets.of(tree, y, [problem.region_totals[here] for here in levels], w)
-
-
-def multipliers_of(problem: Problem, prices: Prices) -> Multipliers:
-    """Collect prices of sums; last cells are the public totals, at no price."""
-    own = tuple(np.append(table, np.zeros((len(table), 1)), axis=1) for table in prices)
-    return Multipliers(own, np.zeros(problem.hierarchy.n_regions))

@@ -1,7 +1,5 @@
 """The integers of a whole hierarchy, one parent after the other."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
@@ -20,62 +18,47 @@ No fraction whose denominator is below 512,000 lies there."""
 
 def integers_near(
     tree: Hierarchy,
-    values: Sequence[np.ndarray],
+    values: np.ndarray,
     root_total: int,
     totals: np.ndarray | None = None,
-    root: np.ndarray | None = None,
     deadline: Deadline = NO_LIMIT,
-    *,
-    in_place: bool = False,
-) -> tuple[np.ndarray, ...]:
-    """Find integer cumulative counts near real ones, consistent, non-negative and non-decreasing.
-
-    What children of a smaller largest size share are the sizes below it and the total; the region's own tail is the
-    part that its parent gave it.
+) -> np.ndarray:
+    """Find integer cumulative counts near real ones, consistent, non-negative and non-decreasing, in their memory.
 
     Args:
         tree: the regions.
-        values: real cumulative counts, one table per level, root first, of shape (regions of the level, K + 1);
-            consistent and non-decreasing up to rounding errors, below 2^43. K does not rise from the root down.
+        values: real cumulative counts, float64, shape (regions, K + 1); consistent and non-decreasing up to rounding
+            errors, below 2^43. They are gone afterwards.
         root_total: the public number of groups of the whole hierarchy.
         totals: every region's public number of groups, shape (regions,), which add up; None if only the root's is
-            public, where all levels have the same sizes.
-        root: the cumulative counts of the root, if they are known; int64, shape (K + 1,).
+            public.
         deadline: asked between regions.
-        in_place: write the integers over the values, float64, which are gone then.
 
     Returns:
-        int64, tables of the same shapes.
+        int64, of the same shape, in the memory of `values`.
 
     Raises:
         Stopped: out of time.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-        >>> values = np.array([[2.6, 4.1, 6.0, 7.0]]), np.array([[1.4, 3.0], [1.2, 4.0]])
-        >>> [table.tolist() for table in integers_near(tree, values, 7, np.array([7, 3, 4]))]
-        [[[3, 4, 6, 7]], [[2, 3], [1, 4]]]
+        >>> values = np.array([[2.6, 4.1, 7.0], [1.4, 2.2, 3.0], [1.2, 1.9, 4.0]])
+        >>> integers_near(tree, values, 7, np.array([7, 3, 4])).tolist()
+        [[3, 4, 7], [2, 2, 3], [1, 2, 4]]
 
     Source: new here; `pgsr.algorithms.tree_rounding` derives it.
     """
     from pgsr.algorithms.tree_rounding.kernel import share
 
-    out = tuple(table.view(np.int64) if in_place else np.empty(table.shape, np.int64) for table in values)
-    found = np.clip(np.maximum.accumulate(nearest(on_grid(values[0][0]))), 0, root_total) if root is None else root
-    out[0][0], out[0][0, -1] = found, root_total
+    out = values.view(np.int64)
+    out[0] = np.clip(np.maximum.accumulate(nearest(on_grid(values[0]))), 0, root_total)
+    out[0, -1] = root_total
     given = np.empty(0, np.int64) if totals is None else np.ascontiguousarray(totals)
-    for level in range(tree.n_levels - 1):
-        here, below = tree.level(level), tree.level(level + 1).start
-        n_shared = values[level + 1].shape[1]
-        for region in range(here.start, here.stop):
-            deadline.check("no integers of all regions")
-            children = slice(tree.first_child[region], tree.first_child[region + 1])
-            places = slice(children.start - below, children.stop - below)
-            rising = _rising(values[level + 1][places], root_total, None if totals is None else totals[children])
-            shared = out[level][region - here.start]
-            if len(shared) > n_shared:  # the cells that children tell apart, and the total
-                shared = np.append(shared[: n_shared - 1], shared[-1:])
-            share(shared, rising, totals is not None, given[children], out[level + 1][places])
+    for region in range(tree.n_inner):
+        deadline.check("no integers of all regions")
+        children = slice(tree.first_child[region], tree.first_child[region + 1])
+        rising = _rising(values[children], root_total, None if totals is None else totals[children])
+        share(out[region], rising, totals is not None, given[children], out[children])
     return out
 
 

@@ -15,7 +15,7 @@ from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.estimators.matching.precisions import GivenPrecisions
 from pgsr.estimators.matching.runs import Runs
-from pgsr.estimators.sizes_per_level import ONE_LARGEST_SIZE
+from pgsr.estimators.sizes_per_level import refused_sizes
 from pgsr.machine.blocks import row_blocks
 from pgsr.machine.parallel import Threads
 from pgsr.methods.gate import Deadline, judged_release
@@ -39,7 +39,7 @@ class BottomUp:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
-        return refused_by_fit(self.fit, measurement, leaves_only=True) or _refused_sizes(measurement)
+        return refused_by_fit(self.fit, measurement, leaves_only=True) or refused_sizes(measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         del time_limit
@@ -64,7 +64,7 @@ class NoConsistency:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
-        return refused_by_fit(self.fit, measurement) or _refused_sizes(measurement)
+        return refused_by_fit(self.fit, measurement) or refused_sizes(measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         del time_limit
@@ -150,7 +150,3 @@ def precision_of(
     distinct, which = np.unique(parts, return_inverse=True)
     units = tuple(Fraction(1, m) / law.variance_bound for m in distinct.tolist())
     return GivenPrecisions(groups.count, which.reshape(-1), units)
-
-
-def _refused_sizes(measurement: Measurement) -> str | None:
-    return None if measurement.sizes.equal else ONE_LARGEST_SIZE

@@ -16,10 +16,9 @@ from pgsr.estimators.matching.alone import levels_alone, refuse, refused_by_fit
 from pgsr.estimators.matching.merging import Merge, merged
 from pgsr.estimators.matching.runs import Runs
 from pgsr.estimators.matching.sorted_matching import Matcher, SortedMatching
-from pgsr.estimators.sizes_per_level import refused_by_level
 from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped, judged_release
 from pgsr.methods.method import Result, Seconds
-from pgsr.noise.measurement import Measurement
+from pgsr.noise.measurement import Measurement, Totals
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class Matching:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
-        reason = refused_by_fit(self.fit, measurement) or refused_by_level(measurement)
+        reason = refused_by_fit(self.fit, measurement) or _refused_by_level(measurement)
         if reason is not None or measurement.hierarchy.n_inner == 0:
             return reason
         # No region has more groups than the root, which is matched first.
@@ -82,7 +81,7 @@ class Matching:
         Raises:
             ProblemError: the measurement cannot be fitted.
         """
-        refuse(refused_by_fit(self.fit, measurement) or refused_by_level(measurement))
+        refuse(refused_by_fit(self.fit, measurement) or _refused_by_level(measurement))
         deadline, tree = Deadline(checked_limit(time_limit)), measurement.hierarchy
         groups = self.alone(measurement)
         fitted = deadline.spent
@@ -138,3 +137,21 @@ def all_levels(tree: Hierarchy, leaves: Runs) -> list[Runs]:
 def counted(levels: Sequence[Runs], max_sizes: Sequence[int]) -> tuple[np.ndarray, ...]:
     """Count the groups of all regions in the classes of their level; one table per level."""
     return tuple(runs.table(k) for runs, k in zip(levels, max_sizes, strict=True))
+
+
+def _refused_by_level(measurement: Measurement) -> str | None:
+    """Give the reason why groups cannot be matched where levels have sizes of their own, or None."""
+    if measurement.sizes.equal:
+        return None
+    if measurement.public is Totals.NOISY:
+        return "levels have sizes of their own here, which goes with public totals; measure with totals='regions'"
+    if measurement.public is Totals.ROOT:
+        return (
+            "only the root's total is public here, and levels have sizes of their own, so every region's is needed; "
+            "measure with totals='regions'"
+        )
+    if any(noise is None for noise in measurement.noise):
+        return "levels have sizes of their own here, so every level has to be measured; give each a share"
+    if measurement.hierarchy.padded.any():
+        return "levels have sizes of their own here, so every branch needs the same depth; give it without padding"
+    return None

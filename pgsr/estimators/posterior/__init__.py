@@ -47,7 +47,7 @@ Files: `method` is `Posterior`; `evidence` one region's values and windows, `cha
 what loops are given; `learned` the prior, between `knots`, from a `start`, with `scales` and `dispersion`, by
 `learned_kernel`, `elimination_kernel`, `dispersion_kernel` and `elementary_kernel`; `prior_error` how far means may be
 off because it is learned, by `prior_error_kernel`; `propagation` how errors pass through the joint stage,
-and `uncertainty` the intervals of a release. Where levels have sizes of their own, `folded_errors` has the intervals.
+and `uncertainty` the intervals of a release.
 """
 
 from pgsr.estimators.posterior.method import Posterior

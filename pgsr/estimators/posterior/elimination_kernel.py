@@ -229,20 +229,3 @@ def add_both(gradient, information, out_gradient, out_information):
         out_gradient[j] += gradient[j]
         for k in range(len(gradient)):
             out_information[j, k] += information[j, k]
-
-
-@compiled
-def pulled_back(slopes, gradient, information, out_gradient, out_information):
-    """Add P' g and P' I P to `out_gradient` and `out_information`, with P the slopes."""
-    n, m = slopes.shape
-    row = np.empty(m)
-    for i in range(n):
-        row[:] = 0.0
-        for k in range(n):
-            for j in range(m):
-                row[j] += information[i, k] * slopes[k, j]
-        for j in range(m):
-            if slopes[i, j] != 0.0:
-                out_gradient[j] += slopes[i, j] * gradient[i]
-                for k in range(m):
-                    out_information[j, k] += slopes[i, j] * row[k]

@@ -47,7 +47,7 @@ CONFLICTS = (4.0, 2.0, 0.0)
 class Marginals:
     """The posterior of the cumulative counts of one region, size by size; shape (K + 1,) each.
 
-    That of all regions holds tables instead, of shape (regions, K + 1), or one per level where sizes differ.
+    That of all regions holds tables instead, of shape (regions, K + 1).
 
     Attributes:
         mean: E c[s].

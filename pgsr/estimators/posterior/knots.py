@@ -1,6 +1,5 @@
 """The knots between which the logarithm of a prior is linear in the size, and the differences that are penalised."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,12 +63,6 @@ class Knots:
         block = np.where(np.arange(len(own) - 1) < last, np.arange(len(own) - 1) // OWN_BLOCK, -(-last // OWN_BLOCK))
         between = *_between(at, np.arange(n_sizes)), own, *_between(own, at)
         return cls(at, *between, np.searchsorted(at, free), second, at[smooth][1:-1] > FIRST, band, block)
-
-    @classmethod
-    def by_level(cls, max_sizes: Sequence[int], spikes: np.ndarray) -> "tuple[Knots, ...]":
-        """Choose the knots of every level; levels of the same sizes share theirs."""
-        made = {k: cls.of(k + 1, spikes[spikes < k]) for k in set(max_sizes)}
-        return tuple(made[k] for k in max_sizes)
 
     @property
     def n_blocks(self) -> int:

@@ -15,14 +15,6 @@ differences of a deviation are Student t distributed: a bend, a jump or an end i
 
 k the dispersions of the counts (`dispersion`).
 
-**Sizes per level.** Where children end at a size k with "k or more", they begin at their parent's f, folded:
-
-    f'(s) = f(s) for s < k,    f'(k) = log of the sum over s >= k of e^f(s),
-
-so that what a parent expects from k on is what its children expect in their last class. Its slopes P take the place of
-1 wherever something passes between f of a parent and f of its children: g and I go up as P' g and P' I P, and changes
-come down as P times the parent's. What P itself changes by is left out of I, as theta makes up for it.
-
 **Derivatives.** With a = k / (k + mu), u the share of mu / G at every knot, J = 1 - 1 u', b the hat functions, and
 all moments given y (of a region whose prior gives way, those that are then found: the slope is that of a bound),
 
@@ -55,7 +47,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgsr.data.sizes import Sizes
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.estimators.posterior import dispersion
 from pgsr.estimators.posterior.evidence import Evidence, Marginals
 from pgsr.estimators.posterior.knots import Knots
@@ -120,7 +112,7 @@ class Learned:
 
 
 def learn(measurement: Measurement, deadline: Deadline) -> Learned:
-    """Learn the prior of a measurement, of the levels that tell sizes apart.
+    """Learn the prior of a measurement.
 
     Raises:
         Stopped: the deadline has passed.
@@ -128,21 +120,20 @@ def learn(measurement: Measurement, deadline: Deadline) -> Learned:
 
     Complexity: some ten to thirty forward-backward passes, and O(regions x J j (J + j)) operations for each.
     """
-    sizes = _told_apart(measurement.sizes)
-    tree = sizes.hierarchy
-    evidence = {r: Evidence.of(measurement, r) for r in np.flatnonzero(measurement.measured[: tree.n_regions]).tolist()}
+    sizes, tree = measurement.sizes, measurement.hierarchy
+    evidence = {r: Evidence.of(measurement, r) for r in np.flatnonzero(measurement.measured).tolist()}
     pilots = sizes.rows(np.zeros(sizes.n_cells))
     found = Threads(sizes.n_cells)(lambda region: evidence[region].pilot(), evidence)
     for region, pilot in zip(evidence, found, strict=True):
         pilots[region][:] = pilot
     groups = numbers_of_groups(measurement, evidence, pilots)
-    pooled = Pooled.of(sizes, evidence, pilots)
+    pooled = Pooled.of(tree, evidence, pilots)
     spikes = pooled.spikes()
-    shares, knots = pooled.distribution(float(groups[0]), spikes), Knots.by_level(sizes.max_sizes, spikes)
-    memory.require(_memory(sizes, knots), f"the prior of {tree.n_regions:,} regions with {len(knots[0].at)} knots")
-    dispersions = np.full((tree.n_levels, int(knots[0].band[-1]) + 1), dispersion.MOST)
-    deviations = deviations_of(sizes, evidence, pilots, groups, shares, knots)
-    start = Point(shape_of(shares, knots[0]), deviations, dispersions)
+    shares, knots = pooled.distribution(float(groups[0]), spikes), Knots.of(measurement.max_size + 1, spikes)
+    memory.require(_memory(tree, knots), f"the prior of {tree.n_regions:,} regions with {len(knots.at)} knots")
+    dispersions = np.full((tree.n_levels, int(knots.band[-1]) + 1), dispersion.MOST)
+    deviations = deviations_of(tree, evidence, pilots, groups, shares, knots)
+    start = Point(shape_of(shares, knots), deviations, dispersions)
     model = PriorModel(sizes, evidence, groups, knots, deadline)
     if measurement.public is Totals.ROOT:  # numbers of groups are better known under a prior
         groups = numbers_of_groups(measurement, evidence, model.see(start, None).mean)
@@ -217,7 +208,7 @@ def numbers_of_groups(
 ) -> np.ndarray:
     """Public numbers of groups, or the last cumulative counts where only the root's is public; shape (regions,)."""
     if measurement.public is not Totals.ROOT:
-        return measurement.region_totals[: len(sums)].astype(float)
+        return measurement.region_totals.astype(float)
     tree = measurement.hierarchy
     own = np.maximum([row[-1] for row in sums], 1.0)
     own[0] = measurement.root_total
@@ -227,18 +218,10 @@ def numbers_of_groups(
     return own
 
 
-def _told_apart(sizes: Sizes) -> Sizes:
-    """Leave out the levels whose only class is "0 or more", where every number is public."""
-    levels = sum(k > 0 for k in sizes.max_sizes)
-    return Sizes(sizes.hierarchy.down_to(levels - 1), sizes.max_sizes[:levels])
-
-
-def _memory(sizes: Sizes, knots: Sequence[Knots]) -> int:
+def _memory(tree: Hierarchy, knots: Knots) -> int:
     """Estimate the memory of pilots, of three passes (the first, the last, one that is tried) and of messages."""
-    n_regions, needed = sizes.hierarchy.regions_per_level, 8 * len(knots[0].at) ** 2 * 64
-    for level, (n, of) in enumerate(zip(n_regions, knots, strict=True)):
-        n_knots = len(of.at)
-        of_pass = 12 * len(of.left) + 2 * n_knots * (n_knots + 17)
-        of_sums = 8 * n_knots**2 if level < len(knots) - 1 else 0
-        needed += n * (8 * len(of.left) + 3 * of_pass + 4 * n_knots * len(of.own) + of_sums)
-    return needed
+    n_knots, n_sizes = len(knots.at), len(knots.left)
+    of_pass = 12 * n_sizes + 2 * n_knots * (n_knots + 17)
+    of_region = 8 * n_sizes + 3 * of_pass + 4 * n_knots * len(knots.own)
+    n_above = tree.n_regions - tree.regions_per_level[-1]
+    return 8 * n_knots**2 * (64 + n_above) + tree.n_regions * of_region

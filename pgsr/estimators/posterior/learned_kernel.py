@@ -6,7 +6,7 @@ Only basic operations in a fixed order, so that the same bits come out on every 
 
 import numpy as np
 
-from pgsr.estimators.posterior.elementary_kernel import exp, log
+from pgsr.estimators.posterior.elementary_kernel import exp
 from pgsr.machine.compilation import compiled
 
 NOTHING = 1e-6
@@ -180,36 +180,3 @@ def add_information(kept, shares, diagonal, beside, theta, out):
             out[j, k] += value
             if k < j:
                 out[k, j] += value
-
-
-@compiled
-def folded(f, left, part, at, out, slopes):
-    """Fold a region's f to the sizes of its children, of which the last class is "at[-1] or more".
-
-    Args:
-        f: at the region's knots.
-        left, part: of every size of the region the knot at or below it, and the part of the way to the next one.
-        at: the sizes of the children's knots.
-        out: filled in, f(s) for the knots s below the last, and log sum over s >= at[-1] of e^f(s).
-        slopes: filled in, the derivatives of `out` in f; shape (children's knots, knots).
-    """
-    slopes[:] = 0.0
-    last = len(at) - 1
-    for i in range(last):
-        j, up = left[at[i]], part[at[i]]
-        out[i] = (1.0 - up) * f[j] + up * f[j + 1]
-        slopes[i, j] += 1.0 - up
-        slopes[i, j + 1] += up
-    top = f[0]
-    for j in range(len(f)):
-        top = max(top, f[j])
-    total = 0.0
-    for s in range(at[last], len(left)):
-        j, up = left[s], part[s]
-        share = exp((1.0 - up) * (f[j] - top) + up * (f[j + 1] - top))
-        total += share
-        slopes[last, j] += (1.0 - up) * share
-        slopes[last, j + 1] += up * share
-    out[last] = top + log(total)
-    for j in range(len(f)):
-        slopes[last, j] /= total

@@ -2,17 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from pgsr.algorithms.m_c import CumulativeProjection
-from pgsr.algorithms.m_c.joint import (
-    integers_of,
-    joint_problem,
-    refused_precision,
-    together_by_level,
-)
+from pgsr.algorithms.m_c.joint import integers_of, joint_problem
 from pgsr.algorithms.tree_rounding.rounding import on_grid
 from pgsr.checks import checked_limit, require_kind
 from pgsr.data.estimate import Estimate
@@ -23,14 +17,15 @@ from pgsr.estimators.posterior.evidence import BORDER, WINDOW, Marginals
 from pgsr.estimators.posterior.learned import Learned, learn
 from pgsr.estimators.posterior.likelihood import refused_law
 from pgsr.estimators.posterior.prior_error import ErrorsOfMeans, errors_of_priors
-from pgsr.estimators.posterior.propagation import Values, blocks, propagation_of, rows_of
+from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.estimators.posterior.uncertainty import Uncertainty
-from pgsr.estimators.sizes_per_level import refused_by_level
+from pgsr.estimators.sizes_per_level import refused_sizes
 from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
 from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped, judged_release
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.noise.measurement import Measurement, Totals
+from pgsr.problems.precisions import refused_weights
 from pgsr.problems.problem import Problem
 
 PARTS = 64
@@ -76,8 +71,7 @@ class Posterior:
             2 adds 20 bytes per block of equal cumulative counts of a leaf.
 
     Shapes: any number of levels and sizes, any view, any split of epsilon that leaves a share for the leaves. Public
-    or noisy totals of regions, or the root's alone. Levels may have sizes of their own, with any view, a share for
-    every level, and every region's public total (`learned`).
+    or noisy totals of regions, or the root's alone.
 
     Complexity: O(steps of the search x regions x sizes x width of the windows x counts with prior mass), a few dozen
     operations per cell where epsilon of the level is 1; the search takes 8 to 25 steps, and the windows grow like
@@ -116,8 +110,7 @@ class Posterior:
         }
         laws = [law for region in one_of_each.values() if (law := measurement.law(region)) is not None]
         too_wide = (reason for law in laws if (reason := refused_law(law)) is not None)
-        reason = next(too_wide, None) or refused_by_level(measurement)
-        return reason or refused_precision(measurement)
+        return refused_sizes(measurement) or next(too_wide, None) or refused_weights(measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Make a valid release, or give a status with the reason why there is none in time.
@@ -142,54 +135,36 @@ class Posterior:
             return _remarked(self._judged(measurement, values, deadline), remark)
         found, learned = self._marginals(measurement, deadline)
         values = self.together(measurement, found.mean, deadline)
-        uncertainty = Uncertainty.of(measurement, found, learned, _on_grid(values))
+        uncertainty = Uncertainty.of(measurement, found, learned, on_grid(values))
         result = _remarked(self._judged(measurement, values, deadline), learned.remark)
         return replace(result, uncertainty=uncertainty)
 
-    def alone(self, measurement: Measurement) -> list[np.ndarray]:
-        """Compute the posterior means of every region's cumulative counts alone (step 1), where all totals are public.
-
-        Real, without the totals; shape (regions of the level, K) per level.
-
-        Raises:
-            ProblemError: the measurement cannot be used.
-        """
-        self._check(measurement)
-        means = self._means(measurement, NO_LIMIT)[0]
-        tables = means if isinstance(means, tuple) else measurement.sizes.tables(means)
-        return [np.ascontiguousarray(mean[:, :-1]) for mean in tables]
-
-    def _judged(self, measurement: Measurement, values: Values, deadline: Deadline) -> Result:
+    def _judged(self, measurement: Measurement, values: np.ndarray, deadline: Deadline) -> Result:
         """Round the real answer `values` in their own memory (step 3), and judge it."""
         solved = deadline.spent
         seconds = Seconds(solve=solved)
         if self.integer:
-            values = integers_of(measurement, values, deadline, in_place=True)
+            values = integers_of(measurement, values, deadline)
             seconds = Seconds(solve=solved, round=deadline.spent - solved)
         return judged_release(measurement, Estimate(measurement.hierarchy, View.CUMULATIVE, values), seconds)
 
-    def together(self, measurement: Measurement, means: Values, deadline: Deadline = NO_LIMIT) -> Values:
-        """Compute the joint projection of posterior means (step 2), real; shaped as the means.
+    def together(self, measurement: Measurement, means: np.ndarray, deadline: Deadline = NO_LIMIT) -> np.ndarray:
+        """Compute the joint projection of posterior means (step 2), real; shape (regions, K + 1).
 
         Raises:
             Stopped: the projection gave no answer in time; its status and reason say why.
         """
-        return self._together_in_place(measurement, means if isinstance(means, tuple) else means.copy(), deadline)
+        return self._together_in_place(measurement, means.copy(), deadline)
 
-    def _together_in_place(self, measurement: Measurement, means: Values, deadline: Deadline) -> Values:
-        """Do the same in the memory of the means, where all levels have the same sizes."""
+    def _together_in_place(self, measurement: Measurement, means: np.ndarray, deadline: Deadline) -> np.ndarray:
+        """Do the same in the memory of the means."""
         deadline.check("the joint projection reached")
-        if isinstance(means, tuple):
-            alone = [np.ascontiguousarray(mean[:, :-1]) for mean in means]
-            return together_by_level(measurement, alone, deadline=deadline).values
         values = CumulativeProjection().in_place(_joint(measurement, means), deadline)
         values /= PARTS
         return values
 
-    def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[Values]:
-        """Yield draws of the true cumulative counts, given the noisy values.
-
-        A draw has the shape (regions, K + 1), or is one table per level where levels have sizes of their own.
+    def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[np.ndarray]:
+        """Yield draws of the true cumulative counts, given the noisy values; shape (regions, K + 1) each.
 
         Every measured region is drawn from its posterior alone, exactly. How far these draws are from the posterior
         means, and an error of these means that the prior may have (`prior_error`), is carried through the joint
@@ -211,35 +186,31 @@ class Posterior:
         self._check(measurement)
         found, learned = self._marginals(measurement, NO_LIMIT)
         centre = self.together(measurement, found.mean)
-        propagation = propagation_of(measurement)
-        evidence, known = learned.model.evidence, [rows_of(part) for part in vars(found).values()]
-        means = rows_of(found.mean)
+        propagation, evidence = Propagation.of(measurement), learned.model.evidence
         batch = max(1, min(number, BATCH_CELLS // measurement.sizes.n_cells))
         for start in range(0, number, batch):
             here = min(batch, number - start)
             normal = np.random.default_rng([seed, start]).standard_normal
             xi = normal((len(learned.point.shape), here)), [normal((*d.shape, here)) for d in learned.point.deviations]
             of_means = ErrorsOfMeans(learned, found, errors_of_priors(learned, *xi), slice(0, here))
-            apart = tuple(np.zeros((len(table), here, table.shape[1])) for table in blocks(found.mean))
-            filled = rows_of(apart)
+            apart = np.zeros((len(found.mean), here, found.mean.shape[1]))
 
             def drawn(
-                region: int, start: int = start, of_means: ErrorsOfMeans = of_means, filled: list = filled
+                region: int, start: int = start, of_means: ErrorsOfMeans = of_means, apart: np.ndarray = apart
             ) -> None:
-                uniforms = np.random.default_rng([seed, region, start]).random(filled[region].shape)
-                vectors = evidence[region].draws(Marginals(*(part[region] for part in known)), uniforms)
-                filled[region][:] = of_means(region).T + (vectors - means[region])
+                uniforms = np.random.default_rng([seed, region, start]).random(apart[region].shape)
+                alone = Marginals(*(part[region] for part in vars(found).values()))
+                apart[region] = of_means(region).T + (evidence[region].draws(alone, uniforms) - alone.mean)
 
             Threads(here * measurement.sizes.n_cells)(drawn, evidence)
-            errors = propagation.errors(apart if isinstance(found.mean, tuple) else apart[0])
+            errors = propagation.errors(apart)
             for place in range(here):
-                yield _drawn(measurement, centre, errors, place)
+                yield _drawn(measurement, centre, errors[:, place])
 
     def marginals(self, measurement: Measurement, deadline: Deadline | None = None) -> Marginals:
         """The posterior of every region's cumulative counts alone, before regions meet.
 
-        Tables of shape (regions, K + 1), or one per level where levels have sizes of their own. Rows of regions that
-        were not measured are 0, and their shapes 1.
+        Tables of shape (regions, K + 1). Rows of regions that were not measured are 0, and their shapes 1.
 
         Raises:
             ProblemError: the measurement cannot be used.
@@ -255,39 +226,36 @@ class Posterior:
             raise ProblemError(reason)
 
     def _marginals(self, measurement: Measurement, deadline: Deadline) -> tuple[Marginals, Learned]:
-        sizes = measurement.sizes
-        memory.require(BYTES * sizes.n_cells, f"the posterior of {sizes.n_cells:,} cells")
-        mean, variance, step_variance, prior_mean = (np.zeros(sizes.n_cells) for _ in range(4))
-        median, shape = np.zeros(sizes.n_cells, np.int64), np.ones(sizes.n_cells)
-        cells = mean, variance, median, step_variance, prior_mean, shape
-        rows, log_evidence = [sizes.rows(part) for part in cells], np.zeros(measurement.hierarchy.n_regions)
+        n_regions, n_cells = measurement.hierarchy.n_regions, measurement.sizes.n_cells
+        memory.require(BYTES * n_cells, f"the posterior of {n_cells:,} cells")
+        shape = n_regions, measurement.max_size + 1
+        mean, variance, step_variance, prior_mean = (np.zeros(shape) for _ in range(4))
+        median, shapes, log_evidence = np.zeros(shape, np.int64), np.ones(shape), np.zeros(n_regions)
+        found = Marginals(mean, variance, median, step_variance, prior_mean, shapes, log_evidence)
 
         def keep(region: int, alone: Marginals) -> None:
-            for table, row in zip((*rows, log_evidence[:, None]), vars(alone).values(), strict=True):
-                table[region][:] = row
+            for table, row in zip(vars(found).values(), vars(alone).values(), strict=True):
+                table[region] = row
 
-        learned = self._learned(measurement, keep, deadline)
-        tables: list[Any] = [*map(sizes.shaped, cells), log_evidence]
-        return Marginals(*tables), learned
+        return found, self._learned(measurement, keep, deadline)
 
-    def _means(self, measurement: Measurement, deadline: Deadline) -> tuple[Values, str]:
+    def _means(self, measurement: Measurement, deadline: Deadline) -> tuple[np.ndarray, str]:
         """The posterior means alone, and what is to be said of the prior.
 
         Raises:
             MemoryNeededError: they do not fit.
             Stopped: the deadline has passed.
         """
-        sizes, n_inner = measurement.sizes, measurement.hierarchy.n_inner
-        needed = LEAN_BYTES * sizes.n_cells + INNER_BYTES * int(sizes.first_cell[n_inner])
-        memory.require(needed, f"the posterior of {sizes.n_cells:,} cells")
-        cells = np.zeros(sizes.n_cells)
-        rows = sizes.rows(cells)
+        tree, n_cells = measurement.hierarchy, measurement.sizes.n_cells
+        needed = LEAN_BYTES * n_cells + INNER_BYTES * tree.n_inner * (measurement.max_size + 1)
+        memory.require(needed, f"the posterior of {n_cells:,} cells")
+        means = np.zeros((tree.n_regions, measurement.max_size + 1))
 
         def keep(region: int, alone: Marginals) -> None:
-            rows[region][:] = alone.mean
+            means[region] = alone.mean
 
         remark = self._learned(measurement, keep, deadline).remark
-        return sizes.shaped(cells), remark
+        return means, remark
 
     def _learned(self, measurement: Measurement, keep: Callable[[int, Marginals], None], deadline: Deadline) -> Learned:
         """Learn the prior, and `keep` the posterior of every measured region under it (step 1)."""
@@ -300,8 +268,6 @@ class Posterior:
 
         threads = Threads(WINDOW * learned.model.sizes.n_cells)  # the compiled loops release Python's lock
         threads(improve, learned.model.evidence)
-        for region in range(learned.model.tree.n_regions, measurement.hierarchy.n_regions):
-            keep(region, _public(int(measurement.region_totals[region])))
         return learned
 
     def __repr__(self) -> str:
@@ -323,28 +289,14 @@ def _joint(measurement: Measurement, means: np.ndarray) -> Problem:
     return joint_problem(measurement, values, PARTS, LABEL)
 
 
-def _public(groups: int) -> Marginals:
-    """Give the posterior of a region whose only class is "0 or more"."""
-    known, none = np.array([float(groups)]), np.zeros(1)
-    return Marginals(known, none, known.astype(np.int64), none, known, np.ones(1), np.array(0.0))
-
-
-def _on_grid(values: Values) -> Values:
-    return tuple(map(on_grid, values)) if isinstance(values, tuple) else on_grid(values)
-
-
-def _drawn(measurement: Measurement, centre: Values, errors: Values, place: int) -> Values:
-    """Put one draw of the errors around the centre, and make it non-decreasing, with the public totals."""
-    root_alone, start, out = measurement.public is Totals.ROOT, 0, []
-    for middle, apart in zip(blocks(centre), blocks(errors), strict=True):
-        stop = start + len(middle)
-        most = measurement.root_total if root_alone else measurement.region_totals[start:stop, None]
-        truth = np.clip(_ordered(middle + apart[:, place]), 0, most)
-        if not root_alone:
-            truth[:, -1] = middle[:, -1]
-        out.append(truth)
-        start = stop
-    return tuple(out) if isinstance(centre, tuple) else out[0]
+def _drawn(measurement: Measurement, middle: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Put one draw of the errors around the middle, and make it non-decreasing, with the public totals."""
+    root_alone = measurement.public is Totals.ROOT
+    most = measurement.root_total if root_alone else measurement.region_totals[:, None]
+    truth = np.clip(_ordered(middle + errors), 0, most)
+    if not root_alone:
+        truth[:, -1] = middle[:, -1]
+    return truth
 
 
 def _ordered(values: np.ndarray) -> np.ndarray:

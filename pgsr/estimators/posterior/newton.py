@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -52,20 +51,20 @@ class Newton:
         messages, below = self._upwards(theta, None)
         information, slope = self._root(theta, below)
         shape = (_inverse(information) * slope).sum(axis=1)
-        moves, beginnings = tuple(np.zeros(table.shape) for table in self.point.deviations), [self._handed(0, shape)]
+        moves, beginnings = tuple(np.zeros(table.shape) for table in self.point.deviations), [shape]
         for level in range(1, tree.n_levels):
             here, steps = tree.level(level), messages[level]
             for row, region in enumerate(range(here.start, here.stop)):
                 above = beginnings[tree.parent[region]]
                 moves[level][row] = steps.own[row] - (steps.gain[row] * above).sum(axis=1)
                 if region < tree.n_inner:
-                    beginnings.append(self._handed(region, above + model.knots[level].spread(moves[level][row])))
+                    beginnings.append(above + model.knots.spread(moves[level][row]))
         return Move(shape, moves)
 
     def variances(self) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         """Give the variances that the inverse information at theta = 0 leaves the differences of F, and of all d."""
         messages, below = self._upwards(0.0, None, with_variances=True)
-        inverse, second = _inverse(self._root(0.0, below)[0]), self.model.knots[0].second
+        inverse, second = _inverse(self._root(0.0, below)[0]), self.model.knots.second
         of_shape = ((second[:, :, None] * inverse).sum(axis=1) * second).sum(axis=1)
         return of_shape, tuple(steps.variances for steps in messages)
 
@@ -88,32 +87,21 @@ class Newton:
                 if region:
                     above = beginnings[int(tree.parent[region])]
                     own = steps.noise[row] - steps.gain[row].astype(float) @ above
-                    value = above + model.knots[level].spread(own)
+                    value = above + model.knots.spread(own)
                 else:
                     value = _with_covariance(self._root(0.0, below)[0], shape)
                 if region < tree.n_inner:
-                    beginnings[region] = self._handed(region, value)
+                    beginnings[region] = value
                 if region in model.evidence:
                     yield region, value
-
-    @cached_property
-    def _slopes(self) -> dict[int, np.ndarray]:
-        return self.model.slopes(self.point)
-
-    def _handed(self, region: int, change: np.ndarray) -> np.ndarray:
-        """Give the change of where the children's f begins from that of a region's f; shape (J,) or (J, draws)."""
-        slopes = self._slopes.get(region)
-        if slopes is None:
-            return change
-        return (slopes.reshape(*slopes.shape, *[1] * (change.ndim - 1)) * change).sum(axis=1)
 
     def _upwards(
         self, theta: float, noise: Sequence[np.ndarray] | None, *, with_variances: bool = False
     ) -> tuple[list[Steps], Below]:
         """Eliminate all deviations from the leaves up: what regions keep, and the sums of inner ones, by level."""
-        tree, messages = self.model.tree, []
-        for level, knots in enumerate(self.model.knots):
-            n, n_own = len(self.point.deviations[level]), len(knots.own)
+        tree, knots, messages = self.model.tree, self.model.knots, []
+        for level, deviations in enumerate(self.point.deviations):
+            n, n_own = deviations.shape
             messages.append(
                 Steps(
                     np.zeros((n, n_own, 0 if with_variances else len(knots.at)), np.float32),
@@ -123,8 +111,8 @@ class Newton:
                 )
             )
         below: Below = []
-        for level, knots in enumerate(self.model.knots[: max(tree.n_levels - 1, 1)]):
-            n, n_knots = len(self.point.deviations[level]), len(knots.at)
+        for deviations in self.point.deviations[: max(tree.n_levels - 1, 1)]:
+            n, n_knots = len(deviations), len(knots.at)
             below.append((np.zeros((n, n_knots)), np.zeros((n, n_knots, n_knots))))
         for level in range(tree.n_levels - 1, 0, -1):
             self._eliminate(level, theta, below, messages[level])
@@ -132,9 +120,9 @@ class Newton:
 
     def _eliminate(self, level: int, theta: float, below: Below, messages: Steps) -> None:
         """Eliminate the deviations of a level, and add up what its regions say about their parents."""
-        from pgsr.estimators.posterior.elimination_kernel import family_eliminated, pulled_back
+        from pgsr.estimators.posterior.elimination_kernel import family_eliminated
 
-        tree, seen, knots = self.model.tree, self.seen.levels[level], self.model.knots[level]
+        tree, seen, knots = self.model.tree, self.seen.levels[level], self.model.knots
         above, here, n_knots = tree.level(level - 1), tree.level(level), len(knots.at)
         place = np.full(here.stop - here.start, -1)
         place[self.model.measured[level] - here.start] = np.arange(len(seen.gradients))
@@ -162,19 +150,15 @@ class Newton:
 
             Threads(cells)(eliminate, range(len(some)))
             for (parent, _, _), slope, curvature in zip(some, slopes, sums, strict=True):  # in order, for equal bits
-                gradient, information = (table[parent - above.start] for table in below[level - 1])
-                if parent in self._slopes:
-                    pulled_back(self._slopes[parent], slope, curvature, gradient, information)
-                else:
-                    gradient += slope
-                    information += curvature
+                below[level - 1][0][parent - above.start] += slope
+                below[level - 1][1][parent - above.start] += curvature
 
     def _root(self, theta: float, below: Below) -> tuple[np.ndarray, np.ndarray]:
         """Give the information on F, penalties included, and the slope of L in F."""
         from pgsr.estimators.posterior.elimination_kernel import LEVEL
         from pgsr.estimators.posterior.learned_kernel import add_information
 
-        knots, seen, shape = self.model.knots[0], self.seen.levels[0], self.point.shape
+        knots, seen, shape = self.model.knots, self.seen.levels[0], self.point.shape
         slope, curvature = below[0][0][0].copy(), below[0][1][0].copy()
         if 0 in self.model.evidence:
             slope += seen.gradients[0]

@@ -29,7 +29,7 @@ from pgsr.estimators.posterior.evidence import Marginals
 from pgsr.estimators.posterior.learned import Learned
 from pgsr.estimators.posterior.newton import Newton
 from pgsr.estimators.posterior.prior_model import PriorModel
-from pgsr.estimators.posterior.propagation import Carrying, Values, blocks, rows_of
+from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
 
@@ -54,7 +54,7 @@ CHILDREN_AT_ONCE = 32
 """Siblings whose errors one thread adds up; sums are formed over such parts, so that they have the same bits."""
 
 
-def prior_error(learned: Learned, found: Marginals, propagation: Carrying) -> dict[View, Values]:
+def prior_error(learned: Learned, found: Marginals, propagation: Propagation) -> dict[View, np.ndarray]:
     """Compute the variances of the errors of counts and of cumulative counts from those of the prior.
 
     A pass from the leaves up adds up the errors of children, a pass down carries what is left to them (`propagation`).
@@ -66,42 +66,37 @@ def prior_error(learned: Learned, found: Marginals, propagation: Carrying) -> di
         propagation: of the joint projection.
 
     Returns:
-        Variances of every view, float32, shaped as `found.mean`.
+        Variances of every view, float32, shape (regions, K + 1).
 
     Raises:
         MemoryNeededError: the errors of inner regions do not fit.
 
     Complexity: O(DRAWS x regions x sizes), of sizes that are not settled.
     """
-    knots, means = learned.model.knots, blocks(found.mean)
-    numbers = [(len(table), len(of.at), len(of.own)) for table, of in zip(learned.point.deviations, knots, strict=True)]
-    n_cells, n_regions = sum(table.size for table in means), sum(len(table) for table in means)
-    inner_cells = sum(len(row) for row in rows_of(found.mean)[: learned.model.n_inner])
+    knots, tree = learned.model.knots, learned.model.tree
+    n_knots, n_own, (n_regions, n_sizes) = len(knots.at), len(knots.own), found.mean.shape
+    n_cells, inner_cells = found.mean.size, learned.model.n_inner * n_sizes
     at_once = max(LEAST_AT_ONCE, min(DRAWS, n_cells // (INNER_SHARE * inner_cells)))
-    of_f = 8 * DRAWS * sum(n * (n_knots + 2 * n_own) for n, n_knots, n_own in numbers)
+    of_f = 8 * DRAWS * n_regions * (n_knots + 2 * n_own)
     of_families = n_cells // CHILDREN_AT_ONCE + inner_cells
     memory.require(
         of_f + 8 * at_once * (4 * inner_cells + of_families), f"the errors of the prior of {n_regions:,} regions"
     )
-    ends = np.cumsum([n * n_own for n, _, n_own in numbers])
-    parts = zip(np.split(_signs(int(ends[-1]), 2), ends[:-1]), numbers, strict=True)
-    of_deviations = [part.reshape(n, n_own, DRAWS) for part, (n, _, n_own) in parts]
-    errors = errors_of_priors(learned, _signs(len(knots[0].at), 1), of_deviations)
-    counts, cumulative = ([np.zeros(table.shape, np.float32) for table in means] for _ in range(2))
+    of_deviations = np.split(_signs(n_regions * n_own, 2).reshape(n_regions, n_own, DRAWS), tree.level_start[1:-1])
+    errors = errors_of_priors(learned, _signs(n_knots, 1), of_deviations)
+    counts, cumulative = np.zeros((2, n_regions, n_sizes), np.float32)
     for start in range(0, DRAWS, at_once):
         own = ErrorsOfMeans(learned, found, errors, slice(start, min(start + at_once, DRAWS)))
-        _add_squares(learned.model, own, propagation, rows_of(tuple(counts)), rows_of(tuple(cumulative)))
-    if not isinstance(found.mean, tuple):
-        return {View.COUNTS: counts[0], View.CUMULATIVE: cumulative[0]}
-    return {View.COUNTS: tuple(counts), View.CUMULATIVE: tuple(cumulative)}
+        _add_squares(learned.model, own, propagation, counts, cumulative)
+    return {View.COUNTS: counts, View.CUMULATIVE: cumulative}
 
 
 def _add_squares(
     model: PriorModel,
     own: "ErrorsOfMeans",
-    propagation: Carrying,
-    counts: Sequence[np.ndarray],
-    cumulative: Sequence[np.ndarray],
+    propagation: Propagation,
+    counts: np.ndarray,
+    cumulative: np.ndarray,
 ) -> None:
     """Add the mean squares of the errors of the joint projection to every region's cells, of counts and of c."""
     from pgsr.estimators.posterior.prior_error_kernel import add_squares
@@ -117,7 +112,7 @@ def _add_squares(
     }
 
     def added(children: slice) -> np.ndarray:
-        total = np.zeros(own.shape(children.start))
+        total = np.zeros(own.shape)
         for child in range(children.start, children.stop):
             total += z[child] if child in z else own(child)
         return total
@@ -131,10 +126,9 @@ def _add_squares(
         parts = [part for region in inner for part in families[region]]
         sums = iter(threads(added, parts))
         for region in inner:
-            total = sum((next(sums) for _ in families[region]), np.zeros(own.shape(int(tree.first_child[region]))))
+            total = sum((next(sums) for _ in families[region]), np.zeros(own.shape))
             z[region], left[region] = own(region), total
-            below = propagation.coefficients(region)[0][: len(total)]
-            z[region][: len(total)] += below * (total - z[region][: len(total)])
+            z[region] += propagation.below[region] * (total - z[region])
     if not tree.n_inner:
         carried(0, own(0))
         return
@@ -143,14 +137,14 @@ def _add_squares(
         parent, children = part
         for child in range(children.start, children.stop):
             x = z[child] if child in z else own(child)
-            x += propagation.coefficients(child)[1] * left[parent]
+            x += propagation.share[child] * left[parent]
             carried(child, x)
 
     carried(0, z[0])
     for level in range(tree.n_levels - 1):
         inner = range(*tree.level(level).indices(tree.n_inner))
         for region in inner:
-            left[region] = z[region][: len(left[region])] - left[region]
+            left[region] = z[region] - left[region]
         threads(hand_down, [(region, part) for region in inner for part in families[region]])
 
 
@@ -172,22 +166,18 @@ class ErrorsOfMeans:
 
     def __init__(self, learned: Learned, found: Marginals, errors: Mapping[int, np.ndarray], draws: slice) -> None:
         """Take some of the draws of `errors_of_priors`."""
-        self._errors, self._draws, self._knots_of = errors, draws, learned.model.knots_of
-        known = found.variance, found.step_variance, found.prior_mean, found.shape
-        self._known = list(zip(*map(rows_of, known), strict=True))
-
-    def shape(self, region: int) -> tuple[int, int]:
-        """Give K + 1 of a region, and the number of draws."""
-        return len(self._known[region][0]), self._draws.stop - self._draws.start
+        self._errors, self._draws, self._knots = errors, draws, learned.model.knots
+        self._known = found.variance, found.step_variance, found.prior_mean, found.shape
+        self.shape = found.mean.shape[1], draws.stop - draws.start
 
     def __call__(self, region: int) -> np.ndarray:
         """Compute the errors of a region; shape (K + 1, draws), 0 where nothing was measured."""
         from pgsr.estimators.posterior.prior_error_kernel import mean_errors
 
         if region not in self._errors:
-            return np.zeros(self.shape(region))
-        variance, step_variance, mu, shape = self._known[region]
-        knots, out = self._knots_of(region), np.empty(self.shape(region))
+            return np.zeros(self.shape)
+        variance, step_variance, mu, shape = (table[region] for table in self._known)
+        knots, out = self._knots, np.empty(self.shape)
         of_f = np.array(self._errors[region][:, self._draws], order="C")
         room = np.empty(len(mu)), np.empty((2, out.shape[1]))
         mean_errors((variance, step_variance), (mu, shape / (shape + mu)), (knots.left, knots.part), of_f, room, out)

@@ -81,17 +81,17 @@ class PriorModel:
     """The facts that priors are learned from.
 
     Attributes:
-        sizes: of every level.
+        sizes: of the regions.
         evidence: of every measured region.
         groups: G, numbers of groups, possibly estimated; shape (regions,).
-        knots: of f, one per level.
+        knots: of f.
         deadline: asked at every region.
     """
 
     sizes: Sizes
     evidence: Mapping[int, Evidence]
     groups: np.ndarray
-    knots: tuple[Knots, ...]
+    knots: Knots
     deadline: Deadline
 
     @property
@@ -110,49 +110,24 @@ class PriorModel:
         return tuple(np.split(regions, np.searchsorted(regions, self.tree.level_start[1:-1])))
 
     def beginnings(self, point: Point) -> list[np.ndarray]:
-        """Give where f of the children of every inner region begins: f of the region, folded to their sizes."""
+        """Give f of every inner region, which is where f of its children begins."""
         values: list[np.ndarray] = []
         for region in range(self.n_inner):
-            values.append(self.folded(region, self._of(region, point, values))[0])
+            values.append(self._of(region, point, values))
         return values
-
-    def folded(self, region: int, f: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Fold f of a region to the sizes of its children; also give the slopes, None where sizes are the same."""
-        from pgsr.estimators.posterior.learned_kernel import folded
-
-        level = int(self.tree.level_of[region])
-        own, below = self.knots[level], self.knots[min(level + 1, len(self.knots) - 1)]
-        if own is below:
-            return f, None
-        out, slopes = np.empty(len(below.at)), np.empty((len(below.at), len(own.at)))
-        folded(f, own.left, own.part, below.at, out, slopes)
-        return out, slopes
-
-    def slopes(self, point: Point) -> dict[int, np.ndarray]:
-        """Give the slopes of `folded` at a point, of all inner regions whose children have other sizes."""
-        beginnings, found = self.beginnings(point), {}
-        for region in range(self.n_inner):
-            slopes = self.folded(region, self._of(region, point, beginnings))[1]
-            if slopes is not None:
-                found[region] = slopes
-        return found
 
     def _of(self, region: int, point: Point, beginnings: Sequence[np.ndarray]) -> np.ndarray:
         if not region:
             return point.shape
         level = int(self.tree.level_of[region])
         deviation = point.deviations[level][region - int(self.tree.level_start[level])]
-        return beginnings[self.tree.parent[region]] + self.knots[level].spread(deviation)
-
-    def knots_of(self, region: int) -> Knots:
-        """Give the knots of a region's f."""
-        return self.knots[self.tree.level_of[region]]
+        return beginnings[self.tree.parent[region]] + self.knots.spread(deviation)
 
     def means(self, region: int, point: Point, beginnings: Sequence[np.ndarray]) -> np.ndarray:
         """Compute the prior means of a region's counts; shape (K + 1,)."""
         from pgsr.estimators.posterior.learned_kernel import prior_means
 
-        knots = self.knots_of(region)
+        knots = self.knots
         means = np.empty(len(knots.left))
         f = self._of(region, point, beginnings)
         prior_means(f, knots.left, knots.part, float(self.groups[region]), means)
@@ -177,7 +152,7 @@ class PriorModel:
         return about.marginals(centre, half, means, shapes, border, settled)
 
     def _shapes(self, region: int, point: Point) -> np.ndarray:
-        return point.dispersions[self.tree.level_of[region]][self.knots_of(region).band]
+        return point.dispersions[self.tree.level_of[region]][self.knots.band]
 
     def see(self, point: Point, near: Seen | None) -> Seen:
         """Go through all measured regions once.
@@ -188,20 +163,17 @@ class PriorModel:
         from pgsr.estimators.posterior import dispersion_kernel
         from pgsr.estimators.posterior.learned_kernel import complete_information, derivatives, of_softmax
 
-        beginnings, n_bands = self.beginnings(point), point.dispersions.shape[1]
+        beginnings, knots, n_bands = self.beginnings(point), self.knots, point.dispersions.shape[1]
         seen = Seen(
             self.sizes.rows(np.zeros(self.sizes.n_cells)),
             self.sizes.rows(np.zeros(self.sizes.n_cells, np.float32)),
             np.zeros(len(self.evidence)),
-            tuple(
-                LevelSeen.empty(len(regions), len(knots.at), n_bands)
-                for regions, knots in zip(self.measured, self.knots, strict=True)
-            ),
+            tuple(LevelSeen.empty(len(regions), len(knots.at), n_bands) for regions in self.measured),
         )
 
         def look(place: int, level: int, row: int, region: int) -> None:
             self.deadline.check("no posterior of all regions")
-            means, knots, here = self.means(region, point, beginnings), self.knots[level], seen.levels[level]
+            means, here = self.means(region, point, beginnings), seen.levels[level]
             found = self._under(region, means, point, near, ROUGH_BORDER)
             seen.mean[region][:], seen.variance[region][:] = found.mean, found.variance
             seen.log_evidence[place] = found.log_evidence
@@ -225,7 +197,7 @@ class PriorModel:
 
     def penalised(self, point: Point, scales: Scales, seen: Seen) -> float:
         """Compute L."""
-        knots = self.knots[0]
+        knots = self.knots
         pulled = point.shape[knots.free] - point.shape[knots.beside]
         penalty = scales.penalty(point.shape, point.deviations) + 0.5 * FREE**-2 * float((pulled**2).sum())
         return float(seen.log_evidence.sum()) - penalty - dispersion.penalty(point.dispersions)

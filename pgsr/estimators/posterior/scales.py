@@ -45,14 +45,14 @@ class Scales:
     """The precisions of all differences, weights included.
 
     Attributes:
-        knots: of the shape and of deviations, by level.
+        knots: of the shape and of deviations.
         tree: the regions.
         shape, weights: 1 / t^2 and w of the shape's second differences; shape (differences,) each.
         own: 1 / t^2 of differences of deviations, by level; shape (blocks,) each.
         own_weights: w of the differences of deviations, by level; shape (regions of the level, differences) each.
     """
 
-    knots: tuple[Knots, ...]
+    knots: Knots
     tree: Hierarchy
     shape: np.ndarray
     weights: np.ndarray
@@ -60,11 +60,11 @@ class Scales:
     own_weights: tuple[np.ndarray, ...]
 
     @classmethod
-    def typical(cls, knots: tuple[Knots, ...], tree: Hierarchy) -> "Scales":
+    def typical(cls, knots: Knots, tree: Hierarchy) -> "Scales":
         """Begin with typical differences, none of which is an outlier."""
-        n, levels = len(knots[0].second), list(zip(tree.regions_per_level, knots, strict=True))
-        own = tuple(np.full(of.n_blocks, OWN_TYPICAL**-2) for _, of in levels)
-        weights = tuple(np.ones((regions, len(of.block))) for regions, of in levels)
+        n, regions = len(knots.second), tree.regions_per_level
+        own = tuple(np.full(knots.n_blocks, OWN_TYPICAL**-2) for _ in regions)
+        weights = tuple(np.ones((n_regions, len(knots.block))) for n_regions in regions)
         return cls(knots, tree, np.full(n, TYPICAL**-2), np.ones(n), own, weights)
 
     def precisions(self) -> np.ndarray:
@@ -73,11 +73,11 @@ class Scales:
 
     def own_precisions(self, level: int) -> np.ndarray:
         """Give the precisions of the differences of a level's deviations; shape (regions of the level, differences)."""
-        return self.own[level][self.knots[level].block] * self.own_weights[level]
+        return self.own[level][self.knots.block] * self.own_weights[level]
 
     def penalty(self, shape: np.ndarray, deviations: Sequence[np.ndarray]) -> float:
         """Compute half the sum of squared differences, each times its precision."""
-        second = (self.knots[0].second * shape).sum(axis=1)
+        second = (self.knots.second * shape).sum(axis=1)
         total = float((self.precisions() * second**2).sum())
         for level in range(1, self.tree.n_levels):
             total += float((self.own_precisions(level) * np.diff(deviations[level], axis=1) ** 2).sum())
@@ -93,9 +93,9 @@ class Scales:
             shape, deviations: F and d.
             variances, own_variances: what the inverse information leaves of their differences.
         """
-        squares = (self.knots[0].second * shape).sum(axis=1) ** 2
+        squares = (self.knots.second * shape).sum(axis=1) ** 2
         precision = self.shape.copy()
-        for zone in (self.knots[0].steep, ~self.knots[0].steep):
+        for zone in (self.knots.steep, ~self.knots.steep):
             if zone.any():
                 about = self.weights[zone], squares[zone], variances[zone]
                 precision[zone] = _precision(float(self.shape[zone][0]), TYPICAL, LEAST, *about)
@@ -105,8 +105,8 @@ class Scales:
         for level in range(1, self.tree.n_levels):
             rows = np.flatnonzero(~self.tree.only_children[self.tree.level(level)])
             own_squares = np.diff(deviations[level], axis=1) ** 2
-            for block in range(self.knots[level].n_blocks):
-                cells = np.ix_(rows, self.knots[level].block == block)
+            for block in range(self.knots.n_blocks):
+                cells = np.ix_(rows, self.knots.block == block)
                 of_block = self.own_weights[level][cells], own_squares[cells], own_variances[level][cells]
                 precise = _precision(float(self.own[level][block]), OWN_TYPICAL, OWN_LEAST, *of_block)
                 own[level][block] = precise

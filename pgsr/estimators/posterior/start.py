@@ -6,7 +6,7 @@ measured), from the leaves up
     S[r] = (p[r] x[r] + q[r] sum over children of S[j]) / (p[r] + q[r]),    1 / q[r] = sum over children of
     1 / (p[j] + q[j]),    S[leaf] = x[leaf].
 
-Where the children's last class is "k or more", S[r] = x[r] from size k on. Raw counts may be negative, and must be:
+Raw counts may be negative, and must be:
 sums of thousands that were cut off at 0 would lie far too high. Where a region knows counts by ranks alone they are
 those of its pilot, and a count x is taken to have the variance x^2: ranks were measured there because few groups were
 expected, so what they say of one size is no spike of the tree.
@@ -22,14 +22,13 @@ large.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from pgsr.algorithms.isotonic.regression import isotonic_l2_means
 from pgsr.algorithms.simplex import simplex_projection
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.rounding import nearest
-from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.estimators.posterior.evidence import Evidence
 from pgsr.estimators.posterior.knots import Knots
@@ -70,39 +69,36 @@ class Pooled:
     of_counts: bool
 
     @classmethod
-    def of(cls, sizes: Sizes, evidence: Mapping[int, Evidence], pilots: Sequence[np.ndarray]) -> "Pooled":
+    def of(cls, tree: Hierarchy, evidence: Mapping[int, Evidence], pilots: Sequence[np.ndarray]) -> "Pooled":
         """Pool the raw counts of all measured regions.
 
         Args:
-            sizes: of every level.
+            tree: the regions.
             evidence: of every measured region.
             pilots: cumulative counts of all regions, shape (K + 1,) each.
 
         Complexity: O(regions x sizes).
         """
-        tree, n_inner = sizes.hierarchy, max(sizes.hierarchy.n_inner, 1)
-        shared = [k + 1 if k == above else k for above, k in pairwise(sizes.max_sizes)]
-        below, doubts = ([np.zeros(shared[tree.level_of[r]]) for r in range(tree.n_inner)] for _ in range(2))
-        resistance = np.zeros(n_inner)
-        counts = variances = np.zeros(sizes.max_sizes[0] + 1)
+        n_sizes = len(pilots[0])
+        below, doubts = np.zeros((2, tree.n_inner, n_sizes))
+        resistance = np.zeros(max(tree.n_inner, 1))
+        counts = variances = np.zeros(n_sizes)
         for region in range(tree.n_regions - 1, -1, -1):
-            precise, level = 0.0, tree.level_of[region]
-            counts, variances = np.zeros((2, sizes.max_sizes[level] + 1))
+            precise = 0.0
+            counts, variances = np.zeros((2, n_sizes))
             if region in evidence:
                 precise = 2.0 / float(evidence[region].law.variance_bound)
                 counts, variances = _raw(evidence[region], pilots[region])
             if region < tree.n_inner:
                 others = 1.0 / resistance[region] if 0.0 < resistance[region] < np.inf else 0.0
                 part = precise / (precise + others) if precise + others > 0.0 else 0.0
-                n = len(below[region])
-                counts[:n] = part * counts[:n] + (1.0 - part) * below[region]
-                variances[:n] = part**2 * variances[:n] + (1.0 - part) ** 2 * doubts[region]
+                counts = part * counts + (1.0 - part) * below[region]
+                variances = part**2 * variances + (1.0 - part) ** 2 * doubts[region]
                 precise += others
             if region:
                 parent = tree.parent[region]
-                n = len(below[parent])
-                below[parent] += counts[:n]
-                doubts[parent] += variances[:n]
+                below[parent] += counts
+                doubts[parent] += variances
                 resistance[parent] += 1.0 / precise if precise > 0.0 else np.inf
         return cls(counts, variances, all(about.view is View.COUNTS for about in evidence.values()))
 
@@ -170,31 +166,31 @@ def shape_of(shares: np.ndarray, knots: Knots) -> np.ndarray:
 
 
 def deviations_of(
-    sizes: Sizes, evidence: Mapping[int, Evidence], pilots: Sequence[np.ndarray], groups: np.ndarray,
-    shares: np.ndarray, knots: Sequence[Knots],
+    tree: Hierarchy, evidence: Mapping[int, Evidence], pilots: Sequence[np.ndarray], groups: np.ndarray,
+    shares: np.ndarray, knots: Knots,
 ) -> tuple[np.ndarray, ...]:  # fmt: skip
     """Compute d of all regions from windows of their pilots; shape (regions of the level, j) per level."""
     from pgsr.estimators.posterior.elementary_kernel import log
 
-    tree = sizes.hierarchy
-    deviations = tuple(np.zeros((n, len(of.own))) for n, of in zip(tree.regions_per_level, knots, strict=True))
+    at = knots.own
+    deviations = tuple(np.zeros((n, len(at))) for n in tree.regions_per_level)
+    half = np.maximum(1, (OWN_WIDTH * at).astype(np.int64))
+    k = len(shares) - 1
+    low, high = np.maximum(at - half, 0), np.minimum(at + half, k - 1) + 1
+    low[-1], high[-1] = k, k + 1
+    high = np.maximum(high, low + 1)
+    expected = sums_between(shares, low, high)
+
+    def off(region: int) -> np.ndarray:
+        """Compute the logarithm of a region's counts in windows over those expected."""
+        sums = np.concatenate([[0.0], pilots[region]])
+        doubt = (2.0 * float(evidence[region].law.variance_bound)) ** 0.5 + 5.0
+        counts = np.maximum(sums[high] - sums[low], 0.0)
+        ratio = (doubt + counts) / (doubt + groups[region] * expected)
+        return np.array([min(max(log(each), -FARTHEST), FARTHEST) for each in ratio])
+
     nearest_seen = np.zeros(tree.n_regions, np.int64)  # of every region, itself or the region above it, or the root
     for level in range(1, tree.n_levels):
-        k, at = sizes.max_sizes[level], knots[level].own
-        half = np.maximum(1, (OWN_WIDTH * at).astype(np.int64))
-        low, high = np.maximum(at - half, 0), np.minimum(at + half, k - 1) + 1
-        low[-1], high[-1] = k, k + 1
-        high = np.maximum(high, low + 1)
-        expected = sums_between(np.append(shares[:k], shares[k:].sum()), low, high)
-
-        def off(region: int, k: int = k, at: tuple = (low, high, expected)) -> np.ndarray:
-            """Compute the logarithm of a region's counts in windows over those expected, in the level's sizes."""
-            sums = np.concatenate([[0.0], pilots[region][:k], pilots[region][-1:]])
-            doubt = (2.0 * float(evidence[region].law.variance_bound)) ** 0.5 + 5.0
-            counts = np.maximum(sums[at[1]] - sums[at[0]], 0.0)
-            ratio = (doubt + counts) / (doubt + groups[region] * at[2])
-            return np.array([min(max(log(each), -FARTHEST), FARTHEST) for each in ratio])
-
         of_above = {0: np.zeros(len(at))}
         here = tree.level(level)
         for region in range(here.start, here.stop):

@@ -18,24 +18,21 @@ sizes, integers put one group at one size. So intervals lie around real answers,
 are widened to hold the integer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from pgsr.data.estimate import Estimate
 from pgsr.data.intervals import Intervals
-from pgsr.data.sizes import Sizes
 from pgsr.data.views import AnyView, View
 from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.estimators.posterior.evidence import Marginals
-from pgsr.estimators.posterior.folded_errors import FoldedErrors, cells_of
 from pgsr.estimators.posterior.learned import Learned
 from pgsr.estimators.posterior.prior_error import prior_error
-from pgsr.estimators.posterior.propagation import FoldedPropagation, Propagation, Values, blocks
+from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.noise.measurement import Measurement, Totals
 
 GAIN = (0.7, 0.9)
@@ -49,11 +46,9 @@ BLOCK_CELLS = 4_000_000
 class Reach:
     """The reach of the intervals of one view, from low - z sd to high + z sd; shape (regions, K + 1) each.
 
-    Where levels have sizes of their own, one number per cell; shape (cells,).
-
     Attributes:
         low, high: real values, float64.
-        sd: standard deviations, float32; float64 with sizes per level.
+        sd: standard deviations, float32.
         moved: how far an end lies from that of the other kind of interval where both have a part in it, float32; an
             error of R by d changes the end by about 5 d times this.
     """
@@ -79,19 +74,14 @@ class Uncertainty:
             nation's numbers of households with at most 7 and 8 members (51 states, epsilon 1).
         most: no cumulative count is larger, shape (regions,).
         fixed: whether the last cumulative count is public.
-        sizes: of every level.
-        errors: of the regions, where levels have sizes of their own; else None.
 
-    Shown by `tests/test_posterior_uncertainty.py`, `tests/test_posterior_prior_error.py` and, with sizes per level,
-    `tests/test_posterior_levels_uncertainty.py`.
+    Shown by `tests/test_posterior_uncertainty.py` and `tests/test_posterior_prior_error.py`.
     """
 
     counts: Reach
     cumulative: Reach | None
     most: np.ndarray
     fixed: bool
-    sizes: Sizes
-    errors: FoldedErrors | None = None
 
     @staticmethod
     def is_known(measurement: Measurement) -> bool:
@@ -99,7 +89,7 @@ class Uncertainty:
         return _with_columns(measurement.kinds) or measurement.kinds == {View.COUNTS}
 
     @classmethod
-    def of(cls, measurement: Measurement, found: Marginals, learned: Learned, centre: Values) -> "Uncertainty":
+    def of(cls, measurement: Measurement, found: Marginals, learned: Learned, centre: np.ndarray) -> "Uncertainty":
         """Carry the errors of all regions through the joint projection, whose answer is `centre`.
 
         Args:
@@ -109,8 +99,6 @@ class Uncertainty:
 
         Complexity: O(levels x regions x sizes), in blocks of sizes.
         """
-        if isinstance(centre, tuple):
-            return cls._by_level(measurement, found, learned, centre)
         tree, shape = measurement.hierarchy, centre.shape
         made = Reach.empty(shape), Reach.empty(shape)  # of counts, of cumulative counts
         step = max(1, BLOCK_CELLS // len(centre))
@@ -124,23 +112,7 @@ class Uncertainty:
         root_alone = measurement.public is Totals.ROOT
         most = np.full(tree.n_regions, measurement.root_total) if root_alone else measurement.region_totals
         of_cumulative = made[1] if _with_columns(measurement.kinds) else None
-        return cls(made[0], of_cumulative, most, not root_alone, measurement.sizes)
-
-    @classmethod
-    def _by_level(
-        cls, measurement: Measurement, found: Marginals, learned: Learned, centre: Sequence[np.ndarray]
-    ) -> "Uncertainty":
-        """Make the intervals that lie around the joint answer where levels have sizes of their own."""
-        propagation = FoldedPropagation.of(measurement)
-        of_prior = {view: blocks(table) for view, table in prior_error(learned, found, propagation).items()}
-        errors = FoldedErrors(propagation, blocks(found.variance), blocks(found.step_variance), of_prior)
-        made = []
-        for view in (View.COUNTS, View.CUMULATIVE):
-            tables = [np.diff(table, prepend=0.0, axis=1) if view is View.COUNTS else table for table in centre]
-            around, sd = cells_of(tables), cells_of(errors.deviations(view))
-            made.append(Reach(around, around, sd, np.zeros(len(sd), np.float32)))
-        of_cumulative = made[1] if _with_columns(measurement.kinds) else None
-        return cls(made[0], of_cumulative, measurement.region_totals, True, measurement.sizes, errors)
+        return cls(made[0], of_cumulative, most, not root_alone)
 
     def reach(self, view: View) -> Reach:
         """Give where the intervals of `View.COUNTS` or `View.CUMULATIVE` lie.
@@ -178,21 +150,12 @@ class Uncertainty:
             ArgumentError: another view, or a level that is no chance.
             NoEstimateError: as `reach`.
         """
-        reach, sizes = self.reach(view), self.sizes
-        if sizes.equal:
-            counts = np.asarray(estimate.as_counts)
-            values = counts if view is View.COUNTS else np.cumsum(counts, axis=1)
-            most = self.most[:, None]
-        else:
-            tables = [table if view is View.COUNTS else np.cumsum(table, axis=1) for table in estimate.as_counts]
-            values = cells_of(tables).astype(np.int64)
-            most = self.most[sizes.region_of_cell]
-        lower, upper = ends(values, (reach.low, reach.high), reach.sd, level, most)
+        reach, counts = self.reach(view), np.asarray(estimate.as_counts)
+        values = counts if view is View.COUNTS else np.cumsum(counts, axis=1)
+        lower, upper = ends(values, (reach.low, reach.high), reach.sd, level, self.most[:, None])
         if view is View.CUMULATIVE and self.fixed:
-            last = sizes.last_cell
-            lower.ravel()[last] = upper.ravel()[last] = values.ravel()[last]
+            lower[:, -1] = upper[:, -1] = values[:, -1]
         statistic = "count" if view is View.COUNTS else "cumulative"
-        lower, values, upper = map(sizes.shaped, (lower, values, upper))
         return Intervals(estimate.hierarchy, statistic, level, lower, values, upper, "posterior")
 
 
@@ -231,7 +194,7 @@ class _Errors:
     found: Marginals
     centre: np.ndarray
     propagation: Propagation
-    of_prior: Mapping[View, Any]
+    of_prior: Mapping[View, np.ndarray]
 
     def reaches(self, sizes: slice) -> tuple[Reach, Reach]:
         """Compute where the intervals of counts and of cumulative counts of these sizes lie."""

@@ -252,17 +252,12 @@ class _Selection(Expression):
 
     def resolve(self, place: ProblemCells) -> Resolved:
         tree, regions = place.hierarchy, self._regions(place)
-        levels, number = np.unique(tree.level_of[regions], return_inverse=True)
-        chosen = [self._of_level(place, int(level)) for level in levels]
-        every, coefficients = (np.concatenate(part) for part in zip(*chosen, strict=True))
-        widths = np.array([len(sizes) for sizes, _ in chosen])
-        before, width = np.cumsum(widths) - widths, widths[number]
-        # Of every entry, or term of a region's entry, its region's place among the selected ones, and its size.
-        place_of = np.repeat(np.arange(len(regions)), width)
-        item = before[number][place_of] + np.arange(len(place_of)) - (np.cumsum(width) - width)[place_of]
-        region, size = regions[place_of], every[item]
-        cell, one = place.sizes.first_cell[region] + size, np.ones(len(region), np.int64)
-        matrix = rows_of(cell, coefficients[item], width if self.is_of_regions else one, place)
+        chosen, coefficients = self._of_a_region(place)
+        # Of every entry, or term of a region's entry, its region and its size.
+        region, size = np.repeat(regions, len(chosen)), np.tile(chosen, len(regions))
+        data, one = np.tile(coefficients, len(regions)), np.ones(len(region), np.int64)
+        cell, width = place.sizes.first_cell[region] + size, np.full(len(regions), len(chosen))
+        matrix = rows_of(cell, data, width if self.is_of_regions else one, place)
         if self.kind == "groups" and place.view is View.CUMULATIVE:
             matrix = scipy.sparse.csr_array(matrix - rows_of(cell - (size > 0), one * (size > 0), one, place))
         written = cache(lambda r: region_id(tree.paths[r]))  # rows may be millions, regions are thousands
@@ -274,18 +269,18 @@ class _Selection(Expression):
             return [f"{self.kind}({written(r)}, {s})" for r, s in zip(*where, strict=True)]
 
         n = len(matrix.indptr) - 1
-        shape = (n, 1) if self.is_of_regions or width.min() < width.max() else (len(regions), int(width[0]))
+        shape = (n, 1) if self.is_of_regions else (len(regions), len(chosen))
         return Resolved(without_zeros(matrix), np.zeros(n, np.int64), names, shape)
 
-    def _of_level(self, place: ProblemCells, level: int) -> tuple[np.ndarray, np.ndarray]:
-        """The sizes that are selected in every region of a level, and what their cells count.
+    def _of_a_region(self, place: ProblemCells) -> tuple[np.ndarray, np.ndarray]:
+        """The sizes that are selected in every region, and what their cells count.
 
         With cumulative counts c, c[s] - c[s - 1] groups have size s. So sum over s of s (c[s] - c[s - 1]) = K c[K] less
         all cells before it.
         """
-        sizes = np.arange(place.sizes.max_sizes[level] + 1)
+        sizes = np.arange(place.sizes.max_sizes[0] + 1)
         if not self.is_of_regions:
-            chosen = self._sizes(place, level)
+            chosen = self._sizes(place)
             return chosen, np.ones_like(chosen)
         coefficients = np.ones_like(sizes) if self.kind == "total" else sizes
         if place.view is View.CUMULATIVE:
@@ -303,17 +298,16 @@ class _Selection(Expression):
             raise ProblemError(f"{self.name}: levels run 0..{tree.n_levels - 1}, 0 is the root's; give one of these")
         return np.arange(*tree.level(self.level).indices(tree.n_regions))
 
-    def _sizes(self, place: ProblemCells, level: int) -> np.ndarray:
-        largest = place.sizes.max_sizes[level]
-        of_level = "" if place.sizes.equal else f" at level {level}"
+    def _sizes(self, place: ProblemCells) -> np.ndarray:
+        largest = place.sizes.max_sizes[0]
         if isinstance(self.size, int) and self.size > largest:
-            raise ProblemError(f"{self.name}: sizes run 0..{largest:,}{of_level}; give one of these")
+            raise ProblemError(f"{self.name}: sizes run 0..{largest:,}; give one of these")
         if isinstance(self.size, int):
             return np.array([self.size])
         sizes = np.arange(largest + 1)[self.size if self.size is not None else slice(None)]
         if not len(sizes):
             raise ProblemError(
-                f"{self.name} selects no size of 0..{largest:,}{of_level}; a slice ends before its last number, so one "
+                f"{self.name} selects no size of 0..{largest:,}; a slice ends before its last number, so one "
                 "size s is slice(s, s + 1)"
             )
         return sizes

@@ -43,11 +43,11 @@ def is_decided_by_sums(stated: Conditions, place: ProblemCells, around: Surround
 
     Without rows and order, cells of one size form a tree, in which every value between the sums of bounds is reached
     by sharing; the root's total couples the trees once more. Regions alone are decided one by one. Otherwise
-    contradictions may be hidden deeper, as where levels have sizes of their own, whose sums share cells.
+    contradictions may be hidden deeper.
     """
     if not stated.bounds_alone:
         return False
-    coupled = around.monotone or (place.view is View.COUNTS and len(around.totals) > 1) or not place.sizes.equal
+    coupled = around.monotone or (place.view is View.COUNTS and len(around.totals) > 1)
     return not around.consistent or not coupled
 
 
@@ -56,10 +56,10 @@ def contradicting_conditions(stated: Conditions, place: ProblemCells, around: Su
 
     Every cell has an interval, which starts from stated bounds, signs and public totals. Order, sums over children,
     totals and stated rows narrow them: a term of a sum is at least the sum's least value less the others' largest
-    ones. So is a size that children do not tell apart, beside the others that are folded into the same class. In counts
-    the total of every region has an interval too, so that rows about totals meet each other and the public totals. An
-    empty interval is a contradiction. What is found is one, since all steps are exact: quotients are rounded to what
-    integers can reach, and in real numbers outwards to multiples of a power of 2; ends that grow too large are dropped.
+    ones. In counts the total of every region has an interval too, so that rows about totals meet each other and the
+    public totals. An empty interval is a contradiction. What is found is one, since all steps are exact: quotients are
+    rounded to what integers can reach, and in real numbers outwards to multiples of a power of 2; ends that grow too
+    large are dropped.
 
     Complexity: O(cells + coefficients of rows) per round; at most `ROUNDS` of them, and one sweep where
     `is_decided_by_sums`.
@@ -90,12 +90,9 @@ def intervals(stated: Conditions, place: ProblemCells, around: Surroundings) -> 
         low, high = _ends(stated.lower, stated.upper)
         return np.maximum(low, 0.0) if around.nonnegative else low, high
     search.rounds()
-    widths = [k + 1 for k in place.sizes.max_sizes]
-    low, high = (
-        np.concatenate([table[:, :n].ravel() for table, n in zip(search.layout.tables(part), widths, strict=True)])
-        for part in (search.low, search.high)
-    )
-    return low, high
+    low, high = (part.reshape(place.hierarchy.n_regions, -1) for part in (search.low, search.high))
+    n_sizes = place.sizes.max_sizes[0] + 1
+    return low[:, :n_sizes].ravel(), high[:, :n_sizes].ravel()
 
 
 def _ends(lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,7 +107,7 @@ def _begun(stated: Conditions, place: ProblemCells, around: Surroundings, every_
     decided = is_decided_by_sums(stated, place, around) and not every_size
     sizes, names = place.sizes, np.arange(place.sizes.max_sizes[0] + 1)
     low, high, counts = stated.lower, stated.upper, place.view is View.COUNTS
-    if decided and counts and not around.monotone and sizes.equal:  # of sizes without bounds one stands for all
+    if decided and counts and not around.monotone:  # of sizes without bounds one stands for all
         shape = sizes.hierarchy.n_regions, len(names)
         low, high = low.reshape(shape), high.reshape(shape)
         bounded = (low.max(axis=0) > -UNBOUNDED) | (high.min(axis=0) < UNBOUNDED)
@@ -123,7 +120,7 @@ def _begun(stated: Conditions, place: ProblemCells, around: Surroundings, every_
     totals = around.totals.astype(float)
     n, layout = len(totals), sizes
     if counts:
-        layout = Sizes(sizes.hierarchy, tuple(k + 1 for k in sizes.max_sizes))
+        layout = Sizes.alike(sizes.hierarchy, len(names))
         rest = np.full(sizes.hierarchy.n_regions - n, np.inf)
         least, most = (np.append(totals, end) for end in (np.zeros_like(rest) if around.nonnegative else -rest, rest))
         low, high = (np.insert(part, sizes.first_cell[1:], ends) for part, ends in ((low, least), (high, most)))
@@ -148,8 +145,8 @@ def _begun(stated: Conditions, place: ProblemCells, around: Surroundings, every_
 class _Search:
     """The intervals [low, high] of all cells; floats, because they know infinity, and multiples of `unit` are exact.
 
-    `layout` places them region by region: columns are of the sizes `names`, as far as a level has them; in counts one
-    more, the last one, is of the totals of regions.
+    `layout` places them region by region: columns are of the sizes `names`; in counts one more, the last one, is
+    of the totals of regions.
     """
 
     stated: Conditions
@@ -206,26 +203,19 @@ class _Search:
             low[:, cells] = np.maximum.accumulate(low[:, cells], axis=1)
             high[:, cells] = np.minimum.accumulate(high[:, cells][:, ::-1], axis=1)[:, ::-1]
 
-    @cached_property
-    def _folds(self) -> list["_Fold"]:
-        """How the columns of every level with children fold into theirs; so do totals, into totals."""
-        largest, n = self.layout.max_sizes, self._n_totals
-        return [_Fold.of(largest[i] - n, largest[i + 1] - n, self.place.view) for i in range(len(largest) - 1)]
-
     def _up(self) -> None:
         tables = self._tables
         for level in range(len(tables) - 2, -1, -1) if self.around.consistent else ():
-            fold = self._folds[level]
-            least, most = (self._of_children(part, level)[:, fold.into] for part in tables[level + 1])
-            low, high = (part[:, fold.columns] for part in tables[level])
-            _narrow(low, high, least, most, lambda terms, fold=fold: fold.sums(terms)[:, fold.into])
-            tables[level][0][:, fold.columns], tables[level][1][:, fold.columns] = low, high
+            low, high = tables[level]
+            least, most = (self._of_children(part, level) for part in tables[level + 1])
+            np.maximum(low, least, out=low)
+            np.minimum(high, most, out=high)
 
     def _down(self) -> None:
         tree, tables = self.place.hierarchy, self._tables
         for level in range(len(tables) - 1) if self.around.consistent else ():
-            fold, parent = self._folds[level], tree.parent[tree.level(level + 1)] - tree.level(level).start
-            least, most = (fold.sums(part[:, fold.columns])[parent] for part in tables[level])
+            parent = tree.parent[tree.level(level + 1)] - tree.level(level).start
+            least, most = (part[parent] for part in tables[level])
             siblings = lambda terms, level=level, parent=parent: self._of_children(terms, level)[parent]  # noqa: E731
             _narrow(*tables[level + 1], least, most, siblings)
 
@@ -324,7 +314,7 @@ class _Search:
         """
         named = list(self.stated.stated or self.stated.names or ("bounds of cells",))
         sizes = self.place.sizes
-        if size is not None and sizes.equal and not self.around.monotone and self.stated.sources is not None:
+        if size is not None and not self.around.monotone and self.stated.sources is not None:
             bounds = np.unique(self.stated.sources[:, sizes.size_of_cell == size])
             row, cell = self.stated.rows.nonzero()
             rows = np.unique(row[sizes.size_of_cell[cell] == size])
@@ -347,37 +337,6 @@ class _Search:
         return (
             f"the public {int(self.around.totals[0]):,} groups of {root}" if n == 1 else "the public totals of regions"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Fold:
-    """How a level's columns fold into those of the level below.
-
-    Attributes:
-        columns: those that are part of a sum, or all.
-        into: the sum that each of them is part of, increasing, or all.
-        starts: the first of `columns` that is part of every sum; None where columns are sums themselves.
-    """
-
-    columns: np.ndarray | slice
-    into: np.ndarray | slice
-    starts: np.ndarray | None
-
-    @classmethod
-    def of(cls, largest: int, below: int, view: View) -> "_Fold":
-        """Fold sizes 0..largest into 0..below, and in counts the total behind them into the total."""
-        if largest == below:
-            return cls(slice(None), slice(None), None)
-        if view is View.COUNTS:
-            columns = np.arange(largest + 2)
-            into = np.append(np.minimum(columns[:-1], below), below + 1)
-        else:
-            columns, into = np.append(np.arange(below), largest), np.arange(below + 1)
-        return cls(columns, into, np.flatnonzero(np.diff(into, prepend=-1)))
-
-    def sums(self, terms: np.ndarray) -> np.ndarray:
-        """Add numbers of `columns` up to sums."""
-        return terms if self.starts is None else np.add.reduceat(terms, self.starts, axis=1)
 
 
 def _number_text(number: float) -> str:

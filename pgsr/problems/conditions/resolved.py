@@ -27,7 +27,7 @@ class ProblemCells:
     """The cells of one problem, which expressions are resolved against.
 
     Attributes:
-        sizes: the regions, and the sizes 0..K of every level.
+        sizes: the regions, and their sizes 0..K.
         view: `View.COUNTS` or `View.CUMULATIVE`.
     """
 
@@ -47,8 +47,7 @@ class Resolved:
         matrix: integers, shape (n, cells).
         constant: int64, shape (n,).
         names: writes the entries at some positions, an array, as they stand in sentences; only some are ever asked for.
-        shape: (regions, sizes) where the entries are a table, row by row, (n, 1) of cells of regions that differ in the
-            number of their sizes; None where they are a list of numbers.
+        shape: (regions, sizes) where the entries are a table, row by row; None where they are a list of numbers.
         is_array: whether an array of this shape takes part, which stands against a table of the same shape only.
     """
 

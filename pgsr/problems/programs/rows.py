@@ -129,9 +129,7 @@ def consistency_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
         width = sizes.max_sizes[level + 1] + 1
         # Every row's number, in place of a price: `spread` gives each cell that of the sum that it is a part of.
         number = start + np.arange((here.stop - here.start) * width).reshape(-1, width)
-        own = sizes.spread(number + 1, level, problem.view).ravel() - 1  # -1 where a cell is in no sum
-        cells = sizes.cells_of(level)
-        blocks.append((own[own >= 0], cells[own >= 0], 1.0))
+        blocks.append((sizes.spread(number, level).ravel(), sizes.cells_of(level), 1.0))
         of_children = number[tree.parent[below] - here.start].ravel()
         blocks.append((of_children, sizes.cells_of(level + 1), -1.0))
         # Integer arithmetic, so that the right-hand side is exact whatever the size of the counts.
@@ -231,12 +229,10 @@ def _not_implied(problem: Statement, sums: np.ndarray) -> np.ndarray:
 def ordered_from(problem: Statement, level: int) -> int:
     """Find the first size of a level's regions whose order with the next size is stated; K where none is.
 
-    Sums of children in order are in order, and so are the number of groups and what children tell apart below it.
+    Sums of children in order are in order, and so is the number of groups.
     """
-    largest, below = problem.sizes.max_sizes[level], (*problem.sizes.max_sizes[1:], 0)[level]
-    if not problem.consistent or level == problem.hierarchy.n_levels - 1:
-        return 0
-    return largest if below == largest else max(below - 1, 0)
+    last = level == problem.hierarchy.n_levels - 1
+    return 0 if last or not problem.consistent else problem.sizes.max_sizes[level]
 
 
 def ordered_cells(problem: Statement) -> np.ndarray:
@@ -251,11 +247,8 @@ def ordered_cells(problem: Statement) -> np.ndarray:
 
 def regions_with_least(problem: Statement) -> np.ndarray:
     """Say in which regions size 0 has a bound of its own: in the others sums of non-negative values are there."""
-    tree, sizes = problem.hierarchy, (*problem.sizes.max_sizes, 0)
-    stated = np.zeros(tree.n_regions, bool)
-    for level in range(tree.n_levels):
-        last = level == tree.n_levels - 1
-        stated[tree.level(level)] = not problem.consistent or last or sizes[level] > sizes[level + 1] == 0
+    stated = np.full(problem.hierarchy.n_regions, not problem.consistent)
+    stated[problem.hierarchy.leaves] = True
     return stated
 
 

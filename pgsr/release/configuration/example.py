@@ -6,7 +6,7 @@ EXAMPLE = """\
 
 data_set = "households 2026"     # a public name
 max_size = 20                    # K: larger groups count as K
-# max_size = {US = 20, state = 7} # or one per level (not bottom_up), root first, named by it; they may not rise
+# max_size = {US = 20, state = 7} # or one per level (m_h, m_c_dp, kuo), root first, named by it; they may not rise
 # min_size = 1                   # no group has fewer members, which is public: smaller sizes are 0, at no cost
 epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/3"
 # delta = "1e-8"                 # beside epsilon; or instead of both, in zCDP:

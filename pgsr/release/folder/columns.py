@@ -13,7 +13,7 @@ from pgsr.release.stated.terms import Terms
 MOST_SIZES, MOST_CELLS = 1_000, 10_000_000
 """The largest size of a level, and the number of its cells, up to which it has a file of counts in wide form."""
 
-_HELD = {
+HELD = {
     Construction.POSTERIOR: (
         "Every interval by itself aims to hold it with this chance, by the posterior of the counts given the noisy "
         "values (normal approximation)."
@@ -23,10 +23,7 @@ _HELD = {
         "noise), so they are wide, and one need not hold the released estimate."
     ),
 }
-_LAST_CLASSES = (
-    " In the last class of a region above the lowest level the chance can be smaller where this class has few groups."
-)
-"""What is said besides with sizes per level, where the prior of a last class is made of the region's values alone."""
+"""How often published intervals hold the truth, by how they are made."""
 
 
 @dataclass(frozen=True)
@@ -116,10 +113,9 @@ def _counts_columns(plan: Plan) -> list[Column]:
     columns = [*_region_columns(groups, plan.names), *counts, Column("n_groups", "integer", number)]
     if terms.intervals is None or terms.construction is None:
         return columns
-    sizes = "this size" if terms.max_sizes is None else "these sizes"
     lower = (
-        f"Lower end of a {percent(terms.intervals)} interval for the true number of {groups} of {sizes} in this "
-        f"region, which belongs to it. {held(terms.construction, terms.max_sizes is not None)} Ends do not add up over "
+        f"Lower end of a {percent(terms.intervals)} interval for the true number of {groups} of this size in this "
+        f"region, which belongs to it. {HELD[terms.construction]} Ends do not add up over "
         "regions or sizes."
     )
     upper = f"Upper end of this {percent(terms.intervals)} interval, which belongs to it."
@@ -245,17 +241,6 @@ def _name_columns(names: Sequence[str]) -> list[Column]:
         Column(name, "string", f"Name of the region, or of the one it lies in, on level {level}.", level == 0)
         for level, name in enumerate(names)
     ]
-
-
-def held(construction: Construction, by_level: bool) -> str:
-    """Say how often published intervals hold the truth, by how they are made, and whether levels have their own sizes.
-
-    Example:
-        >>> held(Construction.BAND, by_level=False)[:58]
-        'All intervals of this table together hold it with this cha'
-    """
-    more = _LAST_CLASSES if by_level and construction is Construction.POSTERIOR else ""
-    return _HELD[construction] + more
 
 
 def percent(probability: Fraction) -> str:

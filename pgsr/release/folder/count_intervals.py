@@ -22,10 +22,6 @@ On the census of `near_replay` (3,195
 counties, states and nation, sizes 0..300, epsilon 1) no digit of any standard deviation differed between two cores and
 one, between loops compiled for this processor and for a generic one, and between NumPy with and without AVX2 and
 AVX-512.
-
-**Sizes per level.** The centre is rounded to multiples of 1/1024, too, so its error is the same, and a replay allows
-variances to be off by 2 SD_ERROR of themselves. At the first size of a tail a variance is a difference of terms of
-which most may cancel (`FoldedErrors`), so there the error is relative to the sum of these terms (`FoldedErrors.terms`).
 """
 
 from dataclasses import dataclass, replace
@@ -36,9 +32,7 @@ from scipy.special import ndtri
 
 from pgsr.algorithms.tree_rounding.rounding import GRID
 from pgsr.data.estimate import Estimate
-from pgsr.data.intervals import Values
 from pgsr.data.views import View
-from pgsr.estimators.posterior.folded_errors import cells_of
 from pgsr.estimators.posterior.uncertainty import Uncertainty
 from pgsr.intervals import Band, band
 from pgsr.intervals.band import EmptyBandError
@@ -97,17 +91,14 @@ class CountIntervals:
         _ = result.estimate  # raises where the post-processing was not finished
         about, probability = result.uncertainty, float(terms.intervals)
         assert isinstance(about, Uncertainty), "a posterior release knows its uncertainty"
-        exact, values = about.counts.sd.astype(float), released.values
-        if about.errors is not None:
-            relative, absolute = 2 * SD_ERROR, SD_ERROR
-            error, absolute = relative * cells_of(about.errors.terms()), absolute + _error_of_centre(probability)
-            wide = np.sqrt(exact**2 + error) + absolute
-            narrow = np.sqrt(np.maximum(exact**2 - error, 0)) - absolute
-        else:
-            part = ERROR_OF_PART * about.counts.moved / _quantile(probability)
-            error, values = SD_ERROR * (1 + exact) + _error_of_centre(probability) + part, dense(released)
-            wide, narrow = exact + error, exact - error
-        table, possible = Estimate(released.hierarchy, View.COUNTS, values), (exact, wide, np.maximum(narrow, 0))
+        exact = about.counts.sd.astype(float)
+        part = ERROR_OF_PART * about.counts.moved / _quantile(probability)
+        error = SD_ERROR * (1 + exact) + _error_of_centre(probability) + part
+        wide, narrow = exact + error, exact - error
+        table, possible = (
+            Estimate(released.hierarchy, View.COUNTS, dense(released)),
+            (exact, wide, np.maximum(narrow, 0)),
+        )
         others = (replace(about, counts=replace(about.counts, sd=sd)) for sd in possible)
         found = [other.intervals(table, probability, View.COUNTS) for other in others]
         return cls(*(_narrowed(plan, measurement, each.lower, each.upper) for each in found))
@@ -125,7 +116,7 @@ class CountIntervals:
         return sum(int(np.count_nonzero(ours[cells] != theirs[cells])) for ours, theirs in pairs)
 
 
-def _narrowed(plan: Plan, measurement: Measurement, lower: Values, upper: Values) -> Ends:
+def _narrowed(plan: Plan, measurement: Measurement, lower: np.ndarray, upper: np.ndarray) -> Ends:
     """Bring ends within what public facts say; a fixed count has both its ends there."""
     ends = Ends.of(lower, upper)
     if not plan.terms.facts:

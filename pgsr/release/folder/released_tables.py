@@ -18,7 +18,6 @@ from scipy import sparse
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.intervals import Values
 from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
@@ -49,14 +48,9 @@ class Ends:
     upper: np.ndarray
 
     @classmethod
-    def of(cls, lower: Values, upper: Values) -> "Ends":
-        """Take the ends of one table of all regions, or of one table per level."""
-        return cls(*(_cells(side) for side in (lower, upper)))
-
-
-def _cells(values: Values) -> np.ndarray:
-    """Put the rows of all tables one after another."""
-    return np.concatenate([table.ravel() for table in values]) if isinstance(values, tuple) else values.ravel()
+    def of(cls, lower: np.ndarray, upper: np.ndarray) -> "Ends":
+        """Take the ends of tables of all regions, shape (regions, K + 1)."""
+        return cls(lower.ravel(), upper.ravel())
 
 
 def counts_table(

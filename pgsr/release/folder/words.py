@@ -5,7 +5,7 @@ from typing import Any
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
-from pgsr.release.folder.columns import held, percent
+from pgsr.release.folder.columns import HELD, percent
 from pgsr.release.folder.manifest import SEEDED
 from pgsr.release.stated.kinds import Construction
 from pgsr.release.stated.publication import USUAL
@@ -150,11 +150,9 @@ def interval_sentence(manifest: dict[str, Any]) -> str | None:
     if "intervals" not in manifest:
         return None
     stated, groups = manifest["intervals"], manifest["publication"]["group_name"]
-    by_level = "max_size" in manifest["levels"][0]
-    each = "class of sizes" if by_level else "size"
     return (
         f"The columns lower and upper hold a {percent(exact(stated['level']))} interval for the true number of "
-        f"{groups} of each {each} in each region. {held(Construction(stated['construction']), by_level)} The intervals "
+        f"{groups} of each size in each region. {HELD[Construction(stated['construction'])]} The intervals "
         "follow from the noisy values alone, so they cost no privacy; they speak of the noise, not of errors in the "
         f"data. Ends of intervals do not add up over regions or sizes: {_SUMS}"
     )

@@ -12,7 +12,7 @@ from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.laws.spelling import law_of
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest
-from pgsr.release.folder.columns import held, percent, wide_files
+from pgsr.release.folder.columns import HELD, percent, wide_files
 from pgsr.release.folder.words import noise_phrase
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.make.making import charges_for
@@ -115,8 +115,7 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
 def _intervals(terms: Terms) -> str:
     if terms.intervals is None or terms.construction is None:
         return "none are published; `pgsr intervals FOLDER` computes some"
-    chance = held(terms.construction, terms.max_sizes is not None)
-    return f"columns lower and upper, {percent(terms.intervals)}, at no cost. {chance}"
+    return f"columns lower and upper, {percent(terms.intervals)}, at no cost. {HELD[terms.construction]}"
 
 
 _FEW_ROWS = "rows of sizes that occur in a region; zeros are left out"

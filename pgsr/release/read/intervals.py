@@ -4,10 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
-
 from pgsr.data.estimate import Estimate
-from pgsr.data.intervals import Intervals, Values
+from pgsr.data.intervals import Intervals
 from pgsr.data.views import View
 from pgsr.intervals import band
 from pgsr.intervals.bounds import Bounds, Pair
@@ -95,20 +93,13 @@ def own_intervals(published: Published, result: Result, statistic: Statistic, le
     cells = result.uncertainty.intervals(
         Estimate(by_excess.hierarchy, View.COUNTS, by_excess.values), float(level), view
     )
-    lower, estimate, upper = (_by_size(side, least) for side in (cells.lower, cells.estimate, cells.upper))
+    lower, estimate, upper = (with_sizes_below(side, least) for side in (cells.lower, cells.estimate, cells.upper))
     if size:
-        lower, upper = (np.asarray(side)[:, int(size)] for side in (lower, upper))
+        lower, upper = (side[:, int(size)] for side in (lower, upper))
         estimate = statistic.of(published.counts.counts)
     if word == "tail":
         lower, upper = published.counts.totals - upper, published.counts.totals - lower
     return Intervals(cells.hierarchy, statistic.name, level, lower, estimate, upper, cells.method)
-
-
-def _by_size(values: Values, min_size: int) -> Values:
-    """Put cells of sizes below `min_size`, which hold no group, before those of every region."""
-    if isinstance(values, tuple):
-        return tuple(with_sizes_below(table, min_size) for table in values)
-    return with_sizes_below(values, min_size)
 
 
 def _by_excess(statistic: Statistic, min_size: int) -> Statistic:

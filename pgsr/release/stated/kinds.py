@@ -79,7 +79,7 @@ class Kind(StrEnum):
     @property
     def totals_by_level(self) -> Totals | None:
         """The regions whose number of groups is public where levels have sizes of their own; None if they cannot."""
-        return None if self is Kind.BOTTOM_UP else self.totals[0]
+        return self.totals[0] if self in (Kind.M_H, Kind.M_C_DP, Kind.KUO) else None
 
     @property
     def is_joint(self) -> bool:

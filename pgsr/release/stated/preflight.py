@@ -50,22 +50,17 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, interval
     return _AT_REST + 2_000 * n_regions + per_size * n_sizes + tables
 
 
-def level_peak_bytes(kind: Kind, n_regions: int, n_cells: int, n_filled: int, intervals: bool = False) -> int:
+def level_peak_bytes(n_regions: int, n_cells: int, n_filled: int) -> int:
     """Estimate the same for a release with sizes per level.
 
     Args:
-        kind: of the mechanism.
         n_regions: of all levels.
         n_cells: of all levels.
         n_filled: cells that have a row.
-        intervals: whether the table has columns of intervals, and so a row for nearly every cell.
 
     Fitted to measured peaks, as shown by `tests/test_release_by_level.py::test_the_estimate_is_near_the_true_peak`.
     """
-    n_filled = n_cells if intervals else n_filled
-    per_cell = {Kind.POSTERIOR: 180, Kind.TWO_STAGE: 130}.get(kind, 110) + (230 if intervals else 0)
-    at_rest = _AT_REST + (50_000_000 if kind is Kind.POSTERIOR else 0)  # of what is compiled the posterior has most
-    return at_rest + 2_000 * n_regions + per_cell * n_cells + 125 * n_filled
+    return _AT_REST + 2_000 * n_regions + 110 * n_cells + 125 * n_filled
 
 
 def rank_bytes(n_ranks: int) -> int:
@@ -120,8 +115,7 @@ def bytes_needed(plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None
         cells, gate = plan.n_cells, 0
         if terms.kind in (Kind.M_H, Kind.M_C_DP):  # the method asks for this much before it begins
             gate = _AT_REST + (200 + 16) * cells
-        needed = level_peak_bytes(terms.kind, tree.n_regions, cells, filled, terms.intervals is not None)
-        return max(needed, gate)
+        return max(level_peak_bytes(tree.n_regions, cells, filled), gate)
     ranks = 0 if truth is None else rank_bytes(n_ranks(plan, truth))
     return ranks + peak_bytes(terms.kind, tree.n_regions, terms.max_excess + 1, filled, terms.intervals is not None)
 

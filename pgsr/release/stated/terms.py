@@ -406,11 +406,8 @@ class Terms:
             raise ConfigError(
                 "a level has a share of 0, and with sizes per level all of them are measured; give every level a share"
             )
-        if self.construction is Construction.BAND:
-            raise ConfigError(
-                f"with sizes per level only mechanism posterior publishes intervals, and this is {self.kind}; write "
-                'mechanism = "posterior", or leave the key out and use `pgsr intervals FOLDER` on the release'
-            )
+        if self.intervals is not None:
+            raise ConfigError("intervals want one max_size for all levels; leave the key out, or write one max_size")
 
     def _check_intervals(self, probability: Fraction) -> None:
         """Raise `ConfigError` unless intervals of this probability follow from what is published."""
