@@ -131,8 +131,6 @@ class QpSolvers(SolverModel):
             return f"{self.solver} needs a square of every unknown, and regions of this problem have weight 0"
         if SOLVERS[self.solver].strict and isinstance(problem.norm, Huber):
             return f"{self.solver} needs a square of every unknown, and Huber's loss has costs that are straight lines"
-        if SOLVERS[self.solver].strict and problem.ranks is not None:
-            return f"{self.solver} needs a square of every unknown, and ranks have costs that are straight lines"
         return super().supports(problem)
 
     def too_large(self, program: SolverProgram) -> str | None:

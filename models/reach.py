@@ -135,10 +135,6 @@ def reach_of_added(
     elif problem.norm == np.inf:
         far = weight[weight > 0] * np.maximum(np.abs(least), np.abs(most))
         low, high = np.append(low, 0.0), np.append(high, far.max(initial=0.0))
-    if problem.ranks is not None:
-        pieces = problem.ranks.segments(problem.w, problem.max_size)
-        low = np.append(low, np.zeros(len(pieces.length)))
-        high = np.append(high, pieces.length.astype(float))
     n_choosing = program.n - len(low)
     return np.append(low, np.zeros(n_choosing)), np.append(high, np.ones(n_choosing))
 

@@ -42,8 +42,6 @@ def values_to_start(problem: Problem, program: Program, start: Result) -> np.nda
         z = np.concatenate([z, near, np.maximum(measured - near, 0), np.maximum(near - measured, 0)])
     elif problem.norm == math.inf:
         z = np.append(z, (weight[weight > 0] * np.abs(measured)).max(initial=0.0))
-    if problem.ranks is not None:
-        z = np.concatenate([z, problem.ranks.segments(problem.w, problem.max_size).taken(z)])
     if problem.conditions is not None and problem.conditions.choices is not None:
         z = np.concatenate([z, _chosen(problem.conditions.choices, x)])
     return z.astype(float)

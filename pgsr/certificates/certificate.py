@@ -28,7 +28,6 @@ from pgsr.figures.html import facts_table
 from pgsr.machine.blocks import row_blocks
 from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
 from pgsr.problems.problem import Problem
-from pgsr.problems.ranks import SCALE, FittedRanks
 from pgsr.problems.tolerances import CONDITION, RELATIVE
 
 EXCHANGE_TEST = "exchange test"
@@ -195,34 +194,18 @@ def _certify_ranked(problem: Problem, estimate: Estimate) -> Certificate:
 
 
 def objective(problem: Problem, estimate: Estimate) -> int | float:
-    """Compute sum w |x - y|^norm, sums and ranks included; an exact Python integer for an integer estimate."""
+    """Compute sum w |x - y|^norm, sums included; an exact Python integer for an integer estimate."""
     tree, terms = problem.hierarchy, []
     for level, (x, y) in enumerate(zip(estimate.tables, problem.tables, strict=True)):
         weights = problem.weights_of(tree.level(level))
         for block in row_blocks(slice(0, len(y)), y.shape[1]):
-            off = x[block] - y[block]
-            if problem.ranks is not None:
-                start = tree.level(level).start
-                off[problem.ranks.beyond(slice(start + block.start, start + block.stop), y.shape[1])] = 0
-            terms += _distances(off, weights[block], problem.norm)
-    if problem.ranks is not None:
-        terms += _costs_of_ranks(problem, problem.ranks, estimate.values)
+            terms += _distances(x[block] - y[block], weights[block], problem.norm)
     if problem.sums is not None:
         off, w = problem.sums.off(estimate.values), problem.sums.weights
         terms += _distances(off[:, None], w[:, None], problem.norm)
     if problem.norm == math.inf:
         return max(terms)
     return sum(terms) if estimate.kind == "i" else math.fsum(terms)
-
-
-def _costs_of_ranks(problem: Problem, ranks: FittedRanks, x: np.ndarray) -> list[int] | list[float]:
-    """Compute what every measured region's ranks cost, exactly of integers."""
-    terms = []
-    for region in np.flatnonzero(problem.w).tolist():
-        costs = ranks.costs(region, x[region, ranks.threshold[region] : -1])
-        total = sum(costs.tolist()) if costs.dtype.kind == "i" else math.fsum(costs)
-        terms.append(int(problem.w[region]) // SCALE * total)
-    return terms
 
 
 def _distances(off: np.ndarray, w: np.ndarray, norm: Norm) -> list[int] | list[float]:

@@ -16,7 +16,6 @@ from pgsr.machine.blocks import row_blocks
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.problem import Problem
-from pgsr.problems.ranks import FittedRanks
 from pgsr.problems.sums import MeasuredSums
 
 _LARGEST_PRICE = 2.0**400
@@ -38,8 +37,8 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
 
     - without order every cell has a closed form, within its stated bounds;
     - with order a region is a chain, minimised by pool adjacent violators, within stated bounds of its cells, or for
-      norm 1 by the slope trick, see `priced_chain_kernel`, and where ranks have costs `ranked_chain_kernel`; its upper
-      bound is the region's public total, or the root's, which is implied.
+      norm 1 by the slope trick, see `priced_chain_kernel`; its upper bound is the region's public total, or the root's,
+      which is implied.
 
     The remaining terms are multipliers times residuals of y, which is small, so nothing cancels against counts of 1e8.
     Prices are first rounded to a grid on which net prices are exact; what other roundings may have added is subtracted.
@@ -217,9 +216,7 @@ def _value(problem: Problem, prices: _Prices) -> float:
                 step = (totals[block] - noisy[:, -1]).astype(float)[:, None]
                 terms.append(_summed(step, w[:, -1:], net[:, -1:], problem.norm))
                 net, noisy = net[:, :-1], noisy[:, :-1]
-            if problem.ranks is not None:
-                terms.append(_ranked_chains(problem, problem.ranks, block, noisy, net))
-            elif problem.monotone:
+            if problem.monotone:
                 terms.append(_chains(problem, prices, level, block, noisy, net))
             else:
                 terms.append(_cells(problem, level, block, noisy, net))
@@ -380,23 +377,6 @@ def _chains(problem: Problem, prices: _Prices, level: int, block: slice, y: np.n
     if not kernels.fit_l1_rows(y, *slopes, lower[measured], upper[measured], x):
         return -math.inf
     return _summed((x - y).astype(float), w[:, None], net, 1)
-
-
-def _ranked_chains(problem: Problem, ranks: FittedRanks, block: slice, y: np.ndarray, net: np.ndarray) -> float:
-    """Add up the minima of all chains with costs of ranks."""
-    from pgsr.certificates.ranked_chain_kernel import bound_ranked_rows
-
-    w, upper = problem.w[block].copy(), problem.region_totals[block].astype(np.int64)
-    least, most = _chain_bounds(problem, block, y.shape[1], np.zeros_like(upper), upper)
-    if not least.size:
-        least, most = np.zeros(y.shape, np.int64), np.repeat(upper[:, None], y.shape[1], axis=1)
-    if (least > most).any():
-        return -math.inf
-    values, magnitudes = np.zeros(y.shape), np.zeros(y.shape)
-    runs = ranks.slopes(block, w)
-    y, threshold = np.array(y, np.int64), ranks.threshold[block].copy()
-    bound_ranked_rows(y, w, np.array(net), threshold, *runs, least, most, problem.integer, values, magnitudes)
-    return sum_below(values, magnitudes)
 
 
 def _chain_bounds(

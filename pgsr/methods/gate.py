@@ -101,7 +101,6 @@ class Besides(Enum):
     HUBER = "Huber's loss"
     LARGEST = "the largest deviation"
     SUMS = "sums measured besides the cells"
-    RANKS = "costs of ranks"
 
 
 class GatedMethod(ABC):
@@ -244,7 +243,6 @@ def stated_besides(problem: Problem) -> list[Besides]:
         Besides.HUBER: isinstance(problem.norm, Huber),
         Besides.LARGEST: problem.norm == math.inf,
         Besides.SUMS: problem.sums is not None,
-        Besides.RANKS: problem.ranks is not None,
     }
     return [what for what, there in found.items() if there]
 

@@ -53,7 +53,7 @@ def choices_bound(
     """
     require_kind(problem, Problem, "the problem", "give one with choices, stated by where(either(a, b))")
     stated, deadline = problem.conditions, Deadline(checked_limit(time_limit))
-    if stated is None or stated.choices is None or problem.ranks is not None or not problem.sizes.equal:
+    if stated is None or stated.choices is None or not problem.sizes.equal:
         return None
     if problem.exceeds_arithmetic is not None or problem.norm == math.inf:
         return None

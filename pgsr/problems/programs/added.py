@@ -5,7 +5,6 @@
 | sums were measured          | s[k], each sum's value, with its weight | a[k] x - s[k] = 0                     |
 | the norm is the largest     | t, of cost 1                            | w (x - y) <= t and -w (x - y) <= t    |
 | the norm is Huber's, knee k | d squared, u and v of cost 2 w k        | (x - y) - d - u + v = 0, -k <= d <= k |
-| ranks were measured         | up and down, pieces of a cost per group | (x - y) - sum of up + sum of down = 0 |
 | conditions joined by either | b, 0 or 1, of every alternative         | sum of b >= 1;  b = 1 implies its rows |
 
 A row a x <= u of an alternative is a x + (m - u) b <= m, where m is the largest value of a x in the box of the cells.
@@ -26,7 +25,6 @@ from pgsr.problems.conditions.choices import Choices
 from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.statement import Statement
-from pgsr.problems.ranks import Segments
 
 
 def with_added(program: Program, problem: Statement, box: tuple[np.ndarray, np.ndarray] | None) -> Program:
@@ -37,8 +35,6 @@ def with_added(program: Program, problem: Statement, box: tuple[np.ndarray, np.n
         program = _bent(program, problem.norm.knee)
     elif problem.norm == math.inf:
         program = _largest(program)
-    if problem.ranks is not None:
-        program = _with_ranks(program, problem.ranks.segments(problem.w, problem.max_size))
     stated = problem.conditions
     if stated is not None and stated.choices is not None:
         program = _with_choices(program, implied_rows(stated.choices, problem.intervals if box is None else box))
@@ -115,17 +111,6 @@ def _with_sums(program: Program, problem: Statement) -> Program:
         sums.values,
         equal=(rows, sums.values - sums.matrix @ program.origin),
     )
-
-
-def _with_ranks(program: Program, pieces: Segments) -> Program:
-    """Add the pieces of the costs of ranks, each from 0 to its length, that a cell's z is the sum of, with its sign."""
-    cells, row = np.unique(pieces.cell, return_inverse=True)
-    k, n, none = len(cells), len(row), np.zeros(len(row), np.int64)
-    own = sparse.csr_array((np.ones(k), (np.arange(k), cells)), shape=(k, program.n))
-    taken = sparse.csr_array((-pieces.sign.astype(float), (row, np.arange(n))), shape=(k, n))
-    right = np.zeros(k, np.int64)
-    bounds = np.zeros(n), pieces.length.astype(float)
-    return _joined(program, none, pieces.cost, bounds, none, equal=(sparse.hstack([own, taken]), right))
 
 
 def _largest(program: Program) -> Program:

@@ -35,7 +35,7 @@ class NamedProgram:
         subject to  row_lower <= matrix x <= row_upper,   lower <= x <= upper,   x[j] integer where integer[j].
 
     Its optimum is the problem's, constant included. The first unknowns are always the cells; others follow where sums
-    or ranks were measured or the norm is neither 1 nor 2 (`pgsr.problems.programs.added`). Where distances are sums of
+    were measured or the norm is neither 1 nor 2 (`pgsr.problems.programs.added`). Where distances are sums of
     magnitudes there are two more per cell and per sum, x = y + up - down, and the objective is sum w (up + down).
 
     Attributes:
@@ -50,9 +50,8 @@ class NamedProgram:
             and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
             distance[US/GA,3]. Of measured sums s[total(US/GA)] (their deviations d[...]) and rows
             sum[total(US/GA)]; of the largest deviation `largest`, above[US/GA,3], below[US/GA,3]; of Huber's loss
-            near[US/GA,3], up[US/GA,3], down[US/GA,3], distance[US/GA,3]. Of ranks up[US/GA,3,0] and down[US/GA,3,0],
-            the pieces of a cost from the nearest to the best count on, and ranks[US/GA,3]. Of choices choice[..,1] for
-            the first alternative, either[..], and if[..,1,1] and so on for what it implies.
+            near[US/GA,3], up[US/GA,3], down[US/GA,3], distance[US/GA,3]. Of choices choice[..,1] for the first
+            alternative, either[..], and if[..,1,1] and so on for what it implies.
     notes: lines that explain it to a reader of a file.
         origin: shape (cells,), integers, of a program in deviations: the problem's x is z + origin. None otherwise.
     """
@@ -205,7 +204,7 @@ def _added_names(
     """
     equal, order = Names.of([]), Names.of([])
     choices = None if problem.conditions is None else problem.conditions.choices
-    if problem.sums is None and problem.ranks is None and problem.norm in (1, 2) and choices is None:
+    if problem.sums is None and problem.norm in (1, 2) and choices is None:
         return cells, equal, order
     weight = problem.cell_weights
     if problem.sums is not None:
@@ -222,12 +221,6 @@ def _added_names(
     elif problem.norm == math.inf:
         order += _renamed(cells, "above", measured) + _renamed(cells, "below", measured)
         cells += Names.of(["largest"])
-    if problem.ranks is not None:
-        pieces, own = problem.ranks.segments(problem.w, problem.max_size), cells.words()
-        sides = zip(pieces.cell.tolist(), pieces.number.tolist(), pieces.sign.tolist(), strict=True)
-        words = [f"{'up' if sign > 0 else 'down'}{own[cell][1:-1]},{number})" for cell, number, sign in sides]
-        equal += _renamed(cells, "ranks", np.unique(pieces.cell))
-        cells += Names.of(words)
     if choices is not None:
         words = _told_apart(choices.names, "choice", LONGEST - len("choice(,999,999)"))
         first = np.searchsorted(choices.choice, choices.choice)
@@ -374,8 +367,6 @@ def _notes(problem: Statement, regions: Sequence[str], shifted: bool) -> tuple[s
         f"{problem.label}: minimise {distance} over {problem.view.value} x; {told}",
         "names: ( ) { } ~ _ stand for [ ] ( ) / and a blank, %3D and its like for other characters",
     ]
-    if problem.ranks is not None:
-        lines.append("from a threshold on x - y = sum of up - sum of down, at the costs of ranks, in place of a square")
     if problem.conditions is not None:
         lines += [f"stated: {condition}" for condition in problem.conditions.stated]
         names = enumerate(problem.conditions.names)

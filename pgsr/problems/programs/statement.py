@@ -10,7 +10,6 @@ from pgsr.data.views import View
 from pgsr.engines.losses import Norm
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions.stated import Conditions
-from pgsr.problems.ranks import FittedRanks
 from pgsr.problems.sums import MeasuredSums
 
 
@@ -63,8 +62,6 @@ class Statement(Protocol):
     def conditions(self) -> Conditions | None: ...
     @property
     def sums(self) -> MeasuredSums | None: ...
-    @property
-    def ranks(self) -> FittedRanks | None: ...
     @property
     def intervals(self) -> tuple[np.ndarray, np.ndarray]: ...
     @property

@@ -34,7 +34,6 @@ from pgsr.problems.programs.files.reading import FileError
 from pgsr.problems.programs.named import NamedProgram
 from pgsr.problems.programs.names import Names
 from pgsr.problems.programs.statement import Statement
-from pgsr.problems.ranks import FittedRanks
 from pgsr.problems.sums import MeasuredSums
 
 
@@ -110,8 +109,6 @@ def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
             yield "problem_knee", value.knee
         elif isinstance(value, MeasuredSums):
             yield from _of_sums(value)
-        elif isinstance(value, FittedRanks):
-            yield from ((f"ranks_{part.name}", getattr(value, part.name)) for part in fields(value))
         elif isinstance(value, View | Totals):
             yield f"problem_{field.name}", value.name
         else:
@@ -186,8 +183,6 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
         out["norm"] = Huber(out.pop("knee"))
     if "sums_values" in arrays:
         out["sums"] = _sums(arrays)
-    if "ranks_fit" in arrays:
-        out["ranks"] = FittedRanks(**{part.name: arrays[f"ranks_{part.name}"] for part in fields(FittedRanks)})
     if "totals" in out:
         out["totals"] = Totals[out["totals"]]
     if "noise" in out:
