@@ -369,8 +369,8 @@ def _with_bound_of_program(program: Program, answer: SolverAnswer, certificate: 
     """Replace a bound that leaves a gap by the program's, if that is better.
 
     The problem's bound drops the prices of stated rows that tie regions without weight to others where regions are not
-    consistent, and there is none where order meets weights of cells, Huber's loss or the largest deviation; the
-    program's keeps all prices, those of order among them, within its reach, which ends at a total of 0 for example.
+    consistent, and there is none where order meets weights of cells; the program's keeps all prices, those of order
+    among them, within its reach, which ends at a total of 0 for example.
     """
     v, mu, have = answer.duals, answer.order_duals, certificate.bound
     if v is None or mu is None or not (np.isfinite(v).all() and np.isfinite(mu).all()) or certificate.objective is None:

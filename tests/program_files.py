@@ -8,7 +8,7 @@ from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
 from pgsr.models import Cvxpy, Gurobi
 from pgsr.problems.programs import read_program
 
-ADDED = ("choices", "Huber", "largest deviation", "sums")
+ADDED = ("choices", "sums")
 """Problems whose programs have unknowns that follow from the cells, which random points do not keep; their programs are
 compared in tests/test_models_wider_objectives.py and tests/test_conditions_choices.py."""
 

@@ -1,6 +1,5 @@
 """The agreement matrix: every method on every problem it supports, on random instances, objectives compared."""
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,6 @@ from tqdm import tqdm
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.data.views import AnyView
-from pgsr.engines.losses import Huber
 from pgsr.methods.catalogue import Proof, Use
 from pgsr.methods.method import Method, Result, Status
 from pgsr.models import Cvxpy
@@ -124,12 +122,6 @@ PROBLEMS: dict[str, tuple[AnyView, Callable[..., Problem]]] = {
     "M_c L1^r": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1).relaxed()),
     "M_c L1, regions": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1, totals="regions")),
     "M_c L1^r, regions": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1, totals="regions").relaxed()),
-    "M_H Huber": (COUNTS, lambda noisy: replace(Problem.m_h(noisy), norm=Huber(2))),
-    "M_H^r Huber": (COUNTS, lambda noisy: replace(Problem.m_h(noisy), norm=Huber(2)).relaxed()),
-    "M_c Huber": (STEPS, lambda noisy: replace(Problem.m_c(noisy), norm=Huber(1))),
-    "M_H, largest deviation": (COUNTS, lambda noisy: replace(Problem.m_h(noisy), norm=math.inf)),
-    "M_H^r, largest deviation": (COUNTS, lambda noisy: replace(Problem.m_h(noisy), norm=math.inf).relaxed()),
-    "M_c, largest deviation": (STEPS, lambda noisy: replace(Problem.m_c(noisy), norm=math.inf)),
 }
 
 BY_LEVEL = ("naive", "H_c L1", "H_c L2", "mean consistency", "M_H", "M_H^r", "M_H, regions", "M_H^r, regions", "M_c",

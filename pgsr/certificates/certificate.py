@@ -22,7 +22,7 @@ from pgsr.certificates.regions_alone import (
 from pgsr.checks import require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View, ranked
-from pgsr.engines.losses import Norm, loss
+from pgsr.engines.losses import loss
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.figures.html import facts_table
 from pgsr.machine.blocks import row_blocks
@@ -203,20 +203,15 @@ def objective(problem: Problem, estimate: Estimate) -> int | float:
     if problem.sums is not None:
         off, w = problem.sums.off(estimate.values), problem.sums.weights
         terms += _distances(off[:, None], w[:, None], problem.norm)
-    if problem.norm == math.inf:
-        return max(terms)
     return sum(terms) if estimate.kind == "i" else math.fsum(terms)
 
 
-def _distances(off: np.ndarray, w: np.ndarray, norm: Norm) -> list[int] | list[float]:
+def _distances(off: np.ndarray, w: np.ndarray, norm: int) -> list[int] | list[float]:
     """Compute the distance of every row of differences, exactly of integers; weights one per row or one per cell."""
-    if norm == math.inf:
-        exact = off.dtype.kind == "i" and float(np.abs(off).max(initial=0)) * float(w.max(initial=0)) >= 2.0**62
-        return (np.abs(off.astype(object) if exact else off) * w).max(axis=1).tolist()
     if off.dtype.kind != "i":
         return (w * loss(off, norm)).sum(axis=1).tolist()
     size = np.abs(off)
-    if w.shape[1] == 1 and norm in (1, 2):
+    if w.shape[1] == 1:
         per_region = _exact_row_sums(size, squared=norm == 2)
         return [int(weight) * total for weight, total in zip(w[:, 0], per_region, strict=True)]
     if float(size.max(initial=0)) ** 2 * float(w.max(initial=0)) < 2.0**62:

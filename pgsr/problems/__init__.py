@@ -9,10 +9,8 @@
 | `tolerances` | how far a sum or a bound may be off                                              |
 """
 
-from pgsr.engines.losses import Huber
 from pgsr.problems.problem import Problem
 
 __all__ = [
-    "Huber",
     "Problem",
 ]

@@ -10,7 +10,7 @@ from pgsr.data.counts import LARGEST_TOTAL
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
-from pgsr.engines.losses import Norm, checked_norm, norm_text
+from pgsr.engines.losses import checked_norm, norm_text
 from pgsr.errors import ProblemError
 from pgsr.figures.html import facts_table
 from pgsr.noise.measurement import (
@@ -44,7 +44,7 @@ class ProblemFields:
     view: View
     cells: np.ndarray
     groups: np.ndarray | None = None
-    norm: Norm = 2
+    norm: int = 2
     integer: bool = True
     nonnegative: bool = True
     monotone: bool = False
@@ -68,8 +68,6 @@ class ProblemFields:
             object.__setattr__(self, "groups", _checked_groups(self.groups, tree.n_regions))
         object.__setattr__(self, "cells", checked_cells(self.cells, self.n_unknowns, self.sizes))
         object.__setattr__(self, "weights", self._checked_weights())
-        if self.norm not in (1, 2):
-            self._require_cells(f"norm={self.norm!r} is a distance of cells")
         if self.totals is not None:
             object.__setattr__(self, "totals", Totals.parse(self.totals))
             _ = self.region_totals if self.totals is Totals.REGIONS else self.root_total
@@ -261,8 +259,8 @@ class ProblemFields:
 
     @property
     def is_plain(self) -> bool:
-        """Whether weights are of regions, the norm is 1 or 2, and no sums were measured besides."""
-        return self.weights is not None and self.weights.ndim == 1 and self.norm in (1, 2) and self.sums is None
+        """Whether weights are of regions, and no sums were measured besides."""
+        return self.weights is not None and self.weights.ndim == 1 and self.sums is None
 
     def weights_of(self, regions: slice) -> np.ndarray:
         """Give the weights of the cells of some regions, of shape (regions, K + 1), or (regions, 1) where all agree."""

@@ -12,7 +12,6 @@ from pgsr.checks import as_array, require_kind
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.hierarchy import Path as RegionPath
 from pgsr.data.views import View
-from pgsr.engines.losses import Norm
 from pgsr.errors import ProblemError
 from pgsr.noise.measurement import Measurement, Totals, joined
 from pgsr.privacy.laws.per_level import LevelNoise
@@ -28,7 +27,7 @@ from pgsr.problems.sums import MeasuredSums
 class Problem(ProblemFields):
     """A problem: minimise the distance to noisy values y over all x that satisfy the stated conditions:
 
-        minimise    sum over regions r, cells i of  w[r] |x[r, i] - y[r, i]|^norm,  or another norm of w |x - y|
+        minimise    sum over regions r, cells i of  w[r] |x[r, i] - y[r, i]|^norm
         subject to  integer:      x[r, i] integer
                     nonnegative:  x[r, i] >= 0
                     monotone:     x[r, i] <= x[r, i + 1]
@@ -49,8 +48,7 @@ class Problem(ProblemFields):
             of `View.RANKED`, one per group. `target` is a matrix of them, `tables` one table per level, and `rows` one
             vector per region.
         groups: public numbers of groups, int64 of shape (regions,), or (1,) for the root's; or None if none is public.
-        norm: 1 or 2; `math.inf` for the largest w |x - y| in place of a sum; `pgsr.engines.losses.Huber`, squares that
-            go on straight beyond a knee.
+        norm: 1 or 2.
         integer, nonnegative, monotone, consistent: which conditions hold.
         totals: whose number in `groups` is a condition, or None.
         weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured. Or of cells, w[r, i] of
@@ -74,7 +72,7 @@ class Problem(ProblemFields):
         totals: Totals | str | None = None,
         weights: np.ndarray | None = None,
         label: str = "problem",
-        norm: Norm = 2,
+        norm: int = 2,
         integer: bool = True,
         consistent: bool = True,
         noise: tuple[LevelNoise | None, ...] | None = None,

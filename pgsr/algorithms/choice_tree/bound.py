@@ -55,7 +55,7 @@ def choices_bound(
     stated, deadline = problem.conditions, Deadline(checked_limit(time_limit))
     if stated is None or stated.choices is None or not problem.sizes.equal:
         return None
-    if problem.exceeds_arithmetic is not None or problem.norm == math.inf:
+    if problem.exceeds_arithmetic is not None:
         return None
     nodes = FlowNodes.of(problem, leaving_out=True)
     if isinstance(nodes, str):

@@ -3,8 +3,6 @@
 | where                       | unknowns                                | rows                                  |
 |-----------------------------|-----------------------------------------|---------------------------------------|
 | sums were measured          | s[k], each sum's value, with its weight | a[k] x - s[k] = 0                     |
-| the norm is the largest     | t, of cost 1                            | w (x - y) <= t and -w (x - y) <= t    |
-| the norm is Huber's, knee k | d squared, u and v of cost 2 w k        | (x - y) - d - u + v = 0, -k <= d <= k |
 | conditions joined by either | b, 0 or 1, of every alternative         | sum of b >= 1;  b = 1 implies its rows |
 
 A row a x <= u of an alternative is a x + (m - u) b <= m, where m is the largest value of a x in the box of the cells.
@@ -13,14 +11,12 @@ So all objectives are sums of squares or of magnitudes of single unknowns, and l
 all of these can be, too.
 """
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from pgsr.engines.losses import Huber
 from pgsr.problems.conditions.choices import Choices
 from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.programs.program import Program
@@ -31,10 +27,6 @@ def with_added(program: Program, problem: Statement, box: tuple[np.ndarray, np.n
     """Add what a problem asks for behind the unknowns and rows of a program in its cells."""
     if problem.sums is not None:
         program = _with_sums(program, problem)
-    if isinstance(problem.norm, Huber):
-        program = _bent(program, problem.norm.knee)
-    elif problem.norm == math.inf:
-        program = _largest(program)
     stated = problem.conditions
     if stated is not None and stated.choices is not None:
         program = _with_choices(program, implied_rows(stated.choices, problem.intervals if box is None else box))
@@ -110,40 +102,6 @@ def _with_sums(program: Program, problem: Statement) -> Program:
         (-none, none),
         sums.values,
         equal=(rows, sums.values - sums.matrix @ program.origin),
-    )
-
-
-def _largest(program: Program) -> Program:
-    """Add t, above w |z| of every unknown with a weight, in place of these weights."""
-    cells = np.flatnonzero(program.weight)
-    k, w = len(cells), program.weight[cells].astype(float)
-    own = sparse.csr_array((w, (np.arange(k), cells)), shape=(k, program.n))
-    column = sparse.csr_array(-np.ones((k, 1)))
-    rows = sparse.vstack([sparse.hstack([own, column]), sparse.hstack([-own, column])])
-    return _joined(
-        replace(program, norm=1, weight=np.zeros_like(program.weight)),
-        np.zeros(1, np.int64),
-        np.ones(1, np.int64),
-        (np.zeros(1), np.full(1, np.inf)),
-        np.zeros(1, np.int64),
-        order=(rows, np.zeros(2 * k, np.int64)),
-    )
-
-
-def _bent(program: Program, knee: int) -> Program:
-    """Add a part d of z within the knee, and u - v beyond it: z - d - u + v = 0 for every unknown with a weight."""
-    cells = np.flatnonzero(program.weight)
-    k, w, none = len(cells), program.weight[cells], np.zeros(len(cells), np.int64)
-    own = sparse.csr_array((np.ones(k), (np.arange(k), cells)), shape=(k, program.n))
-    eye = sparse.eye_array(k)
-    far = np.full(2 * k, np.inf)
-    return _joined(
-        replace(program, weight=np.zeros_like(program.weight)),
-        np.concatenate([w, none, none]),
-        np.concatenate([none, 2 * knee * w, 2 * knee * w]),
-        (np.append(np.full(k, -float(knee)), np.zeros(2 * k)), np.append(np.full(k, float(knee)), far)),
-        np.zeros(3 * k, np.int64),
-        equal=(sparse.hstack([own, -eye, -eye, eye]), none),
     )
 
 

@@ -25,7 +25,6 @@ from scipy import sparse
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
-from pgsr.engines.losses import Huber
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.laws.per_level import noise_of
 from pgsr.problems.conditions.choices import Choices
@@ -105,8 +104,6 @@ def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
             yield from _of_conditions(value)
         elif field.name == "noise":
             yield "problem_noise", json.dumps([level and str(level) for level in value])
-        elif isinstance(value, Huber):
-            yield "problem_knee", value.knee
         elif isinstance(value, MeasuredSums):
             yield from _of_sums(value)
         elif isinstance(value, View | Totals):
@@ -179,8 +176,6 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
             continue
         out[name] = value if value.ndim else value.item()
     out["view"], out["sizes"] = View[out["view"]], Sizes(tree, tuple(out["sizes"].tolist()))
-    if "knee" in out:
-        out["norm"] = Huber(out.pop("knee"))
     if "sums_values" in arrays:
         out["sums"] = _sums(arrays)
     if "totals" in out:
