@@ -205,7 +205,7 @@ def test_methods_that_know_none_of_it_say_so():
                 if method.supports(problem) is None and what not in method.takes_besides:
                     assert what.value in method.supports(stated)
                     refused += 1
-    assert refused >= 10
+    assert refused >= 3
 
 
 @pytest.mark.drawn(2)
