@@ -7,8 +7,8 @@
 
 A row a x <= u of an alternative is a x + (m - u) b <= m, where m is the largest value of a x in the box of the cells.
 `Program.switch` says which rows these are, for solvers that take "b = 1 implies a x <= u" as it stands.
-So all objectives are sums of squares or of magnitudes of single unknowns, and linear costs. Where cells are integers
-all of these can be, too.
+So all objectives are sums of squares or of magnitudes of single unknowns. Where cells are integers all of these can be,
+too.
 """
 
 from dataclasses import dataclass, replace
@@ -85,7 +85,7 @@ def _with_choices(program: Program, implied: ImpliedRows) -> Program:
     right = np.concatenate([np.full(len(choices), -1), implied.most - implied.sign * have])
     none = np.zeros(k, np.int64)
     switch = np.concatenate([np.full(len(program.order_right) + len(choices), -1), program.n + places])
-    program = _joined(program, none, none, (0.0 * one, one), none, order=(rows, right))
+    program = _joined(program, none, (0.0 * one, one), none, order=(rows, right))
     return replace(program, switch=switch)
 
 
@@ -98,7 +98,6 @@ def _with_sums(program: Program, problem: Statement) -> Program:
     return _joined(
         program,
         sums.weights,
-        np.zeros(len(sums), np.int64),
         (-none, none),
         sums.values,
         equal=(rows, sums.values - sums.matrix @ program.origin),
@@ -108,7 +107,6 @@ def _with_sums(program: Program, problem: Statement) -> Program:
 def _joined(
     program: Program,
     weight: np.ndarray,
-    linear: np.ndarray,
     bounds: tuple[np.ndarray, np.ndarray],
     origin: np.ndarray,
     equal: tuple[Any, np.ndarray] | None = None,
@@ -127,7 +125,6 @@ def _joined(
     return replace(
         program,
         weight=np.concatenate([program.weight, weight]),
-        linear=np.concatenate([program.linear, linear]),
         lower=lower,
         upper=upper,
         origin=np.concatenate([program.origin, origin]),

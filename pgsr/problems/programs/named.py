@@ -126,7 +126,7 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
     stated = NamedProgram(
         problem.label,
         program.weight if program.norm == 2 else np.zeros(program.n, np.int64),
-        program.linear - (2 * program.weight * moved if program.norm == 2 else 0),
+        -2 * program.weight * moved if program.norm == 2 else np.zeros(program.n, np.int64),
         _weighted_squares(program.weight, moved) if program.norm == 2 else 0,
         *_moved(problem, program, moved),
         _integer(problem, program),
