@@ -1,6 +1,5 @@
 """The part that all solver models share, so that an adapter only translates a program and a solver's words."""
 
-import math
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -310,7 +309,7 @@ class SolverModel(GatedMethod):
                 answer = on_grids(program, lambda pieces: self._settled(pieces, False, None, None, clock))
             else:
                 duals = None if start is None or program.integer else duals_to_start(program, problem, start)
-                clock.handed(f"{'quadratic' if program.norm == 2 else 'linear'} program", program.n, False)
+                clock.handed("quadratic program", program.n, False)
                 answer = self._once(replace(quadratic(program, values), start_duals=duals), clock)
         except Stopped as refused:
             return Result(refused.status, refused.reason, seconds=clock.seconds, form=clock.form)
@@ -474,7 +473,7 @@ def _checked(name: str, answer: SolverAnswer, program: SolverProgram, units: Uni
 
 
 def _kind(problem: Problem) -> ProgramKind:
-    if problem.norm in (1, math.inf):
+    if problem.norm == 1:
         return ProgramKind.MILP if problem.integer else ProgramKind.LP
     return ProgramKind.MIQP if problem.integer else ProgramKind.QP
 
@@ -488,7 +487,7 @@ def _with_duals(handed: SolverProgram, program: Program, duals: tuple[np.ndarray
     """Add duals to start from; those of rows that link cells to pieces leave no slope in a cell."""
     if duals is None:
         return handed
-    slope = program.linear + program.matrix.T @ duals[0] + program.order.T @ duals[1]
+    slope = program.matrix.T @ duals[0] + program.order.T @ duals[1]
     n_links = len(handed.right) - len(program.right)
     return replace(handed, start_duals=(np.append(duals[0], -slope[program.weight > 0][:n_links]), duals[1]))
 

@@ -35,7 +35,7 @@ def on_grids(program: Program, settled: Callable[[Pieces], SolverAnswer]) -> Sol
             return found if answer.values is None else replace(answer, claim=SolverClaim.STOPPED)
         z, v, mu = unit * z, unit * v, unit * mu
         answer = replace(found, values=z, duals=v, order_duals=mu)
-        objective = float(program.weight @ z**2 + program.linear @ z)
+        objective = float(program.weight @ z**2)
         if objective - lagrangian_bound(program, v, mu) <= NEAR * max(1.0, objective):
             break
     return answer

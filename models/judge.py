@@ -170,10 +170,10 @@ def _prices(problem: Problem, program: Program, answer: SolverAnswer) -> Multipl
 def _slopes(program: Program, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute the least and the largest slope of the objective in every cell: 2 w z, or from -w to w at a corner."""
     near = RESIDUAL * scale_of(program, z)
-    w, cost = program.weight.astype(float), program.linear
+    w = program.weight.astype(float)
     if program.norm == 2:
-        return 2 * w * z + cost, 2 * w * z + cost
-    return np.where(z > near, w, -w) + cost, np.where(z < -near, -w, w) + cost
+        return 2 * w * z, 2 * w * z
+    return np.where(z > near, w, -w), np.where(z < -near, -w, w)
 
 
 def _judged_continuous(solver: str, problem: Problem, program: Program, answer: SolverAnswer) -> Result:
@@ -231,13 +231,13 @@ def _with_row_prices(result: Result, problem: Problem, program: Program, answer:
     v, mu, z = answer.duals, answer.order_duals, answer.values
     if v is None or mu is None or z is None or not (np.isfinite(v).all() and np.isfinite(mu).all()):
         return result
-    objective = float(program.weight @ np.abs(z) ** program.norm + program.linear @ z)
+    objective = float(program.weight @ np.abs(z) ** program.norm)
     if not abs(objective - lagrangian_bound(program, v, mu)) <= DUALS_GAP * max(1.0, abs(objective)):
         return result
     prices = row_prices(problem, v, mu)
     if program.norm == 1:
         measured, c = program.weight > 0, program.matrix.T @ v + program.order.T @ np.maximum(mu, 0.0)
-        slopes = (slope[measured] - program.linear[measured] for slope in _slopes(program, z))
+        slopes = (slope[measured] for slope in _slopes(program, z))
         prices = np.concatenate([prices, -np.clip(-c[measured], *slopes)])
     return replace(result, problem=problem, row_prices=prices)
 
@@ -351,7 +351,7 @@ def dual_residual(program: Program, z: np.ndarray, duals: np.ndarray, order_dual
 def lagrangian_bound(program: Program, duals: np.ndarray, order_duals: np.ndarray) -> float:
     """A bound on the continuous program by any duals: every cell's minimum on its own, within bounds and reach."""
     mu = np.maximum(order_duals, 0.0)
-    c = program.matrix.T @ duals + program.order.T @ mu + program.linear
+    c = program.matrix.T @ duals + program.order.T @ mu
     low = np.maximum(program.lower, program.reach[0])
     high = np.minimum(program.upper, program.reach[1])
     w = program.weight.astype(float)
@@ -369,8 +369,8 @@ def _with_bound_of_program(program: Program, answer: SolverAnswer, certificate: 
     """Replace a bound that leaves a gap by the program's, if that is better.
 
     The problem's bound drops the prices of stated rows that tie regions without weight to others where regions are not
-    consistent, and there is none where order meets weights of cells, Huber's loss or the largest deviation; the
-    program's keeps all prices, those of order among them, within its reach, which ends at a total of 0 for example.
+    consistent, and there is none where order meets weights of cells; the program's keeps all prices, those of order
+    among them, within its reach, which ends at a total of 0 for example.
     """
     v, mu, have = answer.duals, answer.order_duals, certificate.bound
     if v is None or mu is None or not (np.isfinite(v).all() and np.isfinite(mu).all()) or certificate.objective is None:
@@ -398,7 +398,7 @@ def _residuals(program: Program, answer: SolverAnswer, certificate: Certificate 
         gap = (certificate.objective - certificate.bound) / max(1.0, abs(certificate.bound))
     elif finite:
         bound = lagrangian_bound(program, answer.duals, answer.order_duals)  # pyright: ignore[reportArgumentType]
-        objective = float(program.weight @ np.abs(z) ** program.norm + program.linear @ z)
+        objective = float(program.weight @ np.abs(z) ** program.norm)
         gap = (objective - bound) / max(1.0, abs(bound))
     return Residuals(primal, dual, gap)
 

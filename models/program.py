@@ -247,14 +247,14 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, Units]:
 
 
 def in_cells(program: Program, start: np.ndarray | None = None) -> SolverProgram:
-    """Hand a program over in its cells: rows, bounds and linear costs, without costs of deviations.
+    """Hand a program over in its cells: rows and bounds, without costs of deviations.
 
     Args:
         start: values z from which a solver may start, shape (n,).
     """
     return SolverProgram(
         quadratic=np.zeros(program.n),
-        linear=program.linear.astype(float),
+        linear=np.zeros(program.n),
         matrix=program.matrix,
         right=program.right,
         order=program.order,
@@ -269,6 +269,6 @@ def in_cells(program: Program, start: np.ndarray | None = None) -> SolverProgram
 
 
 def quadratic(program: Program, start: np.ndarray | None = None) -> SolverProgram:
-    """The program as it stands, for solvers that take squares, or where it has none and no magnitudes either."""
-    assert program.norm == 2 or not program.weight.any()
+    """The program as it stands, for solvers that take squares."""
+    assert program.norm == 2
     return replace(in_cells(program, start), quadratic=program.weight.astype(float))

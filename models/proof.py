@@ -35,7 +35,7 @@ LARGEST = 2.0**60
 def integer_bound(program: Program, duals: np.ndarray, order_duals: np.ndarray) -> int | None:
     """Compute an integer that no integer point's objective is below, by any prices v of equalities and mu >= 0:
 
-        sum_j min over integers z of  weight[j] |z|^norm + linear[j] z + c[j] z   -  v right  -  mu order_right,
+        sum_j min over integers z of  weight[j] |z|^norm + c[j] z   -  v right  -  mu order_right,
 
     where c = v matrix + mu order and z lies within its bounds and its reach. It is the Lagrangian's minimum: what rows
     would add to the objective of a feasible point is 0 or negative. Weights and costs are integers, so objectives are,
@@ -49,7 +49,7 @@ def integer_bound(program: Program, duals: np.ndarray, order_duals: np.ndarray) 
     low = np.ceil(np.maximum(program.lower, program.reach[0]))
     high = np.floor(np.minimum(program.upper, program.reach[1]))
     v, mu = np.rint(duals * UNIT), np.rint(np.maximum(order_duals, 0.0) * UNIT)
-    c = program.matrix.T @ v + program.order.T @ mu + UNIT * program.linear.astype(float)
+    c = program.matrix.T @ v + program.order.T @ mu
     w = UNIT * program.weight.astype(float)
     near = np.where(w > 0, -c / np.maximum(2.0 * w, 1.0), 0.0) if program.norm == 2 else np.zeros(program.n)
     far = np.where((w > 0) & (program.norm == 2), near, np.where(c > 0, low, high))
@@ -196,4 +196,4 @@ def _within(program: Program, cell: int, lower: float | None, upper: float | Non
 def _cost(program: Program, z: np.ndarray) -> int:
     """Compute the objective of integers."""
     whole = z.astype(np.int64)
-    return int(program.weight @ np.abs(whole) ** program.norm + program.linear @ whole)
+    return int(program.weight @ np.abs(whole) ** program.norm)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgsr.engines.losses import Huber
 from pgsr.errors import MethodError
 from pgsr.methods.method import Result
 from pgsr.models.adapter import Run, SolverModel
@@ -129,10 +128,6 @@ class QpSolvers(SolverModel):
     def supports(self, problem: Problem) -> str | None:
         if SOLVERS[self.solver].strict and not problem.measured.all():
             return f"{self.solver} needs a square of every unknown, and regions of this problem have weight 0"
-        if SOLVERS[self.solver].strict and isinstance(problem.norm, Huber):
-            return f"{self.solver} needs a square of every unknown, and Huber's loss has costs that are straight lines"
-        if SOLVERS[self.solver].strict and problem.ranks is not None:
-            return f"{self.solver} needs a square of every unknown, and ranks have costs that are straight lines"
         return super().supports(problem)
 
     def too_large(self, program: SolverProgram) -> str | None:

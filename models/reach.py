@@ -7,7 +7,6 @@ import numpy as np
 from pgsr.certificates.certificate import objective
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
-from pgsr.engines.losses import Huber, farthest
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Status
 from pgsr.models.feasibility import some_point
@@ -44,7 +43,7 @@ def _without_conditions(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         point[cell] = totals
     elif totals is not None:  # all groups in the first leaf below the first child, and so on
         point[cell[tree.level_start[:-1] if problem.consistent else 0]] = totals[0]
-    far = np.ceil(farthest(_objective(problem, point) / np.maximum(w, 1), problem.norm)) + 1
+    far = np.ceil((_objective(problem, point) / np.maximum(w, 1)) ** (1 / problem.norm)) + 1
     everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * tree.n_regions
     low, high = np.where(w > 0, -far, -everywhere - y), np.where(w > 0, far, everywhere - y)
     if problem.nonnegative:
@@ -81,7 +80,7 @@ def _with_conditions(problem: Problem, program: Program) -> tuple[np.ndarray, np
     if choosing or not (np.isfinite(low) & np.isfinite(high)).all():
         z = (_point_near(problem, program) if choosing else some_point(program))[: y.size]
         most = _objective(problem, y + z) / np.maximum(w, 1)
-        far = np.ceil(1.001 * farthest(most, problem.norm)) + 1  # the point is one within 1e-6 only
+        far = np.ceil(1.001 * most ** (1 / problem.norm)) + 1  # the point is one within 1e-6 only
         everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * problem.hierarchy.n_regions
         low = np.maximum(low, np.where(w > 0, -far, -everywhere - y))
         high = np.minimum(high, np.where(w > 0, far, everywhere - y))
@@ -120,25 +119,11 @@ def reach_of_added(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Extend the reach of the cells to the unknowns that follow them (`pgsr.problems.programs.added`)."""
     low, high = cells
-    weight = problem.cell_weights
     if problem.sums is not None:
         plus, minus = problem.sums.matrix.maximum(0), problem.sums.matrix.minimum(0)
         here = problem.sums.off(program.origin[: program.n_cells])
         of_sums = plus @ low + minus @ high + here, plus @ high + minus @ low + here
         low, high = np.concatenate([low, of_sums[0]]), np.concatenate([high, of_sums[1]])
-        weight = np.concatenate([weight, problem.sums.weights])
-    least, most = low[weight > 0], high[weight > 0]
-    if isinstance(problem.norm, Huber):
-        knee, none = np.full(len(least), float(problem.norm.knee)), np.zeros(len(least))
-        low = np.concatenate([low, -knee, none, none])
-        high = np.concatenate([high, knee, np.maximum(most, 0.0), np.maximum(-least, 0.0)])
-    elif problem.norm == np.inf:
-        far = weight[weight > 0] * np.maximum(np.abs(least), np.abs(most))
-        low, high = np.append(low, 0.0), np.append(high, far.max(initial=0.0))
-    if problem.ranks is not None:
-        pieces = problem.ranks.segments(problem.w, problem.max_size)
-        low = np.append(low, np.zeros(len(pieces.length)))
-        high = np.append(high, pieces.length.astype(float))
     n_choosing = program.n - len(low)
     return np.append(low, np.zeros(n_choosing)), np.append(high, np.ones(n_choosing))
 

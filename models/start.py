@@ -1,13 +1,10 @@
 """The values from which a solver may start: those of another solve's estimate, in the unknowns of a program."""
 
-import math
-
 import numpy as np
 
 from pgsr.checks import is_sparse
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View, counts_of_cumulative, cumulative, ranked
-from pgsr.engines.losses import Huber
 from pgsr.errors import MethodError, NoDualsError
 from pgsr.methods.method import Result
 from pgsr.problems.conditions.choices import Choices
@@ -34,16 +31,6 @@ def values_to_start(problem: Problem, program: Program, start: Result) -> np.nda
     z = x - program.origin[: program.n_cells]
     if problem.sums is not None:
         z = np.concatenate([z, problem.sums.matrix @ x - problem.sums.values])
-    weight = problem.cell_weights if problem.view is not View.RANKED else program.weight
-    weight = weight if problem.sums is None else np.concatenate([weight, problem.sums.weights])
-    measured = z[weight > 0]
-    if isinstance(problem.norm, Huber):
-        near = np.clip(measured, -problem.norm.knee, problem.norm.knee)
-        z = np.concatenate([z, near, np.maximum(measured - near, 0), np.maximum(near - measured, 0)])
-    elif problem.norm == math.inf:
-        z = np.append(z, (weight[weight > 0] * np.abs(measured)).max(initial=0.0))
-    if problem.ranks is not None:
-        z = np.concatenate([z, problem.ranks.segments(problem.w, problem.max_size).taken(z)])
     if problem.conditions is not None and problem.conditions.choices is not None:
         z = np.concatenate([z, _chosen(problem.conditions.choices, x)])
     return z.astype(float)

@@ -100,7 +100,7 @@ class Pieces:
         low, high = (self._of_cells(side) for side in program.reach)
         return SolverProgram(
             quadratic=np.zeros(len(self.cell)),
-            linear=self.cost + self.sign * program.linear[self.cell],
+            linear=self.cost,
             matrix=_repeated(program.matrix, choose),
             right=program.right - program.matrix @ base,
             order=_repeated(program.order, choose),
@@ -136,7 +136,7 @@ class Pieces:
         low, high = (self._of_cells(side)[pieces] for side in program.reach)
         return SolverProgram(
             quadratic=np.zeros(n + p),
-            linear=np.concatenate([program.linear.astype(float), self.cost[pieces]]),
+            linear=np.concatenate([np.zeros(n), self.cost[pieces]]),
             matrix=sparse.csr_array(sparse.vstack([wider(program.matrix), link])),
             right=np.concatenate([program.right, self.base[own]]),
             order=sparse.csr_array(wider(program.order)),
@@ -148,7 +148,7 @@ class Pieces:
                 np.concatenate([program.reach[0], np.minimum(low, high)]),
                 np.concatenate([program.reach[1], np.maximum(low, high)]),
             ),
-            constant=float(program.weight @ np.abs(self.base) ** program.norm),
+            constant=self.constant,
             start=None if start is None else np.concatenate([start, self.taken(start)[pieces]]),
             switch=program.switch,
         )
@@ -157,13 +157,10 @@ class Pieces:
         """Write the program in its cells, for solvers that take piecewise linear costs of an unknown."""
         program = self.program
         cell, z, cost = self._points()
-        w, linear = program.weight.astype(float), program.linear.astype(float)
-        cost = cost + linear[cell] * z
         return replace(
             in_cells(program, start),
-            linear=np.where(w > 0, 0.0, linear),
             integer=np.full(program.n, integers),
-            constant=float(w @ np.abs(self.base) ** program.norm),
+            constant=self.constant,
             bends=Bends(cell, z.astype(float), cost.astype(float)),
         )
 
@@ -192,8 +189,7 @@ class Pieces:
     @property
     def constant(self) -> float:
         """The objective where all pieces are 0."""
-        w, base = self.program.weight.astype(float), self.base
-        return float(w @ np.abs(base) ** self.program.norm + self.program.linear @ base)
+        return float(self.program.weight @ np.abs(self.base) ** self.program.norm)
 
     def moved(self, z: np.ndarray) -> "Pieces":
         """Lay the windows of the cells that left them anew, around where the cells are now, and up to twice as wide."""
@@ -236,7 +232,6 @@ def in_units(program: Program, unit: float) -> Program:
     low, high = program.reach
     return replace(
         program,
-        linear=program.linear / unit,
         right=program.right / unit,
         order_right=program.order_right / unit,
         lower=program.lower / unit,

@@ -7,7 +7,7 @@ The front door is here, fifteen names; everything else lives in its room:
 | `pgsr.noise`      | `Geometric`, `Noise`, `SplitByRoot`, `Measurement`, `Totals`                 |
 | `pgsr.privacy`    | `Secure`, `Seeded`, `Rho`, `Approximate`, `Unit`, `Ledger`                   |
 | `pgsr.data`       | `Estimate`, `Split`                                                        |
-| `pgsr.problems`   | `Huber`; `pgsr.problems.conditions` has `cells`, `total`, `either`           |
+| `pgsr.problems`   | `pgsr.problems.conditions` has `cells`, `total`, `either`                    |
 | `pgsr.methods`    | `Mechanism`, `Method`, `PostProcess`, and distances in `metrics`             |
 | `pgsr.algorithms` | our exact algorithms; `pgsr.estimators` those that solve no stated problem   |
 | `pgsr.models`     | `Gurobi`, `Cvxpy`, `MathOpt` and the other general solvers, with options      |

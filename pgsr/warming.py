@@ -95,7 +95,7 @@ def _solve_toys(method: Method | PostProcess) -> None:
 
 
 def _bound_toys() -> None:
-    """Bound what no method here solves: costs of ranks, absolute values over regions that add up."""
+    """Bound what no method here solves: absolute values over regions that add up."""
     for problem in toys.problems():
         if problem.view is View.CUMULATIVE and problem.consistent:
             n_totals = 0 if problem.stated_totals is None else len(problem.stated_totals)

@@ -1,6 +1,5 @@
 """Random conditions, as a modeller writes them and as dense rows, and dense twins of problems with conditions."""
 
-import math
 from collections.abc import Iterator
 from itertools import pairwise, product
 
@@ -9,7 +8,6 @@ import numpy as np
 from instances import random_tree
 
 from pgsr import Hierarchy, Problem, View
-from pgsr.engines.losses import Huber
 from pgsr.noise import Totals
 from pgsr.problems.conditions import cells, either, entities, groups, total
 from pgsr.problems.conditions.expressions import Condition
@@ -122,15 +120,8 @@ def best_integer(problem: Problem, points: np.ndarray) -> int | None:
     if problem.sums is not None:
         off.append(points.reshape(len(points), -1) @ problem.sums.matrix.toarray().T - problem.sums.values)
         weights.append(problem.sums.weights)
-    losses = _losses(np.abs(np.concatenate(off, axis=1)), problem.norm) * np.concatenate(weights)
-    return int((losses.max(axis=1) if problem.norm == math.inf else losses.sum(axis=1)).min())
-
-
-def _losses(size: np.ndarray, norm) -> np.ndarray:
-    """The losses by their definition."""
-    if isinstance(norm, Huber):
-        return np.where(size <= norm.knee, size**2, norm.knee * (2 * size - norm.knee))
-    return size if norm == math.inf else size**norm
+    losses = np.abs(np.concatenate(off, axis=1)) ** problem.norm * np.concatenate(weights)
+    return int(losses.sum(axis=1).min())
 
 
 def best_real(problem: Problem, dense: list[Dense]) -> float | None:

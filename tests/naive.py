@@ -12,7 +12,6 @@ import numpy as np
 from scipy.linalg import null_space
 
 from pgsr import Hierarchy, Problem, View
-from pgsr.data import Split
 from pgsr.data.sizes import Sizes
 from pgsr.noise import Measurement, Totals
 from pgsr.noise.measurement import joined
@@ -59,39 +58,6 @@ def split_view(sizes: Sequence[int], threshold: int, ranks: int | None = None, g
     n_rows = n_rows if ranks is None else min(ranks, n_rows)
     beyond = [sum(i == row and s >= threshold for i, s in diagram) for row in range(n_rows)]
     return [*(inside if groups is not None else [n - number for number in inside]), *reversed(beyond)]
-
-
-def split_distance(noisy: Measurement, region: int, x: np.ndarray, norm: int = 2) -> Fraction:
-    """The distance of a region's groups from its columns and fitted ranks, less that of the nearest integers.
-
-    Fits are those of all groups' ranks, where not measured ones of 0: means to 1 / 2,048, or the smallest medians.
-    """
-    view, row, largest = noisy.view_of(region), noisy.row(region), noisy.max_size
-    if not noisy.measured[region]:
-        return Fraction(0)
-    threshold = view.threshold if isinstance(view, Split) else 0 if view is View.RANKED else largest
-    below = sum(abs(int(a) - int(b)) ** norm for a, b in zip(x[:threshold], row[:threshold], strict=True))
-    groups = np.repeat(np.arange(largest + 1), np.diff(x, prepend=0)).tolist()
-    ranks = [0] * (len(groups) - len(row[threshold:])) + row[threshold:].tolist()
-    if not len(groups) or threshold == largest:
-        return Fraction(below)
-    if norm == 1:
-        fits = isotonic_l1_smallest(ranks)
-    else:
-        fits = [Fraction(math.floor(2048 * mean + Fraction(1, 2)), 2048) for mean in isotonic_l2(np.array(ranks))]
-    beyond = [max(size - threshold, 0) for size in groups]
-    best = [min(range(largest - threshold + 1), key=lambda w, fit=fit: abs(w - fit)) for fit in fits]
-    here, least = (sum(abs(w - z) ** norm for w, z in zip(ws, fits, strict=True)) for ws in (beyond, best))
-    return Fraction(below) + here - least
-
-
-def isotonic_l1_smallest(y: Sequence[int]) -> list[int]:
-    """The least of the nearest ordered vectors in absolute values, each cell at its least over all of them."""
-    values = sorted(set(y))
-    cost = lambda x: sum(abs(a - b) for a, b in zip(x, y, strict=True))  # noqa: E731
-    vectors = list(combinations_with_replacement(values, len(y)))
-    best = min(map(cost, vectors))
-    return [min(column) for column in zip(*(x for x in vectors if cost(x) == best), strict=True)]
 
 
 def monotone_minimum(n: int, best: Callable[[int, int], Any]) -> list[Any]:

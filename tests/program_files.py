@@ -7,9 +7,8 @@ from pgsr import View
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
 from pgsr.models import Cvxpy, Gurobi
 from pgsr.problems.programs import read_program
-from pgsr.problems.ranks import SCALE
 
-ADDED = ("choices", "Huber", "largest deviation", "sums")
+ADDED = ("choices", "sums")
 """Problems whose programs have unknowns that follow from the cells, which random points do not keep; their programs are
 compared in tests/test_models_wider_objectives.py and tests/test_conditions_choices.py."""
 
@@ -32,14 +31,8 @@ def flat_weights(problem):
 
 
 def distance(problem, x):
-    """The distance of all cells from the noisy values, and what ranks cost there."""
-    found = flat_weights(problem) @ np.abs(x - problem.cells) ** problem.norm
-    if problem.ranks is not None:
-        table = x.reshape(problem.target.shape)
-        for region in np.flatnonzero(problem.w).tolist():
-            costs = problem.ranks.costs(region, table[region, problem.ranks.threshold[region] : -1])
-            found += problem.w[region] // SCALE * costs.sum()
-    return found
+    """The distance of all cells from the noisy values."""
+    return flat_weights(problem) @ np.abs(x - problem.cells) ** problem.norm
 
 
 def optimum(problem):

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from pgsr.engines.convex_flow.network import FREE, ConvexFlow, ConvexNetwork, Cut, FarFlow
 from pgsr.engines.convex_flow.sets import SetArcs, two_families
-from pgsr.engines.losses import Huber, loss
+from pgsr.engines.losses import loss
 
 
 def random_network(rng, norm):
@@ -33,7 +33,7 @@ def best_of_all(network, lower, upper):
     return best
 
 
-@pytest.mark.parametrize("norm", [1, 2, Huber(1), Huber(2)], ids=str)
+@pytest.mark.parametrize("norm", [1, 2])
 def test_equals_exhaustive_search_and_proves_itself(norm):
     rng, flows, cuts = np.random.default_rng(1), 0, 0
     for _ in range(scale(120, 2000)):

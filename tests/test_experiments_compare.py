@@ -42,7 +42,6 @@ SOLVERS_ALONE = (
     "M_H with every region's total and number of entities",
     "M_H^r with every region's total and number of entities",
     "M_c L1",
-    "M_c^split",
     "M_H^r with sizes per level",
 )
 """The variants that no method of pgsr solves."""

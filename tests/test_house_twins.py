@@ -162,9 +162,6 @@ TWINS = {
     "certificates.potentials_kernel": {
         "settle": ("naive.has_negative_cycle", "test_certificates_lagrangian::test_potentials_equal_brute_force"),
     },
-    "certificates.ranked_chain_kernel": {
-        "bound_ranked_rows": ("all monotone vectors", "test_certificates_ranks::test_priced_ranks_of_a_chain"),
-    },
     "certificates.priced_chain_kernel": {
         "bound_l2_rows": (
             "naive.priced_chain_minimum_l2",

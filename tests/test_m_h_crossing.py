@@ -18,7 +18,6 @@ from pgsr.experiments.data.census2000 import COUNTIES, census2000
 from pgsr.models import Flow, MathOpt, Scipy
 from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Seeded
-from pgsr.problems import Huber
 from pgsr.problems.conditions import cells, total
 from pgsr.problems.sums import leaves_below
 
@@ -168,7 +167,6 @@ def test_leaves_below_are_those_of_the_tree():
         ({"totals": Totals.REGIONS, "groups": np.array([3, 2, 1])}, "root's total alone"),
         ({"weights": np.array([0, 1, 1])}, "weights above 0"),
         ({"norm": 1}, "minimises squares"),
-        ({"norm": Huber(2)}, "Huber's loss"),
         ({"weights": np.full((3, 2), 2**31)}, "stay below 2.31"),
     ],
 )

@@ -16,7 +16,6 @@ from pgsr.errors import NoDualsError
 from pgsr.experiments.benchmarks.agreement import PROBLEMS as RANDOM
 from pgsr.experiments.benchmarks.agreement import random_problem
 from pgsr.models import Copt, Cvxpy, Gurobi, MathOpt, QpSolvers, Scipy, Xpress
-from pgsr.problems import Huber
 from pgsr.problems.conditions import cells, entities, groups, total
 from pgsr.problems.programs import named
 from pgsr.problems.programs.named import row_names
@@ -41,8 +40,6 @@ PROBLEMS = {
     "M_H^r, by level": Problem.of(BY_LEVEL, TREE, groups=61, label="M_H"),
     "M_H^r, regions, by level": Problem.of(BY_LEVEL, TREE, groups=GROUPS, label="M_H"),
     "M_H^r, sums": M_H.also_measured(total(level=1), [33, 29], weights=2),
-    "M_H^r, Huber": Problem.of(COUNTS, TREE, groups=63, norm=Huber(2), label="M_H"),
-    "M_H^r, largest": Problem.of(COUNTS, TREE, groups=63, norm=math.inf, label="M_H"),
     "mean consistency": replace(Problem.of(COUNTS, TREE, label="mean consistency"), nonnegative=False),
     "M_c^r": M_C,
     "M_c^r, regions": Problem.of(SUMS, TREE, View.CUMULATIVE, groups=GROUPS, label="M_c"),

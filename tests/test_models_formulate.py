@@ -48,8 +48,6 @@ def test_a_point_satisfies_the_program_if_and_only_if_it_satisfies_the_problem()
             if problem.consistent and rng.random() < 0.9:
                 x = tree.sum_up(x[tree.leaves])
             z = x.ravel() - program.origin[: program.n_cells]
-            if problem.ranks is not None:
-                z = np.concatenate([z, problem.ranks.segments(problem.w, problem.max_size).taken(z)])
             fits = (
                 (program.matrix @ z == program.right).all()
                 and (program.order @ z <= program.order_right).all()
@@ -77,14 +75,10 @@ def test_unknowns_are_small_where_regions_are_not_measured(view):
     assert result.certificate.objective == pytest.approx(exact.certificate.objective, rel=1e-6)
 
 
-def n_pieces(problem):
-    return len(problem.ranks.segments(problem.w, problem.max_size).cost)
-
-
 def test_shapes_and_kinds():
     for problem in random_problems(scale(2, 50)):
         program = formulate(problem)
-        assert program.n_cells == problem.n_unknowns == program.n - (0 if problem.ranks is None else n_pieces(problem))
+        assert program.n_cells == problem.n_unknowns == program.n
         assert program.kind.integer == problem.integer
         assert (program.kind in (ProgramKind.LP, ProgramKind.MILP)) == (problem.norm == 1)
         assert (program.reach[0] <= program.reach[1]).all()

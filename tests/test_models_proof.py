@@ -35,13 +35,12 @@ def random_program(rng, norm, n=4):
         integer=True,
         origin=np.zeros(n, np.int64),
         reach=box,
-        linear=rng.integers(0, 3, n),
         n_cells=n,
     )
 
 
 def cost(program, z):
-    return int(program.weight @ np.abs(z) ** program.norm + program.linear @ z)
+    return int(program.weight @ np.abs(z) ** program.norm)
 
 
 def feasible(program):
@@ -68,7 +67,7 @@ def test_no_bound_is_above_the_optimum_whatever_the_prices(norm):
 
 def lagrangian_by_enumeration(program, v, mu):
     """The minimum of the Lagrangian over all points of the box, unknown by unknown since it separates."""
-    c = program.matrix.T @ v + program.order.T @ mu + program.linear
+    c = program.matrix.T @ v + program.order.T @ mu
     z = np.arange(LOW, HIGH + 1)
     least = [(w * np.abs(z) ** program.norm + slope * z).min() for w, slope in zip(program.weight, c, strict=True)]
     return sum(least) - v @ program.right - mu @ program.order_right

@@ -22,7 +22,6 @@ from pgsr.models.start import duals_to_start, values_to_start
 from pgsr.models.window import magnitudes, window
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
-from pgsr.problems import Huber
 from pgsr.problems.conditions import cells, either, total
 
 FIRST_ONLY = [
@@ -120,13 +119,10 @@ def test_an_optimum_to_start_from_needs_next_to_no_steps(few, enough, view):
     assert warm.certificate.objective == pytest.approx(optimum.certificate.objective, rel=1e-6)
 
 
-@pytest.mark.parametrize("norm", [1, math.inf])
 @pytest.mark.parametrize("method", [Cvxpy("OSQP"), MathOpt("PDLP")], ids=repr)
-def test_linear_programs_start_there_too(method, norm):
-    """Magnitudes have rows and unknowns of their own, and so has the largest deviation."""
-    view = View.CUMULATIVE if norm == 1 else View.COUNTS
-    noisy = draws(view, 4)[0]
-    problem = replace(Problem.m_c(noisy) if norm == 1 else Problem.m_h(noisy), norm=norm).relaxed()
+def test_linear_programs_start_there_too(method):
+    """Magnitudes have rows and unknowns of their own."""
+    problem = Problem.m_c(draws(View.CUMULATIVE, 4)[0], norm=1).relaxed()
     optimum = Cvxpy("HIGHS").solve(problem)
     few = {"OSQP": {"max_iter": 100}, "PDLP": {"termination_criteria.iteration_limit": 100}}[method.solver]
     assert replace(method, options=few).solve(problem).status is not Status.OPTIMAL
@@ -184,9 +180,9 @@ def test_sizes_per_level_start_too():
     assert relaxed.status is Status.OPTIMAL
 
 
-@pytest.mark.parametrize("norm", [1, 2, Huber(2), math.inf])
+@pytest.mark.parametrize("norm", [1, 2])
 def test_values_to_start_from_satisfy_every_row_that_the_estimate_does(norm):
-    """Sums, choices, what losses add, and unit steps: no row of the program is off where the estimate is feasible."""
+    """Sums, choices, magnitudes, and unit steps: no row of the program is off where the estimate is feasible."""
     tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
     problem = Problem.of([[1, 19, 3], [0, 5, 2], [-1, 4, 30]], tree, groups=14, norm=norm, label="M_H")
     problem = problem.also_measured(total(level=1), [9, 2], weights=3)
@@ -207,7 +203,7 @@ def test_values_to_start_from_satisfy_every_row_that_the_estimate_does(norm):
 
 def stated(program, z, norm):
     """The programs that solvers would get: a window of steps around the start among them."""
-    if norm in (1, math.inf):
+    if norm == 1:
         return [magnitudes(program).columns(True, z)]
     return [quadratic(program, z), window(program, z).columns(True, z)]
 

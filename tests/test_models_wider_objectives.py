@@ -1,6 +1,5 @@
-"""Weights of cells, other norms and measured sums: every solver against exhaustive search, bounds and refusals."""
+"""Weights of cells and measured sums in both norms: every solver against exhaustive search, bounds and refusals."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,10 +12,9 @@ from pgsr import Hierarchy, Problem, Status, View, certify
 from pgsr.certificates import Multipliers
 from pgsr.certificates.certificate import EXCHANGE_TEST, MULTIPLIERS
 from pgsr.certificates.lagrangian import lagrangian_bound
-from pgsr.certificates.largest_deviation import least_with_largest
 from pgsr.data import Estimate
 from pgsr.datasets import census_like
-from pgsr.engines.losses import farthest, loss, marginal_costs
+from pgsr.engines.losses import loss, marginal_costs
 from pgsr.errors import PgsrError
 from pgsr.methods.gate import Besides, GatedMethod
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
@@ -24,13 +22,12 @@ from pgsr.models.formulate import formulate
 from pgsr.noise import Geometric, Totals
 from pgsr.own_methods import METHODS
 from pgsr.privacy import Seeded
-from pgsr.problems import Huber
 from pgsr.problems.conditions import cells, entities, groups, total
 from pgsr.problems.sums import MeasuredSums
 
 INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Cvxpy("HIGHS"))
 REAL = (Cvxpy("CLARABEL"), Gurobi(), Cvxpy("PIQP"), MathOpt("PDLP"), QpSolvers("proxqp"), Scipy())
-NORMS = (2, 1, math.inf, Huber(1), Huber(3))
+NORMS = (2, 1)
 TREE = Hierarchy.from_paths([("US", "GA", "Bibb"), ("US", "GA", "Cobb"), ("US", "SC", "York")])
 METRO = Hierarchy.from_paths([("US", "east", "Bibb"), ("US", "west", "Cobb"), ("US", "west", "York")])
 NOISY = np.array([[1, 5, 2], [0, 3, 2], [1, 3, 0], [-1, 2, 1], [0, 1, 1], [1, 2, -1]])
@@ -61,7 +58,7 @@ def widened(rng, norm, view=View.COUNTS, totals=Totals.ROOT, n=2):
 @pytest.mark.slow
 @pytest.mark.parametrize("totals", [Totals.ROOT, Totals.REGIONS])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
-@pytest.mark.parametrize("norm", NORMS, ids=str)
+@pytest.mark.parametrize("norm", NORMS)
 def test_integer_solvers_find_the_best_of_all_points(norm, view, totals):
     rng, proved = np.random.default_rng(11), 0
     for problem, points in widened(rng, norm, view, totals, scale(2, 20)):
@@ -80,7 +77,7 @@ def test_integer_solvers_find_the_best_of_all_points(norm, view, totals):
 @pytest.mark.drawn(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
-@pytest.mark.parametrize("norm", NORMS, ids=str)
+@pytest.mark.parametrize("norm", NORMS)
 def test_solvers_of_relaxations_agree_below_the_best_integers(norm, view):
     rng, solved = np.random.default_rng(12), 0
     for problem, points in widened(rng, norm, view, n=scale(2, 20)):
@@ -94,7 +91,7 @@ def test_solvers_of_relaxations_agree_below_the_best_integers(norm, view):
 
 
 @pytest.mark.drawn(2)
-@pytest.mark.parametrize("norm", NORMS, ids=str)
+@pytest.mark.parametrize("norm", NORMS)
 def test_our_own_bound_closes_the_gap_without_order(norm, monkeypatch):
     """Without the program's bound to fall back on; prices are the solver's duals of rows and of sums."""
     monkeypatch.setattr("pgsr.models.judge._with_bound_of_program", lambda program, answer, certificate: certificate)
@@ -110,7 +107,7 @@ def test_our_own_bound_closes_the_gap_without_order(norm, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.drawn(3)
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
-@pytest.mark.parametrize("norm", [2, 1, math.inf, Huber(10)], ids=str)
+@pytest.mark.parametrize("norm", NORMS)
 def test_states_with_their_persons_are_proved(norm, view):
     """Of 52 regions x 41 sizes, with weights of cells and the persons of every state measured besides."""
     truth, rng = census_like("states", 40, 10_000_000), np.random.default_rng(17)
@@ -120,13 +117,13 @@ def test_states_with_their_persons_are_proved(norm, view):
     persons = truth.counts[1:] @ np.arange(41) + rng.integers(-200, 200, 51)
     problem = problem.also_measured(entities(level=1), persons).relaxed()
     tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
-    method = Scipy() if norm in (1, math.inf) else Cvxpy("CLARABEL", options=tight)
+    method = Scipy() if norm == 1 else Cvxpy("CLARABEL", options=tight)
     result = method.solve(problem)
     assert result.status is Status.OPTIMAL, (result, result.certificate)
     assert result.certificate.bound_by == MULTIPLIERS
 
 
-@pytest.mark.parametrize("norm", NORMS, ids=str)
+@pytest.mark.parametrize("norm", NORMS)
 def test_wild_multipliers_give_a_bound(norm):
     rng = np.random.default_rng(14)
     for problem, points in widened(rng, norm, n=scale(10, 100)):
@@ -139,8 +136,8 @@ def test_wild_multipliers_give_a_bound(norm):
                 assert lagrangian_bound(stated, prices) <= best
 
 
-@pytest.mark.parametrize("norm", [2, 1, Huber(2)], ids=str)
-def test_the_exchange_test_decides_losses_that_are_added_up(norm):
+@pytest.mark.parametrize("norm", NORMS)
+def test_the_exchange_test_decides(norm):
     rng, refuted = np.random.default_rng(15), 0
     for problem, points in widened(rng, norm, n=scale(6, 60)):
         problem = replace(problem, sums=None)  # noqa: PLW2901
@@ -153,28 +150,12 @@ def test_the_exchange_test_decides_losses_that_are_added_up(norm):
     assert refuted > 0
 
 
-def test_the_largest_deviation_is_bounded_by_its_minimum_on_a_grid():
-    rng = np.random.default_rng(16)
-    for _ in range(scale(200, 2000)):
-        n = int(rng.integers(1, 4))
-        w, net = rng.integers(1, 4, n), rng.normal(size=n) * rng.choice([0.1, 1.0])
-        low, high = np.sort(rng.integers(-4, 5, (2, n)), axis=0).astype(float)
-        t = np.arange(0, 40, 0.25)[:, None]
-        possible = ((low <= t / w) & (high >= -t / w)).all(axis=1)
-        d = np.where(net > 0, np.maximum(low, -t / w), np.minimum(high, t / w))
-        on_grid = (t[:, 0] + (net * d).sum(axis=1))[possible].min()
-        found = least_with_largest(w, net, low, high)
-        assert on_grid - 0.25 * (1 + np.abs(net / w).sum()) <= found <= on_grid + 1e-9
-
-
 def test_losses_and_their_steps():
     d = np.arange(-9, 10)
-    for norm in (1, 2, Huber(1), Huber(4)):
+    for norm in NORMS:
         more, less = marginal_costs(np.array([3]), d, norm)
         assert (more == 3 * (loss(d + 1, norm) - loss(d, norm))).all()
         assert (less == 3 * (loss(d, norm) - loss(d - 1, norm))).all()
-        assert farthest(loss(d, norm).astype(float), norm) == pytest.approx(np.abs(d))
-    assert loss(d, Huber(9)).tolist() == (d**2).tolist()
 
 
 def test_a_second_hierarchy_is_its_sums():
@@ -217,8 +198,6 @@ def test_methods_that_know_none_of_it_say_so():
     steps = Problem.of(NOISY.cumsum(axis=1), TREE, View.CUMULATIVE, groups=9, label="M_c")
     for problem in (COUNTS, COUNTS.relaxed(), steps, steps.relaxed()):
         for what, stated in (
-            (Besides.LARGEST, replace(problem, norm=math.inf)),
-            (Besides.HUBER, replace(problem, norm=Huber(3))),
             (Besides.CELL_WEIGHTS, replace(problem, weights=np.full(NOISY.shape, 2))),
             (Besides.SUMS, problem.also_measured(total(level=1), [4, 5])),
         ):
@@ -226,7 +205,7 @@ def test_methods_that_know_none_of_it_say_so():
                 if method.supports(problem) is None and what not in method.takes_besides:
                     assert what.value in method.supports(stated)
                     refused += 1
-    assert refused >= 10
+    assert refused >= 3
 
 
 @pytest.mark.drawn(2)
@@ -235,8 +214,6 @@ def test_native_models_state_all_of_it(method):
     """With the unknowns behind the cells, by name, and an update to other noisy values."""
     other = Problem.of(NOISY[::-1], TREE, groups=9, label="M_H")
     for unknown, state in (
-        ("largest", lambda problem: replace(problem, norm=math.inf)),
-        ("near[US,1]", lambda problem: replace(problem, norm=Huber(3))),
         ("", lambda problem: replace(problem, weights=np.arange(1, NOISY.size + 1).reshape(NOISY.shape))),
         ("d[total(US/GA)]", lambda problem: problem.also_measured(total(level=1), [4, 5])),
     ):
@@ -265,7 +242,6 @@ def names_in(model):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Huber(0), "whole number from 1"),
         (lambda: replace(COUNTS, norm=3), "norm 3 is unknown"),
         (lambda: replace(COUNTS, weights=np.ones((2, 3), int)), "per cell in the shape of the values"),
         (lambda: replace(COUNTS, weights=np.eye(6, 3, dtype=int)), "a leaf has weight 0"),

@@ -38,7 +38,7 @@ def solved(handed):
 
 
 def cost_of(program, z):
-    return program.weight @ np.abs(z) ** program.norm + program.linear @ z
+    return program.weight @ np.abs(z) ** program.norm
 
 
 def random_m_h(rng, max_regions=8):
@@ -205,9 +205,7 @@ def test_rows_of_fixed_cells_alone_are_left_out(name, instance):
         assert result.status is Status.OPTIMAL, (method, result)
 
 
-@pytest.mark.parametrize(
-    "name", ["naive^r", "M_H^r", "M_c^r, regions", "M_H^r, entities", "M_H^r Huber", "M_c^split^r"]
-)
+@pytest.mark.parametrize("name", ["naive^r", "M_H^r", "M_c^r, regions", "M_H^r, entities"])
 def test_relaxed_squares_are_solved_on_finer_and_finer_grids(name, monkeypatch):
     """As Gurobi solves them where the licence takes no squares; its own limit is 200 unknowns."""
     monkeypatch.setattr(gurobi_, "BUNDLED_QUADRATIC_LIMIT", 0)

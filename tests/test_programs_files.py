@@ -35,7 +35,6 @@ from pgsr.problems.programs import named, read_program
 from pgsr.problems.programs.files import ENDINGS
 from pgsr.problems.programs.files.reading import FileError
 from pgsr.problems.programs.names import Names, decoded, encoded
-from pgsr.problems.ranks import FittedRanks
 
 TEXTS = (".mps", ".lp")
 
@@ -46,9 +45,6 @@ def point_of(program, problem, rng):
     if program.n == len(x):
         return x
     y = problem.cells
-    if problem.ranks is not None:
-        x = np.clip(x, 0, np.repeat(problem.region_totals, problem.max_size + 1))
-        return np.concatenate([x, problem.ranks.segments(problem.w, problem.max_size).taken(x - y)])
     measured = np.flatnonzero(flat_weights(problem))
     up = np.maximum(x - y, 0)[measured]
     return np.concatenate([x, up, up - (x - y)[measured]])
@@ -163,8 +159,6 @@ def test_a_problem_is_read_back_with_all_its_fields(name, tmp_path):
             have, want = getattr(again, field.name), getattr(problem, field.name)
             if isinstance(want, Sizes):
                 assert have.max_sizes == want.max_sizes
-            elif isinstance(want, FittedRanks):
-                assert_same_fields(have, want)
             elif isinstance(want, Conditions):
                 assert_same_conditions(have, want)
             elif isinstance(want, np.ndarray):
@@ -173,11 +167,6 @@ def test_a_problem_is_read_back_with_all_its_fields(name, tmp_path):
             else:
                 assert have == want, field.name
                 assert type(have) is type(want), field.name
-
-
-def assert_same_fields(have, want):
-    for part in fields(want):
-        np.testing.assert_array_equal(getattr(have, part.name), getattr(want, part.name))
 
 
 def assert_same_conditions(have, want):

@@ -251,7 +251,7 @@ def test_magnitudes_by_a_solver_equal_brute_force():
     assert done.objective == pytest.approx(best, rel=1e-5)
     with pytest.raises(ProblemError, match="has several values, which are taken together for norm=2 alone"):
         reconcile(pd.concat([frame, frame[:1]]), LEVELS, "n", norm=1, method=models.MathOpt("HIGHS"))
-    with pytest.raises(ProblemError, match="values are fractions, which norm=inf does not take"):
+    with pytest.raises(ProblemError, match="norm inf is unknown"):
         reconcile(frame, LEVELS, "n", norm=np.inf, method=models.MathOpt("HIGHS"))
 
 

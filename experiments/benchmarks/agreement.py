@@ -1,6 +1,5 @@
 """The agreement matrix: every method on every problem it supports, on random instances, objectives compared."""
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,9 +9,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
-from pgsr.data import Split
 from pgsr.data.views import AnyView
-from pgsr.engines.losses import Huber
 from pgsr.methods.catalogue import Proof, Use
 from pgsr.methods.method import Method, Result, Status
 from pgsr.models import Cvxpy
@@ -20,7 +17,6 @@ from pgsr.models.catalogue import all_entries
 from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, either, entities, groups, total, zero_or_at_least
-from pgsr.problems.ranks import SCALE
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 
@@ -126,14 +122,6 @@ PROBLEMS: dict[str, tuple[AnyView, Callable[..., Problem]]] = {
     "M_c L1^r": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1).relaxed()),
     "M_c L1, regions": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1, totals="regions")),
     "M_c L1^r, regions": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1, totals="regions").relaxed()),
-    "M_H Huber": (COUNTS, lambda noisy: replace(Problem.m_h(noisy), norm=Huber(2))),
-    "M_H^r Huber": (COUNTS, lambda noisy: replace(Problem.m_h(noisy), norm=Huber(2)).relaxed()),
-    "M_c Huber": (STEPS, lambda noisy: replace(Problem.m_c(noisy), norm=Huber(1))),
-    "M_H, largest deviation": (COUNTS, lambda noisy: replace(Problem.m_h(noisy), norm=math.inf)),
-    "M_H^r, largest deviation": (COUNTS, lambda noisy: replace(Problem.m_h(noisy), norm=math.inf).relaxed()),
-    "M_c, largest deviation": (STEPS, lambda noisy: replace(Problem.m_c(noisy), norm=math.inf)),
-    "M_c^split": (Split(1), lambda noisy: Problem.m_c(noisy, totals="regions")),
-    "M_c^split^r": (Split(1), lambda noisy: Problem.m_c(noisy, totals="regions").relaxed()),
 }
 
 BY_LEVEL = ("naive", "H_c L1", "H_c L2", "mean consistency", "M_H", "M_H^r", "M_H, regions", "M_H^r, regions")
@@ -271,7 +259,7 @@ def random_problem(name: str, rng: np.random.Generator) -> Problem:
         return problem
     weights = rng.integers(int(by_level), 4, tree.n_regions)
     weights[tree.leaves] += 1
-    return replace(problem, weights=weights if problem.ranks is None else SCALE * weights)
+    return replace(problem, weights=weights)
 
 
 def _compare(

@@ -254,10 +254,6 @@ def _m_c_l1(noisy: NoisyVariants) -> Problem:
     return Problem.m_c(noisy.of(View.CUMULATIVE), norm=1)
 
 
-def _m_c_split(noisy: NoisyVariants) -> Problem:
-    return Problem.m_c(noisy.of(SplitByRoot()), totals="regions")
-
-
 VARIANTS: tuple[Variant, ...] = (
     Variant("naive", "naive: every region's counts alone, non-negative integers with its total", _naive),
     Variant("isotonic", "H_c L1: every region's cumulative counts alone, non-decreasing, absolute values", _h_c(1)),
@@ -281,10 +277,6 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("m_c_l1", "M_c L1: cumulative counts, consistent, non-decreasing integers, absolute values", _m_c_l1,
             one_size=True),
     Variant("m_c_l1", "M_c L1^r: the same in real numbers", _relaxed(_m_c_l1), one_size=True),
-    Variant("m_c_split", "M_c^split: cumulative counts of small sizes, ranks of large groups, every region's total",
-            _m_c_split, largest=Size.STATES, one_size=True),
-    Variant("m_c_split", "M_c^split^r: the same in real numbers", _relaxed(_m_c_split), largest=Size.STATES,
-            one_size=True),
     Variant("by_level", "M_H with sizes per level: each level tells half as many sizes apart as the one above",
             _by_level(_m_h), solvers=("Cvxpy('CLARABEL')", "MathOpt('GSCIP')", "MathOpt('PDLP')"), one_size=True),
     Variant("by_level", "M_H^r with sizes per level", _relaxed(_by_level(_m_h)), one_size=True),

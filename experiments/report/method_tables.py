@@ -114,7 +114,7 @@ def _with_a_choice(problem: Problem) -> Problem:
     return replace(problem.where(cells(level=lowest) <= 9, choice), label=problem.label)
 
 
-CHOSEN = [_with_a_choice(p) for p in ASKED if p.view is not View.RANKED and p.ranks is None and p.nonnegative]
+CHOSEN = [_with_a_choice(p) for p in ASKED if p.view is not View.RANKED and p.nonnegative]
 
 KINDS = {
     "every problem in integers": [name_of(p) for p in ASKED if p.integer],

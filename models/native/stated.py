@@ -61,7 +61,7 @@ def stated_program(problem: Problem, program: Program) -> SolverProgram:
             _upward(problem, len(order)),
         ),
     )
-    return _with_magnitudes(stated, program) if program.norm == 1 and program.weight.any() else stated
+    return _with_magnitudes(stated, program) if program.norm == 1 else stated
 
 
 def _with_magnitudes(stated: SolverProgram, program: Program) -> SolverProgram:

@@ -22,13 +22,12 @@ from pgsr.certificates.regions_alone import (
 from pgsr.checks import require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View, ranked
-from pgsr.engines.losses import Norm, loss
+from pgsr.engines.losses import loss
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.figures.html import facts_table
 from pgsr.machine.blocks import row_blocks
 from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
 from pgsr.problems.problem import Problem
-from pgsr.problems.ranks import SCALE, FittedRanks
 from pgsr.problems.tolerances import CONDITION, RELATIVE
 
 EXCHANGE_TEST = "exchange test"
@@ -195,45 +194,24 @@ def _certify_ranked(problem: Problem, estimate: Estimate) -> Certificate:
 
 
 def objective(problem: Problem, estimate: Estimate) -> int | float:
-    """Compute sum w |x - y|^norm, sums and ranks included; an exact Python integer for an integer estimate."""
+    """Compute sum w |x - y|^norm, sums included; an exact Python integer for an integer estimate."""
     tree, terms = problem.hierarchy, []
     for level, (x, y) in enumerate(zip(estimate.tables, problem.tables, strict=True)):
         weights = problem.weights_of(tree.level(level))
         for block in row_blocks(slice(0, len(y)), y.shape[1]):
-            off = x[block] - y[block]
-            if problem.ranks is not None:
-                start = tree.level(level).start
-                off[problem.ranks.beyond(slice(start + block.start, start + block.stop), y.shape[1])] = 0
-            terms += _distances(off, weights[block], problem.norm)
-    if problem.ranks is not None:
-        terms += _costs_of_ranks(problem, problem.ranks, estimate.values)
+            terms += _distances(x[block] - y[block], weights[block], problem.norm)
     if problem.sums is not None:
         off, w = problem.sums.off(estimate.values), problem.sums.weights
         terms += _distances(off[:, None], w[:, None], problem.norm)
-    if problem.norm == math.inf:
-        return max(terms)
     return sum(terms) if estimate.kind == "i" else math.fsum(terms)
 
 
-def _costs_of_ranks(problem: Problem, ranks: FittedRanks, x: np.ndarray) -> list[int] | list[float]:
-    """Compute what every measured region's ranks cost, exactly of integers."""
-    terms = []
-    for region in np.flatnonzero(problem.w).tolist():
-        costs = ranks.costs(region, x[region, ranks.threshold[region] : -1])
-        total = sum(costs.tolist()) if costs.dtype.kind == "i" else math.fsum(costs)
-        terms.append(int(problem.w[region]) // SCALE * total)
-    return terms
-
-
-def _distances(off: np.ndarray, w: np.ndarray, norm: Norm) -> list[int] | list[float]:
+def _distances(off: np.ndarray, w: np.ndarray, norm: int) -> list[int] | list[float]:
     """Compute the distance of every row of differences, exactly of integers; weights one per row or one per cell."""
-    if norm == math.inf:
-        exact = off.dtype.kind == "i" and float(np.abs(off).max(initial=0)) * float(w.max(initial=0)) >= 2.0**62
-        return (np.abs(off.astype(object) if exact else off) * w).max(axis=1).tolist()
     if off.dtype.kind != "i":
         return (w * loss(off, norm)).sum(axis=1).tolist()
     size = np.abs(off)
-    if w.shape[1] == 1 and norm in (1, 2):
+    if w.shape[1] == 1:
         per_region = _exact_row_sums(size, squared=norm == 2)
         return [int(weight) * total for weight, total in zip(w[:, 0], per_region, strict=True)]
     if float(size.max(initial=0)) ** 2 * float(w.max(initial=0)) < 2.0**62:

@@ -1,7 +1,5 @@
 """The exchange test, which proves integer counts optimal under consistency and the root's total."""
 
-import math
-
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.engines.nearest_tree.exchange import passes_exchange_test
@@ -16,7 +14,6 @@ def has_exchange_test(problem: Problem) -> bool:
     """
     return (
         problem.view is View.COUNTS
-        and problem.norm != math.inf
         and problem.sums is None
         and problem.integer
         and problem.nonnegative

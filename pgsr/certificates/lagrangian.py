@@ -5,18 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.certificates.largest_deviation import least_with_largest
 from pgsr.certificates.multipliers import Multipliers, of_levels
 from pgsr.certificates.regions_alone import sum_below
 from pgsr.certificates.stated_prices import StatedPrices
 from pgsr.data.views import View
-from pgsr.engines.losses import Huber, Norm, loss, steepest
 from pgsr.errors import ProblemError
 from pgsr.machine.blocks import row_blocks
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.problem import Problem
-from pgsr.problems.ranks import FittedRanks
 from pgsr.problems.sums import MeasuredSums
 
 _LARGEST_PRICE = 2.0**400
@@ -38,8 +35,8 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
 
     - without order every cell has a closed form, within its stated bounds;
     - with order a region is a chain, minimised by pool adjacent violators, within stated bounds of its cells, or for
-      norm 1 by the slope trick, see `priced_chain_kernel`, and where ranks have costs `ranked_chain_kernel`; its upper
-      bound is the region's public total, or the root's, which is implied.
+      norm 1 by the slope trick, see `priced_chain_kernel`; its upper bound is the region's public total, or the root's,
+      which is implied.
 
     The remaining terms are multipliers times residuals of y, which is small, so nothing cancels against counts of 1e8.
     Prices are first rounded to a grid on which net prices are exact; what other roundings may have added is subtracted.
@@ -49,14 +46,12 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
     The values of measured sums are unknowns of their own, not negative where cells and coefficients are not, each with
     its price as net price.
 
-    With norm 1, cells whose net price exceeds their weight fall to a bound, and with Huber's loss those that exceed the
-    weight times twice the knee. If it does by 1e-9, as a solver's may, and
+    With norm 1, cells whose net price exceeds their weight fall to a bound. If it does by 1e-9, as a solver's may, and
     the bound is 1e8 groups away or there is none, that ruins the result. So all multipliers are also tried a little
     smaller, by 1e-8 and by as much as it takes for none to fall to a bound that is only implied; the best one counts.
     Shown by `test_slightly_wrong_prices_cost_little` there.
 
-    The largest deviation couples all cells by one number (`largest_deviation`). There is no bound (-infinity) where
-    order meets Huber's loss, weights of cells or the largest deviation.
+    There is no bound (-infinity) where order meets weights of cells.
 
     Complexity: O(cells); with order and norm 1 O(cells log sizes).
 
@@ -66,12 +61,10 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
     prices = _Prices.of(problem, multipliers)
     if prices is None or problem.contradiction is not None:
         return -math.inf
-    if problem.norm == math.inf:
-        return _of_largest(problem, multipliers, prices)
-    if problem.monotone and (isinstance(problem.norm, Huber) or problem.weights_of(slice(0, 1)).size > 1):
-        return -math.inf  # chains of Huber's losses, or of weights of cells, are not fitted here
+    if problem.monotone and problem.weights_of(slice(0, 1)).size > 1:
+        return -math.inf  # chains with weights of cells are not fitted here
     bound = _value(problem, prices)
-    if problem.norm != 2:
+    if problem.norm == 1:
         for factor in {1.0 - _SLIGHTLY, min(1.0 - _SLIGHTLY, _safe_factor(problem, prices))}:
             smaller = _Prices.of(problem, multipliers, factor)
             if smaller is not None:
@@ -161,10 +154,8 @@ class _Prices:
         exponent = math.frexp(bound)[1] - 52
         if problem.norm == 1:
             exponent = max(exponent, math.frexp(n_sizes * (bound + 4.0 * float(weights.max())))[1] - 61)
-        if problem.norm not in (2, math.inf):
             if exponent > 0:  # weights would be no multiples of the unit
                 return None
-            exponent = min(exponent, 0)
         unit = 2.0**exponent
         consistency = [np.rint(prices / unit) * unit for prices in consistency]
         totals = np.rint(totals / unit) * unit
@@ -217,9 +208,7 @@ def _value(problem: Problem, prices: _Prices) -> float:
                 step = (totals[block] - noisy[:, -1]).astype(float)[:, None]
                 terms.append(_summed(step, w[:, -1:], net[:, -1:], problem.norm))
                 net, noisy = net[:, :-1], noisy[:, :-1]
-            if problem.ranks is not None:
-                terms.append(_ranked_chains(problem, problem.ranks, block, noisy, net))
-            elif problem.monotone:
+            if problem.monotone:
                 terms.append(_chains(problem, prices, level, block, noisy, net))
             else:
                 terms.append(_cells(problem, level, block, noisy, net))
@@ -266,48 +255,8 @@ def _cells(problem: Problem, level: int, block: slice, y: np.ndarray, net: np.nd
     lowest, highest = _room(problem, block, y)
     upper = _upper(problem, level, block)[:, None]
     highest = np.minimum(highest, np.where(upper < np.inf, upper - y, np.inf))
-    d = _bent(problem, w, net) if isinstance(problem.norm, Huber) else 0.0
-    d, room = np.clip(d, lowest, highest), steepest(problem.norm) * w
-    d = np.where(net < -room, highest, np.where(net > room, lowest, d))
-    return _summed(d, w, net, problem.norm, problem.integer) if np.isfinite(d).all() else -math.inf
-
-
-def _of_largest(problem: Problem, multipliers: Multipliers, prices: _Prices) -> float:
-    """Compute the bound where the objective is the largest deviation; there is none with order or a public last cell.
-
-    The sum of |net| / w over all cells is 1 at the best prices. A little more, as a solver's prices may give, would
-    make everything fall, so smaller prices are tried, too.
-    """
-    if problem.monotone or _last_is_public(problem, 0):
-        return -math.inf
-    bound, (w, net, low, high) = -math.inf, _every_cell(problem, prices)
-    falling = float((np.abs(net[w > 0]) / w[w > 0]).sum())
-    for factor in {1.0, 1.0 - _SLIGHTLY, min(1.0, (1.0 - 1e-9) / max(falling, 1.0))}:
-        smaller = _Prices.of(problem, multipliers, factor)
-        if smaller is not None:
-            _, net, _, _ = _every_cell(problem, smaller)
-            terms = [least_with_largest(w, net, low, high), *_constants(problem, smaller)]
-            if all(map(math.isfinite, terms)):
-                bound = max(bound, math.fsum(terms) - math.fsum(map(abs, terms)) * 2.0**-50)
-    return bound
-
-
-def _every_cell(problem: Problem, prices: _Prices) -> tuple[np.ndarray, ...]:
-    """List weights, net prices and the room of x - y of all cells, and of all measured sums behind them."""
-    tree, parts = problem.hierarchy, []
-    for level, y in enumerate(problem.tables):
-        here = tree.level(level)
-        low, high = _room(problem, here, y)
-        most = _upper(problem, level, here)[:, None]
-        high = np.minimum(high, np.where(most < np.inf, most - y, np.inf))
-        sides = problem.weights_of(here), prices.net(problem, level, here), low, high
-        parts.append([np.broadcast_to(side, y.shape).ravel() for side in sides])
-    if problem.sums is not None:
-        none = np.full(len(problem.sums), np.inf)
-        net = np.zeros(len(problem.sums)) if prices.stated is None else prices.stated.sums
-        parts.append([problem.sums.weights, net, _least_of_sums(problem, problem.sums), none])
-    w, net, low, high = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return w, net, low, high
+    d = np.where(net < -w, highest, np.where(net > w, lowest, np.clip(0.0, lowest, highest)))
+    return _summed(d, w, net, 1) if np.isfinite(d).all() else -math.inf
 
 
 def _measured_sums(problem: Problem, sums: MeasuredSums, net: np.ndarray) -> float:
@@ -382,23 +331,6 @@ def _chains(problem: Problem, prices: _Prices, level: int, block: slice, y: np.n
     return _summed((x - y).astype(float), w[:, None], net, 1)
 
 
-def _ranked_chains(problem: Problem, ranks: FittedRanks, block: slice, y: np.ndarray, net: np.ndarray) -> float:
-    """Add up the minima of all chains with costs of ranks."""
-    from pgsr.certificates.ranked_chain_kernel import bound_ranked_rows
-
-    w, upper = problem.w[block].copy(), problem.region_totals[block].astype(np.int64)
-    least, most = _chain_bounds(problem, block, y.shape[1], np.zeros_like(upper), upper)
-    if not least.size:
-        least, most = np.zeros(y.shape, np.int64), np.repeat(upper[:, None], y.shape[1], axis=1)
-    if (least > most).any():
-        return -math.inf
-    values, magnitudes = np.zeros(y.shape), np.zeros(y.shape)
-    runs = ranks.slopes(block, w)
-    y, threshold = np.array(y, np.int64), ranks.threshold[block].copy()
-    bound_ranked_rows(y, w, np.array(net), threshold, *runs, least, most, problem.integer, values, magnitudes)
-    return sum_below(values, magnitudes)
-
-
 def _chain_bounds(
     problem: Problem, block: slice, n: int, lower: np.ndarray, upper: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -411,14 +343,12 @@ def _chain_bounds(
     return np.maximum.accumulate(low, axis=1), np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1].copy()
 
 
-def _summed(d: np.ndarray, w: np.ndarray, net: np.ndarray, norm: Norm, nearest: bool = False) -> float:
+def _summed(d: np.ndarray, w: np.ndarray, net: np.ndarray, norm: int, nearest: bool = False) -> float:
     """Compute sum of w |d|^norm + net d, rounded down; `nearest` if d was rounded and a tie may have gone wrong."""
     size = np.abs(d)
     if norm == 1:
         return sum_below(w * size + net * d, (w + np.abs(net)) * size)
     step = size + 1.0 if nearest else size
-    if isinstance(norm, Huber):
-        return sum_below(w * loss(d, norm) + net * d, (w * np.minimum(size, 2.0 * norm.knee) + np.abs(net)) * step)
     return sum_below((w * d + net) * d, (w * size + np.abs(net)) * step)
 
 
@@ -457,7 +387,7 @@ def _safe_factor(problem: Problem, prices: _Prices) -> float:
     for level in range(tree.n_levels):
         for block in row_blocks(tree.level(level), n_sizes):
             net = prices.net(problem, level, block)[measured[block]]
-            room = steepest(problem.norm) * weights[block][measured[block]].astype(float)
+            room = weights[block][measured[block]].astype(float)
             public = _last_is_public(problem, level)
             if public:
                 net = net[:, :-1]

@@ -8,7 +8,6 @@ import numpy as np
 
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
-from pgsr.engines.losses import Norm
 from pgsr.engines.nearest_tree.exchange import NEVER
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.machine.blocks import row_blocks
@@ -110,7 +109,7 @@ def isotonic_is_optimal(
     y: np.ndarray,
     lower: int | None,
     upper: int | None,
-    norm: Norm,
+    norm: int,
     bounds: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> bool:
     """Say whether x is feasible and optimal for one isotonic regression:

@@ -40,7 +40,7 @@ def row_prices(problem: Problem, estimate: Estimate, multipliers: Multipliers) -
     Complexity: O(cells).
     """
     stated, chains = problem.conditions, problem.view is View.CUMULATIVE and problem.monotone
-    if problem.integer or not (problem.norm == 2 and problem.ranks is None) or problem.view is View.RANKED:
+    if problem.integer or problem.norm != 2 or problem.view is View.RANKED:
         return None
     if chains and stated is not None:
         return None

@@ -1,13 +1,11 @@
 """The prices of conditions that were stated by `Problem.where`, and of measured sums, in Lagrangian bounds."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from pgsr.certificates.multipliers import Multipliers
 from pgsr.certificates.regions_alone import sum_below
-from pgsr.engines.losses import steepest
 from pgsr.errors import ProblemError
 from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
 from pgsr.problems.problem import Problem
@@ -53,9 +51,8 @@ class StatedPrices:
         rows = _copied(of_rows, stated.row_lower.shape, "stated rows", problem)
         bounds = _copied(of_bounds, stated.lower.shape, "stated bounds", problem)
         sums = _copied(of_sums, (0 if measured is None else len(measured),), "measured sums", problem)
-        if measured is not None and problem.norm != math.inf:
-            room = steepest(problem.norm) * measured.weights
-            sums = np.clip(sums, -room, room)
+        if measured is not None and problem.norm == 1:
+            sums = np.clip(sums, -measured.weights, measured.weights)
         rows[((rows > 0) & (stated.row_lower <= -UNBOUNDED)) | ((rows < 0) & (stated.row_upper >= UNBOUNDED))] = 0.0
         bounds[((bounds > 0) & (stated.lower <= -UNBOUNDED)) | ((bounds < 0) & (stated.upper >= UNBOUNDED))] = 0.0
         return cls._summed(stated, measured, rows, bounds, sums)

@@ -4,7 +4,6 @@ What every method does before its mathematics begins is written here once, so th
 `Method.solve`: what cannot be solved is a status with a sentence, not an exception.
 """
 
-import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -21,7 +20,6 @@ from pgsr.certificates.fixed_totals import FixedTotals, stated_totals
 from pgsr.checks import checked_limit, require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
-from pgsr.engines.losses import Huber
 from pgsr.errors import MemoryNeededError, MethodError, TooLargeError
 from pgsr.machine import compilation, memory
 from pgsr.methods.method import Result, Seconds, Status
@@ -98,10 +96,7 @@ class Besides(Enum):
     """The parts of a problem besides squares or magnitudes with one weight per region; the value says it in words."""
 
     CELL_WEIGHTS = "weights of single cells"
-    HUBER = "Huber's loss"
-    LARGEST = "the largest deviation"
     SUMS = "sums measured besides the cells"
-    RANKS = "costs of ranks"
 
 
 class GatedMethod(ABC):
@@ -241,10 +236,7 @@ def stated_besides(problem: Problem) -> list[Besides]:
     """List the parts of a problem that methods may not know."""
     found = {
         Besides.CELL_WEIGHTS: problem.weights is not None and problem.weights.ndim == 2,
-        Besides.HUBER: isinstance(problem.norm, Huber),
-        Besides.LARGEST: problem.norm == math.inf,
         Besides.SUMS: problem.sums is not None,
-        Besides.RANKS: problem.ranks is not None,
     }
     return [what for what, there in found.items() if there]
 

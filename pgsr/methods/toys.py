@@ -34,10 +34,6 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         return Geometric(view, levels, totals=target.public, max_sizes=max_sizes).measure(truth, Seeded("toy"))
     max_sizes = None if target.sizes.equal else _sizes(levels)
     known, stated = target.groups, target.conditions
-    if target.ranks is not None:
-        toy = Problem.m_c(Geometric(Split(1), levels).measure(truth, Seeded("toy")))
-        conditions = None if stated is None else _toy_conditions(stated, ProblemCells(toy.sizes, toy.view))
-        return replace(toy, label=target.label, integer=target.integer, conditions=conditions)
     toy = Geometric(target.view, levels, totals="regions", max_sizes=max_sizes).measure(truth, Seeded("toy"))
     return replace(
         target,
@@ -72,7 +68,6 @@ def problems() -> list[Problem]:
         found += [Problem.isotonic(cumulative, norm), Problem.isotonic(ranked, norm)]
     known = cells(level=1, size=1) <= 9
     found += [problem.where(known) for problem in (Problem.m_h(counts, "root"), Problem.m_c(cumulative))]
-    found.append(Problem.m_c(Geometric(Split(1), 1).measure(_truth(2), Seeded("toy"))))
     found += [Problem.isotonic(cumulative).where(known), Problem.m_h(counts, "root").where(total(level=1) == 3)]
     chosen = zero_or_at_least(cells(level=1, size=1), 2)
     found += [problem.where(chosen) for problem in (Problem.m_h(counts, "root"), Problem.m_c(cumulative))]

@@ -4,16 +4,13 @@
 |--------------|-------------------------------------------------------------------------------|
 | `problem`    | `Problem.m_h`, `Problem.m_c` and their siblings; `fields` are its parts          |
 | `sums`       | sums of cells that were measured besides: `also_measured(...)`, `joined(...)`  |
-| `ranks`      | ranks of a split measurement as convex costs of cumulative counts              |
 | `conditions` | what a modeller states over cells besides: `where(...)`                          |
 | `programs`   | the same problem as a linear or quadratic program, with names and files          |
 | `tolerances` | how far a sum or a bound may be off                                              |
 """
 
-from pgsr.engines.losses import Huber
 from pgsr.problems.problem import Problem
 
 __all__ = [
-    "Huber",
     "Problem",
 ]

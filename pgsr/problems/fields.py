@@ -10,7 +10,7 @@ from pgsr.data.counts import LARGEST_TOTAL
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
-from pgsr.engines.losses import Norm, checked_norm, norm_text
+from pgsr.engines.losses import checked_norm, norm_text
 from pgsr.errors import ProblemError
 from pgsr.figures.html import facts_table
 from pgsr.noise.measurement import (
@@ -25,7 +25,6 @@ from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.problems.conditions.propagation import Surroundings, contradicting_conditions, intervals, is_decided_by_sums
 from pgsr.problems.conditions.resolved import ProblemCells
 from pgsr.problems.conditions.stated import Conditions
-from pgsr.problems.ranks import SCALE, FittedRanks
 from pgsr.problems.sums import MeasuredSums
 
 LARGEST_WEIGHT = 2**50
@@ -45,7 +44,7 @@ class ProblemFields:
     view: View
     cells: np.ndarray
     groups: np.ndarray | None = None
-    norm: Norm = 2
+    norm: int = 2
     integer: bool = True
     nonnegative: bool = True
     monotone: bool = False
@@ -55,7 +54,6 @@ class ProblemFields:
     noise: tuple[LevelNoise | None, ...] | None = None
     conditions: Conditions | None = None
     sums: MeasuredSums | None = None
-    ranks: FittedRanks | None = None
 
     def __post_init__(self) -> None:
         require_kind(self.sizes, Sizes, "sizes", "give Sizes(hierarchy, (20, 20)), with K of every level")
@@ -70,8 +68,6 @@ class ProblemFields:
             object.__setattr__(self, "groups", _checked_groups(self.groups, tree.n_regions))
         object.__setattr__(self, "cells", checked_cells(self.cells, self.n_unknowns, self.sizes))
         object.__setattr__(self, "weights", self._checked_weights())
-        if self.norm not in (1, 2):
-            self._require_cells(f"norm={self.norm!r} is a distance of cells")
         if self.totals is not None:
             object.__setattr__(self, "totals", Totals.parse(self.totals))
             _ = self.region_totals if self.totals is Totals.REGIONS else self.root_total
@@ -89,25 +85,8 @@ class ProblemFields:
             if self.sums.matrix.shape != (len(self.sums), self.n_unknowns):
                 raise ProblemError(f"measured sums are of other regions or sizes than {self.label}; state them on it")
 
-        if self.ranks is not None:
-            self._require_ranks_to_fit(self.ranks)
-
         if not self.sizes.equal:
             self._require_sizes_per_level_to_be_known()
-
-    def _require_ranks_to_fit(self, ranks: FittedRanks) -> None:
-        """Refuse what ranks have no meaning for: counts of groups from the smallest up, in squares."""
-        require_kind(ranks, FittedRanks, "ranks", "state them by Problem.m_c of a split measurement")
-        self._require_cells("ranks are costs of cumulative counts")
-        ordered = self.view is View.CUMULATIVE and self.monotone and self.nonnegative
-        if not ordered or self.norm != 2 or self.totals is not Totals.REGIONS:
-            raise ProblemError(
-                "ranks are costs of monotone cumulative counts in squares, of regions with public numbers of groups; "
-                "state the problem by Problem.m_c(measurement) of a split measurement"
-            )
-        if self.sums is not None:
-            raise ProblemError("sums measured besides are not known beside ranks; leave them out")
-        ranks.require_fitting(self.target.shape, self.region_totals, self.w)
 
     def _require_sizes_per_level_to_be_known(self) -> None:
         """Refuse what has no meaning yet where levels differ in their sizes."""
@@ -159,7 +138,7 @@ class ProblemFields:
     @property
     def takes_real_weights(self) -> bool:
         """Whether weights may be real numbers: of squares, where values are."""
-        return not self.integer and self.norm == 2 and self.ranks is None
+        return not self.integer and self.norm == 2
 
     def _require_cells(self, what: str) -> None:
         """Refuse what is stated of cells where regions have none in common: ranked sizes, and sizes per level."""
@@ -282,9 +261,8 @@ class ProblemFields:
 
     @property
     def is_plain(self) -> bool:
-        """Whether weights are of regions, the norm is 1 or 2, and neither sums nor ranks were measured besides."""
-        besides = self.sums is not None or self.ranks is not None
-        return self.weights is not None and self.weights.ndim == 1 and self.norm in (1, 2) and not besides
+        """Whether weights are of regions, and no sums were measured besides."""
+        return self.weights is not None and self.weights.ndim == 1 and self.sums is None
 
     def weights_of(self, regions: slice) -> np.ndarray:
         """Give the weights of the cells of some regions, of shape (regions, K + 1), or (regions, 1) where all agree."""
@@ -293,10 +271,8 @@ class ProblemFields:
 
     @property
     def cell_weights(self) -> np.ndarray:
-        """The weight of every cell, in the order of `cells`, 0 where ranks have a say; shape (unknowns,)."""
+        """The weight of every cell, in the order of `cells`; shape (unknowns,)."""
         assert self.weights is not None
-        if self.ranks is not None:
-            return np.where(self.ranks.beyond(slice(None), self.max_size + 1), 0, self.weights[:, None]).ravel()
         if self.weights.ndim == 2:
             return self.weights.ravel()
         return np.repeat(self.weights, np.diff(self.sizes.first_cell))
@@ -325,8 +301,6 @@ class ProblemFields:
             return "counts times levels exceed 2^50; give smaller counts"
         if largest * heaviest * self.hierarchy.n_levels > 2**50:
             return f"counts times weights times levels exceed 2^50; {what_to_lower(self.weights)}"
-        if self.ranks is not None and 2 * largest * int(self.weights.max()) * self._steepest_rank > 2**62:
-            return f"counts times weights times sizes exceed 2^61; {what_to_lower(self.weights)}"
         if self.consistent and largest * self.hierarchy.n_regions > 2**62 and self._largest_sum > 2**62:
             return "counts add up to more than 2^62 over the regions of a level; give smaller counts or fewer regions"
         if self.conditions is not None and self.conditions.largest_row * (largest + 1) > 2**60:
@@ -334,12 +308,6 @@ class ProblemFields:
         if self.sums is not None and self._exceeded_by_sums(self.sums, largest):
             return "measured sums, or their weights times values, exceed 2^50; scale coefficients or weights down"
         return None
-
-    @property
-    def _steepest_rank(self) -> int:
-        """The largest magnitude of a slope of a rank's costs, for weight 1, rounded up."""
-        assert self.ranks is not None
-        return int(np.abs(self.ranks.fit).max(initial=0)) // SCALE + 2 * self.max_size + 2
 
     def _exceeded_by_sums(self, sums: MeasuredSums, largest: int) -> bool:
         reached = max(sums.largest_row * (largest + 1), int(np.abs(sums.values).max(initial=0)))
@@ -429,7 +397,6 @@ class ProblemFields:
                 "conditions": ", ".join(name for name in stated if getattr(self, name)) or "none",
                 "public numbers of groups that hold": totals,
                 "stated besides": None if self.conditions is None else self.conditions.text,
-                "ranks": None if self.ranks is None else f"{len(self.ranks.fit):,} runs of one fit",
                 "sums measured besides": None if self.sums is None else f"{len(self.sums):,}",
                 "view": self.view.value,
                 "regions by level, root first": self.hierarchy.levels_text,

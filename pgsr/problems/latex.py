@@ -53,8 +53,6 @@ def latex_of(problem: ProblemFields) -> str:
 
 def _distance(problem: ProblemFields) -> str:
     weight = "" if np.all(problem.w == 1) else r"w_r\, "
-    if problem.ranks is not None:
-        return r"w_r\, \begin{cases} (x_{r,s} - y_{r,s})^2 & s < T_r \\ f_{r,s}(x_{r,s}) & s \ge T_r \end{cases}"
     return weight + ("(x_{r,s} - y_{r,s})^2" if problem.norm == 2 else "|x_{r,s} - y_{r,s}|")
 
 

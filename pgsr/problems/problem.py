@@ -12,7 +12,6 @@ from pgsr.checks import as_array, require_kind
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.hierarchy import Path as RegionPath
 from pgsr.data.views import View
-from pgsr.engines.losses import Norm
 from pgsr.errors import ProblemError
 from pgsr.noise.measurement import Measurement, Totals, joined
 from pgsr.privacy.laws.per_level import LevelNoise
@@ -22,14 +21,13 @@ from pgsr.problems.conditions.stated import state
 from pgsr.problems.fields import ProblemFields
 from pgsr.problems.latex import latex_of
 from pgsr.problems.precisions import real_precisions
-from pgsr.problems.ranks import SCALE, fitted
 from pgsr.problems.sums import MeasuredSums
 
 
 class Problem(ProblemFields):
     """A problem: minimise the distance to noisy values y over all x that satisfy the stated conditions:
 
-        minimise    sum over regions r, cells i of  w[r] |x[r, i] - y[r, i]|^norm,  or another norm of w |x - y|
+        minimise    sum over regions r, cells i of  w[r] |x[r, i] - y[r, i]|^norm
         subject to  integer:      x[r, i] integer
                     nonnegative:  x[r, i] >= 0
                     monotone:     x[r, i] <= x[r, i + 1]
@@ -50,8 +48,7 @@ class Problem(ProblemFields):
             of `View.RANKED`, one per group. `target` is a matrix of them, `tables` one table per level, and `rows` one
             vector per region.
         groups: public numbers of groups, int64 of shape (regions,), or (1,) for the root's; or None if none is public.
-        norm: 1 or 2; `math.inf` for the largest w |x - y| in place of a sum; `pgsr.engines.losses.Huber`, squares that
-            go on straight beyond a knee.
+        norm: 1 or 2.
         integer, nonnegative, monotone, consistent: which conditions hold.
         totals: whose number in `groups` is a condition, or None.
         weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured. Or of cells, w[r, i] of
@@ -62,7 +59,6 @@ class Problem(ProblemFields):
         conditions: what a modeller stated besides, see `where`; or None.
         sums: sums of cells that were measured besides, each with its own y and w as another term of the objective, see
             `also_measured` and `joined`; or None.
-        ranks: what ranks cost from a threshold on, in place of the squares of these cells, see `m_c`; or None.
     """
 
     @classmethod
@@ -76,7 +72,7 @@ class Problem(ProblemFields):
         totals: Totals | str | None = None,
         weights: np.ndarray | None = None,
         label: str = "problem",
-        norm: Norm = 2,
+        norm: int = 2,
         integer: bool = True,
         consistent: bool = True,
         noise: tuple[LevelNoise | None, ...] | None = None,
@@ -214,63 +210,19 @@ class Problem(ProblemFields):
         return cls.about(measurement, "M_H", totals)
 
     @classmethod
-    def m_c(cls, measurement: Measurement, norm: int = 2, totals: Totals | str | None = None) -> "Problem":
-        """State M_c: the nearest consistent monotone cumulative counts; M_c^split where ranks were measured.
+    def m_c(cls, measurement: Measurement, norm: int = 2, totals: Totals | str = Totals.ROOT) -> "Problem":
+        """State M_c: the nearest consistent monotone cumulative counts.
 
-        With cumulative counts c below a threshold T and the ranks i from it on, as `pgsr.data.Split` measures them, the
-        distance is
-
-            sum over s < T of |c[s] - y[s]|^norm  +  sum over ranks i of |max(h[i] - T, 0) - z[i]|^norm,
-
-        where z is fitted by isotonic regression first. The second sum is one of convex costs of the cumulative counts
-        from T on, and `pgsr.problems.ranks` shows how, and what fitting loses. In squares it is counted from its least
-        value in integers, and all weights are 1,024, so that costs are integers; in absolute values the problem is M_c
-        of fitted cumulative counts.
+        Source: Fioretto and Van Hentenryck 2019, section 8.
 
         Args:
-            measurement: of cumulative counts, or of a `Split`, which every region may have its own of, and may have
-                `View.RANKED` or `View.CUMULATIVE` in place of one. Ranks take every region's public number of groups.
+            measurement: of cumulative counts.
             norm: 1 or 2.
-            totals: whose number of groups holds, "root" or "regions"; the root's if None, and every region's where
-                ranks were measured, for which no other is possible.
-
-        Raises:
-            ProblemError: the measurement is of another view, or ranks meet a number of groups that is not public.
-            TooLargeError: sums of ranks leave 64 bits.
-
-        Example:
-            >>> from pgsr import CountOfCounts
-            >>> from pgsr.data import Split
-            >>> from pgsr.noise import Geometric
-            >>> from pgsr.privacy import Seeded
-            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-            >>> truth = CountOfCounts(tree, [[0, 4, 1, 1], [0, 3, 2, 0]])
-            >>> Problem.m_c(Geometric(Split(2), epsilon=1).measure(truth, Seeded("demo")))
-            Problem(M_c^split, totals='regions', 12 unknowns)
-
-        Source: Fioretto and Van Hentenryck 2019, section 8; with ranks it is new here.
+            totals: whose number of groups holds, "root" or "regions".
         """
-        in_l1 = isinstance(norm, int) and norm == 1
-        if not (isinstance(measurement, Measurement) and _has_ranks(measurement)):
-            _require(measurement, "M_c", View.CUMULATIVE)
-            of = Totals.ROOT if totals is None else totals
-            return cls.about(measurement, "M_c L1" if in_l1 else "M_c", of, norm=norm, monotone=True)
-        if totals is not None and Totals.parse(totals) is not Totals.REGIONS:
-            raise ProblemError("ranks count from a region's smallest group up; give totals='regions' for M_c^split")
-        values, ranks = fitted(measurement, norm)
-        return cls(
-            "M_c^split L1" if in_l1 else "M_c^split",
-            measurement.sizes,
-            View.CUMULATIVE,
-            values.ravel(),
-            measurement.totals,
-            norm=norm,
-            monotone=True,
-            totals=Totals.REGIONS,
-            weights=None if in_l1 else SCALE * measurement.measured.astype(np.int64),
-            noise=measurement.noise,
-            ranks=None if in_l1 else ranks,
-        )
+        _require(measurement, "M_c", View.CUMULATIVE)
+        label = "M_c L1" if isinstance(norm, int) and norm == 1 else "M_c"
+        return cls.about(measurement, label, totals, norm=norm, monotone=True)
 
     def relaxed(self) -> "Problem":
         """Make the same problem without integrality (the papers' M^r before its rounding)."""
@@ -445,14 +397,6 @@ class Problem(ProblemFields):
         weights = np.broadcast_to(other.weights_of(slice(None)), other.target.shape)
         sums = MeasuredSums.of_hierarchy(other.hierarchy, other.target, weights, leaves, self._cells())
         return replace(self, sums=sums if self.sums is None else self.sums.and_also(sums))
-
-
-def _has_ranks(measurement: Measurement) -> bool:
-    """Say whether regions may have ranks, and every one has cumulative counts, ranks or both.
-
-    Where views are chosen region by region they may, even if none happens to have some.
-    """
-    return measurement.view is not View.CUMULATIVE and View.COUNTS not in measurement.kinds
 
 
 def _require(measurement: Measurement, problem: str, *views: View) -> None:

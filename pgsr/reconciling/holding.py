@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgsr.engines.losses import Norm, loss
+from pgsr.engines.losses import loss
 from pgsr.errors import TooLargeError
 from pgsr.reconciling.further import Sums
 from pgsr.reconciling.measured import MeasuredCells
@@ -76,7 +76,7 @@ class Held:
         return replace(found, lower=lower, upper=upper)
 
     def require_proved(
-        self, found: MeasuredCells, answer: np.ndarray, sums: Sums | None, norm: Norm, nonnegative: bool
+        self, found: MeasuredCells, answer: np.ndarray, sums: Sums | None, norm: int, nonnegative: bool
     ) -> None:
         """Raise `TooLargeError` unless the answer is the optimum of all weights."""
         if not self.any:

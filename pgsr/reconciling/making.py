@@ -9,7 +9,7 @@ from pgsr.algorithms import ChoiceTree, CumulativeIntegers, CumulativeProjection
 from pgsr.algorithms.m_h_regions import RegionTotalsProjection
 from pgsr.checks import require_kind
 from pgsr.data.hierarchy import Path
-from pgsr.engines.losses import Norm
+from pgsr.engines.losses import checked_norm
 from pgsr.errors import ArgumentError, MethodError, NoEstimateError, ProblemError, TooLargeError
 from pgsr.methods.method import Method, Result, Status
 from pgsr.problems.conditions.choices import Either
@@ -48,7 +48,7 @@ def reconcile(
     totals: int | Mapping[Path, int] | None = None,
     integer: bool = True,
     nonnegative: bool = True,
-    norm: Norm = 2,
+    norm: int = 2,
     monotone: bool = False,
     where: Condition | Either | Sequence[Condition | Either] = (),
     also: Sequence[tuple[Any, Sequence[str]]] = (),
@@ -138,7 +138,7 @@ def reconcile(
     frame = ColumnFrame.of(table)
     variances = _variances(frame, law, scale, weights, variance)
     found = measured(frame, hierarchy, value, size, weights, variances, fixed, nonnegative)
-    asked = Asked(integer, nonnegative, norm, monotone, totals, said)
+    asked = Asked(integer, nonnegative, checked_norm(norm), monotone, totals, said)
     stated_noise = None
     if law is not None:
         require_drawable(found, law, asked, bool(also))

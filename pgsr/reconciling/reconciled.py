@@ -1,7 +1,6 @@
 """A table that was made consistent, with the proof and what was moved."""
 
 import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -197,8 +196,7 @@ class Reconciled:
         if self.sums is not None:
             off = np.append(off, self.sums.matrix @ self.answer.ravel() - self.sums.value)
             weight = np.append(weight, self.sums.weight)
-        norm = self.stated.problem.norm
-        return float((weight * np.abs(off)).max() if norm == math.inf else (weight * loss(off, norm)).sum())
+        return float((weight * loss(off, self.stated.problem.norm)).sum())
 
     @property
     def rounding(self) -> Mapping[str, float]:

@@ -9,7 +9,6 @@ import scipy  # which imports its submodules when they are used
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
-from pgsr.engines.losses import Norm
 from pgsr.engines.nearest_tree.exchange import LARGEST_SLOPE
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.noise.measurement import Totals
@@ -44,7 +43,7 @@ class Asked:
 
     integer: bool = True
     nonnegative: bool = True
-    norm: Norm = 2
+    norm: int = 2
     monotone: bool = False
     totals: int | Mapping[tuple[str, ...], int] | None = None
     where: Sequence[Condition | Either] = ()
@@ -92,7 +91,7 @@ def stated(found: MeasuredCells, asked: Asked, sums: Sums | None = None, near: b
     if sums is not None:
         values, weights = np.append(values, sums.value), np.append(weights, sums.weight)
     chained = asked.integer and _has_fractions(value, weight)
-    _require_norm(found, asked, _has_fractions(values, weights))
+    _require_norm(found, asked)
     _require_more_than_nothing(found, asked, sums)
     known = _known_totals(found, asked, every=False)
     conditions = _conditions(found, asked, known)
@@ -108,7 +107,7 @@ def stated(found: MeasuredCells, asked: Asked, sums: Sums | None = None, near: b
     if asked.integer:
         weights = np.append(held.eased(weight).ravel(), weights[weight.size :])
         held = Held.of(found, weights, most, asked.nonnegative)
-        if held.any and (asked.norm not in (1, 2) or asked.monotone):
+        if held.any and asked.monotone:
             refuse(found, np.where(held.out, 0.0, found.weight).ravel(), int(np.argmax(held.cells)))
         weight = held.eased(weight)
         weights = np.append(weight.ravel(), weights[weight.size :])
@@ -146,8 +145,8 @@ def stated(found: MeasuredCells, asked: Asked, sums: Sums | None = None, near: b
     return Stated(problem, layout, numbers, held, found)
 
 
-def _require_norm(found: MeasuredCells, asked: Asked, fractions: bool) -> None:
-    """Refuse distances that are not the sum of those to two whole numbers, or to the mean of several values."""
+def _require_norm(found: MeasuredCells, asked: Asked) -> None:
+    """Refuse distances that are not that to the mean of several values."""
     if asked.norm != 2 and len(found.row_cell) > np.count_nonzero(found.weight):
         kept = found.row_cell[(found.row_cell >= 0) & (found.row_weight > 0)]
         again = kept[np.flatnonzero(np.bincount(kept)[kept] > 1)]
@@ -156,10 +155,6 @@ def _require_norm(found: MeasuredCells, asked: Asked, fractions: bool) -> None:
                 f"{found.first_row(int(again[0]))} has several values, which are taken together for norm=2 alone; give "
                 "one"
             )
-    if asked.norm not in (1, 2) and fractions:
-        raise ProblemError(
-            f"values are fractions, which norm={asked.norm!r} does not take; round them or scale them up"
-        )
 
 
 def _has_fractions(value: np.ndarray, weight: np.ndarray) -> bool:

@@ -53,9 +53,9 @@ def choices_bound(
     """
     require_kind(problem, Problem, "the problem", "give one with choices, stated by where(either(a, b))")
     stated, deadline = problem.conditions, Deadline(checked_limit(time_limit))
-    if stated is None or stated.choices is None or problem.ranks is not None:
+    if stated is None or stated.choices is None:
         return None
-    if problem.exceeds_arithmetic is not None or problem.norm == math.inf:
+    if problem.exceeds_arithmetic is not None:
         return None
     nodes = FlowNodes.of(problem, leaving_out=True)
     if isinstance(nodes, str):

@@ -21,7 +21,7 @@ from pgsr.problems.tolerances import PROVED_GAP
 class ChoiceTree(GatedMethod):
     """Decides choices between conditions, `either` and `zero_or_at_least`, best first, each case proved by itself.
 
-        minimise    the distance of a problem: squares, magnitudes or Huber's loss of counts or cumulative counts
+        minimise    the distance of a problem: squares or magnitudes of counts or cumulative counts
         subject to  its conditions, and of every choice one alternative.
 
     A node of the tree has some choices decided and the others dropped: a problem without choices, whose optimum bounds
@@ -60,7 +60,7 @@ class ChoiceTree(GatedMethod):
     most: int = MOST
 
     conditions_taken: ClassVar[Taken] = Taken.CHOICES
-    takes_besides: ClassVar[frozenset[Besides]] = frozenset({Besides.CELL_WEIGHTS, Besides.HUBER, Besides.SUMS})
+    takes_besides: ClassVar[frozenset[Besides]] = frozenset({Besides.CELL_WEIGHTS, Besides.SUMS})
 
     def __post_init__(self) -> None:
         if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1:

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pgsr.engines.losses import Huber, Norm, loss
+from pgsr.engines.losses import loss
 
 FREE = 2**60
 """The bound that stands for none."""
@@ -40,7 +40,7 @@ class ConvexNetwork:
     Attributes:
         start, end: vertices, int64; shape (arcs,).
         y, w: int64; shape (arcs,). Arcs of weight 0 cost nothing.
-        norm: which loss f is: 1, 2 or `Huber(knee)`.
+        norm: which loss f is: 1 or 2.
         n_vertices: the number of vertices.
 
     Example:
@@ -57,11 +57,11 @@ class ConvexNetwork:
     end: np.ndarray
     y: np.ndarray
     w: np.ndarray
-    norm: Norm
+    norm: int
     n_vertices: int
 
     @classmethod
-    def of(cls, start: object, end: object, y: object, w: object, norm: Norm, n_vertices: int) -> "ConvexNetwork":
+    def of(cls, start: object, end: object, y: object, w: object, norm: int, n_vertices: int) -> "ConvexNetwork":
         """Make a network of lists."""
         ends = np.array(start, np.int64), np.array(end, np.int64)
         return cls(*ends, np.array(y, np.int64), np.array(w, np.int64), norm, n_vertices)
@@ -127,7 +127,7 @@ class ConvexNetwork:
     @cached_property
     def _bend(self) -> np.ndarray:
         """The largest slope of the loss, per arc."""
-        bend = 2 * self.norm.knee if isinstance(self.norm, Huber) else 1 if self.norm == 1 else _STRAIGHT
+        bend = 1 if self.norm == 1 else _STRAIGHT
         return np.full(len(self.y), bend)
 
     @cached_property

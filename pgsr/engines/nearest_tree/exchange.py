@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.engines.losses import Norm, marginal_costs
+from pgsr.engines.losses import marginal_costs
 from pgsr.errors import TooLargeError
 from pgsr.machine.blocks import BLOCK_CELLS
 
@@ -24,7 +24,7 @@ def passes_exchange_test(
     has_total: bool,
     lower: np.ndarray | None = None,
     upper: np.ndarray | None = None,
-    norm: Norm = 2,
+    norm: int = 2,
 ) -> bool:
     """Say whether no exchange of units lowers sum w (x - y)^2, so that x is optimal.
 
@@ -51,7 +51,7 @@ def passes_exchange_test(
         x, y: integers, shape (regions, sizes); x consistent, non-negative, and with the total if there is one.
         has_total: whether the root's sum over all sizes is fixed.
         lower, upper: bounds that x satisfies, of the shape of y, besides 0 <= x; None where there are none.
-        norm: of the losses, 1, 2 or `Huber`.
+        norm: of the losses, 1 or 2.
     """
     n_sizes = y.shape[1]
     step = max(1, BLOCK_CELLS // tree.n_regions)
@@ -76,7 +76,7 @@ def exchange_prices(
     x: np.ndarray,
     y: np.ndarray,
     at_bounds: "AtBounds | None" = None,
-    norm: Norm = 2,
+    norm: int = 2,
 ) -> tuple[int, int] | None:
     """Compute over some sizes the largest L and the smallest R of the root; None if an exchange below it pays."""
     require_small_slopes(tree, w, x, y)

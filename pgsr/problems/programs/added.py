@@ -3,42 +3,30 @@
 | where                       | unknowns                                | rows                                  |
 |-----------------------------|-----------------------------------------|---------------------------------------|
 | sums were measured          | s[k], each sum's value, with its weight | a[k] x - s[k] = 0                     |
-| the norm is the largest     | t, of cost 1                            | w (x - y) <= t and -w (x - y) <= t    |
-| the norm is Huber's, knee k | d squared, u and v of cost 2 w k        | (x - y) - d - u + v = 0, -k <= d <= k |
-| ranks were measured         | up and down, pieces of a cost per group | (x - y) - sum of up + sum of down = 0 |
 | conditions joined by either | b, 0 or 1, of every alternative         | sum of b >= 1;  b = 1 implies its rows |
 
 A row a x <= u of an alternative is a x + (m - u) b <= m, where m is the largest value of a x in the box of the cells.
 `Program.switch` says which rows these are, for solvers that take "b = 1 implies a x <= u" as it stands.
-So all objectives are sums of squares or of magnitudes of single unknowns, and linear costs. Where cells are integers
-all of these can be, too.
+So all objectives are sums of squares or of magnitudes of single unknowns. Where cells are integers all of these can be,
+too.
 """
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from pgsr.engines.losses import Huber
 from pgsr.problems.conditions.choices import Choices
 from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.statement import Statement
-from pgsr.problems.ranks import Segments
 
 
 def with_added(program: Program, problem: Statement, box: tuple[np.ndarray, np.ndarray] | None) -> Program:
     """Add what a problem asks for behind the unknowns and rows of a program in its cells."""
     if problem.sums is not None:
         program = _with_sums(program, problem)
-    if isinstance(problem.norm, Huber):
-        program = _bent(program, problem.norm.knee)
-    elif problem.norm == math.inf:
-        program = _largest(program)
-    if problem.ranks is not None:
-        program = _with_ranks(program, problem.ranks.segments(problem.w, problem.max_size))
     stated = problem.conditions
     if stated is not None and stated.choices is not None:
         program = _with_choices(program, implied_rows(stated.choices, problem.intervals if box is None else box))
@@ -97,7 +85,7 @@ def _with_choices(program: Program, implied: ImpliedRows) -> Program:
     right = np.concatenate([np.full(len(choices), -1), implied.most - implied.sign * have])
     none = np.zeros(k, np.int64)
     switch = np.concatenate([np.full(len(program.order_right) + len(choices), -1), program.n + places])
-    program = _joined(program, none, none, (0.0 * one, one), none, order=(rows, right))
+    program = _joined(program, none, (0.0 * one, one), none, order=(rows, right))
     return replace(program, switch=switch)
 
 
@@ -110,62 +98,15 @@ def _with_sums(program: Program, problem: Statement) -> Program:
     return _joined(
         program,
         sums.weights,
-        np.zeros(len(sums), np.int64),
         (-none, none),
         sums.values,
         equal=(rows, sums.values - sums.matrix @ program.origin),
     )
 
 
-def _with_ranks(program: Program, pieces: Segments) -> Program:
-    """Add the pieces of the costs of ranks, each from 0 to its length, that a cell's z is the sum of, with its sign."""
-    cells, row = np.unique(pieces.cell, return_inverse=True)
-    k, n, none = len(cells), len(row), np.zeros(len(row), np.int64)
-    own = sparse.csr_array((np.ones(k), (np.arange(k), cells)), shape=(k, program.n))
-    taken = sparse.csr_array((-pieces.sign.astype(float), (row, np.arange(n))), shape=(k, n))
-    right = np.zeros(k, np.int64)
-    bounds = np.zeros(n), pieces.length.astype(float)
-    return _joined(program, none, pieces.cost, bounds, none, equal=(sparse.hstack([own, taken]), right))
-
-
-def _largest(program: Program) -> Program:
-    """Add t, above w |z| of every unknown with a weight, in place of these weights."""
-    cells = np.flatnonzero(program.weight)
-    k, w = len(cells), program.weight[cells].astype(float)
-    own = sparse.csr_array((w, (np.arange(k), cells)), shape=(k, program.n))
-    column = sparse.csr_array(-np.ones((k, 1)))
-    rows = sparse.vstack([sparse.hstack([own, column]), sparse.hstack([-own, column])])
-    return _joined(
-        replace(program, norm=1, weight=np.zeros_like(program.weight)),
-        np.zeros(1, np.int64),
-        np.ones(1, np.int64),
-        (np.zeros(1), np.full(1, np.inf)),
-        np.zeros(1, np.int64),
-        order=(rows, np.zeros(2 * k, np.int64)),
-    )
-
-
-def _bent(program: Program, knee: int) -> Program:
-    """Add a part d of z within the knee, and u - v beyond it: z - d - u + v = 0 for every unknown with a weight."""
-    cells = np.flatnonzero(program.weight)
-    k, w, none = len(cells), program.weight[cells], np.zeros(len(cells), np.int64)
-    own = sparse.csr_array((np.ones(k), (np.arange(k), cells)), shape=(k, program.n))
-    eye = sparse.eye_array(k)
-    far = np.full(2 * k, np.inf)
-    return _joined(
-        replace(program, weight=np.zeros_like(program.weight)),
-        np.concatenate([w, none, none]),
-        np.concatenate([none, 2 * knee * w, 2 * knee * w]),
-        (np.append(np.full(k, -float(knee)), np.zeros(2 * k)), np.append(np.full(k, float(knee)), far)),
-        np.zeros(3 * k, np.int64),
-        equal=(sparse.hstack([own, -eye, -eye, eye]), none),
-    )
-
-
 def _joined(
     program: Program,
     weight: np.ndarray,
-    linear: np.ndarray,
     bounds: tuple[np.ndarray, np.ndarray],
     origin: np.ndarray,
     equal: tuple[Any, np.ndarray] | None = None,
@@ -184,7 +125,6 @@ def _joined(
     return replace(
         program,
         weight=np.concatenate([program.weight, weight]),
-        linear=np.concatenate([program.linear, linear]),
         lower=lower,
         upper=upper,
         origin=np.concatenate([program.origin, origin]),

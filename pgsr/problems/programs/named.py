@@ -1,6 +1,5 @@
 """The program of a problem with names, in its own unknowns x or in deviations, as files and native models hold it."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +8,6 @@ from scipy import sparse
 
 from pgsr.data.region_ids import region_id
 from pgsr.data.views import View
-from pgsr.engines.losses import Huber, norm_text
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.programs.added import implied_rows, widened
@@ -35,7 +33,7 @@ class NamedProgram:
         subject to  row_lower <= matrix x <= row_upper,   lower <= x <= upper,   x[j] integer where integer[j].
 
     Its optimum is the problem's, constant included. The first unknowns are always the cells; others follow where sums
-    or ranks were measured or the norm is neither 1 nor 2 (`pgsr.problems.programs.added`). Where distances are sums of
+    were measured (`pgsr.problems.programs.added`). Where distances are sums of
     magnitudes there are two more per cell and per sum, x = y + up - down, and the objective is sum w (up + down).
 
     Attributes:
@@ -49,10 +47,8 @@ class NamedProgram:
         variables, rows: names; x[US/GA,3], consistency[US,3], total[US], order[US/GA,3] (between the cells 3
             and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
             distance[US/GA,3]. Of measured sums s[total(US/GA)] (their deviations d[...]) and rows
-            sum[total(US/GA)]; of the largest deviation `largest`, above[US/GA,3], below[US/GA,3]; of Huber's loss
-            near[US/GA,3], up[US/GA,3], down[US/GA,3], distance[US/GA,3]. Of ranks up[US/GA,3,0] and down[US/GA,3,0],
-            the pieces of a cost from the nearest to the best count on, and ranks[US/GA,3]. Of choices choice[..,1] for
-            the first alternative, either[..], and if[..,1,1] and so on for what it implies.
+            sum[total(US/GA)]. Of choices choice[..,1] for the first alternative, either[..], and if[..,1,1] and so on
+            for what it implies.
     notes: lines that explain it to a reader of a file.
         origin: shape (cells,), integers, of a program in deviations: the problem's x is z + origin. None otherwise.
     """
@@ -130,7 +126,7 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
     stated = NamedProgram(
         problem.label,
         program.weight if program.norm == 2 else np.zeros(program.n, np.int64),
-        program.linear - (2 * program.weight * moved if program.norm == 2 else 0),
+        -2 * program.weight * moved if program.norm == 2 else np.zeros(program.n, np.int64),
         _weighted_squares(program.weight, moved) if program.norm == 2 else 0,
         *_moved(problem, program, moved),
         _integer(problem, program),
@@ -205,29 +201,12 @@ def _added_names(
     """
     equal, order = Names.of([]), Names.of([])
     choices = None if problem.conditions is None else problem.conditions.choices
-    if problem.sums is None and problem.ranks is None and problem.norm in (1, 2) and choices is None:
+    if problem.sums is None and choices is None:
         return cells, equal, order
-    weight = problem.cell_weights
     if problem.sums is not None:
         words = _told_apart(problem.sums.names)
         cells += Names.of([f"{of_sums}({word})" for word in words])
         equal += Names.of([f"sum({word})" for word in words])
-        weight = np.concatenate([weight, problem.sums.weights])
-    measured = np.flatnonzero(weight)
-    if isinstance(problem.norm, Huber):
-        own = cells
-        for kind in ("near", "up", "down"):
-            cells += _renamed(own, kind, measured)
-        equal += _renamed(own, "distance", measured)
-    elif problem.norm == math.inf:
-        order += _renamed(cells, "above", measured) + _renamed(cells, "below", measured)
-        cells += Names.of(["largest"])
-    if problem.ranks is not None:
-        pieces, own = problem.ranks.segments(problem.w, problem.max_size), cells.words()
-        sides = zip(pieces.cell.tolist(), pieces.number.tolist(), pieces.sign.tolist(), strict=True)
-        words = [f"{'up' if sign > 0 else 'down'}{own[cell][1:-1]},{number})" for cell, number, sign in sides]
-        equal += _renamed(cells, "ranks", np.unique(pieces.cell))
-        cells += Names.of(words)
     if choices is not None:
         words = _told_apart(choices.names, "choice", LONGEST - len("choice(,999,999)"))
         first = np.searchsorted(choices.choice, choices.choice)
@@ -365,8 +344,7 @@ def _told_apart(names: Sequence[str], kind: str = "", longest: int = LONGEST - l
 
 def _notes(problem: Statement, regions: Sequence[str], shifted: bool) -> tuple[str, ...]:
     square, magnitude = ("z^2", "|z|") if shifted else ("(x - y)^2", "|x - y|")
-    what = {2: f"sum w {square}", 1: f"sum w {magnitude}", math.inf: f"the largest w {magnitude}"}
-    distance = f"the {norm_text(problem.norm)}" if isinstance(problem.norm, Huber) else what[problem.norm]
+    distance = f"sum w {magnitude if problem.norm == 1 else square}"
     told = "the constant is part of the objective"
     if shifted:
         told = "z = x - y, deviations from the noisy values y, in regions without weight from the sums of those below"
@@ -374,8 +352,6 @@ def _notes(problem: Statement, regions: Sequence[str], shifted: bool) -> tuple[s
         f"{problem.label}: minimise {distance} over {problem.view.value} x; {told}",
         "names: ( ) { } ~ _ stand for [ ] ( ) / and a blank, %3D and its like for other characters",
     ]
-    if problem.ranks is not None:
-        lines.append("from a threshold on x - y = sum of up - sum of down, at the costs of ranks, in place of a square")
     if problem.conditions is not None:
         lines += [f"stated: {condition}" for condition in problem.conditions.stated]
         names = enumerate(problem.conditions.names)

@@ -29,15 +29,15 @@ class ProgramKind(Enum):
 class Program:
     """A problem in its cells, around a point, x = origin + z:
 
-        minimise    sum_j weight[j] |z[j]|^norm + linear[j] z[j]
+        minimise    sum_j weight[j] |z[j]|^norm
         subject to  matrix z = right,   order z <= order_right,   lower <= z <= upper   (z integer).
 
     `origin` is the noisy vector (in regions without weight the sums of those below), so unknowns and right-hand sides
     are of the size of the noise, not of counts of 1e8; and `pgsr.models.program.scaled` divides by that size. Both
     together keep solvers with absolute tolerances accurate.
 
-    The first unknowns are the cells; others follow where sums or ranks were measured, where norms are neither 1 nor 2,
-    and where conditions are joined by `either` (`pgsr.problems.programs.added`).
+    The first unknowns are the cells; others follow where sums were measured, and where conditions are joined by
+    `either` (`pgsr.problems.programs.added`).
 
     Attributes:
         norm: 1 or 2.
@@ -49,7 +49,6 @@ class Program:
         origin: shape (n,), integers.
         reach: (low, high), shape (n,) each: every optimum lies between. The bounds, until `pgsr.models.formulate` finds
             finite ones.
-        linear: costs, shape (n,), non-negative integers; 0 of cells.
         n_cells: the number of unknowns that are cells.
         switch: of every inequality the unknown, 0 or 1, that switches it on: where it is 0 the row says nothing, by a
             large coefficient. -1 of rows that always hold. None if all do.
@@ -66,7 +65,6 @@ class Program:
     integer: bool
     origin: np.ndarray
     reach: tuple[np.ndarray, np.ndarray]
-    linear: np.ndarray
     n_cells: int
     switch: np.ndarray | None = None
 

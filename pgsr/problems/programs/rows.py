@@ -66,7 +66,7 @@ def program_of(problem: Statement, box: tuple[np.ndarray, np.ndarray] | None = N
         lower = np.where(stated.lower > -UNBOUNDED, np.maximum(lower, stated.lower - y), lower)
         upper = np.where(stated.upper < UNBOUNDED, stated.upper - y, upper)
     program = Program(
-        norm=1 if problem.norm == 1 else 2,
+        norm=problem.norm,
         weight=problem.cell_weights,
         matrix=matrix,
         right=right,
@@ -77,7 +77,6 @@ def program_of(problem: Statement, box: tuple[np.ndarray, np.ndarray] | None = N
         integer=problem.integer,
         origin=y,
         reach=(lower, upper),
-        linear=np.zeros(y.size, np.int64),
         n_cells=y.size,
     )
     program = with_added(program, problem, box)
@@ -260,7 +259,7 @@ def _ranked(problem: Statement) -> Program:
     none, nothing = _none(len(y))
     lower, upper = -y.astype(float), problem.max_size - y.astype(float)
     return Program(
-        norm=1 if problem.norm == 1 else 2,
+        norm=problem.norm,
         weight=np.repeat(problem.w, lengths),
         matrix=none,
         right=nothing,
@@ -271,7 +270,6 @@ def _ranked(problem: Statement) -> Program:
         integer=problem.integer,
         origin=y,
         reach=(lower, upper),
-        linear=np.zeros(len(y), np.int64),
         n_cells=len(y),
     )
 

@@ -7,10 +7,8 @@ import numpy as np
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
-from pgsr.engines.losses import Norm
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions.stated import Conditions
-from pgsr.problems.ranks import FittedRanks
 from pgsr.problems.sums import MeasuredSums
 
 
@@ -40,7 +38,7 @@ class Statement(Protocol):
     @property
     def max_size(self) -> int: ...
     @property
-    def norm(self) -> Norm: ...
+    def norm(self) -> int: ...
     @property
     def integer(self) -> bool: ...
     @property
@@ -63,8 +61,6 @@ class Statement(Protocol):
     def conditions(self) -> Conditions | None: ...
     @property
     def sums(self) -> MeasuredSums | None: ...
-    @property
-    def ranks(self) -> FittedRanks | None: ...
     @property
     def intervals(self) -> tuple[np.ndarray, np.ndarray]: ...
     @property

@@ -25,7 +25,6 @@ from scipy import sparse
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
-from pgsr.engines.losses import Huber
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.laws.per_level import noise_of
 from pgsr.problems.conditions.choices import Choices
@@ -34,7 +33,6 @@ from pgsr.problems.programs.files.reading import FileError
 from pgsr.problems.programs.named import NamedProgram
 from pgsr.problems.programs.names import Names
 from pgsr.problems.programs.statement import Statement
-from pgsr.problems.ranks import FittedRanks
 from pgsr.problems.sums import MeasuredSums
 
 
@@ -106,12 +104,8 @@ def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
             yield from _of_conditions(value)
         elif field.name == "noise":
             yield "problem_noise", json.dumps([level and str(level) for level in value])
-        elif isinstance(value, Huber):
-            yield "problem_knee", value.knee
         elif isinstance(value, MeasuredSums):
             yield from _of_sums(value)
-        elif isinstance(value, FittedRanks):
-            yield from ((f"ranks_{part.name}", getattr(value, part.name)) for part in fields(value))
         elif isinstance(value, View | Totals):
             yield f"problem_{field.name}", value.name
         else:
@@ -182,12 +176,8 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
             continue
         out[name] = value if value.ndim else value.item()
     out["view"], out["sizes"] = View[out["view"]], Sizes(tree, tuple(out["sizes"].tolist()))
-    if "knee" in out:
-        out["norm"] = Huber(out.pop("knee"))
     if "sums_values" in arrays:
         out["sums"] = _sums(arrays)
-    if "ranks_fit" in arrays:
-        out["ranks"] = FittedRanks(**{part.name: arrays[f"ranks_{part.name}"] for part in fields(FittedRanks)})
     if "totals" in out:
         out["totals"] = Totals[out["totals"]]
     if "noise" in out:
