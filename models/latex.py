@@ -42,22 +42,11 @@ def _objective(problem: Problem) -> str:
     weight = own if (problem.weights != 1).any() else ""
     size = rf"|x_{{{cell}}} - y_{{{cell}}}|"
     if problem.norm == math.inf:
-        return rf"\max_{{r \in R}}\ \max_s\ {weight}{size}" + _sums(problem, r"\max_k")
+        return rf"\max_{{r \in R}}\ \max_s\ {weight}{size}"
     distance = size if problem.norm == 1 else rf"(x_{{{cell}}} - y_{{{cell}}})^2"
     if isinstance(problem.norm, Huber):
         distance = rf"h_{{{problem.norm.knee}}}(x_{{{cell}}} - y_{{{cell}}})"
-    return rf"\sum_{{r \in R}} {cells} {weight}{distance}" + _sums(problem, r"\sum_k")
-
-
-def _sums(problem: Problem, joined: str) -> str:
-    """The measured sums, which are terms of the objective, or of the largest deviation."""
-    if problem.sums is None:
-        return ""
-    between = r",\ " if problem.norm == math.inf else " + "
-    inside = r"a_k \cdot x - y_k"
-    if isinstance(problem.norm, Huber):
-        return rf"{between}{joined} w_k h_{{{problem.norm.knee}}}({inside})"
-    return rf"{between}{joined} w_k ({inside})^2" if problem.norm == 2 else rf"{between}{joined} w_k |{inside}|"
+    return rf"\sum_{{r \in R}} {cells} {weight}{distance}"
 
 
 def _conditions(problem: Problem) -> list[tuple[str, str]]:

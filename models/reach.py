@@ -121,12 +121,6 @@ def reach_of_added(
     """Extend the reach of the cells to the unknowns that follow them (`pgsr.problems.programs.added`)."""
     low, high = cells
     weight = problem.cell_weights
-    if problem.sums is not None:
-        plus, minus = problem.sums.matrix.maximum(0), problem.sums.matrix.minimum(0)
-        here = problem.sums.off(program.origin[: program.n_cells])
-        of_sums = plus @ low + minus @ high + here, plus @ high + minus @ low + here
-        low, high = np.concatenate([low, of_sums[0]]), np.concatenate([high, of_sums[1]])
-        weight = np.concatenate([weight, problem.sums.weights])
     least, most = low[weight > 0], high[weight > 0]
     if isinstance(problem.norm, Huber):
         knee, none = np.full(len(least), float(problem.norm.knee)), np.zeros(len(least))

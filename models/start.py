@@ -32,10 +32,7 @@ def values_to_start(problem: Problem, program: Program, start: Result) -> np.nda
         raise MethodError("warm_start has values that are not finite; give a result of solve, or None")
     x = nearest(x) if program.integer else x
     z = x - program.origin[: program.n_cells]
-    if problem.sums is not None:
-        z = np.concatenate([z, problem.sums.matrix @ x - problem.sums.values])
     weight = problem.cell_weights if problem.view is not View.RANKED else program.weight
-    weight = weight if problem.sums is None else np.concatenate([weight, problem.sums.weights])
     measured = z[weight > 0]
     if isinstance(problem.norm, Huber):
         near = np.clip(measured, -problem.norm.knee, problem.norm.knee)

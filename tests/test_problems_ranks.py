@@ -15,7 +15,6 @@ from pgsr.certificates.certificate import objective
 from pgsr.data import Estimate, Split
 from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Seeded
-from pgsr.problems.conditions import total
 from pgsr.problems.ranks import SCALE
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
@@ -119,7 +118,6 @@ def test_who_states_it_and_who_does_not() -> None:
     for make, words in (
         (lambda: Problem.m_c(noisy, totals="root"), "give totals='regions'"),
         (lambda: Problem.m_c(replace(noisy, public="noisy")), "public number of groups"),
-        (lambda: problem.also_measured(total(level=1), [3, 4]), "not known beside ranks"),
         (lambda: replace(problem, norm=1), "costs of monotone cumulative counts in squares"),
         (lambda: replace(problem, weights=np.ones(3, int)), "multiples of 1,024"),
         (lambda: replace(problem, groups=problem.region_totals + 1), "give every group one"),

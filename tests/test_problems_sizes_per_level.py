@@ -18,7 +18,6 @@ from pgsr.methods import Mechanism, metrics
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
-from pgsr.problems.conditions import cells
 from pgsr.problems.programs import named, read_program
 
 TREES = {name: SHAPES[name] for name in SHAPES if name not in ("root alone", "as many sizes everywhere")}
@@ -119,8 +118,8 @@ def test_what_is_not_known_yet_is_refused_in_a_sentence():
         assert method.supports(problem).startswith("this method takes one largest size for all levels")
         assert method.solve(problem).status is Status.UNSUPPORTED
     assert not hasattr(IsotonicTreeProjection(), "sizes_per_level")
-    with pytest.raises(ProblemError, match="measured sums are of cells, which problems with sizes of their own"):
-        problem.also_measured(cells(size=0), 0)
+    with pytest.raises(ProblemError, match="weights have one number per cell, which problems with sizes of their own"):
+        replace(problem, weights=np.ones((3, 3), int))
     with pytest.raises(ProblemError, match="read its tables, one per level"):
         _ = problem.target
     with pytest.raises(ProblemError, match="a region has weight 0"):

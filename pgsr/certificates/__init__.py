@@ -25,7 +25,7 @@ Of conditions that `Problem.where` stated, the exchange test of M_H and the subg
 In Lagrangian bounds these are kept or priced, rows are priced (`stated_prices`), and a bound without their prices says
 that it ignores them.
 
-Weights of cells and losses of Huber are known to the exchange test and to Lagrangian bounds, measured sums and the
+Weights of cells and losses of Huber are known to the exchange test and to Lagrangian bounds, the
 largest deviation to Lagrangian bounds; where order meets weights of cells, Huber's losses or the largest deviation,
 there is no bound, and an answer has that of the solver's program, or the solver's word.
 

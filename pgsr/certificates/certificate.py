@@ -195,7 +195,7 @@ def _certify_ranked(problem: Problem, estimate: Estimate) -> Certificate:
 
 
 def objective(problem: Problem, estimate: Estimate) -> int | float:
-    """Compute sum w |x - y|^norm, sums and ranks included; an exact Python integer for an integer estimate."""
+    """Compute sum w |x - y|^norm, ranks included; an exact Python integer for an integer estimate."""
     tree, terms = problem.hierarchy, []
     for level, (x, y) in enumerate(zip(estimate.tables, problem.tables, strict=True)):
         weights = problem.weights_of(tree.level(level))
@@ -207,9 +207,6 @@ def objective(problem: Problem, estimate: Estimate) -> int | float:
             terms += _distances(off, weights[block], problem.norm)
     if problem.ranks is not None:
         terms += _costs_of_ranks(problem, problem.ranks, estimate.values)
-    if problem.sums is not None:
-        off, w = problem.sums.off(estimate.values), problem.sums.weights
-        terms += _distances(off[:, None], w[:, None], problem.norm)
     if problem.norm == math.inf:
         return max(terms)
     return sum(terms) if estimate.kind == "i" else math.fsum(terms)

@@ -17,7 +17,6 @@ def has_exchange_test(problem: Problem) -> bool:
     return (
         problem.view is View.COUNTS
         and problem.norm != math.inf
-        and problem.sums is None
         and problem.integer
         and problem.nonnegative
         and problem.consistent

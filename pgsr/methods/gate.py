@@ -100,7 +100,6 @@ class Besides(Enum):
     CELL_WEIGHTS = "weights of single cells"
     HUBER = "Huber's loss"
     LARGEST = "the largest deviation"
-    SUMS = "sums measured besides the cells"
     RANKS = "costs of ranks"
 
 
@@ -243,7 +242,6 @@ def stated_besides(problem: Problem) -> list[Besides]:
         Besides.CELL_WEIGHTS: problem.weights is not None and problem.weights.ndim == 2,
         Besides.HUBER: isinstance(problem.norm, Huber),
         Besides.LARGEST: problem.norm == math.inf,
-        Besides.SUMS: problem.sums is not None,
         Besides.RANKS: problem.ranks is not None,
     }
     return [what for what, there in found.items() if there]

@@ -26,7 +26,6 @@ from pgsr.problems.conditions.propagation import Surroundings, contradicting_con
 from pgsr.problems.conditions.resolved import ProblemCells
 from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.ranks import SCALE, FittedRanks
-from pgsr.problems.sums import MeasuredSums
 
 LARGEST_WEIGHT = 2**50
 """Largest whole weight; what weights times counts may reach depends on the method, see `exceeds_arithmetic`."""
@@ -54,7 +53,6 @@ class ProblemFields:
     weights: np.ndarray | None = None
     noise: tuple[LevelNoise | None, ...] | None = None
     conditions: Conditions | None = None
-    sums: MeasuredSums | None = None
     ranks: FittedRanks | None = None
 
     def __post_init__(self) -> None:
@@ -82,12 +80,6 @@ class ProblemFields:
             if self.conditions.lower.shape != (self._cells().sizes.n_cells,):
                 raise ProblemError(f"conditions are of other regions or sizes than {self.label}; state them on it")
 
-        if self.sums is not None:
-            require_kind(self.sums, MeasuredSums, "sums", "state them by problem.also_measured(expression, values)")
-            self._require_cells("measured sums are of cells")
-            if self.sums.matrix.shape != (len(self.sums), self.n_unknowns):
-                raise ProblemError(f"measured sums are of other regions or sizes than {self.label}; state them on it")
-
         if self.ranks is not None:
             self._require_ranks_to_fit(self.ranks)
 
@@ -104,8 +96,6 @@ class ProblemFields:
                 "ranks are costs of monotone cumulative counts in squares, of regions with public numbers of groups; "
                 "state the problem by Problem.m_c(measurement) of a split measurement"
             )
-        if self.sums is not None:
-            raise ProblemError("sums measured besides are not known beside ranks; leave them out")
         ranks.require_fitting(self.target.shape, self.region_totals, self.w)
 
     def _require_sizes_per_level_to_be_known(self) -> None:
@@ -280,9 +270,8 @@ class ProblemFields:
 
     @property
     def is_plain(self) -> bool:
-        """Whether weights are of regions, the norm is 1 or 2, and neither sums nor ranks were measured besides."""
-        besides = self.sums is not None or self.ranks is not None
-        return self.weights is not None and self.weights.ndim == 1 and self.norm in (1, 2) and not besides
+        """Whether weights are of regions, the norm is 1 or 2, and no ranks were measured."""
+        return self.weights is not None and self.weights.ndim == 1 and self.norm in (1, 2) and self.ranks is None
 
     def weights_of(self, regions: slice) -> np.ndarray:
         """Give the weights of the cells of some regions, of shape (regions, K + 1), or (regions, 1) where all agree."""
@@ -329,8 +318,6 @@ class ProblemFields:
             return "counts add up to more than 2^62 over the regions of a level; give smaller counts or fewer regions"
         if self.conditions is not None and self.conditions.largest_row * (largest + 1) > 2**60:
             return "coefficients of conditions times counts exceed 2^60; scale the conditions down"
-        if self.sums is not None and self._exceeded_by_sums(self.sums, largest):
-            return "measured sums, or their weights times values, exceed 2^50; scale coefficients or weights down"
         return None
 
     @property
@@ -338,10 +325,6 @@ class ProblemFields:
         """The largest magnitude of a slope of a rank's costs, for weight 1, rounded up."""
         assert self.ranks is not None
         return int(np.abs(self.ranks.fit).max(initial=0)) // SCALE + 2 * self.max_size + 2
-
-    def _exceeded_by_sums(self, sums: MeasuredSums, largest: int) -> bool:
-        reached = max(sums.largest_row * (largest + 1), int(np.abs(sums.values).max(initial=0)))
-        return reached * (int(sums.weights.max(initial=1)) if self.integer else 1) > 2**50
 
     @property
     def _largest_sum(self) -> float:
@@ -410,7 +393,6 @@ class ProblemFields:
     @cached_property
     def _text(self) -> str:
         totals = f", totals={str(self.totals)!r}" if self.totals else ""
-        totals += f", {len(self.sums):,} measured sums" if self.sums is not None else ""
         return f"Problem({self.label}{totals}, {self.n_unknowns:,} unknowns)"
 
     def __repr__(self) -> str:
@@ -428,7 +410,6 @@ class ProblemFields:
                 "public numbers of groups that hold": totals,
                 "stated besides": None if self.conditions is None else self.conditions.text,
                 "ranks": None if self.ranks is None else f"{len(self.ranks.fit):,} runs of one fit",
-                "sums measured besides": None if self.sums is None else f"{len(self.sums):,}",
                 "view": self.view.value,
                 "regions by level, root first": self.hierarchy.levels_text,
                 "sizes": self.sizes.text,

@@ -2,7 +2,6 @@
 
 | where                       | unknowns                                | rows                                  |
 |-----------------------------|-----------------------------------------|---------------------------------------|
-| sums were measured          | s[k], each sum's value, with its weight | a[k] x - s[k] = 0                     |
 | the norm is the largest     | t, of cost 1                            | w (x - y) <= t and -w (x - y) <= t    |
 | the norm is Huber's, knee k | d squared, u and v of cost 2 w k        | (x - y) - d - u + v = 0, -k <= d <= k |
 | ranks were measured         | up and down, pieces of a cost per group | (x - y) - sum of up + sum of down = 0 |
@@ -31,8 +30,6 @@ from pgsr.problems.ranks import Segments
 
 def with_added(program: Program, problem: Statement, box: tuple[np.ndarray, np.ndarray] | None) -> Program:
     """Add what a problem asks for behind the unknowns and rows of a program in its cells."""
-    if problem.sums is not None:
-        program = _with_sums(program, problem)
     if isinstance(problem.norm, Huber):
         program = _bent(program, problem.norm.knee)
     elif problem.norm == math.inf:
@@ -99,22 +96,6 @@ def _with_choices(program: Program, implied: ImpliedRows) -> Program:
     switch = np.concatenate([np.full(len(program.order_right) + len(choices), -1), program.n + places])
     program = _joined(program, none, none, (0.0 * one, one), none, order=(rows, right))
     return replace(program, switch=switch)
-
-
-def _with_sums(program: Program, problem: Statement) -> Program:
-    """Add s = a x, written s = y + z as cells are: a z - z[s] = y[s] - a y."""
-    sums = problem.sums
-    assert sums is not None
-    none = np.full(len(sums), np.inf)
-    rows = sparse.hstack([sums.matrix.astype(float), -sparse.eye_array(len(sums))])
-    return _joined(
-        program,
-        sums.weights,
-        np.zeros(len(sums), np.int64),
-        (-none, none),
-        sums.values,
-        equal=(rows, sums.values - sums.matrix @ program.origin),
-    )
 
 
 def _with_ranks(program: Program, pieces: Segments) -> Program:

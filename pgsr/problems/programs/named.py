@@ -34,9 +34,9 @@ class NamedProgram:
         minimise    sum_j quadratic[j] x[j]^2 + linear[j] x[j]  + constant
         subject to  row_lower <= matrix x <= row_upper,   lower <= x <= upper,   x[j] integer where integer[j].
 
-    Its optimum is the problem's, constant included. The first unknowns are always the cells; others follow where sums
-    or ranks were measured or the norm is neither 1 nor 2 (`pgsr.problems.programs.added`). Where distances are sums of
-    magnitudes there are two more per cell and per sum, x = y + up - down, and the objective is sum w (up + down).
+    Its optimum is the problem's, constant included. The first unknowns are always the cells; others follow where ranks
+    were measured or the norm is neither 1 nor 2 (`pgsr.problems.programs.added`). Where distances are sums of
+    magnitudes there are two more per cell, x = y + up - down, and the objective is sum w (up + down).
 
     Attributes:
         label: the problem's.
@@ -48,8 +48,7 @@ class NamedProgram:
         integer: shape (n,), bool.
         variables, rows: names; x[US/GA,3], consistency[US,3], total[US], order[US/GA,3] (between the cells 3
             and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
-            distance[US/GA,3]. Of measured sums s[total(US/GA)] (their deviations d[...]) and rows
-            sum[total(US/GA)]; of the largest deviation `largest`, above[US/GA,3], below[US/GA,3]; of Huber's loss
+            distance[US/GA,3]. Of the largest deviation `largest`, above[US/GA,3], below[US/GA,3]; of Huber's loss
             near[US/GA,3], up[US/GA,3], down[US/GA,3], distance[US/GA,3]. Of ranks up[US/GA,3,0] and down[US/GA,3,0],
             the pieces of a cost from the nearest to the best count on, and ranks[US/GA,3]. Of choices choice[..,1] for
             the first alternative, either[..], and if[..,1,1] and so on for what it implies.
@@ -126,7 +125,7 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
     program = program_of(problem)
     moved = np.zeros_like(program.origin) if shifted else program.origin
     cells = _cells(problem, regions, "z" if shifted else "x")
-    variables, added_equal, added_order = _added_names(problem, cells, "d" if shifted else "s", _alternatives(program))
+    variables, added_equal, added_order = _added_names(problem, cells, _alternatives(program))
     stated = NamedProgram(
         problem.label,
         program.weight if program.norm == 2 else np.zeros(program.n, np.int64),
@@ -154,12 +153,11 @@ def row_names(problem: Statement, names: str = "auto") -> Names:
     regions = _region_names(problem, names)
     choices = None if problem.conditions is None else problem.conditions.choices
     implied = () if choices is None else choices.alternative[implied_rows(choices, problem.intervals).row]
-    cells, equal, order = _added_names(problem, _cells(problem, regions, "x"), "s", implied)
+    cells, equal, order = _added_names(problem, _cells(problem, regions, "x"), implied)
     rows = _rows(problem, regions, equal, order)
     if problem.norm != 1:
         return rows
-    sums = () if problem.sums is None else problem.sums.weights
-    return rows + _renamed(cells, "distance", np.flatnonzero(np.concatenate([problem.cell_weights, sums])))
+    return rows + _renamed(cells, "distance", np.flatnonzero(problem.cell_weights))
 
 
 def names_of(problem: Statement, program: Program) -> tuple[list[str], list[str], list[str]]:
@@ -176,7 +174,7 @@ def names_of(problem: Statement, program: Program) -> tuple[list[str], list[str]
         (['consistency[US,0]', 'consistency[US,1]', 'total[US]'], ['total(US/GA) >= 2'])
     """
     regions = _region_names(problem, "auto")
-    cells, equal, order = _added_names(problem, _cells(problem, regions, "z"), "d", _alternatives(program))
+    cells, equal, order = _added_names(problem, _cells(problem, regions, "z"), _alternatives(program))
     rows, stated = _rows(problem, regions, equal, order).texts(), problem.conditions
     if stated is None:
         return cells.texts(), rows[: len(program.right)], rows[len(program.right) :]
@@ -196,24 +194,16 @@ def _alternatives(program: Program) -> np.ndarray:
     return places - program.n
 
 
-def _added_names(
-    problem: Statement, cells: Names, of_sums: str, implied: Sequence[int] | np.ndarray
-) -> tuple[Names, Names, Names]:
+def _added_names(problem: Statement, cells: Names, implied: Sequence[int] | np.ndarray) -> tuple[Names, Names, Names]:
     """The names of all unknowns, and of the equalities and inequalities that `added` puts behind those of cells.
 
     `implied` are the alternatives of implied rows, one each, counted from the first or from behind the last one.
     """
     equal, order = Names.of([]), Names.of([])
     choices = None if problem.conditions is None else problem.conditions.choices
-    if problem.sums is None and problem.ranks is None and problem.norm in (1, 2) and choices is None:
+    if problem.ranks is None and problem.norm in (1, 2) and choices is None:
         return cells, equal, order
-    weight = problem.cell_weights
-    if problem.sums is not None:
-        words = _told_apart(problem.sums.names)
-        cells += Names.of([f"{of_sums}({word})" for word in words])
-        equal += Names.of([f"sum({word})" for word in words])
-        weight = np.concatenate([weight, problem.sums.weights])
-    measured = np.flatnonzero(weight)
+    measured = np.flatnonzero(problem.cell_weights)
     if isinstance(problem.norm, Huber):
         own = cells
         for kind in ("near", "up", "down"):
@@ -353,7 +343,7 @@ def _stated_names(problem: Statement) -> Names:
     return Names.of(() if problem.conditions is None else _told_apart(problem.conditions.names, "condition", LONGEST))
 
 
-def _told_apart(names: Sequence[str], kind: str = "", longest: int = LONGEST - len("distance()")) -> list[str]:
+def _told_apart(names: Sequence[str], kind: str, longest: int) -> list[str]:
     """Encode names, told apart where two are the same, and numbered where they are too long."""
     words, seen = [], {}
     for number, name in enumerate(names):

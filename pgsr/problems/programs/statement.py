@@ -11,7 +11,6 @@ from pgsr.engines.losses import Norm
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.ranks import FittedRanks
-from pgsr.problems.sums import MeasuredSums
 
 
 class Statement(Protocol):
@@ -61,8 +60,6 @@ class Statement(Protocol):
     def w(self) -> np.ndarray: ...
     @property
     def conditions(self) -> Conditions | None: ...
-    @property
-    def sums(self) -> MeasuredSums | None: ...
     @property
     def ranks(self) -> FittedRanks | None: ...
     @property
