@@ -1,7 +1,7 @@
 """The cells that rows of a table measure: their values and weights, several of one cell combined, and known ones."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,8 +36,8 @@ class MeasuredCells:
     row_weight: np.ndarray
     value: np.ndarray
     weight: np.ndarray
-    lower: np.ndarray | None = None
-    upper: np.ndarray | None = None
+    lower: np.ndarray | None
+    upper: np.ndarray | None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -95,7 +95,7 @@ def measured(
             mean = np.bincount(cell, w * row_value[kept], n_cells) / weight
     shape = regions.tree.n_regions, n_sizes
     of_cells = mean.reshape(shape), weight.reshape(shape)
-    found = MeasuredCells(regions.tree, sizes, row_cell, row_value, row_weight, *of_cells)
+    found = MeasuredCells(regions.tree, sizes, row_cell, row_value, row_weight, *of_cells, None, None)
     return found if fixed is None else _with_fixed(found, frame, fixed, value, nonnegative)
 
 
@@ -156,4 +156,4 @@ def _with_fixed(found: MeasuredCells, frame: ColumnFrame, fixed: str, value: str
         cell = int(np.argmax(low > high))
         raise TableError(f"{found.first_row(cell)} is fixed at two values, {high[cell]:g} and {low[cell]:g}; give one")
     low, high = low.reshape(found.shape), high.reshape(found.shape)
-    return MeasuredCells(**{**found.__dict__, "lower": low, "upper": high})
+    return replace(found, lower=low, upper=high)

@@ -40,12 +40,12 @@ FAINT = 1024
 class Asked:
     """What is asked of the cells besides that they add up; the attributes are the arguments of `reconcile`."""
 
-    integer: bool = True
-    nonnegative: bool = True
-    norm: Norm = 2
-    monotone: bool = False
-    totals: int | Mapping[tuple[str, ...], int] | None = None
-    where: Sequence[Condition | Either] = ()
+    integer: bool
+    nonnegative: bool
+    norm: Norm
+    monotone: bool
+    totals: int | Mapping[tuple[str, ...], int] | None
+    where: Sequence[Condition | Either]
 
 
 @dataclass(frozen=True, eq=False)
