@@ -141,13 +141,13 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
     return stated if program.norm == 2 else _magnitudes(stated, program, variables, moved)
 
 
-def row_names(problem: Statement, names: str = "auto") -> Names:
+def row_names(problem: Statement, names: str) -> Names:
     """Give the names of all rows of a problem's program, in their order, without the program.
 
     Example:
         >>> from pgsr import Hierarchy, Problem
         >>> tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
-        >>> row_names(Problem.of([[0, 3], [1, 2]], tree, groups=5)).texts()
+        >>> row_names(Problem.of([[0, 3], [1, 2]], tree, groups=5), "auto").texts()
         ['consistency[US,0]', 'consistency[US,1]', 'total[US]']
     """
     regions = _region_names(problem, names)
